@@ -1,0 +1,355 @@
+# Licensed under the Apache License, Version 2.0. The data it reads are CC BY-NC-SA 4.0.
+"""RGB: robustness of retrieval-augmented generation to noise, missing, scattered and false documents.
+
+Reads the eight upstream JSON Lines files and composes the documents of every question as section 4 of the paper
+and the authors' released evaluation do (`compose`). It holds no data of its own and judges nothing.
+Upstream's randomness is kept: the generator is seeded with 2333 again before each question, so all questions
+with as many documents share one order; `order="per_item"` seeds by question instead.
+One file, since a Hub script is published as one.
+"""
+
+import hashlib
+import json
+import math
+import random
+from pathlib import Path
+
+import datasets
+
+_CITATION = """\
+@inproceedings{chen2024benchmarking,
+  title     = {Benchmarking Large Language Models in Retrieval-Augmented Generation},
+  author    = {Chen, Jiawei and Lin, Hongyu and Han, Xianpei and Sun, Le},
+  booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence},
+  volume    = {38},
+  year      = {2024},
+  doi       = {10.1609/aaai.v38i16.29728},
+  eprint    = {2309.01431},
+}
+"""
+
+_DESCRIPTION = """\
+RGB measures four abilities that retrieval-augmented generation asks of a language model: noise robustness,
+negative rejection, information integration and counterfactual robustness, in English and Chinese, on news questions
+with relevant, irrelevant and counterfactual documents.
+"""
+
+_HOMEPAGE = "https://github.com/chen700564/RGB"
+_LICENSE = "CC BY-NC-SA 4.0"
+_URL = "https://raw.githubusercontent.com/chen700564/RGB/65ec39e40e7dc9abb50e9bf1b4f32be3f6f16615/data/"
+
+# name: (bytes, sha256, git blob sha1); bytes and sha256 are None where only the blob id is known.
+_FILES = {
+    "en.json": (None, None, "4938252230bb4ccfb7f43662e43c7f84f4c38e78"),
+    "en_fact.json": (
+        241320,
+        "92f4b2330ee407f74fbd923197028ef5140cfbc1f4b4092efec2d4d10ae6c9e5",
+        "ffa989031e0d7d4e68b6c4bcab4820c74ffc4902",
+    ),
+    "en_int.json": (None, None, "826c357bfa7df0264951e7787d248efcca4b6b60"),
+    "en_refine.json": (None, None, "de75ccaedd1c47249315002e7713d2f0a94cc2de"),
+    "zh.json": (None, None, "2d3406d3eb5a7d9c885196bb17fa6ac6f1483b4d"),
+    "zh_fact.json": (
+        320481,
+        "171c4bc97860635092ce099f2da095c6ba8d07f0c6f7a19d0231373192f07da0",
+        "be725d61d5360bcb1afc0bab7f2238f6ba9942a7",
+    ),
+    "zh_int.json": (
+        3024012,
+        "e2ddb0461e2130f4b006996a574a89d5898989ff8b15f51d900c17162c7d1b17",
+        "6e66066b0490cb8618fd5810e21134eadd8e3094",
+    ),
+    "zh_refine.json": (
+        3893494,
+        "7a5c7547dcfa1b83429b53a41644453508f820f502d3817312cbf8051afb4563",
+        "6003c458bd6217636798e1810610432900ffdd21",
+    ),
+}
+
+_SEED = 2333
+# ability: (suffix of the file, noise ratios of its splits; one ratio means the only split is `test`)
+_ABILITIES = {
+    "noise_robustness": ("_refine", (0.0, 0.2, 0.4, 0.6, 0.8)),
+    "negative_rejection": ("_refine", (1.0,)),
+    "information_integration": ("_int", (0.0, 0.2, 0.4)),
+    "counterfactual_robustness": ("_fact", (0.0,)),
+}
+_KEYS = {
+    "": ("positive", "negative"),
+    "_refine": ("positive", "negative"),
+    "_int": ("positive", "negative"),
+    "_fact": ("positive", "negative", "positive_wrong", "fakeanswer"),
+}
+
+
+def normalize_answer(answer):
+    """Bring an upstream answer into one shape.
+
+    Args:
+        answer: a string, a list of strings (each needed), a list of lists (any one of each), or a mixture.
+
+    Returns:
+        list of lists of str: outer elements are all needed, of each inner list any one suffices.
+
+    Raises:
+        ValueError: the answer holds anything but strings and lists of strings, or nothing.
+    """
+    parts = answer if isinstance(answer, list) else [answer]
+    groups = [part if isinstance(part, list) else [part] for part in parts]
+    if not groups or not all(group and all(isinstance(text, str) for text in group) for group in groups):
+        raise ValueError(f"answer is {answer!r}; expected a string, or a list of strings and lists of strings")
+    return groups
+
+
+def compose(
+    positive, negative, positive_wrong=None, *, passage_num=5, noise_ratio=0.0, correct_ratio=0.0, seed=_SEED
+):
+    """Compose the documents shown with one question, in the order shown.
+
+    With n passages, `ceil(n * noise_ratio)` are negatives. Lists of strings are cut to prefixes, and where one side
+    is short the other fills up, except at noise 1. With `positive` as a list of lists (information integration)
+    every aspect gives at least one document, even past n, and noise is a ceiling. With `positive_wrong`
+    (counterfactual robustness) the positives are shown in their edited form, `ceil(n * correct_ratio)` others in
+    their true form, and a short list stays short.
+
+    Args:
+        positive: documents that hold the answer: list of str, or list of lists of str, one list per aspect.
+        negative: documents on the topic without the answer, list of str.
+        positive_wrong: the positives with the answer replaced by a false one, aligned with `positive`, or None.
+        passage_num: n, at least 0; 0 gives no documents.
+        noise_ratio: share of negatives, in [0, 1].
+        correct_ratio: share of true positives among counterfactual documents, in [0, 1].
+        seed: of the generator that samples and shuffles.
+
+    Returns:
+        list of str.
+
+    Raises:
+        ValueError: noise and correct documents together exceed n.
+
+    Source: Chen et al. 2024, section 4 (Experimental Settings), and the released evaluation code.
+    """
+    rng = random.Random(seed)
+    if passage_num == 0:
+        return []
+    noise = math.ceil(passage_num * noise_ratio)
+    relevant = passage_num - noise
+    if positive_wrong is not None:
+        correct = math.ceil(passage_num * correct_ratio)
+        wrong = relevant - correct
+        if wrong < 0:
+            raise ValueError(f"{noise} noise and {correct} correct documents do not fit into {passage_num} passages")
+        shown = rng.sample(range(len(positive_wrong)), min(len(positive_wrong), wrong))
+        documents = [positive_wrong[i] for i in shown]
+        rest = [i for i in range(len(positive)) if i not in shown]
+        documents += [positive[i] for i in rng.sample(rest, min(len(rest), correct))]
+        documents += negative[:noise]
+    elif positive and isinstance(positive[0], list):
+        aspects = [list(aspect) for aspect in positive]
+        for aspect in aspects:
+            rng.shuffle(aspect)
+        deepest = max(len(aspect) for aspect in aspects)
+        by_depth = [aspect[depth] for depth in range(deepest) for aspect in aspects if depth < len(aspect)]
+        firsts = sum(1 for aspect in aspects if aspect)
+        documents = by_depth[: max(firsts, relevant)]
+        documents += negative[: max(0, passage_num - len(documents))]
+    else:
+        if noise_ratio < 1:
+            if noise > len(negative):
+                noise = len(negative)
+                relevant = passage_num - noise
+            elif relevant > len(positive):
+                relevant = len(positive)
+                noise = passage_num - relevant
+        documents = positive[:relevant] + negative[:noise]
+    rng.shuffle(documents)
+    return documents
+
+
+class RgbConfig(datasets.BuilderConfig):
+    """One testbed in one language, with the mix of documents shown.
+
+    Args:
+        passage_num: documents per question (the paper: 5).
+        noise_ratio: share of negatives in [0, 1]; given, it replaces the splits of the paper by the one it names.
+        correct_ratio: share of true positives in counterfactual robustness, in [0, 1].
+        order: "fixed" (upstream: one seed for every question) or "per_item" (seeded by the question's id).
+    """
+
+    def __init__(self, *, passage_num=5, noise_ratio=None, correct_ratio=0.0, order="fixed", **kwargs):
+        super().__init__(version=datasets.Version("1.0.0"), **kwargs)
+        self.passage_num, self.noise_ratio = passage_num, noise_ratio
+        self.correct_ratio, self.order = correct_ratio, order
+
+    def validate(self):
+        """Check the options together; `load_dataset` sets them on a copy, past the constructor.
+
+        Raises:
+            ValueError: an option is out of range, or noise and correct documents do not fit together.
+        """
+        if type(self.passage_num) is not int or self.passage_num < 0:
+            raise ValueError(f"passage_num is {self.passage_num!r}; expected a whole number from 0")
+        for option in ("noise_ratio", "correct_ratio"):
+            ratio = getattr(self, option)
+            if ratio is not None and not (isinstance(ratio, (int, float)) and 0 <= ratio <= 1):
+                raise ValueError(f"{option} is {ratio!r}; expected a number from 0 to 1")
+        if self.order not in ("fixed", "per_item"):
+            raise ValueError(f"order is {self.order!r}; expected 'fixed' or 'per_item'")
+        if self.correct_ratio and self.kind != "_fact":
+            raise ValueError(f"correct_ratio is an option of counterfactual_robustness; {self.name} takes noise_ratio")
+        if self.kind == "_fact":
+            for ratio in self.split_noise.values():
+                compose([], [], [], passage_num=self.passage_num, noise_ratio=ratio, correct_ratio=self.correct_ratio)
+
+    @property
+    def ability(self):
+        """The testbed: the name without its language and suffix."""
+        return next(ability for ability in _ABILITIES if self.name.startswith(ability))
+
+    @property
+    def language(self):
+        """`en` or `zh`."""
+        return self.name.removesuffix("_original")[-2:]
+
+    @property
+    def kind(self):
+        """The suffix of the upstream file: "" (unrefined), `_refine`, `_int` or `_fact`."""
+        return "" if self.name.endswith("_original") else _ABILITIES[self.ability][0]
+
+    @property
+    def files(self):
+        """Names of the upstream files that this config reads."""
+        return [f"{self.language}{self.kind}.json"]
+
+    @property
+    def split_noise(self):
+        """Split name to noise ratio, in the paper's order."""
+        ratios = _ABILITIES[self.ability][1]
+        if len(ratios) == 1:
+            return {"test": ratios[0] if self.noise_ratio is None else self.noise_ratio}
+        ratios = ratios if self.noise_ratio is None else (self.noise_ratio,)
+        return {f"noise_{ratio * 100:.6g}".replace(".", "_"): ratio for ratio in ratios}
+
+
+class Rgb(datasets.GeneratorBasedBuilder):
+    """The RGB benchmark: twelve configs over eight files."""
+
+    BUILDER_CONFIG_CLASS = RgbConfig
+    BUILDER_CONFIGS = [
+        RgbConfig(name=f"{ability}_{language}{suffix}", description=f"{ability}, {language}")
+        for ability in _ABILITIES
+        for language in ("en", "zh")
+        for suffix in (("", "_original") if _ABILITIES[ability][0] == "_refine" else ("",))
+    ]
+    FILES = _FILES
+    URL = _URL
+    # Where a checkout of upstream keeps the files, so that its root is accepted as data_dir too.
+    UPSTREAM_FOLDER = "data"
+
+    def _info(self):
+        self.config.validate()
+        text = datasets.Value("string")
+        return datasets.DatasetInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            homepage=_HOMEPAGE,
+            license=_LICENSE,
+            features=datasets.Features(
+                {
+                    "id": datasets.Value("int64"),
+                    "query": text,
+                    "answer": [[text]],
+                    "documents": [text],
+                    "positive": [[text]] if self.config.kind == "_int" else [text],
+                    "negative": [text],
+                    "positive_wrong": [text],
+                    "fakeanswer": [text],
+                }
+            ),
+        )
+
+    def _split_generators(self, dl_manager):
+        (name,) = self.config.files
+        if self.config.data_dir:
+            root = Path(self.config.data_dir)
+            path = next((p for p in (root / name, root / self.UPSTREAM_FOLDER / name) if p.is_file()), None)
+            if path is None:
+                raise FileNotFoundError(
+                    f"{self.config.name} needs {name}; neither {root} nor {root / self.UPSTREAM_FOLDER} holds it"
+                )
+        else:
+            path = dl_manager.download(_URL + name)
+            if not dl_manager.is_streaming:
+                _verify(Path(path), name)
+        return [
+            datasets.SplitGenerator(name=split, gen_kwargs={"path": str(path), "noise_ratio": ratio})
+            for split, ratio in self.config.split_noise.items()
+        ]
+
+    def _generate_examples(self, path, noise_ratio):
+        config = self.config
+        with Path(path).open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                row = _parse(line, config.kind, f"{path}:{number}")
+                yield row["id"], {
+                    "id": row["id"],
+                    "query": row["query"],
+                    "answer": row["answer"],
+                    "documents": compose(
+                        row["positive"],
+                        row["negative"],
+                        row.get("positive_wrong"),
+                        passage_num=config.passage_num,
+                        noise_ratio=noise_ratio,
+                        correct_ratio=config.correct_ratio,
+                        seed=_SEED if config.order == "fixed" else f"{_SEED}:{row['id']}",
+                    ),
+                    "positive": row["positive"],
+                    "negative": row["negative"],
+                    "positive_wrong": row.get("positive_wrong", []),
+                    "fakeanswer": row.get("fakeanswer", []),
+                }
+
+
+def _verify(path, name):
+    """Hold a downloaded file against its git blob id; a file that differs is removed and named."""
+    content = path.read_bytes()
+    blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    if blob != _FILES[name][2]:
+        path.unlink()
+        raise ValueError(f"{_URL + name}: git blob id {blob}, expected {_FILES[name][2]}; removed, load it again")
+
+
+def _parse(line, kind, where):
+    """One upstream line as a row with `answer` and `fakeanswer` in one shape; ValueError names place and fault."""
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{where} is not JSON ({error.msg}); expected JSON Lines, one question a line") from None
+    if not isinstance(row, dict):
+        raise ValueError(f"{where} holds a {type(row).__name__}; expected JSON Lines, one object a line")
+    missing = [key for key in ("id", "query", "answer", *_KEYS[kind]) if key not in row]
+    if missing:
+        raise ValueError(f"{where} has no {', '.join(missing)}; found the keys {', '.join(row)}")
+    for key, kinds, noun in (("id", int, "a whole number"), ("query", str, "a string")):
+        if not isinstance(row[key], kinds) or isinstance(row[key], bool):
+            raise ValueError(f"{where}: {key} is {row[key]!r}; expected {noun}")
+    try:
+        row["answer"] = normalize_answer(row["answer"])
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    for key in _KEYS[kind][:3]:
+        nested = kind == "_int" and key == "positive"
+        lists = row[key] if nested and isinstance(row[key], list) else [row[key]]
+        if not all(isinstance(texts, list) and all(isinstance(t, str) for t in texts) for texts in lists):
+            raise ValueError(f"{where}: {key} is not a list of {'lists of ' if nested else ''}strings")
+    if kind == "_fact":
+        if len(row["positive"]) != len(row["positive_wrong"]):
+            raise ValueError(
+                f"{where}: {len(row['positive'])} positive but {len(row['positive_wrong'])} positive_wrong documents"
+            )
+        fake = row["fakeanswer"]
+        row["fakeanswer"] = fake if isinstance(fake, list) else [fake]
+    return row

@@ -1,0 +1,1 @@
+"""The dataset cards of the Hub repositories."""

@@ -1,0 +1,96 @@
+"""What there is: benchmarks, their configs and splits, metrics and recipes, all found by looking at the folders.
+
+Leaves are loaded by path, never imported as part of quadrag, exactly as the Hub's users load them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.paths import room
+
+
+def _leaves(folder: Path) -> dict[str, Path]:
+    """Map the name of every published unit, a folder with a script of its own name, to that script."""
+    return {path.stem: path for path in sorted(folder.glob("*/*.py")) if path.stem == path.parent.name}
+
+
+def benchmarks() -> dict[str, Path]:
+    """Map each benchmark's name to its dataset loading script."""
+    return _leaves(room("datasets_scripts"))
+
+
+def metrics() -> dict[str, Path]:
+    """Map each metric's name to its evaluate module."""
+    return _leaves(room("metrics"))
+
+
+def recipes() -> dict[str, Path]:
+    """Map each recipe's name to its YAML file."""
+    return {path.stem: path for path in sorted((room("baselines") / "recipes").glob("*.yaml"))}
+
+
+def metric_folder(name: str) -> Path:
+    """Return the folder of a metric, which ``evaluate.load`` takes.
+
+    Raises:
+        QuadragError: no metric has this name.
+    """
+    known = metrics()
+    if name not in known:
+        raise unknown_name("metric", name, known)
+    return known[name].parent
+
+
+def load_script(path: Path) -> ModuleType:
+    """Load a dataset script by path, once per process.
+
+    It is registered in ``sys.modules`` because `datasets` looks a builder's module up there.
+    """
+    name = f"quadrag_leaf_{path.stem}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise QuadragError(f"{path} cannot be loaded; expected a Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]
+
+
+def builder_class(benchmark: str) -> Any:
+    """Return the ``datasets.GeneratorBasedBuilder`` subclass of a benchmark.
+
+    Raises:
+        QuadragError: no benchmark has this name.
+    """
+    known = benchmarks()
+    if benchmark not in known:
+        raise unknown_name("benchmark", benchmark, known)
+    import datasets
+
+    module = load_script(known[benchmark])
+    builders = [value for value in vars(module).values() if isinstance(value, type)]
+    return next(b for b in builders if issubclass(b, datasets.GeneratorBasedBuilder) and b.__module__ == module.__name__)
+
+
+def configs(benchmark: str) -> dict[str, Any]:
+    """Map config names to the builder's configs, in the script's order."""
+    return {config.name: config for config in builder_class(benchmark).BUILDER_CONFIGS}
+
+
+def config(benchmark: str, name: str) -> Any:
+    """Return one config of a benchmark.
+
+    Raises:
+        QuadragError: the benchmark has no such config; the nearest names are given.
+    """
+    known = configs(benchmark)
+    if name not in known:
+        raise unknown_name(f"config of {benchmark}", name, known)
+    return known[name]

@@ -1,0 +1,151 @@
+"""From a benchmark's name to its builder with files behind it, and to its rows.
+
+The order is: the folder the user names; what `quadrag prepare` has built; the upstream files, fetched and verified.
+Rows are read through the builder itself, so no Hub is ever asked. Building the cache is `quadrag.prepare`'s work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from quadrag import catalogue
+from quadrag.download import RemoteFile, fetch
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.paths import cache_dir, room
+
+SAMPLE = "sample"
+
+
+def find_files(benchmark: str, config: str, data_dir: str | Path) -> tuple[dict[str, Path], list[str]]:
+    """Look for a config's files in a folder: an upstream checkout's root, or the folder of the files themselves.
+
+    Returns:
+        The files found, by name, and the names of those lacking.
+
+    Raises:
+        QuadragError: the folder does not exist, or benchmark or config is unknown.
+    """
+    root = Path(data_dir).expanduser()
+    if not root.is_dir():
+        raise QuadragError(f"no folder {root}; expected the files of {benchmark} or the root of its upstream checkout")
+    upstream = catalogue.builder_class(benchmark).UPSTREAM_FOLDER
+    found, lacking = {}, []
+    for name in catalogue.config(benchmark, config).files:
+        path = next((p for p in (root / name, root / upstream / name) if p.is_file()), None)
+        if path is None:
+            lacking.append(name)
+        else:
+            found[name] = path
+    return found, lacking
+
+
+def fetch_files(benchmark: str, config: str) -> Path:
+    """Fetch and verify a config's upstream files into the cache folder, and return that folder."""
+    builder = catalogue.builder_class(benchmark)
+    names = catalogue.config(benchmark, config).files
+    remote = [RemoteFile(name, builder.URL + name, *builder.FILES[name]) for name in names]
+    return fetch(remote, cache_dir() / "upstream" / benchmark)
+
+
+def sample_dir(benchmark: str) -> Path:
+    """Return the folder of the sample data bundled with a benchmark's script."""
+    return room("datasets_scripts") / benchmark / "sample"
+
+
+def open_builder(
+    benchmark: str, config: str, data_dir: str | None = None, options: Mapping[str, Any] | None = None
+) -> tuple[Any, str]:
+    """Make the builder of a config, ready to be read.
+
+    Args:
+        benchmark: its name.
+        config: its config's name.
+        data_dir: folder of upstream files, the word ``sample`` for the bundled sample, or None.
+        options: builder options, such as RGB's ``noise_ratio``.
+
+    Returns:
+        The builder, and a phrase that says where its rows come from.
+
+    Raises:
+        QuadragError: a name or option is unknown, an option is out of range, or files are lacking.
+    """
+    cls = catalogue.builder_class(benchmark)
+    known = catalogue.config(benchmark, config)
+    options = dict(options or {})
+    for name in options:
+        if name not in vars(known) or name in ("name", "version", "data_dir", "data_files", "description"):
+            own = [n for n in vars(known) if n not in ("name", "version", "data_dir", "data_files", "description")]
+            raise unknown_name(f"option of {benchmark}", name, own)
+    if data_dir is None and not options:
+        ready = prepared_dir(benchmark, config)
+        if ready is not None:
+            return cls(config_name=config, dataset_name=benchmark, hash=ready.name), f"prepared in {ready}"
+    if data_dir == SAMPLE:
+        folder, source = sample_dir(benchmark), "bundled sample"
+    elif data_dir is not None:
+        folder, source = Path(data_dir).expanduser(), str(data_dir)
+        _, lacking = find_files(benchmark, config, folder)
+        if lacking:
+            raise QuadragError(f"{folder} lacks {', '.join(lacking)}, which {benchmark} {config} needs")
+    else:
+        folder, source = fetch_files(benchmark, config), "upstream files, verified"
+    try:
+        builder = cls(config_name=config, dataset_name=benchmark, **options)
+    except ValueError as error:
+        raise QuadragError(f"{benchmark} {config}: {error}") from None
+    # Given to the constructor it would change the config's id, and with it the cache's folder.
+    builder.config.data_dir = str(folder)
+    return builder, source
+
+
+def splits(builder: Any) -> list[str]:
+    """Return the names of a config's splits, in the script's order."""
+    return list(builder.config.split_noise)
+
+
+def check_split(builder: Any, split: str) -> str:
+    """Return the split's name when the config has it.
+
+    Raises:
+        QuadragError: it has not; the nearest names are given.
+    """
+    known = splits(builder)
+    if split not in known:
+        raise unknown_name(f"split of {builder.config.name}", split, known)
+    return split
+
+
+def rows(builder: Any, split: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a split, from the prepared cache or straight from the upstream files.
+
+    Raises:
+        QuadragError: a file does not hold what the benchmark's script expects.
+    """
+    try:
+        if builder.config.data_dir is None:
+            yield from builder.as_dataset(split=split)
+        else:
+            yield from builder.as_streaming_dataset(split=split)
+    except (ValueError, OSError) as error:
+        raise QuadragError(" ".join(str(error).split())) from None
+
+
+def prepared_dir(benchmark: str, config: str) -> Path | None:
+    """Return the newest folder that `quadrag prepare` built for a config in the Hugging Face cache, or None."""
+    import datasets
+
+    version = str(catalogue.config(benchmark, config).version)
+    home = Path(datasets.config.HF_DATASETS_CACHE) / benchmark / config / version
+    built = [path.parent for path in home.glob("*/dataset_info.json") if len(path.parent.name) == 64]
+    return max(built, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def digest(paths: Mapping[str, Path]) -> str:
+    """Return one sha256 over named files, as 64 hexadecimal digits."""
+    total = hashlib.sha256()
+    for name, path in sorted(paths.items()):
+        total.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()

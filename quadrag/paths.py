@@ -1,0 +1,32 @@
+"""Where quadrag keeps what it may reuse, and where its published leaves lie.
+
+It creates nothing; whoever writes into a folder makes it.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+from quadrag.errors import QuadragError
+
+
+def cache_dir() -> Path:
+    """Return the user's cache folder: ``QUADRAG_CACHE``, else ``XDG_CACHE_HOME/quadrag``, else ``~/.cache/quadrag``."""
+    named = os.environ.get("QUADRAG_CACHE")
+    if named:
+        return Path(named).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quadrag"
+
+
+def room(name: str) -> Path:
+    """Return the folder of a room of leaves: ``metrics``, ``datasets_scripts``, ``baselines`` or ``hub_cards``.
+
+    Raises:
+        QuadragError: the installation lacks the room, as when ``quadrag/`` was copied out of its distribution.
+    """
+    spec = find_spec(f"quadrag.{name}")
+    if spec is None or not spec.submodule_search_locations:
+        raise QuadragError(f"this installation lacks quadrag.{name}; install quadrag again with pip")
+    return Path(next(iter(spec.submodule_search_locations)))

@@ -1,0 +1,140 @@
+"""Fill the Hugging Face caches, so that ``load_dataset("rgb", ...)`` and ``evaluate.load("rgb_accuracy")`` work by name.
+
+Both libraries fall back to their caches where the Hub has no such name: `datasets` to a folder that ends in a hash,
+`evaluate` to one with 64 hexadecimal digits. What is written reads the same under `datasets` 3.6 and 5.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quadrag import catalogue, data
+from quadrag.errors import QuadragError
+from quadrag.records import write_text
+
+
+class Prepared(NamedTuple):
+    """What `prepare` did: rows by split for each config built, missing files for each config left out, and metrics."""
+
+    built: dict[str, dict[str, int]]
+    lacking: dict[str, list[str]]
+    metrics: list[str]
+
+
+def prepare(
+    benchmark: str,
+    config: str | None = None,
+    data_dir: str | None = None,
+    on_config: Callable[[str], None] = lambda name: None,
+) -> Prepared:
+    """Build a benchmark's configs into ``HF_DATASETS_CACHE`` and put every metric into ``HF_MODULES_CACHE``.
+
+    Args:
+        benchmark: its name.
+        config: one config, or None for all of them.
+        data_dir: folder of upstream files or ``sample``; None fetches and verifies them. A folder need not be whole:
+            what it lacks is named in the result.
+        on_config: called with each config's name before it is built.
+
+    Raises:
+        QuadragError: a name is unknown, a file is wrong, or the folder holds nothing of what was asked.
+    """
+    names = [config] if config else list(catalogue.configs(benchmark))
+    built: dict[str, dict[str, int]] = {}
+    lacking: dict[str, list[str]] = {}
+    for name in names:
+        folder = str(data.sample_dir(benchmark)) if data_dir == data.SAMPLE else data_dir
+        found, missing = data.find_files(benchmark, name, folder or data.fetch_files(benchmark, name))
+        if missing:
+            lacking[name] = missing
+            continue
+        on_config(name)
+        built[name] = _build(benchmark, name, found)
+    if not built:
+        wanted = ", ".join(sorted({file for files in lacking.values() for file in files}))
+        raise QuadragError(f"{data_dir} holds none of the files of {benchmark}: lacking {wanted}")
+    return Prepared(built, lacking, [_install_metric(script) for script in catalogue.metrics().values()])
+
+
+def _build(benchmark: str, config: str, files: dict[str, Path]) -> dict[str, int]:
+    """Build one config under the hash of its script and files; one that stands already is made the newest."""
+    from datasets import disable_progress_bars, enable_progress_bars
+    from datasets.utils import are_progress_bars_disabled
+
+    cls = catalogue.builder_class(benchmark)
+    script = catalogue.benchmarks()[benchmark]
+    builder = cls(config_name=config, dataset_name=benchmark, hash=data.digest({"script": script, **files}))
+    builder.config.data_dir = str(next(iter(files.values())).parent)
+    quiet = are_progress_bars_disabled()
+    disable_progress_bars()
+    try:
+        builder.download_and_prepare()
+    except Exception as error:
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        if not isinstance(cause, (ValueError, OSError)):
+            raise
+        raise QuadragError(" ".join(str(cause).split())) from None
+    finally:
+        if not quiet:
+            enable_progress_bars()
+    folder = Path(builder.cache_dir)
+    _spell_lists_as_literals(folder)
+    os.utime(folder)
+    os.utime(folder / "dataset_info.json")
+    return {name: split.num_examples for name, split in builder.info.splits.items()}
+
+
+def _literal(feature: Any) -> Any:
+    """Spell ``List`` features, which `datasets` 3.6 cannot read, as one-element JSON arrays, which every version can."""
+    if isinstance(feature, dict):
+        if feature.get("_type") == "List" and feature.get("length", -1) == -1:
+            return [_literal(feature["feature"])]
+        return {key: _literal(value) for key, value in feature.items()}
+    return [_literal(item) for item in feature] if isinstance(feature, list) else feature
+
+
+def _spell_lists_as_literals(folder: Path) -> None:
+    """Rewrite the feature metadata of a built config, in ``dataset_info.json`` and in each Arrow file's schema."""
+    import pyarrow as pa
+
+    path = folder / "dataset_info.json"
+    info = json.loads(path.read_text(encoding="utf-8"))
+    features = _literal(info["features"])
+    if features != info["features"]:
+        write_text(path, json.dumps({**info, "features": features}))
+    for arrow in folder.glob("*.arrow"):
+        with pa.memory_map(str(arrow)) as source, pa.ipc.open_stream(source) as reader:
+            schema = reader.schema
+            meta = json.loads(schema.metadata[b"huggingface"])
+            spelled = _literal(meta["info"]["features"])
+            if spelled == meta["info"]["features"]:
+                continue
+            meta["info"]["features"] = spelled
+            schema = schema.with_metadata({**schema.metadata, b"huggingface": json.dumps(meta).encode()})
+            partial = arrow.with_suffix(".part")
+            with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+                for batch in reader:
+                    writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+        partial.replace(arrow)
+
+
+def _install_metric(script: Path) -> str:
+    """Copy a metric's modules to where `evaluate` looks for a name it cannot find on the Hub."""
+    from evaluate.loading import init_dynamic_modules
+
+    modules = {path.name: path for path in script.parent.glob("*.py") if path.name != "app.py"}
+    home = Path(init_dynamic_modules()) / "metrics" / f"evaluate-metric--{script.stem}"
+    folder = home / data.digest(modules)
+    folder.mkdir(parents=True, exist_ok=True)
+    for package in (home.parent, home, folder):
+        (package / "__init__.py").touch()
+    for name, path in modules.items():
+        shutil.copyfile(path, folder / name)
+    return script.stem

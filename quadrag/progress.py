@@ -1,0 +1,44 @@
+"""Progress that suits where it is shown: a bar in a terminal, now and then a plain line in a log.
+
+It writes to stderr, so that tables on stdout can be piped.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+_LOG_EVERY = 10.0  # seconds
+
+
+class Progress:
+    """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`."""
+
+    def __init__(self, label: str, total: int) -> None:
+        self._label, self._total = label, total
+        self._bar: Any = None
+        self._next = time.monotonic() + _LOG_EVERY
+
+    def __enter__(self) -> Progress:
+        if sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=self._total, desc=self._label, leave=False, dynamic_ncols=True)
+        return self
+
+    def update(self, done: int, total: int | None = None) -> None:
+        """Show that `done` steps are done, of `total` where it differs from what was first said."""
+        if self._bar is not None:
+            self._bar.total = total or self._total
+            self._bar.update(done - self._bar.n)
+        elif time.monotonic() >= self._next:
+            print(f"{self._label}: {done} of {total or self._total}", file=sys.stderr, flush=True)
+            self._next = time.monotonic() + _LOG_EVERY
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()

@@ -1,0 +1,124 @@
+"""The records that pass between stages, and how they are written: one JSON object a line, always in the same bytes.
+
+A file is written beside its place and then moved there, so a reader never sees half of one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quadrag.errors import QuadragError
+
+Key = tuple[str, str, str]  # config, split, id
+
+
+class Passage(NamedTuple):
+    """A piece of text shown with a question; `score` is the retriever's, None where nothing ranked it."""
+
+    id: str
+    title: str
+    text: str
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its reference answers.
+
+    `references` has the shape that the benchmark's metrics take. `passages` are those the benchmark itself supplies.
+    """
+
+    benchmark: str
+    config: str
+    split: str
+    id: str
+    query: str
+    references: Any
+    language: str
+    passages: tuple[Passage, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        """Config, split and id: unique within a benchmark."""
+        return (self.config, self.split, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer, or the reason there is none.
+
+    `state` is ``ok``, ``api_error`` or ``truncated``; `answer` is None unless it is ``ok``. `sample` counts from 0.
+    """
+
+    benchmark: str
+    config: str
+    split: str
+    id: str
+    sample: int
+    answer: str | None
+    state: str = "ok"
+    finish_reason: str | None = None
+    usage: Mapping[str, int] | None = None
+
+    @property
+    def key(self) -> Key:
+        """Config, split and id of the question answered."""
+        return (self.config, self.split, self.id)
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the record as one line of ``answers.jsonl`` holds it."""
+        return asdict(self)
+
+
+def dumps(value: Any) -> str:
+    """Serialise to one line of JSON: UTF-8 text kept, keys in their order, no NaN."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole file at once: complete under its name, or not there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows as JSON Lines, all or nothing."""
+    write_text(path, "".join(f"{dumps(row)}\n" for row in rows))
+
+
+def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield line number (from 1) and object of every non-empty line.
+
+    Raises:
+        QuadragError: the file is missing, not UTF-8, or a line is not a JSON object.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                try:
+                    row = json.loads(line)
+                except json.JSONDecodeError as error:
+                    raise QuadragError(
+                        f"{path}:{number} is not JSON ({error.msg}); expected JSON Lines, one object a line"
+                    ) from None
+                if not isinstance(row, dict):
+                    raise QuadragError(
+                        f"{path}:{number} holds a {type(row).__name__}; expected JSON Lines, one object a line"
+                    )
+                yield number, row
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise QuadragError(f"cannot read {path} ({error.strerror}); expected a JSON Lines file") from None
+    except UnicodeDecodeError:
+        raise QuadragError(f"{path} is not UTF-8; expected JSON Lines in UTF-8") from None

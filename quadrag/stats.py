@@ -1,0 +1,166 @@
+"""Means and 95% bootstrap intervals over items, and the paired difference of two runs.
+
+The percentile bootstrap over questions (Efron & Tibshirani 1993, chapter 13): questions are drawn with replacement, and
+every value of a question (several samples, say) comes along. A rate over part of the items, such as error correction, is
+a ratio of sums in every resample. It does not correct for small samples: where all values are equal it has no width.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+SEED = 2333
+RESAMPLES = 2000
+LEVEL = 0.95
+NOT_APPLICABLE = "not_applicable"
+
+
+class Item(NamedTuple):
+    """One value: of which question (the unit drawn), the value or None, and for None the reason."""
+
+    question: Hashable
+    value: float | None
+    reason: str | None = None
+
+
+class Interval(NamedTuple):
+    """Lower and upper bound."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A metric over a set of items.
+
+    `value` is the mean under the profile, `over_scored` the mean over the scored items alone; both are None where
+    nothing counts. ``n_total == n_scored + n_not_applicable + sum(unscored.values())``.
+    """
+
+    value: float | None
+    over_scored: float | None
+    interval: Interval | None
+    n_total: int
+    n_scored: int
+    n_not_applicable: int
+    unscored: dict[str, int]
+
+
+def _draws(n: int, resamples: int, seed: int) -> NDArray[np.float64]:
+    """How often each of n questions is drawn, one row a resample.
+
+    RandomState, because its stream is frozen for good, where a Generator's may change with NumPy.
+    """
+    rng = np.random.RandomState(seed)
+    counts = np.empty((resamples, n))
+    for row in range(resamples):
+        counts[row] = np.bincount(rng.randint(0, n, n), minlength=n)
+    return counts
+
+
+def _percentiles(values: NDArray[np.float64], level: float) -> Interval | None:
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return None
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high))
+
+
+def _sums(items: Sequence[Item], questions: dict[Hashable, int], worst: float | None) -> NDArray[np.float64]:
+    """Sum and number of counting values per question, as a 2 x questions array; unscored count as `worst`, if given."""
+    sums = np.zeros((2, len(questions)))
+    for item in items:
+        value = worst if item.value is None and item.reason != NOT_APPLICABLE else item.value
+        if value is not None:
+            sums[:, questions[item.question]] += (value, 1)
+    return sums
+
+
+def summarise(
+    items: Sequence[Item],
+    *,
+    profile: str = "official",
+    worst: float = 0.0,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Summary:
+    """Summarise one metric under one profile.
+
+    Args:
+        items: all items, in order; those without a value carry the reason.
+        profile: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
+        worst: that value.
+        level: of the interval, in (0, 1).
+        resamples: number of bootstrap resamples.
+        seed: of the resampling.
+
+    Returns:
+        The summary; its interval is None where no item counts.
+    """
+    questions = {question: i for i, question in enumerate(dict.fromkeys(item.question for item in items))}
+    sums = _sums(items, questions, worst if profile == "corrected" else None)
+    scored = [item.value for item in items if item.value is not None]
+    reasons = Counter(item.reason or "api_error" for item in items if item.value is None)
+    not_applicable = reasons.pop(NOT_APPLICABLE, 0)
+    total, count = sums.sum(axis=1)
+    interval = None
+    if count:
+        with np.errstate(invalid="ignore"):
+            drawn = sums @ _draws(len(questions), resamples, seed).T
+            interval = _percentiles(drawn[0] / drawn[1], level)
+    return Summary(
+        value=float(total / count) if count else None,
+        over_scored=float(np.sum(scored) / len(scored)) if scored else None,
+        interval=interval,
+        n_total=len(items),
+        n_scored=len(scored),
+        n_not_applicable=not_applicable,
+        unscored=dict(sorted(reasons.items())),
+    )
+
+
+def paired_difference(
+    first: Sequence[Item],
+    second: Sequence[Item],
+    *,
+    profile: str = "official",
+    worst: float = 0.0,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> tuple[float, Interval] | None:
+    """Difference second - first of one metric on the same questions, with its paired bootstrap interval.
+
+    Args:
+        first: items of one run.
+        second: items of another run over the same questions, in any order.
+        profile: as in `summarise`.
+        worst: as in `summarise`.
+        level: of the interval.
+        resamples: number of bootstrap resamples.
+        seed: of the resampling.
+
+    Returns:
+        The difference and its interval, or None where the runs do not cover the same questions or nothing counts.
+    """
+    questions = {question: i for i, question in enumerate(dict.fromkeys(item.question for item in first))}
+    if {item.question for item in second} != set(questions):
+        return None
+    fill = worst if profile == "corrected" else None
+    both = [_sums(items, questions, fill) for items in (first, second)]
+    if not all(sums[1].sum() for sums in both):
+        return None
+    with np.errstate(invalid="ignore"):
+        draws = _draws(len(questions), resamples, seed).T
+        means = [(drawn := sums @ draws)[0] / drawn[1] for sums in both]
+        interval = _percentiles(means[1] - means[0], level)
+    points = [sums[0].sum() / sums[1].sum() for sums in both]
+    return (float(points[1] - points[0]), interval) if interval else None
