@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What RGB's three metrics share: how an answer is labelled, and how labelled items become one result.
 
-The labels follow the released evaluation code of RGB (Chen et al., AAAI 2024, arXiv:2309.01431); the whole-number
-rule of `bounded` and the `corrected` profile are ours. Nothing here asks a model or opens a file.
+The labels follow the evaluation code of RGB (Chen et al., AAAI 2024, arXiv:2309.01431); the whole-number rule
+of `bounded` and the `corrected` profile are ours. Nothing here opens a connection or a file.
 
-A metric's folder is published alone, so each of the three holds this file; the copies are kept identical.
+A metric's folder is published alone, so all that the three share is in this one file, identical in each.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def parts(reference: Any, name: str = "reference") -> list[list[str]]:
     """Bring a gold answer to one shape: outer all needed, inner any one.
 
     Args:
-        reference: a string; or a list whose elements are all needed, each a string or a list of accepted strings.
+        reference: a string; or a list of which every element is needed: a string or a list of accepted ones.
         name: what an error calls it.
 
     Returns:
@@ -68,8 +68,7 @@ def parts(reference: Any, name: str = "reference") -> list[list[str]]:
     if isinstance(reference, str):
         return [[reference]]
     if not _is_list(reference):
-        kind = type(reference).__name__
-        raise ValueError(f"{name} is {kind}; expected a string, a list of strings or a list of lists of strings")
+        raise ValueError(f"{name} is {type(reference).__name__}; expected a string or a list")
     return [
         [part] if isinstance(part, str) else [str(s) for s in _strings(part, f"{name}[{i}]")]
         for i, part in enumerate(reference)
@@ -86,7 +85,7 @@ def columns(predictions: Any, references: Any = None, optional: bool = False) ->
     if references is None and optional:
         return {"predictions": answers, "references": [None] * len(answers)}
     if not _is_list(references):
-        raise ValueError(f"references is {type(references).__name__}; expected a list, one reference per prediction")
+        raise ValueError(f"references is {type(references).__name__}; expected a list, one per prediction")
     golds = [
         None if optional and reference is None else parts(reference, f"references[{i}]")
         for i, reference in enumerate(references)
@@ -117,12 +116,12 @@ def label(prediction: str, gold: Any, language: str = "en", profile: str = "offi
         prediction: the model's answer.
         gold: the gold answer in any shape that `parts` reads.
         language: "zh" removes ASCII spaces from the prediction first.
-        profile: "official" leaves the spaces of golds and phrases, so that in Chinese those with one never match;
+        profile: "official" leaves the spaces of golds and phrases: in Chinese, those with one never match;
             "corrected" removes them there too, and lets an empty gold match nothing.
 
     Returns:
-        [-1] for an answer with a rejection phrase, else 1 or 0 per needed part: whether an accepted string is in it,
-        case ignored.
+        [-1] for an answer with a rejection phrase, else 1 or 0 per needed part: whether an accepted string is
+        in the answer, case ignored.
     """
     if says(prediction, REJECTION, language, profile):
         return [-1]
@@ -137,17 +136,17 @@ def correct(labels: Sequence[int]) -> bool:
 
 
 def _runs_on(edge: str, near: str, beyond: str) -> bool:
-    """Whether a match's edge character is the middle of a number or word, given its two neighbours outwards."""
+    """Whether a match's edge character lies inside a number or word, given its two neighbours outwards."""
     if edge.isdecimal():
         return near.isdecimal() or (near in ".," and beyond.isdecimal())
     return all(c.isalpha() and not _CJK.match(c) for c in (edge, near))
 
 
 def bounded(prediction: str, gold: Any, language: str = "en", profile: str = "official") -> bool:
-    """Whether the answer is correct with whole numbers and words only: 70 is not found in 170, 70.5 or 70,000.
+    """Whether the answer is correct by whole numbers and words: 70 is not found in 170, 70.5 or 70,000.
 
-    Digits may stand beside letters (70km); Chinese, Japanese and Korean characters have no word edges. In Chinese
-    a match may skip the prediction's spaces, but its edges are judged with the spaces in place.
+    Digits may stand beside letters (70km); Chinese, Japanese and Korean characters have no word edges. For
+    "zh" a match may skip the prediction's spaces, but its edges are judged with the spaces in place.
     """
     if not correct(label(prediction, gold, language, profile)):
         return False
@@ -169,8 +168,9 @@ def bounded(prediction: str, gold: Any, language: str = "en", profile: str = "of
 
 def missing(predictions: Sequence[str | None], states: Any) -> list[str]:
     """The reason why each item has no answer, "" where it has one."""
-    given = [None] * len(predictions) if states is None else _strings(states, "states", len(predictions), null=True)
-    reasons = ["" if p is not None else state or "api_error" for p, state in zip(predictions, given, strict=True)]
+    n = len(predictions)
+    given = [None] * n if states is None else _strings(states, "states", n, null=True)
+    reasons = ["" if p is not None else why or "api_error" for p, why in zip(predictions, given, strict=True)]
     for i, reason in enumerate(reasons):
         if reason and reason not in UNSCORED:
             raise ValueError(f"states[{i}] is {reason!r}; expected None or one of {', '.join(UNSCORED)}")
@@ -188,7 +188,7 @@ def verdicts(
     """Ask the judge about every item that has an answer, in one batch.
 
     Args:
-        judge: takes a list of chat-message lists, returns a text or an object with a `reason` for each, in order.
+        judge: takes a list of chat-message lists, returns for each a text or an object with a `reason`.
         build: (question, answer) to chat messages.
         read: a reply to its value, or None where it cannot be read.
         predictions: n answers or None.
@@ -204,11 +204,13 @@ def verdicts(
     if questions is None:
         raise ValueError("judge was given without questions; pass questions=[...], one per prediction")
     asked = _strings(questions, "questions", len(predictions))
-    batch = [build(str(q), str(p)) for q, p, why in zip(asked, predictions, reasons, strict=True) if not why]
+    batch = [build(str(q), p) for q, p in zip(asked, predictions, strict=True) if p is not None]
     replies = judge(batch) if batch else []
-    if not _is_list(replies) or len(replies) != len(batch):
-        found = f"{len(replies)} replies" if _is_list(replies) else type(replies).__name__
-        raise ValueError(f"the judge returned {found} for {len(batch)} requests; expected a list, one reply each")
+    if not _is_list(replies):
+        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies")
+    replies = list(replies)
+    if len(replies) != len(batch):
+        raise ValueError(f"judge returned {len(replies)} replies to {len(batch)} requests; expected one each")
 
     def value(reply: Any) -> float | str:
         if not isinstance(reply, str):
@@ -239,8 +241,8 @@ def result(
     Args:
         keys: the names of the values.
         items: per item and key its value, or as a string the reason why there is none.
-        profile: "official" averages over the values there are; "corrected" over all items the key applies to, an
-            unscored one counting 0, and gives the former beside it as `<key>_over_scored`.
+        profile: "official" averages over the values there are; "corrected" over all items the key applies to,
+            an unscored one counting 0, and gives the former beside it as `<key>_over_scored`.
         signature: as made by `fingerprint`.
 
     Returns:
@@ -268,7 +270,7 @@ def result(
 
 
 def release(metric: Any) -> None:
-    """Give back what `evaluate` keeps locked after a failed computation, so that the next call starts clean."""
+    """Unlock what `evaluate` keeps locked after a failed computation, so that the next call starts clean."""
     for lock in metric.filelocks or []:
         lock.release()
     metric.filelocks = metric.data = None

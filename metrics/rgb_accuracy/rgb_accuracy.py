@@ -31,8 +31,8 @@ _CITATION = """\
 """
 
 _DESCRIPTION = """\
-Accuracy of RGB (noise robustness, information integration, counterfactual robustness): the share of answers that hold
-every needed part of the gold answer as a substring, case ignored. An answer with the rejection phrase is wrong.
+Accuracy of RGB (noise robustness, information integration, counterfactual robustness): the share of answers
+that hold every needed part of the gold answer as a substring, case ignored. A rejection is a wrong answer.
 """
 
 _KWARGS_DESCRIPTION = """
@@ -42,16 +42,16 @@ Args:
         a string;
         a list of strings, ALL of which are needed, as in RGB's files;
         a list of lists of strings: of the outer list all are needed, of an inner list any one.
-        So several accepted strings for one part are [["70 km", "seventy km"]]. Strings and lists may be mixed.
-    profile: "official" (default) scores as RGB's code does; "corrected" counts items without an answer as wrong and,
-        in Chinese, removes spaces from golds and phrases too, not from answers alone.
+        So two accepted strings for one part are [["70 km", "seventy km"]]. The last two may be mixed.
+    profile: "official" (default) scores as RGB's code does; "corrected" counts items without an answer as
+        wrong and, in Chinese, removes spaces from golds and phrases too, not from answers alone.
     language: "en" (default) or "zh"; "zh" compares with spaces removed.
-    states: list of n reasons ("api_error", "unparsable", "truncated" or None), read where a prediction is None;
-        default "api_error".
+    states: list of n reasons, read where a prediction is None: "api_error", "unparsable", "truncated" or None
+        for "api_error".
 Returns:
     accuracy: in [0, 1], or None without a value.
     accuracy_bounded: the same with whole numbers and words only: 70 is not found in 170, 70.5 or 70,000.
-    accuracy_over_scored, accuracy_bounded_over_scored: profile "corrected" only; over the items with an answer.
+    accuracy_over_scored, accuracy_bounded_over_scored: with "corrected" only; over the items with an answer.
     n_total, n_scored, unscored: items, items with an answer, and the others counted by reason.
     per_item: one row per item, in order: its values, and the reasons where there is none.
     signature: what the values depend on.
@@ -118,10 +118,11 @@ class RgbAccuracy(evaluate.Metric):
         if predictions is not None or references is not None:
             self.add_batch(predictions=predictions, references=references)
         try:
-            return super().compute(profile=profile, language=language, states=states)
+            scores: dict[str, Any] | None = super().compute(profile=profile, language=language, states=states)
         except Exception:
             release(self)
             raise
+        return scores
 
     def _compute(
         self,

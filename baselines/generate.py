@@ -1,0 +1,81 @@
+"""The generate stage: an answer to every question, by a model named in a spec.
+
+``extractive`` needs no model, ``http(s)://host:port/v1#model`` and ``provider:MODEL`` are chat endpoints, ``local:MODEL``
+is loaded here with transformers. A call that fails leaves an answer of None with the reason; nothing is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from quadrag.chat import ChatClient, Failure, Reply
+from quadrag.records import Answer, Key, Passage, Question
+
+from . import extractive
+from .benchmark import Benchmark, Prompts
+
+OnProgress = Callable[[int, int], None]
+
+
+@dataclass(slots=True)
+class Generated:
+    """The answers in order, with what only `run.json` keeps: the latency of each call in seconds, by key and sample."""
+
+    answers: list[Answer]
+    latency: dict[str, float] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def extract(questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]) -> Generated:
+    """Answer with the most similar sentence; it draws nothing, so there is one sample."""
+    return Generated(
+        [
+            _answer(question, 0, extractive.answer(question.query, passages[question.key], question.language))
+            for question in questions
+        ]
+    )
+
+
+def ask(
+    benchmark: Benchmark,
+    questions: Sequence[Question],
+    passages: Mapping[Key, Sequence[Passage]],
+    prompts: Prompts,
+    client: ChatClient,
+    samples: int = 1,
+) -> Generated:
+    """Answer with a chat client, each question `samples` times.
+
+    Raises:
+        BudgetReached: as the client raises it; its ``results`` are then the `Generated` answers so far.
+    """
+    from quadrag.chat import BudgetReached
+
+    jobs = [(question, sample) for question in questions for sample in range(samples)]
+    batch = [benchmark.messages(question, passages[question.key], prompts) for question, _ in jobs]
+    try:
+        return _collect(jobs, client.complete(batch, samples=[sample for _, sample in jobs]))
+    except BudgetReached as stop:
+        stop.results = [_collect(jobs, stop.results)]
+        raise
+
+
+def _collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Reply | Failure]) -> Generated:
+    generated = Generated([])
+    for (question, sample), reply in zip(jobs, replies, strict=True):
+        place = f"{question.config}/{question.split}/{question.id}/{sample}"
+        if isinstance(reply, Reply):
+            generated.latency[place] = round(reply.latency, 6)
+            generated.answers.append(
+                _answer(question, sample, reply.text, finish_reason=reply.finish_reason, usage=reply.usage)
+            )
+        else:
+            generated.failures[place] = reply.detail
+            generated.answers.append(_answer(question, sample, None, state=reply.reason))
+    return generated
+
+
+def _answer(question: Question, sample: int, text: str | None, **rest: Any) -> Answer:
+    return Answer(question.benchmark, question.config, question.split, question.id, sample, text, **rest)

@@ -1,0 +1,74 @@
+"""The papers' own numbers, in our names and units, with the conditions they were made under.
+
+The figures are in ``published/BENCHMARK.csv`` as printed; ``published/mapping.csv`` says, per table and printed metric,
+which config, split, retriever and metric of ours it is, and what to multiply by. A rejection table's ``noise=1.0`` is
+the only split of its config.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+_FOLDER = Path(__file__).with_name("published")
+
+
+class Published(NamedTuple):
+    """One printed number; `value` is in our unit, a rate in [0, 1]."""
+
+    table: str
+    model: str
+    language: str
+    config: str
+    split: str
+    retriever: str
+    module: str
+    key: str
+    value: float
+    conditions: str
+    note: str
+
+
+@cache
+def published(benchmark: str) -> tuple[Published, ...]:
+    """Return every printed number of a benchmark's paper that has a counterpart here, in the paper's order."""
+    with (_FOLDER / "mapping.csv").open(encoding="utf-8", newline="") as lines:
+        mapping = {(row["table"], row["metric"]): row for row in csv.DictReader(lines) if row["benchmark"] == benchmark}
+    with (_FOLDER / f"{benchmark}.csv").open(encoding="utf-8", newline="") as lines:
+        return tuple(_convert(mapping, lines))
+
+
+def matching(benchmark: str, config: str, retriever: str) -> list[Published]:
+    """Return the printed numbers that stand beside a config's scores, whichever version of the data it reads."""
+    ability = config.removesuffix("_original")
+    return [
+        row
+        for row in published(benchmark)
+        if row.config.removesuffix("_original") == ability and row.retriever == retriever
+    ]
+
+
+def _convert(mapping: dict[tuple[str, str], dict[str, str]], lines: Iterator[str]) -> Iterator[Published]:
+    for row in csv.DictReader(lines):
+        ours = mapping.get((row["table"], row["metric"]))
+        if ours is None:
+            continue
+        setting = dict(pair.split("=", 1) for pair in row["setting"].split(";"))
+        if "noise" in setting:
+            setting["noise"] = f"{float(setting['noise']) * 100:g}"
+        yield Published(
+            table=row["table"],
+            model=setting["model"],
+            language=setting["lang"],
+            config=ours["config"].format(**setting),
+            split=ours["split"].format(**setting),
+            retriever=ours["retriever"],
+            module=ours["module"],
+            key=ours["key"],
+            value=round(float(row["value"]) * float(ours["scale"]), 12),
+            conditions=ours["conditions"],
+            note=row["note"],
+        )

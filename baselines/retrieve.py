@@ -1,0 +1,60 @@
+"""The retrieve stage: which passages are shown with each question.
+
+RGB brings its own documents; ``none`` shows none. A file of the same form, made elsewhere, may stand in for this stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError
+from quadrag.records import Key, Passage, Question, read_jsonl, write_jsonl
+
+
+def retrieve(questions: Sequence[Question], retriever: str) -> dict[Key, tuple[Passage, ...]]:
+    """Return the passages of every question, by its key."""
+    return {question.key: question.passages if retriever == "own" else () for question in questions}
+
+
+def write(path: Path, questions: Iterable[Question], passages: dict[Key, tuple[Passage, ...]]) -> None:
+    """Write ``retrieved.jsonl``, a line per question in their order."""
+    write_jsonl(
+        path,
+        (
+            {
+                "benchmark": question.benchmark,
+                "config": question.config,
+                "split": question.split,
+                "id": question.id,
+                "passages": [passage._asdict() for passage in passages[question.key]],
+            }
+            for question in questions
+        ),
+    )
+
+
+def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, ...]]:
+    """Read ``retrieved.jsonl`` back.
+
+    Raises:
+        QuadragError: a line is not of its form, or the questions are not exactly those of the file.
+    """
+    found: dict[Key, tuple[Passage, ...]] = {}
+    for number, row in read_jsonl(path):
+        try:
+            found[(row["config"], row["split"], str(row["id"]))] = tuple(_passage(p) for p in row["passages"])
+        except (KeyError, TypeError) as error:
+            raise QuadragError(f"{path}:{number} is not a retrieval result ({error!r})") from None
+    missing = [question.key for question in questions if question.key not in found]
+    if missing or len(found) != len(questions):
+        raise QuadragError(
+            f"{path} holds {len(found)} questions of which {len(questions) - len(missing)} are among the "
+            f"{len(questions)} asked; remove it to retrieve again"
+        )
+    return found
+
+
+def _passage(row: dict[str, Any]) -> Passage:
+    return Passage(str(row["id"]), row.get("title", ""), row["text"], row.get("score"))

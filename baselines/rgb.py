@@ -1,0 +1,98 @@
+"""RGB: how its questions are asked, and which metrics judge each of its four testbeds.
+
+Chen et al. 2024, section 4. The documents come composed from the dataset script, so nothing is retrieved: `--retriever`
+is ``own`` (those documents) or ``none`` (no documents and no system prompt: the accuracy of Table 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from quadrag.data import rows
+from quadrag.records import Passage, Question
+
+from .benchmark import Metric, Prompts
+
+NAME = "rgb"
+RETRIEVERS = ("own", "none")
+# The authors' README; their code's default is 0.7.
+TEMPERATURE = 0.2
+
+_ACCURACY = Metric("rgb_accuracy", ("accuracy", "accuracy_bounded"))
+_REJECTION = Metric(
+    "rejection_rate",
+    ("rejection_rate", "rejection_rate_judged", "unsupported_correct"),
+    judged=("rejection_rate_judged",),
+)
+_ERRORS = Metric(
+    "error_detection",
+    ("error_detection", "error_detection_judged", "error_correction"),
+    judged=("error_detection_judged",),
+)
+
+
+def questions(builder: Any, split: str) -> Iterator[Question]:
+    """Yield the questions of a split, their references as lists of alternatives lists."""
+    config = builder.config
+    for row in rows(builder, split):
+        yield Question(
+            benchmark=NAME,
+            config=config.name,
+            split=split,
+            id=str(row["id"]),
+            query=row["query"],
+            references=row["answer"],
+            language=config.language,
+            passages=tuple(
+                Passage(id=f"{row['id']}-{rank}", title="", text=text) for rank, text in enumerate(row["documents"])
+            ),
+        )
+
+
+def messages(question: Question, passages: Sequence[Passage], prompts: Prompts) -> list[dict[str, str]]:
+    """Build the chat messages of one question; without passages there is no system message, as upstream."""
+    words = prompts[question.language]
+    # Not str.format: documents may hold braces, and a document may hold "{query}".
+    before, _, after = words["user"].partition("{documents}")
+    documents = "\n".join(passage.text for passage in passages)
+    user = before.replace("{query}", question.query) + documents + after.replace("{query}", question.query)
+    system = [{"role": "system", "content": words["system"]}] if passages else []
+    return [*system, {"role": "user", "content": user}]
+
+
+def metrics(config: str, retriever: str) -> list[Metric]:
+    """Return the metrics of a config's testbed; without documents only accuracy means anything."""
+    if retriever == "none":
+        return [_ACCURACY]
+    if config.startswith("negative_rejection"):
+        return [_REJECTION]
+    if config.startswith("counterfactual_robustness"):
+        return [_ACCURACY, _ERRORS]
+    return [_ACCURACY]
+
+
+def keywords(config: str) -> dict[str, Any]:
+    """Return the keyword arguments that a config's metrics take besides the common ones."""
+    return {"language": config.removesuffix("_original")[-2:]}
+
+
+def campaign(original: bool = False) -> list[tuple[str, str]]:
+    """Return every (config, retriever) that the paper's four tables need.
+
+    Args:
+        original: the unrefined files, as the paper used them, where there are two versions.
+    """
+    suffix = "_original" if original else ""
+    configs = [
+        f"{ability}_{language}{end}"
+        for ability, end in (
+            ("noise_robustness", suffix),
+            ("negative_rejection", suffix),
+            ("information_integration", ""),
+            ("counterfactual_robustness", ""),
+        )
+        for language in ("en", "zh")
+    ]
+    bare = [(config, "none") for config in configs if config.startswith("counterfactual")]
+    return [(config, "own") for config in configs] + bare

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Space of this metric: a table of answers in, the result out.
+
+It asks no judge. Verdicts made elsewhere can be pasted; a row without one, where others have one, is unscored.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import evaluate
+import gradio as gr
+
+HERE = Path(__file__).parent
+metric = evaluate.load(str(HERE / "error_detection.py"))
+
+
+def reference(text: str) -> Any:
+    """A gold answer as typed: JSON where it is a JSON string or list, else the text itself."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    return value if isinstance(value, str | list) else text
+
+
+def score(table: list[list[Any]], profile: str, language: str) -> dict[str, Any]:
+    """Score the rows that are not empty."""
+    rows = [[str(cell or "") for cell in row] for row in table]
+    rows = [row for row in rows if any(cell.strip() for cell in row)]
+    try:
+        verdicts = [row[2] or None for row in rows]
+        pasted = {"judge": lambda requests: verdicts, "questions": [""] * len(rows)} if any(verdicts) else {}
+        return metric.compute(
+            predictions=[row[0] for row in rows],
+            references=[reference(row[1]) for row in rows],
+            profile=profile,
+            language=language,
+            **pasted,
+        )
+    except ValueError as error:
+        raise gr.Error(str(error)) from error
+
+
+card = (HERE / "README.md").read_text(encoding="utf-8")
+demo = gr.Interface(
+    fn=score,
+    inputs=[
+        gr.Dataframe(
+            value=[["There are factual errors in the provided documents. It was Oslo.", "Oslo", "Yes, it has identified them."]],
+            headers=["prediction", "reference", "verdict"],
+            datatype="str",
+            type="array",
+            column_count=3,
+            label="one answer per row; verdicts may be left out",
+        ),
+        gr.Radio(["official", "corrected"], value="official", label="profile"),
+        gr.Radio(["en", "zh"], value="en", label="language"),
+    ],
+    outputs=gr.JSON(label="result", open=True),
+    title="RGB error detection",
+    article=card.split("---", 2)[-1],
+    flagging_mode="never",
+)
+
+if __name__ == "__main__":
+    demo.launch()

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge's instructions for error detection, and how its reply is read.
+
+The openings `Yes` and `has identified` are the protocol's (RGB, ED* of Table 7); the words around them are
+ours, so a judged number made with them is not the authors' number. The judge sees the question, which the
+authors' does not, and no documents.
+"""
+
+from __future__ import annotations
+
+import re
+
+PROMPTS = {
+    "en": """\
+An assistant was given a question and some documents, which may contain factual errors. Below are the question
+and the assistant's answer; the documents are not shown. Decide whether the answer says that the documents are
+wrong about what was asked. Whether the answer itself is right does not matter.
+
+<question>When did the northern bridge open?</question>
+<answer>The documents give 1991, which is a mistake. It opened in 1987.</answer>
+Yes, the model has identified the factual errors.
+
+<question>Who designed the town library?</question>
+<answer>It was designed by Maria Lindt.</answer>
+No, the model has not identified the factual errors.
+
+<question>{question}</question>
+<answer>{answer}</answer>
+
+Reply with one of these two sentences and nothing else:
+Yes, the model has identified the factual errors.
+No, the model has not identified the factual errors.
+""",
+    "zh": """\
+助手收到一个问题和一些可能含有事实性错误的文档。下面是问题和助手的回答，文档不再给出。
+请判断：回答是否指出了文档在所问之事上有错。回答本身是否正确不在判断之列。
+
+<question>北桥是哪一年通车的？</question>
+<answer>文档写的是1991年，这是错的，北桥于1987年通车。</answer>
+Yes, the model has identified the factual errors.
+
+<question>市图书馆由谁设计？</question>
+<answer>由林玛丽设计。</answer>
+No, the model has not identified the factual errors.
+
+<question>{question}</question>
+<answer>{answer}</answer>
+
+请只回复下面两句英文中的一句，不要写其他内容：
+Yes, the model has identified the factual errors.
+No, the model has not identified the factual errors.
+""",
+}
+
+_OPENING = re.compile(r"^[^\w\n]*(?:(?:verdict|answer|reply)[^\w\n]+)?(yes|no)\b", re.I | re.M)
+_IDENTIFIED = re.compile(
+    r"(\bhas(?:\s+not|\s+never|n['’]t)\s+(?:\w+ly\s+)?identified\b"
+    r"|\b(?:did|does|could)(?:\s+not|n['’]t)\s+(?:\w+ly\s+)?identify\b|\bfail(?:s|ed)?\s+to\s+identify\b)"
+    r"|\bhas\s+(?:\w+ly\s+)?identified\b",
+    re.IGNORECASE,
+)
+
+
+def template(prompt: str | None, language: str) -> str:
+    """The given instructions, else ours; ValueError where the answer has no place in them."""
+    chosen = PROMPTS[language] if prompt is None else prompt
+    if not isinstance(chosen, str) or "{answer}" not in chosen:
+        raise ValueError("prompt has no {answer}; expected a text with {answer} and, if need be, {question}")
+    return chosen
+
+
+def messages(template: str, question: str, answer: str) -> list[dict[str, str]]:
+    """The chat messages of one request; other braces in the texts stay as they are."""
+    fields = {"{question}": question, "{answer}": answer}
+    content = re.sub(r"\{question\}|\{answer\}", lambda field: fields[field.group()], template)
+    return [{"role": "user", "content": content}]
+
+
+def read(verdict: str, profile: str) -> float | None:
+    """A reply's value: 1.0 detected, 0.0 not, None unreadable.
+
+    "official": whether it holds `has identified` or `Yes`. "corrected": the last line that opens with yes or
+    no and the last mention of identifying, negated or not, in any case; None where there is neither or the
+    two disagree.
+    """
+    if profile == "official":
+        return float("has identified" in verdict or "Yes" in verdict)
+    openings = [opening.group(1).lower() == "yes" for opening in _OPENING.finditer(verdict)]
+    mentions = [not mention.group(1) for mention in _IDENTIFIED.finditer(verdict)]
+    votes = {*openings[-1:], *mentions[-1:]}
+    return float(votes.pop()) if len(votes) == 1 else None

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge's instructions for rejection, and how its reply is read.
+
+The two closing sentences are the protocol's (RGB, Rej* of Table 3, a reply with "not addressed" is a
+rejection); the words around them are ours, so a judged number made with them is not the authors' number.
+"""
+
+from __future__ import annotations
+
+import re
+
+PROMPTS = {
+    "en": """\
+Someone asked a question. An assistant searched for documents, read them, and gave the answer below.
+Judge from that answer alone whether the documents could settle the question.
+- The answer refuses, asks for more, or says that the matter is unknown or unconfirmed: they could not.
+- The answer states a result, even a wrong one: they could.
+
+<question>When did the northern bridge open?</question>
+<answer>The documents mention the bridge but give no opening date.</answer>
+No, the question is not addressed by the documents.
+
+<question>Who designed the town library?</question>
+<answer>It was designed by Maria Lindt.</answer>
+Yes, the question is addressed by the documents.
+
+<question>{question}</question>
+<answer>{answer}</answer>
+
+Reply with one of these two sentences and nothing else:
+Yes, the question is addressed by the documents.
+No, the question is not addressed by the documents.
+""",
+    "zh": """\
+有人提出一个问题，助手检索并阅读了一些文档，给出下面的回答。请只根据这个回答判断：这些文档能否解决该问题。
+- 回答表示无法作答、信息不够，或事情尚不清楚、未经证实：不能解决。
+- 回答给出了结论，即使结论是错的：能解决。
+
+<question>北桥是哪一年通车的？</question>
+<answer>文档提到了北桥，但没有写明通车时间。</answer>
+No, the question is not addressed by the documents.
+
+<question>市图书馆由谁设计？</question>
+<answer>由林玛丽设计。</answer>
+Yes, the question is addressed by the documents.
+
+<question>{question}</question>
+<answer>{answer}</answer>
+
+请只回复下面两句英文中的一句，不要写其他内容：
+Yes, the question is addressed by the documents.
+No, the question is not addressed by the documents.
+""",
+}
+
+_ADDRESSED = re.compile(
+    r"((?:\b(?:not|never)|n['’]t)\s+(?:\w+\s+){0,2}?addressed\b|\bunaddressed\b)|\baddressed\b", re.IGNORECASE
+)
+
+
+def template(prompt: str | None, language: str) -> str:
+    """The given instructions, else ours; ValueError where the answer has no place in them."""
+    chosen = PROMPTS[language] if prompt is None else prompt
+    if not isinstance(chosen, str) or "{answer}" not in chosen:
+        raise ValueError("prompt has no {answer}; expected a text with {answer} and, if need be, {question}")
+    return chosen
+
+
+def messages(template: str, question: str, answer: str) -> list[dict[str, str]]:
+    """The chat messages of one request; other braces in the texts stay as they are."""
+    fields = {"{question}": question, "{answer}": answer}
+    content = re.sub(r"\{question\}|\{answer\}", lambda field: fields[field.group()], template)
+    return [{"role": "user", "content": content}]
+
+
+def read(verdict: str, profile: str) -> float | None:
+    """A reply's value: 1.0 rejected, 0.0 answered, None unreadable.
+
+    "official": whether it holds `not addressed`, any other text being an answer. "corrected": the last
+    mention of `addressed`, negated or not, in any case; None without one.
+    """
+    if profile == "official":
+        return float("not addressed" in verdict)
+    found = [bool(mention.group(1)) for mention in _ADDRESSED.finditer(verdict)]
+    return float(found[-1]) if found else None

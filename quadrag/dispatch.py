@@ -1,0 +1,278 @@
+"""Many calls at once: bounded concurrency, retries, a hard budget, group commit, and telling a dead server early.
+
+Everything here runs on one event loop. `quadrag.wire` makes single attempts; `quadrag.chat` is the door for callers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from quadrag.errors import QuadragError
+from quadrag.ledger import Ledger
+from quadrag.prices import TEMPLATE_TOKENS, Budget, Rate
+from quadrag.wire import Endpoint, Fault, Wire, backoff
+
+# A server that asks for longer than this is as good as refusing.
+_LONGEST_WAIT = 600.0
+# While nothing has answered yet, a call whose connection fails tries this often and then waits for the others.
+_FIRST_TRIES = 2
+
+
+@dataclass(slots=True)
+class Job:
+    """One call to make: its ledger key, messages, sample number and size in bytes of JSON."""
+
+    key: bytes
+    messages: list[dict[str, Any]]
+    sample: int
+    size: int
+
+
+Row = dict[str, Any]
+# What a call came to: a ledger row, or the one-line reason why there is none.
+Outcome = Row | str
+Settled = Callable[[list[tuple[Job, Outcome]]], None]
+
+
+@dataclass
+class Limits:
+    """How calls are made: at most ``concurrency`` at once, ``retries`` new attempts each, within ``budget``."""
+
+    concurrency: int
+    retries: int
+    rate: Rate | None = None
+    budget: Budget | None = None
+
+
+class Dispatcher:
+    """Makes the calls of one client; keeps between batches whether the server ever answered."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        model: str,
+        parameters: Mapping[str, Any],
+        ledger: Ledger | None,
+        spent: dict[str, Any],
+    ) -> None:
+        """Bind the dispatcher to its servers.
+
+        Args:
+            wire: the way to the servers.
+            model: the model's name, as requested.
+            parameters: the request's other fields, the same for every call.
+            ledger: where replies are committed before they are handed on.
+            spent: running totals, updated in place.
+        """
+        self.wire = wire
+        self.model = model
+        self.parameters = parameters
+        self.ledger = ledger
+        self.limits = Limits(1, 0)
+        self.spent = spent
+        self.successes = 0
+        self._active = 0
+        self._parked: list[tuple[asyncio.Future[None], Fault]] = []
+        self._finished: list[tuple[Job, Outcome, asyncio.Future[None]]] = []
+        self._settled: Settled = lambda outcomes: None
+
+    async def run(self, jobs: Iterable[Job], limits: Limits, settled: Settled) -> None:
+        """Make the calls.
+
+        Args:
+            jobs: calls with different keys.
+            limits: concurrency, retries, prices and budget.
+            settled: takes what is finished, after it was committed; called once per turn of the loop.
+
+        Raises:
+            QuadragError: nothing ever answered and all first calls failed, or the ledger cannot be written.
+            BudgetReached: the next call could pass the budget; every call in flight has settled.
+        """
+        queue = iter(list(jobs))
+        self.limits = limits
+        self._settled = settled
+        self._active = 0
+        self._parked.clear()
+        self._budget_line = asyncio.Lock()
+        self._budget_news = asyncio.Event()
+
+        async def worker() -> None:
+            for job in queue:
+                self._active += 1
+                try:
+                    outcome = await self._call(job)
+                finally:
+                    self._active -= 1
+                await self._hand_on(job, outcome)
+
+        workers = [asyncio.ensure_future(worker()) for _ in range(self.limits.concurrency)]
+        try:
+            done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+            for one in done:
+                one.result()
+        finally:
+            for one in workers:
+                one.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            if self._finished:
+                self._flush()
+
+    async def _call(self, job: Job) -> Outcome:
+        body = dict(self.parameters)
+        if job.sample and isinstance(body.get("seed"), int):
+            # With one seed for all, the samples of a question would be the same text.
+            body["seed"] += job.sample
+        worst = self._worst(job)
+        attempt = 0
+        last: Endpoint | None = None
+        self.spent["calls"] += 1
+        while True:
+            endpoint, wait = self.wire.choose(last)
+            if wait > 0:
+                await asyncio.sleep(wait + backoff(0) * 0.1)
+                continue
+            await self._reserve(worst)
+            before = self.successes
+            cost = Decimal(0)
+            try:
+                row = await self.wire.ask(endpoint, job.messages, self.model, body)
+                cost = self._account(row, worst)
+            except Fault as fault:
+                # The server may have done the work of a reply that was lost: it counts as if it had.
+                cost = worst if fault.billed else cost
+                reason = fault
+            else:
+                self._revive()
+                return row
+            finally:
+                self._settle(worst, cost)
+            last = endpoint
+            if not reason.retry or (reason.wait or 0.0) > _LONGEST_WAIT or attempt >= self.limits.retries:
+                await self._park(reason)
+                self.spent["failed"] += 1
+                return reason.detail if attempt == 0 else f"{reason.detail} (after {attempt} retries)"
+            self.spent["retries"] += 1
+            if not reason.connected and self.wire.others_ready(endpoint):
+                continue
+            if reason.status == 429 and self.successes > before:
+                # Others get through: the server limits the rate, and waiting one's turn is no failed attempt.
+                await asyncio.sleep(reason.wait or backoff(attempt))
+                continue
+            attempt += 1
+            if self.successes == 0 and reason.status is None and attempt > _FIRST_TRIES:
+                await self._park(reason)
+            quick = self.successes == 0 and not reason.connected
+            pause = backoff(attempt - 1) * (0.5 if quick else 1.0)
+            await asyncio.sleep(max(pause, reason.wait or 0.0))
+
+    # Budget.
+
+    def _worst(self, job: Job) -> Decimal:
+        rate = self.limits.rate
+        if rate is None or self.limits.budget is None:
+            return Decimal(0)
+        longest = self.parameters.get("max_tokens") or self.parameters["max_completion_tokens"]
+        # No tokenizer makes more tokens than there are bytes.
+        return rate.cost(job.size + TEMPLATE_TOKENS, int(longest))
+
+    async def _reserve(self, worst: Decimal) -> None:
+        budget = self.limits.budget
+        if budget is None:
+            return
+        # One after the other: else small calls would pass a large one for ever.
+        async with self._budget_line:
+            while not budget.reserve(worst):
+                if budget.open == 0:
+                    raise budget.stop(worst)
+                self._budget_news.clear()
+                await self._budget_news.wait()
+
+    def _settle(self, worst: Decimal, cost: Decimal) -> None:
+        if self.limits.budget is not None:
+            self.limits.budget.settle(worst, cost)
+            self._budget_news.set()
+
+    def _account(self, row: Row, worst: Decimal) -> Decimal:
+        usage = row["usage"]
+        if usage is None:
+            return worst
+        prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+        self.spent["prompt_tokens"] += prompt
+        self.spent["completion_tokens"] += completion
+        if self.limits.rate is None:
+            return worst
+        cost = self.limits.rate.cost(prompt, completion)
+        self.spent["cost"] = float(Decimal(str(self.spent["cost"])) + cost)
+        return cost
+
+    # Dead or alive.
+
+    async def _park(self, fault: Fault) -> None:
+        """Wait until something has answered; the last call to fail finds the server dead."""
+        if self.successes:
+            return
+        parked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._parked.append((parked, fault))
+        if len(self._parked) >= self._active:
+            raise await self._dead([one for _, one in self._parked])
+        await parked
+
+    def _revive(self) -> None:
+        self.successes += 1
+        for parked, _ in self._parked:
+            if not parked.done():
+                parked.set_result(None)
+        self._parked.clear()
+
+    async def _dead(self, faults: list[Fault]) -> QuadragError:
+        # A refusal tells more than a lost connection.
+        fault = max(faults, key=lambda one: (one.status is not None and not one.retry, one.status or 0))
+        keys = self.wire.keys
+        remedy = "start the server or correct its address"
+        if fault.status == 401:
+            had = f"the key in {keys.variable} is not accepted" if keys.variable else "it was asked without a key"
+            remedy = f"{had}; set QUADRAG_API_KEY, OPENAI_API_KEY or HF_TOKEN to a valid one"
+        elif fault.status == 403:
+            had = f"the key in {keys.variable}" if keys.variable else "a call without a key"
+            remedy = f"{had} may not use {self.model!r}; take another key or model"
+        elif fault.status == 404:
+            remedy = f"there is no model {self.model!r} or no /chat/completions; correct the spec"
+            try:
+                remedy += f" (served: {keys.line(', '.join(await self.wire.served()))})"
+            except Fault as unlisted:
+                remedy += f" (its models cannot be listed: {unlisted.detail})"
+        elif fault.status is not None:
+            remedy = "see the server's log" if fault.status >= 500 else "correct the request or the server's options"
+        return QuadragError(f"the first {len(faults)} calls all failed: {fault.detail}; {remedy}")
+
+    # Group commit.
+
+    async def _hand_on(self, job: Job, outcome: Outcome) -> None:
+        """Wait for the commit; until then this worker asks nothing more, so a kill repeats only calls in flight."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        self._finished.append((job, outcome, done))
+        if len(self._finished) == 1:
+            loop.call_soon(self._flush)
+        await done
+
+    def _flush(self) -> None:
+        finished, self._finished = self._finished, []
+        if not finished:
+            return
+        try:
+            rows = [(job.key, outcome) for job, outcome, _ in finished if not isinstance(outcome, str)]
+            first = self.ledger.put_many(rows, self.model) if self.ledger is not None and rows else {}
+            self._settled([(job, first.get(job.key, outcome)) for job, outcome, _ in finished])
+        except Exception as error:
+            for _, _, done in finished:
+                if not done.done():
+                    done.set_exception(error)
+            return
+        for _, _, done in finished:
+            if not done.done():
+                done.set_result(None)

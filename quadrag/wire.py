@@ -1,0 +1,305 @@
+"""One chat completion over `huggingface_hub.AsyncInferenceClient`: the reply as a ledger row, or a `Fault` that says why not.
+
+Chooses among base URLs by load, rests a URL whose connections fail and pauses one that asks for it. It does not
+retry, count or store: see `quadrag.dispatch`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from huggingface_hub import AsyncInferenceClient, get_async_session
+from huggingface_hub import errors as hub_errors
+
+from quadrag.reply import reply_row
+from quadrag.spec import Keys, Spec, models_url, shown_url
+
+if TYPE_CHECKING:
+    from huggingface_hub import ChatCompletionOutput
+
+# The HTTP library keeps 20 idle connections per client and walks its pool at every request; small pools are faster.
+_CALLS_PER_CLIENT = 16
+_FIRST_REST, _LONGEST_REST = 1.0, 30.0
+# httpx or httpx2, depending on the release of huggingface_hub.
+_HTTPError: type[Exception] = getattr(hub_errors, "HTTPError")  # noqa: B009
+
+
+class Fault(Exception):
+    """One attempt that failed.
+
+    Attributes:
+        detail: what happened, as one line without keys.
+        status: the HTTP status, where there was one.
+        retry: whether another attempt may help.
+        connected: False where no connection came about, so the server has not seen the call.
+        billed: whether the server may have done the work.
+        wait: seconds the server asked to wait.
+    """
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        status: int | None = None,
+        retry: bool = True,
+        connected: bool = True,
+        billed: bool = False,
+        wait: float | None = None,
+    ) -> None:
+        """Describe the attempt."""
+        super().__init__(detail)
+        self.detail = detail
+        self.status = status
+        self.retry = retry
+        self.connected = connected
+        self.billed = billed
+        self.wait = wait
+
+
+class _Lane:
+    """One inference client with the number of its calls in flight."""
+
+    def __init__(self, client: AsyncInferenceClient) -> None:
+        self.client = client
+        self.load = 0
+
+
+class Endpoint:
+    """One base URL (or Inference Providers) with its clients, load and state."""
+
+    def __init__(self, url: str | None) -> None:
+        """Start with no client; they are opened as the load asks for them."""
+        self.url = url
+        self.lanes: list[_Lane] = []
+        self.load = 0
+        self.rest = 0.0
+        self.rest_until = 0.0
+        self.pause_until = 0.0
+
+    @property
+    def shown(self) -> str:
+        """The URL as messages may name it."""
+        return shown_url(self.url) if self.url else "Inference Providers"
+
+
+class Wire:
+    """The way to a model's servers."""
+
+    def __init__(self, spec: Spec, keys: Keys, timeout: float) -> None:
+        """Prepare the way; nothing is opened yet.
+
+        Args:
+            spec: where the model is.
+            keys: the key to send and what to hide.
+            timeout: seconds one attempt may take altogether.
+        """
+        self.keys = keys
+        self.timeout = timeout
+        self.endpoints = [Endpoint(url) for url in spec.urls] or [Endpoint(None)]
+        self._turn = 0
+
+    def choose(self, avoid: Endpoint | None = None) -> tuple[Endpoint, float]:
+        """Choose where the next attempt goes.
+
+        Args:
+            avoid: where the last attempt of this call failed; taken only when nothing else is there.
+
+        Returns:
+            The endpoint, and the seconds to wait before asking again where every server wants a pause (else 0).
+        """
+        now = time.monotonic()
+        self._turn += 1
+        turned = self.endpoints[self._turn % len(self.endpoints) :] + self.endpoints[: self._turn % len(self.endpoints)]
+        awake = [one for one in turned if one.pause_until <= now]
+        if not awake:
+            soonest = min(turned, key=lambda one: one.pause_until)
+            return soonest, soonest.pause_until - now
+        fresh = [one for one in awake if one.rest_until <= now]
+        if not fresh:
+            return min(awake, key=lambda one: (one is avoid, one.rest_until)), 0.0
+        chosen = min(fresh, key=lambda one: (one is avoid, one.load))
+        if chosen.rest and any(not one.rest for one in fresh):
+            # One call finds out whether a rested server is back; the others do not follow until it is.
+            chosen.rest_until = now + chosen.rest
+        return chosen, 0.0
+
+    def others_ready(self, endpoint: Endpoint) -> bool:
+        """Tell whether another server can take a call now."""
+        now = time.monotonic()
+        return any(
+            one is not endpoint and one.rest_until <= now and one.pause_until <= now for one in self.endpoints
+        )
+
+    def _lane(self, endpoint: Endpoint) -> _Lane:
+        lane = min(endpoint.lanes, key=lambda one: one.load, default=None)
+        if lane is None or lane.load >= _CALLS_PER_CLIENT:
+            # The header, where it is set to None, keeps the client from sending a saved Hub login to any server.
+            headers: Any = None if self.keys.value or endpoint.url is None else {"authorization": None}
+            place: dict[str, Any] = {"base_url": endpoint.url} if endpoint.url else {"provider": "auto"}
+            client = AsyncInferenceClient(
+                **place, token=self.keys.value, timeout=self.timeout, headers=headers
+            )
+            lane = _Lane(client)
+            endpoint.lanes.append(lane)
+        return lane
+
+    async def ask(
+        self, endpoint: Endpoint, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Make one attempt.
+
+        Args:
+            endpoint: where.
+            messages: the chat messages.
+            model: the model's name, as requested.
+            body: the other fields of the request.
+
+        Returns:
+            The reply as a ledger row (see `quadrag.reply.reply_row`).
+
+        Raises:
+            Fault: there is no reply that can be read.
+        """
+        lane = self._lane(endpoint)
+        lane.load += 1
+        endpoint.load += 1
+        started = time.perf_counter()
+        try:
+            if endpoint.url and lane.client.__dict__.get("_async_client", self) is None:
+                await _leave_offline_mode(lane.client)
+            call = lane.client.chat_completion(messages, model=model, extra_body=body)  # type: ignore[call-overload]
+            output: ChatCompletionOutput = await asyncio.wait_for(call, self.timeout)
+            row = reply_row(output, time.perf_counter() - started, self.keys)
+        except Exception as error:
+            fault = self._fault(error, endpoint)
+            if not fault.connected:
+                endpoint.rest = min(max(endpoint.rest * 2, _FIRST_REST), _LONGEST_REST)
+                endpoint.rest_until = time.monotonic() + endpoint.rest
+            elif fault.wait is not None:
+                endpoint.pause_until = max(endpoint.pause_until, time.monotonic() + fault.wait)
+            raise fault from None
+        finally:
+            lane.load -= 1
+            endpoint.load -= 1
+        endpoint.rest = endpoint.rest_until = 0.0
+        return row
+
+    def _fault(self, error: Exception, endpoint: Endpoint) -> Fault:
+        where = endpoint.shown
+        line = self.keys.line
+        for one in _chain(error):
+            response = getattr(one, "response", None)
+            status = getattr(response, "status_code", 0)
+            if response is not None and status >= 400:
+                detail = line(f"{where} answered {status}: {_server_message(response)}")
+                retry = status in (408, 429) or status >= 500
+                wait = retry_after(response.headers.get("retry-after"))
+                return Fault(detail, status=status, retry=retry, wait=wait)
+        if isinstance(error, UnicodeEncodeError):
+            return Fault("the messages are no valid Unicode", retry=False)
+        if isinstance(error, hub_errors.OfflineModeIsEnabled):
+            return Fault("HF_HUB_OFFLINE is set, so Inference Providers are not asked", retry=False)
+        if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
+            if any(type(one).__name__ == "ConnectTimeout" for one in _chain(error)):
+                return Fault(line(f"{where}: no connection within {self.timeout:g} s"), connected=False)
+            return Fault(line(f"{where}: no reply within {self.timeout:g} s"), billed=True)
+        if isinstance(error, _HTTPError):
+            reached = type(error).__name__ != "ConnectError"
+            return Fault(line(f"{where}: {_cause(error)}"), connected=reached, billed=reached)
+        if isinstance(error, (ValueError, TypeError, AttributeError, KeyError, RecursionError)):
+            if endpoint.url is None and type(error) is ValueError:
+                return Fault(line(f"{where}: {error}"), retry=False)
+            return Fault(line(f"{where}: the reply is not a chat completion ({error})"), billed=True)
+        raise error
+
+    async def served(self) -> list[str]:
+        """Return the ids that the first server in reach lists.
+
+        Raises:
+            Fault: no server lists its models.
+        """
+        last = Fault("Inference Providers list no models", retry=False)
+        for endpoint in self.endpoints if self.endpoints[0].url else ():
+            try:
+                return await self._list(endpoint)
+            except Fault as fault:
+                last = fault
+        raise last
+
+    async def _list(self, endpoint: Endpoint) -> list[str]:
+        headers = {"authorization": f"Bearer {self.keys.value}"} if self.keys.value else {}
+        try:
+            async with get_async_session() as session:
+                session.event_hooks = {}
+                response = await session.get(
+                    models_url(endpoint.url or ""), headers=headers, timeout=min(self.timeout, 10.0)
+                )
+                response.raise_for_status()
+                return [str(entry["id"]) for entry in response.json()["data"]]
+        except Exception as error:
+            raise self._fault(error, endpoint) from None
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for endpoint in self.endpoints:
+            for lane in endpoint.lanes:
+                await lane.client.close()
+            endpoint.lanes.clear()
+
+
+async def _leave_offline_mode(client: AsyncInferenceClient) -> None:
+    # HF_HUB_OFFLINE speaks of the Hub, but its hook stops calls to a server on this machine as well.
+    opener = getattr(client, "_get_async_client", None)
+    session = await opener() if opener else None
+    if hasattr(session, "event_hooks"):
+        session.event_hooks = {}
+
+
+def retry_after(value: str | None) -> float | None:
+    """Read a Retry-After header: seconds, or an HTTP date.
+
+    Returns:
+        Seconds from now, 0 or more; None where the header is absent or cannot be read.
+    """
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except ValueError:
+            return None
+    return max(seconds, 0.0) if seconds == seconds else None
+
+
+def backoff(attempt: int) -> float:
+    """Return seconds to wait after a failed attempt (from 0): 0.5 s doubled each time, 20 s at most, less up to half."""
+    return min(0.5 * 2.0**attempt, 20.0) * random.uniform(0.5, 1.0)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _cause(error: BaseException) -> str:
+    reasons = [one.strerror for one in _chain(error) if isinstance(one, OSError) and one.strerror]
+    return reasons[-1] if reasons else str(error) or type(error).__name__
+
+
+def _server_message(response: Any) -> str:
+    try:
+        message: Any = response.json()
+    except ValueError:
+        message = response.text
+    for name in ("error", "message", "detail"):
+        if isinstance(message, Mapping) and name in message:
+            message = message[name]
+    return str(message) or str(response.reason_phrase)
