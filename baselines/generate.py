@@ -8,15 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from quadrag.chat import ChatClient, Failure, Reply
+from quadrag.prices import BudgetReached
 from quadrag.records import Answer, Key, Passage, Question
+from quadrag.reply import Failure, Reply
 
 from . import extractive
 from .benchmark import Benchmark, Prompts
 
-OnProgress = Callable[[int, int], None]
+
+class Completer(Protocol):
+    """What `ask` needs of a model: `quadrag.chat.ChatClient` and `baselines.local.LocalModel` have it."""
+
+    model: str
+    parameters: dict[str, Any]
+    spent: dict[str, Any]
+    on_progress: Callable[[int, int], None] | None
+
+    def complete(
+        self, batch: Sequence[list[dict[str, str]]], *, samples: Sequence[int] | None = None
+    ) -> list[Reply | Failure]:
+        """Answer a batch of chats in order."""
+
+    def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[str | Failure]:
+        """Answer as a judge does."""
+
+    def close(self) -> None:
+        """Let connections or weights go."""
 
 
 @dataclass(slots=True)
@@ -43,16 +62,14 @@ def ask(
     questions: Sequence[Question],
     passages: Mapping[Key, Sequence[Passage]],
     prompts: Prompts,
-    client: ChatClient,
+    client: Completer,
     samples: int = 1,
 ) -> Generated:
-    """Answer with a chat client, each question `samples` times.
+    """Answer with a chat model, each question `samples` times.
 
     Raises:
         BudgetReached: as the client raises it; its ``results`` are then the `Generated` answers so far.
     """
-    from quadrag.chat import BudgetReached
-
     jobs = [(question, sample) for question in questions for sample in range(samples)]
     batch = [benchmark.messages(question, passages[question.key], prompts) for question, _ in jobs]
     try:

@@ -1,8 +1,8 @@
-"""Chat models behind an OpenAI-compatible server, as a plain function from a batch of chats to a batch of replies.
+"""Chat models behind an OpenAI-compatible server, as a plain function from chats to replies.
 
-`ChatClient` is a judge and a generator: it asks concurrently, retries, keeps every reply in a `quadrag.ledger.Ledger`,
-stays within a budget and never lets a key out. It streams nothing, calls no tools and runs no model itself. Importing
-this file loads no network code.
+`ChatClient` is a judge and a generator: it asks concurrently, retries, keeps every reply in a
+`quadrag.ledger.Ledger`, stays within a budget and never lets a key out. It streams nothing, calls no tools and runs
+no model itself. Importing this file loads no network code.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class ChatClient:
         """Describe the client; nothing is opened before the first call.
 
         Args:
-            spec: ``http://host:port/v1#model`` (base URLs may be several, comma-separated) or ``provider:MODEL``;
-                without ``#model`` the server's only model is taken.
+            spec: ``http://host:port/v1#model`` (base URLs may be several, comma-separated) or
+                ``provider:MODEL``; without ``#model`` the server's only model is taken.
             ledger: where replies are kept and looked up; none are when None.
             concurrency: calls in flight at once, over all URLs.
             timeout: seconds one attempt may take.
@@ -58,8 +58,8 @@ class ChatClient:
             prices: what tokens cost.
             budget: hard limit on this client's cost; needs prices and ``max_tokens``.
             replay: answer from the ledger alone, with no network.
-            parameters: further fields of the request (temperature, max_tokens, seed, ...); None values are dropped.
-                A sample number above 0 is added to the seed.
+            parameters: further fields of the request (temperature, max_tokens, seed, ...); None values are
+                dropped. A sample number above 0 is added to the seed.
             on_progress: called now and then with the number of calls done and of all calls in the batch.
 
         Raises:
@@ -76,7 +76,8 @@ class ChatClient:
             raise QuadragError(f"the parameters are no JSON: {error}") from None
         if concurrency < 1 or retries < 0 or not timeout > 0:
             raise QuadragError(
-                f"concurrency {concurrency}, retries {retries}, timeout {timeout}: expected at least 1, 0 and above 0"
+                f"concurrency {concurrency}, retries {retries}, timeout {timeout}: "
+                "expected at least 1, at least 0 and above 0"
             )
         if replay and ledger is None:
             raise QuadragError("a replay needs a ledger; name the one that the run wrote")
@@ -135,14 +136,16 @@ class ChatClient:
 
         Args:
             batch: n lists of chat messages, each ``{"role": ..., "content": ...}``.
-            samples: n sample numbers, from 0; equal messages with different numbers are different calls. All 0 when
-                None. Equal calls are made once.
+            samples: n sample numbers, from 0; equal messages with different numbers are different calls. All 0
+                when None. Equal calls are made once.
 
         Returns:
-            n replies or failures, in order. A reply cut by length is a reply, unless it was cut before the answer began.
+            n replies or failures, in order. A reply cut by length is a reply, unless it was cut before the
+            answer began.
 
         Raises:
-            QuadragError: the server is dead or refuses the client, a replay lacks replies, or the ledger is damaged.
+            QuadragError: the server is dead or refuses the client, a replay lacks replies, or the ledger is
+                damaged.
             BudgetReached: the budget does not allow the next call; its ``results`` hold what there is.
         """
         numbers = [0] * len(batch) if samples is None else list(samples)
@@ -201,7 +204,7 @@ class ChatClient:
         if missing and self.replay:
             raise QuadragError(
                 f"the ledger {self.ledger.path if self.ledger else ''} lacks {len(missing)} of {len(set(keys))} "
-                f"replies of {model!r}; run without replay, or with the parameters and prompts of the run that wrote it"
+                f"replies of {model!r}; run without replay, or with the parameters and prompts of the first run"
             )
         outcomes: dict[bytes, Outcome] = dict(stored)
         stop: BudgetReached | None = None
@@ -230,27 +233,28 @@ class ChatClient:
             Job(key, batch[place], numbers[place], len(canonical(batch[place])) if self._budget else 0)
             for key, place in sorted(missing.items(), key=lambda item: item[1])
         ]
+        tell = self.on_progress
         times = Counter(keys)
         done = len(keys) - sum(times[key] for key in missing)
 
         def progress(finished: list[bytes]) -> None:
             nonlocal done
             done += sum(times[key] for key in finished)
-            if self.on_progress is not None:
-                self.on_progress(done, len(keys))
+            if tell is not None:
+                tell(done, len(keys))
 
         rate = None if self.prices is None else self.prices.rate(self.model)
         limits = Limits(min(self.concurrency, len(jobs)), self.retries, rate, self._budget)
         engine = self._open()
         if engine.dispatcher is None:
             engine.start(self.model, self.parameters, self.ledger, self.spent)
-        engine.run(jobs, limits, outcomes, progress)
+        engine.run(jobs, limits, outcomes, progress if tell is not None else None)
 
     def _result(self, outcome: Outcome, cached: bool) -> Reply | Failure:
         if isinstance(outcome, str):
             return Failure("api_error", outcome)
         if outcome["finish_reason"] == "length" and not outcome["text"]:
-            return Failure("truncated", "the reply was cut by length before the answer began; raise max_tokens")
+            return Failure("truncated", "the reply was cut before the answer began; raise max_tokens")
         usage = outcome["usage"]
         cost = 0.0 if cached else None
         if cost is None and self.prices is not None and usage is not None:

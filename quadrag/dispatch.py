@@ -1,6 +1,6 @@
-"""Many calls at once: bounded concurrency, retries, a hard budget, group commit, and telling a dead server early.
+"""Many calls at once: bounded concurrency, retries, a hard budget, group commit; a dead server is told early.
 
-Everything here runs on one event loop. `quadrag.wire` makes single attempts; `quadrag.chat` is the door for callers.
+Everything here runs on one event loop. `quadrag.wire` makes single attempts; `quadrag.chat` is the callers' door.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from quadrag.wire import Endpoint, Fault, Wire, backoff
 
 # A server that asks for longer than this is as good as refusing.
 _LONGEST_WAIT = 600.0
-# While nothing has answered yet, a call whose connection fails tries this often and then waits for the others.
+# While nothing has answered yet, a lost call is tried again this often and then waits for the others.
 _FIRST_TRIES = 2
 
 
@@ -40,7 +40,7 @@ Settled = Callable[[list[tuple[Job, Outcome]]], None]
 
 @dataclass
 class Limits:
-    """How calls are made: at most ``concurrency`` at once, ``retries`` new attempts each, within ``budget``."""
+    """How calls are made: ``concurrency`` at once, ``retries`` new attempts each, within ``budget``."""
 
     concurrency: int
     retries: int
@@ -137,13 +137,13 @@ class Dispatcher:
                 continue
             await self._reserve(worst)
             before = self.successes
-            cost = Decimal(0)
+            cost = worst
             try:
                 row = await self.wire.ask(endpoint, job.messages, self.model, body)
                 cost = self._account(row, worst)
             except Fault as fault:
                 # The server may have done the work of a reply that was lost: it counts as if it had.
-                cost = worst if fault.billed else cost
+                cost = worst if fault.billed else Decimal(0)
                 reason = fault
             else:
                 self._revive()
@@ -234,7 +234,7 @@ class Dispatcher:
         keys = self.wire.keys
         remedy = "start the server or correct its address"
         if fault.status == 401:
-            had = f"the key in {keys.variable} is not accepted" if keys.variable else "it was asked without a key"
+            had = f"the key in {keys.variable} is refused" if keys.variable else "it was asked without a key"
             remedy = f"{had}; set QUADRAG_API_KEY, OPENAI_API_KEY or HF_TOKEN to a valid one"
         elif fault.status == 403:
             had = f"the key in {keys.variable}" if keys.variable else "a call without a key"
@@ -246,13 +246,13 @@ class Dispatcher:
             except Fault as unlisted:
                 remedy += f" (its models cannot be listed: {unlisted.detail})"
         elif fault.status is not None:
-            remedy = "see the server's log" if fault.status >= 500 else "correct the request or the server's options"
+            remedy = "see the server's log" if fault.status >= 500 else "correct the request's parameters"
         return QuadragError(f"the first {len(faults)} calls all failed: {fault.detail}; {remedy}")
 
     # Group commit.
 
     async def _hand_on(self, job: Job, outcome: Outcome) -> None:
-        """Wait for the commit; until then this worker asks nothing more, so a kill repeats only calls in flight."""
+        """Wait for the commit; this worker asks nothing before, so a kill repeats only calls in flight."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
         self._finished.append((job, outcome, done))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,10 @@ from quadrag.errors import QuadragError
 from quadrag.ledger import Ledger
 from quadrag.spec import Keys, Spec
 from quadrag.wire import Fault, Wire
+
+
+_TELL_EVERY = 0.1  # seconds
+
 
 class Engine:
     """The running side of a chat client."""
@@ -61,7 +66,7 @@ class Engine:
         jobs: Sequence[Job],
         limits: Limits,
         outcomes: dict[bytes, Outcome],
-        progress: Callable[[list[bytes]], None],
+        progress: Callable[[list[bytes]], None] | None,
     ) -> None:
         """Make calls and wait for them.
 
@@ -69,7 +74,7 @@ class Engine:
             jobs: the calls.
             limits: concurrency, retries, prices and budget.
             outcomes: filled as calls finish, also when the run ends with an error.
-            progress: called in this thread with the keys of calls that finished.
+            progress: called in this thread, some times a second, with the keys of calls that finished.
 
         Raises:
             QuadragError: as `Dispatcher.run` does.
@@ -78,15 +83,28 @@ class Engine:
             raise RuntimeError("the engine was not started")
         news: queue.SimpleQueue[list[bytes] | None] = queue.SimpleQueue()
 
+        untold: list[bytes] = []
+        told = time.monotonic()
+
         def settled(finished: list[tuple[Job, Outcome]]) -> None:
+            nonlocal untold, told
             outcomes.update((job.key, outcome) for job, outcome in finished)
-            news.put([job.key for job, _ in finished])
+            if progress is None:
+                return
+            untold.extend(job.key for job, _ in finished)
+            # Each message wakes the caller's thread, which takes the interpreter from the loop.
+            if time.monotonic() - told >= _TELL_EVERY:
+                news.put(untold)
+                untold, told = [], time.monotonic()
 
         running = asyncio.run_coroutine_threadsafe(self.dispatcher.run(jobs, limits, settled), self._loop)
         running.add_done_callback(lambda _: news.put(None))
         try:
             while (keys := news.get()) is not None:
-                progress(keys)
+                if progress is not None:
+                    progress(keys)
+            if progress is not None and untold:
+                progress(untold)
         except BaseException:
             # An interrupt, or an error of the caller's own progress function.
             running.cancel()
@@ -98,8 +116,6 @@ class Engine:
     def close(self) -> None:
         """Close the connections and end the thread."""
         self._finish()
-
-
 
 
 def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread, wire: Wire) -> None:

@@ -83,7 +83,9 @@ class Ledger:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise QuadragError(f"the ledger's folder {self.path.parent} cannot be made: {error.strerror}") from None
+            raise QuadragError(
+                f"the ledger's folder {self.path.parent} cannot be made: {error.strerror}"
+            ) from None
         self._db = self._guard(self._open)
 
     def _open(self) -> sqlite3.Connection:
@@ -99,6 +101,8 @@ class Ledger:
                 )
             _wait_for_lock(lambda: db.execute("PRAGMA journal_mode=WAL").fetchone())
             db.execute("PRAGMA synchronous=NORMAL")
+            # Moving the log into the file waits for the disk; 32 MB of log make that rare.
+            db.execute("PRAGMA wal_autocheckpoint=8000")
             db.execute("SELECT key, value FROM replies LIMIT 1").fetchone()
         except BaseException:
             db.close()

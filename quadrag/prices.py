@@ -119,8 +119,6 @@ class Prices:
             raise QuadragError(f"{unknown_name('model', model, self._rates)} ({self.source})") from None
 
 
-
-
 class Budget:
     """A hard limit: what is spent and what calls in flight may yet cost never pass it together."""
 

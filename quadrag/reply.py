@@ -1,7 +1,7 @@
 """What a call comes to: `Reply` or `Failure` for callers, and how a server's chat completion is read.
 
-Reasoning is what stands between ``<think>`` and ``</think>`` at the start of the text, or in the server's own field.
-It is kept apart from the text, so that no metric scores it.
+Reasoning is what stands between ``<think>`` and ``</think>`` at the start of the text, or in the server's own
+field. It is kept apart from the text, so that no metric scores it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Reply:
         reasoning: what the model thought before it answered.
         cached: whether the reply came from the ledger.
         latency: seconds the call took when it was made.
-        cost: price of the call in the currency of the prices; 0 for a cached reply, None without prices or usage.
+        cost: price in the currency of the prices; 0 for a cached reply, None without prices or usage.
     """
 
     text: str
@@ -54,7 +54,7 @@ def split_reasoning(content: str) -> tuple[str, str | None]:
         content: the output. Chat templates that open the reasoning themselves leave only ``</think>`` in it.
 
     Returns:
-        The answer and the reasoning, None where there is none. Reasoning without an end leaves an empty answer.
+        The answer, and the reasoning or None. Reasoning without an end leaves an empty answer.
     """
     start = content.lstrip()
     if start.startswith(_OPEN):
@@ -75,11 +75,11 @@ def reply_row(output: Any, latency: float, keys: Keys) -> dict[str, Any]:
         keys: what may not be stored.
 
     Returns:
-        The ledger row: ``text``, ``reasoning``, ``finish_reason``, ``usage``, ``latency`` (seconds), ``created``
-        (Unix time).
+        The ledger row: ``text``, ``reasoning``, ``finish_reason``, ``usage``, ``latency`` (seconds) and
+        ``created`` (Unix time).
 
     Raises:
-        ValueError: the completion has no choice with a message; the server's own message is given where there is one.
+        ValueError: the completion has no choices; the server's own message is given where there is one.
     """
     if not output.choices:
         raise ValueError(f"no choices; {str(output.get('error') or dict(output))[:200]}")

@@ -1,7 +1,7 @@
 """Model specs, keys and the texts that may leave the chat client.
 
-A spec says where a chat model is: ``http://host:port/v1#model`` (several base URLs, comma-separated, before the
-``#``) or ``provider:MODEL``. This file parses specs, finds the key in the environment and takes keys and
+A spec says where a chat model is: ``http://host:port/v1#model`` (several base URLs, comma-separated, before
+the ``#``) or ``provider:MODEL``. This file parses specs, finds the key in the environment and takes keys and
 credentials out of every text that is shown or stored. It opens no connection.
 """
 
@@ -22,7 +22,7 @@ _SHORTEST_SECRET = 12
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Where a chat model is: base URLs, or none for Inference Providers; and its name, where the spec gives it."""
+    """Where a chat model is: base URLs, or none for Inference Providers; and its name, where it is given."""
 
     urls: tuple[str, ...]
     model: str | None
@@ -68,7 +68,7 @@ def parse_spec(text: str) -> Spec:
 
 
 def models_url(base: str) -> str:
-    """Return the address of a server's model list, by the rule that the inference client completes base URLs with."""
+    """Return the address of a server's model list; base URLs are completed as the inference client does."""
     parts = urlsplit(base)
     path = parts.path.rstrip("/").removesuffix("/chat/completions")
     if not path.endswith("/v1"):
@@ -101,7 +101,7 @@ class Keys:
         return text
 
     def line(self, text: str) -> str:
-        """Return the text as one line fit for a message: keys hidden, blanks joined, 300 characters at most."""
+        """Return the text as one line for a message: keys hidden, blanks joined, 300 characters at most."""
         joined = re.sub(r"\s+", " ", self.hide(text)).strip()
         return joined if len(joined) <= _DETAIL_LENGTH else joined[: _DETAIL_LENGTH - 1] + "…"
 
@@ -110,8 +110,8 @@ def find_keys(spec: Spec) -> Keys:
     """Find the key for a spec in the environment.
 
     Args:
-        spec: where the model is. Inference Providers take Hugging Face tokens alone, so there the first variable
-            that holds one counts, then the token of the user's own login.
+        spec: where the model is. Inference Providers take Hugging Face tokens alone, so there the first
+            variable that holds one counts, then the token of the user's own login.
 
     Returns:
         The key, or None where there is none; it is then not looked for elsewhere, and no other token is sent.
@@ -128,6 +128,6 @@ def find_keys(spec: Spec) -> Keys:
             if token:
                 found = [("the saved login", token)]
                 secrets.add(token)
-    variable, value = found[0] if found else (None, None)
+    first: tuple[str | None, str | None] = found[0] if found else (None, None)
     # Longest first: a key that begins with another one must not leave its end behind.
-    return Keys(value, variable, tuple(sorted(secrets, key=len, reverse=True)))
+    return Keys(first[1], first[0], tuple(sorted(secrets, key=len, reverse=True)))

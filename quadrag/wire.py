@@ -1,17 +1,18 @@
-"""One chat completion over `huggingface_hub.AsyncInferenceClient`: the reply as a ledger row, or a `Fault` that says why not.
+"""One chat completion over `huggingface_hub.AsyncInferenceClient`: a ledger row, or a `Fault` that says why not.
 
-Chooses among base URLs by load, rests a URL whose connections fail and pauses one that asks for it. It does not
-retry, count or store: see `quadrag.dispatch`.
+It chooses among base URLs by load, rests a URL whose connections fail and pauses one that asks for it. It does
+not retry, count or store: see `quadrag.dispatch`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
+import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from huggingface_hub import AsyncInferenceClient, get_async_session
 from huggingface_hub import errors as hub_errors
@@ -22,8 +23,11 @@ from quadrag.spec import Keys, Spec, models_url, shown_url
 if TYPE_CHECKING:
     from huggingface_hub import ChatCompletionOutput
 
-# The HTTP library keeps 20 idle connections per client and walks its pool at every request; small pools are faster.
-_CALLS_PER_CLIENT = 16
+T = TypeVar("T")
+
+# The HTTP library keeps 20 idle connections per client and walks its pool at every request.
+_CALLS_PER_CLIENT = 32
+_CONNECT_SECONDS = 10.0
 _FIRST_REST, _LONGEST_REST = 1.0, 30.0
 # httpx or httpx2, depending on the release of huggingface_hub.
 _HTTPError: type[Exception] = getattr(hub_errors, "HTTPError")  # noqa: B009
@@ -110,11 +114,12 @@ class Wire:
             avoid: where the last attempt of this call failed; taken only when nothing else is there.
 
         Returns:
-            The endpoint, and the seconds to wait before asking again where every server wants a pause (else 0).
+            The endpoint, and the seconds to wait before choosing again where all servers want a pause (else 0).
         """
         now = time.monotonic()
         self._turn += 1
-        turned = self.endpoints[self._turn % len(self.endpoints) :] + self.endpoints[: self._turn % len(self.endpoints)]
+        turn = self._turn % len(self.endpoints)
+        turned = self.endpoints[turn:] + self.endpoints[:turn]
         awake = [one for one in turned if one.pause_until <= now]
         if not awake:
             soonest = min(turned, key=lambda one: one.pause_until)
@@ -138,12 +143,12 @@ class Wire:
     def _lane(self, endpoint: Endpoint) -> _Lane:
         lane = min(endpoint.lanes, key=lambda one: one.load, default=None)
         if lane is None or lane.load >= _CALLS_PER_CLIENT:
-            # The header, where it is set to None, keeps the client from sending a saved Hub login to any server.
+            # A header of None keeps the client from sending a saved Hub login to any server.
             headers: Any = None if self.keys.value or endpoint.url is None else {"authorization": None}
             place: dict[str, Any] = {"base_url": endpoint.url} if endpoint.url else {"provider": "auto"}
-            client = AsyncInferenceClient(
-                **place, token=self.keys.value, timeout=self.timeout, headers=headers
-            )
+            # The HTTP library's own limits are per read and cost much; only the one on connecting is left to it.
+            limits: Any = (min(self.timeout, _CONNECT_SECONDS), None, None, None)
+            client = AsyncInferenceClient(**place, token=self.keys.value, timeout=limits, headers=headers)
             lane = _Lane(client)
             endpoint.lanes.append(lane)
         return lane
@@ -173,7 +178,7 @@ class Wire:
             if endpoint.url and lane.client.__dict__.get("_async_client", self) is None:
                 await _leave_offline_mode(lane.client)
             call = lane.client.chat_completion(messages, model=model, extra_body=body)  # type: ignore[call-overload]
-            output: ChatCompletionOutput = await asyncio.wait_for(call, self.timeout)
+            output: ChatCompletionOutput = await _within(self.timeout, call)
             row = reply_row(output, time.perf_counter() - started, self.keys)
         except Exception as error:
             fault = self._fault(error, endpoint)
@@ -206,7 +211,7 @@ class Wire:
             return Fault("HF_HUB_OFFLINE is set, so Inference Providers are not asked", retry=False)
         if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
             if any(type(one).__name__ == "ConnectTimeout" for one in _chain(error)):
-                return Fault(line(f"{where}: no connection within {self.timeout:g} s"), connected=False)
+                return Fault(line(f"{where}: no connection within {min(self.timeout, _CONNECT_SECONDS):g} s"), connected=False)
             return Fault(line(f"{where}: no reply within {self.timeout:g} s"), billed=True)
         if isinstance(error, _HTTPError):
             reached = type(error).__name__ != "ConnectError"
@@ -248,14 +253,21 @@ class Wire:
         """Close every connection."""
         for endpoint in self.endpoints:
             for lane in endpoint.lanes:
-                await lane.client.close()
+                await lane.client.close()  # type: ignore[no-untyped-call]
             endpoint.lanes.clear()
+
+
+async def _within(seconds: float, call: Awaitable[T]) -> T:
+    if sys.version_info >= (3, 11):
+        async with asyncio.timeout(seconds):
+            return await call
+    return await asyncio.wait_for(call, seconds)
 
 
 async def _leave_offline_mode(client: AsyncInferenceClient) -> None:
     # HF_HUB_OFFLINE speaks of the Hub, but its hook stops calls to a server on this machine as well.
     opener = getattr(client, "_get_async_client", None)
-    session = await opener() if opener else None
+    session: Any = await opener() if opener else None
     if hasattr(session, "event_hooks"):
         session.event_hooks = {}
 
@@ -279,7 +291,7 @@ def retry_after(value: str | None) -> float | None:
 
 
 def backoff(attempt: int) -> float:
-    """Return seconds to wait after a failed attempt (from 0): 0.5 s doubled each time, 20 s at most, less up to half."""
+    """Return seconds to wait after failed attempt n (from 0): 0.5 s doubled each time up to 20, less up to half."""
     return min(0.5 * 2.0**attempt, 20.0) * random.uniform(0.5, 1.0)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Space of this metric: a table of answers in, the result out.
 
-It asks no judge. Verdicts made elsewhere can be pasted; a row without one, where others have one, is unscored.
+It asks no judge. Verdicts made elsewhere can be pasted; a row without one is unscored where others have one.
 """
 
 import json
@@ -13,6 +13,19 @@ import gradio as gr
 
 HERE = Path(__file__).parent
 metric = evaluate.load(str(HERE / "rejection_rate.py"))
+
+
+class Pasted:
+    """A judge that repeats what was pasted."""
+
+    model = "pasted"
+
+    def __init__(self, verdicts: list[str | None]) -> None:
+        self.verdicts = verdicts
+
+    def __call__(self, requests: list[Any]) -> list[str | None]:
+        """The verdicts, whatever the requests."""
+        return self.verdicts
 
 
 def reference(text: str) -> Any:
@@ -31,8 +44,8 @@ def score(table: list[list[Any]], profile: str, language: str) -> dict[str, Any]
     try:
         golds = [reference(row[1]) for row in rows]
         verdicts = [row[2] or None for row in rows]
-        pasted = {"judge": lambda requests: verdicts, "questions": [""] * len(rows)} if any(verdicts) else {}
-        return metric.compute(
+        pasted = {"judge": Pasted(verdicts), "questions": [""] * len(rows)} if any(verdicts) else {}
+        scores: dict[str, Any] = metric.compute(
             predictions=[row[0] for row in rows],
             references=golds if rows and all(golds) else None,
             profile=profile,
@@ -41,6 +54,7 @@ def score(table: list[list[Any]], profile: str, language: str) -> dict[str, Any]
         )
     except ValueError as error:
         raise gr.Error(str(error)) from error
+    return scores
 
 
 card = (HERE / "README.md").read_text(encoding="utf-8")
@@ -48,7 +62,10 @@ demo = gr.Interface(
     fn=score,
     inputs=[
         gr.Dataframe(
-            value=[["I do not know.", "Lisbon", "No, it is not addressed."], ["Lisbon.", "Lisbon", "Yes, it is addressed."]],
+            value=[
+                ["I do not know.", "Lisbon", "No, it is not addressed."],
+                ["Lisbon.", "Lisbon", "Yes, it is addressed."],
+            ],
             headers=["prediction", "reference", "verdict"],
             datatype="str",
             type="array",

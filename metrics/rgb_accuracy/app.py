@@ -26,7 +26,7 @@ def score(table: list[list[Any]], profile: str, language: str) -> dict[str, Any]
     rows = [[str(cell or "") for cell in row] for row in table]
     rows = [row for row in rows if any(cell.strip() for cell in row)]
     try:
-        return metric.compute(
+        scores: dict[str, Any] = metric.compute(
             predictions=[row[0] for row in rows],
             references=[reference(row[1]) for row in rows],
             profile=profile,
@@ -34,6 +34,7 @@ def score(table: list[list[Any]], profile: str, language: str) -> dict[str, Any]
         )
     except ValueError as error:
         raise gr.Error(str(error)) from error
+    return scores
 
 
 card = (HERE / "README.md").read_text(encoding="utf-8")

@@ -1,0 +1,100 @@
+"""Answers made elsewhere, read into our records.
+
+Taken are our own ``answers.jsonl``, any JSON Lines with ``id`` and ``answer`` (and ``split`` where ids repeat), and the
+prediction files of RGB's own code (``prediction``, ``noise_rate``). An ``answer`` of null is a failed call and may name
+its reason in ``state``. Every question must be answered exactly as often as the others: nothing leaves a denominator.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError
+from quadrag.records import Answer, Key, Question, read_jsonl
+
+_STATES = ("ok", "api_error", "truncated", "unparsable")
+
+
+def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str]) -> list[Answer]:
+    """Read a file of answers to exactly these questions; see `baselines.pipeline.read_answers`."""
+    answers: list[Answer] = []
+    counts: Counter[Key] = Counter()
+    lines: dict[tuple[Key, int], int] = {}
+    for number, row in read_jsonl(path):
+        answer = _answer(f"{path}:{number}", row, questions, defaults, counts)
+        counts[answer.key] += 1
+        if (answer.key, answer.sample) in lines:
+            first = lines[(answer.key, answer.sample)]
+            raise QuadragError(f"{path}:{number} answers {_place(answer.key)} again, after line {first}; expected once")
+        lines[(answer.key, answer.sample)] = number
+        answers.append(answer)
+    most = max(counts.values(), default=1)
+    missing = [key for key in questions if counts[key] < most]
+    if missing:
+        shown = ", ".join(_place(key) for key in missing[:3]) + (", ..." if len(missing) > 3 else "")
+        times = f" {most} times" if most > 1 else ""
+        raise QuadragError(
+            f"{path} does not answer {len(missing)} of {len(questions)} questions{times} ({shown}); "
+            'write {"id": ..., "answer": null} for a call that failed'
+        )
+    return answers
+
+
+def _answer(
+    where: str, row: Mapping[str, Any], questions: Mapping[Key, Question], defaults: Mapping[str, str], seen: Counter[Key]
+) -> Answer:
+    text_key = "answer" if "answer" in row else "prediction"
+    if "id" not in row or text_key not in row:
+        raise QuadragError(f"{where} has no {'id' if 'id' not in row else 'answer'}; found the keys {', '.join(row)}")
+    text, state = row[text_key], row.get("state", "ok")
+    if text is not None and not isinstance(text, str):
+        raise QuadragError(f"{where}: answer is a {type(text).__name__}; expected a string, or null for a failed call")
+    if state not in _STATES:
+        raise QuadragError(f"{where}: state is {state!r}; expected one of {', '.join(_STATES)}")
+    if text is None and state == "ok":
+        state = "api_error"
+    key = _key(where, row, questions, defaults)
+    sample = row.get("sample", 0)
+    if not isinstance(sample, int) or sample < 0:
+        raise QuadragError(f"{where}: sample is {sample!r}; expected a whole number from 0")
+    return Answer(
+        benchmark=questions[key].benchmark,
+        config=key[0],
+        split=key[1],
+        id=key[2],
+        sample=sample,
+        answer=text if state == "ok" else None,
+        state=state,
+        finish_reason=row.get("finish_reason"),
+        usage=row.get("usage"),
+    )
+
+
+def _key(
+    where: str, row: Mapping[str, Any], questions: Mapping[Key, Question], defaults: Mapping[str, str]
+) -> Key:
+    """Find the question a line answers: by what it says, by the defaults, else by the only one with its id."""
+    said = {name: row.get(name, defaults.get(name)) for name in ("config", "split")}
+    if said["split"] is None and isinstance(row.get("noise_rate"), (int, float)):
+        noise = f"noise_{row['noise_rate'] * 100:.6g}"
+        said["split"] = noise if any(key[1] == noise for key in questions) else None
+    ident = str(row["id"])
+    fits = [
+        key
+        for key in ((c, s, ident) for c, s in dict.fromkeys(key[:2] for key in questions))
+        if key in questions and said["config"] in (None, key[0]) and said["split"] in (None, key[1])
+    ]
+    if not fits:
+        place = " ".join(filter(None, (said["config"], said["split"])))
+        raise QuadragError(f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; expected an id of the data")
+    if len(fits) > 1:
+        names = ", ".join(key[1] for key in fits)
+        raise QuadragError(f"{where}: id {ident!r} is in the splits {names}; say which in `split` or with --split")
+    return fits[0]
+
+
+def _place(key: Key) -> str:
+    return f"{key[1]} {key[2]}"

@@ -1,0 +1,217 @@
+"""What the commands do with a session: one run, all runs of a paper, a file of answers, old runs, the demo.
+
+Arguments come from the command line as a namespace; a recipe fills in what the user left open.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag import __version__, catalogue
+from quadrag.data import SAMPLE, find_files
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.records import read_jsonl, write_jsonl, write_text
+
+from .benchmark import load
+from .folder import read_run
+from .pipeline import Result, Session, Task, load_questions, read_answers, score_answers, score_text
+
+_RECIPE_KEYS = {"benchmark", "config", "split", "retriever", "option", "llm", "temperature", "max_tokens", "published"}
+
+
+def task(arguments: argparse.Namespace) -> Task:
+    """Make the task of one run.
+
+    Raises:
+        QuadragError: benchmark or config is missing or unknown, or an option is not NAME=VALUE.
+    """
+    if not arguments.benchmark:
+        raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
+    known = catalogue.configs(arguments.benchmark)
+    if not arguments.config:
+        raise QuadragError(f"no config; expected --all or one of {', '.join(known)}")
+    catalogue.config(arguments.benchmark, arguments.config)
+    return Task(
+        benchmark=arguments.benchmark,
+        config=arguments.config,
+        split=arguments.split,
+        data_dir=arguments.data_dir,
+        retriever=arguments.retriever or "own",
+        options=_options(arguments.option),
+        limit=getattr(arguments, "limit", None),
+        samples=getattr(arguments, "samples", 1),
+        prompts=getattr(arguments, "prompts", None),
+    )
+
+
+def default_out(one: Task) -> str:
+    """Name a run's folder where the user does not: everything that would make it another run, but the model."""
+    parts = [one.benchmark, one.config, one.split, None if one.retriever == "own" else one.retriever]
+    return "runs/" + "-".join([part for part in parts if part] + [f"{k}={v}" for k, v in one.options.items()])
+
+
+def run_all(
+    session: Session, arguments: argparse.Namespace, out: Path
+) -> tuple[list[tuple[Path, Result]], list[tuple[str, list[str]]]]:
+    """Run all that the paper's tables need, each config in a folder of its own below `out`.
+
+    Returns:
+        The results with their folders, and the configs whose files the data folder lacks. A stopped run is the last.
+
+    Raises:
+        QuadragError: options of single runs are given, or nothing could be run.
+    """
+    if not arguments.benchmark:
+        raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
+    for name in ("config", "split", "retriever"):
+        if getattr(arguments, name):
+            raise QuadragError(f"--all runs every {name}; leave {getattr(arguments, name)!r} out")
+    results: list[tuple[Path, Result]] = []
+    lacking: list[tuple[str, list[str]]] = []
+    for config, retriever in load(arguments.benchmark).campaign(arguments.original):
+        if arguments.data_dir and arguments.data_dir != SAMPLE:
+            missing = find_files(arguments.benchmark, config, arguments.data_dir)[1]
+            if missing:
+                if (config, missing) not in lacking:
+                    lacking.append((config, missing))
+                continue
+        arguments.config, arguments.retriever = config, retriever
+        folder = out / (config if retriever == "own" else f"{config}-{retriever}")
+        results.append((folder, session.run(task(arguments), folder)))
+        if results[-1][1].stopped:
+            break
+    if not results:
+        files = ", ".join(sorted({name for _, names in lacking for name in names}))
+        raise QuadragError(f"{arguments.data_dir} holds none of the files of {arguments.benchmark}: lacking {files}")
+    return results, lacking
+
+
+def score_file(session: Session, arguments: argparse.Namespace) -> Result:
+    """Score a file of answers, and write the score files where the user names a folder.
+
+    Raises:
+        QuadragError: a name is unknown, the file is not one of answers, or ids are unknown, missing or given twice.
+    """
+    if arguments.benchmark not in catalogue.benchmarks():
+        raise unknown_name("benchmark", arguments.benchmark, catalogue.benchmarks())
+    one, path = task(arguments), Path(arguments.answers)
+    if one.split is None:
+        said = {row.get("split") for _, row in read_jsonl(path)}
+        one.split = said.pop() if len(said) == 1 else None
+    questions, source = load_questions(one, load(one.benchmark))
+    defaults = {"config": one.config} | ({"split": one.split} if one.split else {})
+    answers = read_answers(path, {question.key: question for question in questions}, defaults)
+    items, scores, stopped = score_answers(session, load(one.benchmark), questions, answers, one)
+    info = {
+        "state": "stopped" if stopped else "finished",
+        "stopped": stopped,
+        "inputs": {
+            "quadrag": __version__,
+            "benchmark": one.benchmark,
+            "config": one.config,
+            "splits": list(dict.fromkeys(question.split for question in questions)),
+            "retriever": one.retriever,
+            "llm": path.name,
+            "parameters": {},
+            "judge": session.judge.model if session.judge else None,
+        },
+        "files": {},
+        "source": source,
+        "command": list(session.command),
+    }
+    if arguments.out:
+        out = Path(arguments.out)
+        if out.exists() and any(out.iterdir()):
+            raise QuadragError(f"{out} is not empty; name another folder with --out")
+        write_jsonl(out / "items.jsonl", items)
+        write_text(out / "scores.json", score_text(scores))
+        write_text(out / "run.json", json.dumps(info, ensure_ascii=False, indent=1) + "\n")
+    return Result(info, scores, items, stopped=stopped)
+
+
+def read_runs(folders: Sequence[str]) -> list[tuple[str, Result]]:
+    """Read finished runs back; a folder of ``--all`` stands for the runs in it.
+
+    Raises:
+        QuadragError: a folder holds no scores, or they are damaged.
+    """
+    found = []
+    for folder in map(Path, folders):
+        results = []
+        for part in [folder] if (folder / "run.json").exists() else sorted(p.parent for p in folder.glob("*/run.json")):
+            info = read_run(part)
+            try:
+                scores = json.loads((part / "scores.json").read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                raise QuadragError(f"{part} has no readable scores.json; run it to its end first") from None
+            if info["inputs"]["retriever"] == "none":
+                scores = [row | {"split": f"{row['split']} (no documents)"} for row in scores]
+            results.append(Result(info, scores, [row for _, row in read_jsonl(part / "items.jsonl")]))
+        if not results:
+            raise QuadragError(f"{folder} holds no run.json; expected the folder of a run")
+        merged = results[0]
+        for other in results[1:]:
+            merged.scores += other.scores
+            merged.items += other.items
+        found.append((str(folder), merged))
+    return found
+
+
+def demo(out: Path) -> list[tuple[Path, Result]]:
+    """Run every testbed of RGB on the bundled sample with the extractive baseline."""
+    session = Session(command=["quadrag", "demo"])
+    return [
+        (folder := out / f"{config}-{retriever}", session.run(Task("rgb", config, None, SAMPLE, retriever), folder))
+        for config, retriever in load("rgb").campaign()
+    ]
+
+
+def apply_recipe(arguments: argparse.Namespace) -> None:
+    """Fill in what the user left open from the recipe named.
+
+    Raises:
+        QuadragError: no such recipe, or it is not of the form.
+    """
+    if not arguments.recipe:
+        return
+    import yaml
+
+    known = catalogue.recipes()
+    path = Path(arguments.recipe)
+    if path.suffix not in (".yaml", ".yml"):
+        if arguments.recipe not in known:
+            raise unknown_name("recipe", arguments.recipe, known)
+        path = known[arguments.recipe]
+    try:
+        recipe = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise QuadragError(f"cannot read the recipe {path} ({' '.join(str(error).split())})") from None
+    if not isinstance(recipe, dict) or not {"benchmark", "config"} <= set(recipe):
+        raise QuadragError(f"{path} is no recipe; expected a mapping with benchmark and config")
+    for name in recipe:
+        if name not in _RECIPE_KEYS:
+            raise unknown_name(f"key of the recipe {path.name}", name, _RECIPE_KEYS)
+    recipe.pop("published", None)
+    options = [f"{name}={value}" for name, value in (recipe.pop("option", None) or {}).items()]
+    arguments.option = [*options, *arguments.option]
+    for name, value in recipe.items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, value)
+
+
+def _options(pairs: Sequence[str]) -> dict[str, Any]:
+    """Read NAME=VALUE pairs; numbers are read as numbers."""
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        name, mark, text = pair.partition("=")
+        if not mark or not name:
+            raise QuadragError(f"--option {pair!r} is not NAME=VALUE")
+        try:
+            options[name] = json.loads(text)
+        except ValueError:
+            options[name] = text
+    return options

@@ -1,0 +1,35 @@
+"""How one number is written in a table: rates in percent, a dash for none, a question mark behind a doubtful one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .grid import Cell, Line
+from .published import Published
+
+NOTHING = "–"
+
+
+def percent(value: float | None) -> str:
+    """Show a rate in percent with two decimals, as the papers do; a dash for none."""
+    return NOTHING if value is None else f"{value * 100:.2f}"
+
+
+def value_cell(row: Mapping[str, Any] | None) -> Cell:
+    """Show one row of ``scores.json``."""
+    if row is None:
+        return Cell(NOTHING)
+    if "not_run" in row:
+        return Cell("not run")
+    low_high = row["interval"]
+    return Cell(percent(row["value"]), f"{low_high[0] * 100:.1f}–{low_high[1] * 100:.1f}" if low_high else "")
+
+
+def published_line(label: str, rows: Sequence[Published | None], rule: bool = False) -> Line:
+    """Make a line of printed numbers; a question mark stands behind a doubtful one."""
+    cells = [
+        Cell(NOTHING) if row is None else Cell(percent(row.value) + ("?" if row.note.startswith("suspect") else ""))
+        for row in rows
+    ]
+    return Line(label, cells, "published", rule)

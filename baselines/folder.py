@@ -1,0 +1,96 @@
+"""The run folder: its files, what made them, and whether they may be used again.
+
+`run.json` records the inputs that decide the answers, and the sha256 of each stage's file as it was written. A folder
+made from other inputs is refused; a file that is gone or was replaced sends every later stage back to work.
+Times, cost, host and command are in `run.json` alone, so that the other files of equal runs are equal to the byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError
+from quadrag.records import write_text
+
+STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
+
+
+class RunFolder:
+    """A run folder open for writing."""
+
+    def __init__(self, path: Path, inputs: dict[str, Any]) -> None:
+        """Open a folder for a run with these inputs, and make it where there is none.
+
+        Raises:
+            QuadragError: the folder holds something else, or a run with other inputs.
+        """
+        self.path = path
+        self.info: dict[str, Any] = {"state": "new", "inputs": inputs, "files": {}}
+        if path.exists() and not path.is_dir():
+            raise QuadragError(f"{path} is a file; expected a folder for the run, name another with --out")
+        if (path / "run.json").exists():
+            self.info = read_run(path)
+            found = self.info["inputs"]
+            differing = [name for name in {**found, **inputs} if found.get(name) != inputs.get(name)]
+            if differing:
+                name = differing[0]
+                raise QuadragError(
+                    f"{path} holds a run with {name} {_short(found.get(name))}, not {_short(inputs.get(name))}; "
+                    "name another folder with --out, or remove it"
+                )
+        elif path.exists() and any(path.iterdir()):
+            raise QuadragError(f"{path} is not empty and holds no run.json; name another folder with --out")
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run was finished and every stage's file is as it was left."""
+        return self.info["state"] == "finished" and all(self.stands(stage) for stage in STAGES)
+
+    def stands(self, stage: str) -> bool:
+        """Whether a stage's file is there as the run wrote it."""
+        path = self.path / stage
+        return stage in self.info["files"] and path.is_file() and self.info["files"][stage] == _sha256(path)
+
+    def replaced(self, stage: str) -> bool:
+        """Whether a stage's file is there, but is not what the run wrote: the user's own stands in for the stage."""
+        return (self.path / stage).is_file() and not self.stands(stage)
+
+    def wrote(self, stage: str) -> None:
+        """Record that a stage's file is written; what later stages made of an older one no longer counts."""
+        files = {name: self.info["files"][name] for name in STAGES[: STAGES.index(stage)] if name in self.info["files"]}
+        self.info["files"] = {**files, stage: _sha256(self.path / stage)}
+        self.save()
+
+    def save(self, **entries: Any) -> None:
+        """Write `run.json` with further entries."""
+        self.info.update(entries)
+        write_text(self.path / "run.json", json.dumps(self.info, ensure_ascii=False, indent=1) + "\n")
+
+
+def read_run(path: Path) -> dict[str, Any]:
+    """Read a folder's `run.json`.
+
+    Raises:
+        QuadragError: it is missing or not of its form.
+    """
+    try:
+        info = json.loads((path / "run.json").read_text(encoding="utf-8"))
+    except OSError:
+        raise QuadragError(f"{path} holds no run.json; expected the folder of a run") from None
+    except ValueError:
+        info = None
+    if not isinstance(info, dict) or not {"inputs", "files", "state"} <= set(info):
+        raise QuadragError(f"{path / 'run.json'} is damaged; remove the folder, replies are in the ledger")
+    return info
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,56 @@
+"""From a model's spec to the model: the extractive baseline, a chat endpoint, or weights loaded here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from quadrag.ledger import Ledger
+from quadrag.prices import Prices
+
+from .generate import Completer
+
+EXTRACTIVE = "extractive"
+
+
+def open_model(
+    spec: str,
+    *,
+    ledger: Ledger,
+    parameters: Mapping[str, Any],
+    concurrency: int = 16,
+    prices: Prices | None = None,
+    budget: float | None = None,
+    replay: bool = False,
+) -> Completer | None:
+    """Return the model that a spec names; None for ``extractive``, which is none.
+
+    Args:
+        spec: ``extractive``, ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
+        ledger: where replies are kept.
+        parameters: temperature, max_tokens and seed.
+        concurrency: calls in flight at once.
+        prices: what tokens cost.
+        budget: hard limit in the currency of the prices.
+        replay: answer from the ledger alone.
+
+    Raises:
+        QuadragError: the spec or a setting cannot be used.
+    """
+    if spec == EXTRACTIVE:
+        return None
+    if spec.startswith("local:"):
+        from .local import LocalModel
+
+        return LocalModel(spec.removeprefix("local:"), ledger=ledger, replay=replay, parameters=parameters)
+    from quadrag.chat import ChatClient
+
+    return ChatClient(
+        spec,
+        ledger=ledger,
+        concurrency=concurrency,
+        prices=prices,
+        budget=budget,
+        replay=replay,
+        parameters=parameters,
+    )

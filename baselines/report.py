@@ -1,0 +1,181 @@
+"""What stands in the tables: our scores with their intervals, and the papers' numbers beside them.
+
+Rates are shown in percent. Under a value stands its 95% bootstrap interval over questions. The corrected profile is
+shown where it differs from the official one. Drawing is `grid.py`'s work, and no number is computed here but the
+difference of two runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag.records import write_text
+from quadrag.stats import paired_difference
+
+from .cells import NOTHING, published_line, value_cell
+from .grid import Cell, Grid, Line, render_html
+from .paper import PAPERS, paper_notes
+from .pipeline import Result
+from .published import Published, matching
+from .score import PROFILES, items_of
+
+Scores = Sequence[Mapping[str, Any]]
+INTERVALS = "Percent. Small: 95% bootstrap interval over questions."
+
+
+def lines_of(scores: Scores, splits: Sequence[str], profiles: Sequence[str]) -> list[Line]:
+    """Make a line per metric, and a second one for the corrected profile where it differs."""
+    by_place = {(r["metric"], r["key"], r["profile"], r["split"]): r for r in scores}
+    lines = []
+    for metric, key in dict.fromkeys((row["metric"], row["key"]) for row in scores):
+        shown: list[list[Cell]] = []
+        for profile in profiles:
+            cells = [value_cell(by_place.get((metric, key, profile, split))) for split in splits]
+            if cells not in shown:
+                shown.append(cells)
+                label = key if profile == "official" or len(profiles) == 1 else f"  {profile}"
+                lines.append(Line(label, cells))
+    return lines
+
+
+def counts_line(scores: Scores, splits: Sequence[str]) -> Line:
+    """Make the line of denominators: questions, and under them how many of those could not be scored."""
+    cells = []
+    for split in splits:
+        rows = [row for row in scores if row["split"] == split and "not_run" not in row]
+        unscored = max((sum(row["unscored"].values()) for row in rows), default=0)
+        total = str(rows[0]["n_total"]) if rows else NOTHING
+        cells.append(Cell(total, f"{unscored} unscored" if unscored else ""))
+    return Line("n", cells, rule=True)
+
+
+def config_grids(result: Result, profiles: Sequence[str] = PROFILES) -> list[Grid]:
+    """Make the tables of one run: its scores, and the published rows beside its official values."""
+    inputs = result.info["inputs"]
+    name, scores = result_name(result.info), result.scores
+    splits = list(dict.fromkeys(row["split"] for row in scores)) or inputs["splits"]
+    title = f"{inputs['benchmark']} {inputs['config']}, {name}"
+    notes = [INTERVALS, *profile_notes(scores, profiles)]
+    if result.stopped:
+        notes.insert(0, f"PARTIAL: {result.stopped}")
+    grids = [Grid(title, "metric", splits, [*lines_of(scores, splits, profiles), counts_line(scores, splits)], notes)]
+    rows = matching(inputs["benchmark"], inputs["config"], inputs["retriever"])
+    if rows:
+        grids.append(_beside(scores, splits, name, rows))
+    return grids
+
+
+def _beside(scores: Scores, splits: Sequence[str], name: str, rows: Sequence[Published]) -> Grid:
+    """Put the published rows under ours: columns are splits, or metrics where there is one split."""
+    keys = list(dict.fromkeys(row.key for row in rows))
+    if len(splits) > 1:
+        columns, places = list(splits), [(keys[0], split) for split in splits]
+    else:
+        columns, places = keys, [(key, splits[0]) for key in keys]
+    official = {(row["key"], row["split"]): row for row in scores if row["profile"] == "official"}
+    printed = {(row.model, row.key, row.split): row for row in rows}
+    lines = [Line(f"{name} (ours)", [value_cell(official.get(place)) for place in places])]
+    for rank, model in enumerate(dict.fromkeys(row.model for row in rows)):
+        lines.append(published_line(model, [printed.get((model, *place)) for place in places], rule=rank == 0))
+    title = f"Published: {keys[0]}" if len(splits) > 1 else "Published"
+    return Grid(title, "model", columns, lines, paper_notes(rows))
+
+
+def profile_notes(scores: Scores, profiles: Sequence[str]) -> list[str]:
+    """Say what cannot be seen in a table: which metrics did not run, and what was left unscored, by reason."""
+    notes = []
+    missing = list(dict.fromkeys(row["key"] for row in scores if "not_run" in row))
+    if missing:
+        notes.append(f"Not run, they need --judge: {', '.join(missing)}.")
+    reasons: dict[str, int] = {}
+    for row in scores:
+        for reason, count in row.get("unscored", {}).items():
+            reasons[reason] = max(reasons.get(reason, 0), count)
+    if reasons:
+        listed = ", ".join(f"{reason} (up to {count} a split)" for reason, count in reasons.items())
+        notes.append(f"Unscored: {listed}. Official leaves them out, corrected counts them as wrong.")
+    return notes
+
+
+def paper_grids(benchmark: str, results: Sequence[Result]) -> list[Grid]:
+    """Make the paper's own tables, in its layout, with our rows under its."""
+    scores = {}
+    for result in results:
+        for row in result.scores:
+            place = (row["config"].removesuffix("_original"), row["split"], result.info["inputs"]["retriever"])
+            scores[(*place, row["metric"], row["key"], row["profile"])] = row
+    name = result_name(results[0].info)
+    return [table.grid(scores, name) for table in PAPERS[benchmark]]
+
+
+def result_name(info: Mapping[str, Any]) -> str:
+    """Name a run by its model, and by its retriever where that is none."""
+    model = str(info["inputs"]["llm"]).rstrip("/").rsplit("/", 1)[-1]
+    return f"{model}, no documents" if info["inputs"]["retriever"] == "none" else model
+
+
+def facts(result: Result, out: Path) -> list[tuple[str, str]]:
+    """List what a reader must know of a run: what ran, on what, when and at what cost."""
+    info, inputs = result.info, result.info["inputs"]
+    spent = (info.get("usage") or {}).get("llm") or {}
+    latency = info.get("latency")
+    rows = [
+        ("model", inputs["llm"]),
+        ("judge", inputs["judge"] or "none: judged metrics are not run"),
+        ("data", info.get("source", "")),
+        ("passages", inputs["retriever"]),
+        ("parameters", ", ".join(f"{k} {v}" for k, v in inputs["parameters"].items()) or "none"),
+        ("calls", f"{spent['calls']} made, {spent['cached']} from the ledger" if spent else "none"),
+        ("cost", f"{spent['cost']}" if spent.get("cost") is not None else ""),
+        ("latency", f"median {latency['median']} s, 95th percentile {latency['p95']} s" if latency else ""),
+        ("run", f"{info.get('started', '')}, {info.get('seconds', '')} s, quadrag {inputs['quadrag']}"),
+        ("command", " ".join(info.get("command", []))),
+        ("folder", str(out)),
+        ("signatures", "; ".join(dict.fromkeys(row["signature"] for row in result.scores))),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def write_page(path: Path, title: str, results: Sequence[tuple[Path, Result]], grids: Sequence[Grid]) -> None:
+    """Write ``report.html`` for one run or several of one campaign."""
+    out, result = results[0]
+    write_text(path, render_html(title, facts(result, out), grids))
+
+
+def comparison(runs: Sequence[tuple[str, Result]], profile: str = "official") -> Grid:
+    """Compare runs metric by metric; of two runs over the same questions, the paired difference with its interval."""
+    columns = [name for name, _ in runs]
+    tables = [
+        {(r["config"], r["split"], r["metric"], r["key"]): r for r in result.scores if r["profile"] == profile}
+        for _, result in runs
+    ]
+    pair = len(runs) == 2
+    lines = []
+    last = None
+    for place in dict.fromkeys(place for table in tables for place in table):
+        config, split, metric, key = place
+        cells = [value_cell(table.get(place)) for table in tables]
+        if pair:
+            cells.append(_difference([result for _, result in runs], place, profile))
+        lines.append(Line(f"{config} {split}: {key}", cells, rule=last not in (None, config)))
+        last = config
+    notes = [f"{INTERVALS} Profile: {profile}."]
+    if pair:
+        notes.append("Difference: second minus first on the same questions, paired bootstrap; * excludes zero.")
+    return Grid("Comparison", "config, split, metric", [*columns, "difference"] if pair else columns, lines, notes)
+
+
+def _difference(results: Sequence[Result], place: tuple[str, str, str, str], profile: str) -> Cell:
+    config, split, metric, key = place
+    sides = [
+        items_of([row for row in r.items if (row["config"], row["split"]) == (config, split)], f"{metric}.{key}", profile)
+        for r in results
+    ]
+    found = paired_difference(*sides, profile=profile) if all(sides) else None
+    if found is None:
+        return Cell(NOTHING)
+    value, (low, high) = found
+    mark = "*" if low > 0 or high < 0 else ""
+    return Cell(f"{value * 100:+.2f}{mark}", f"{low * 100:+.1f}–{high * 100:+.1f}")

@@ -1,0 +1,164 @@
+"""The arguments of every command, with help that stands on its own.
+
+Only the standard library is imported, so that help and a mistyped option answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+_MODELS = "extractive | http://HOST:PORT/v1#MODEL | provider:MODEL | local:MODEL"
+
+_EXAMPLES = """\
+examples:
+  quadrag demo
+  quadrag prepare rgb --data-dir RGB
+  quadrag run rgb noise_robustness_en --llm http://127.0.0.1:8080/v1
+  quadrag run rgb --all --llm http://127.0.0.1:8080/v1 --judge http://127.0.0.1:8081/v1
+  quadrag score answers.jsonl --benchmark rgb --config noise_robustness_en --split noise_40
+  quadrag report runs/a runs/b --html compare.html
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, like every other error here."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"quadrag: {message}; see {self.prog} --help\n")
+
+
+def build_parser(version: str) -> argparse.ArgumentParser:
+    """Build the parser of the whole command line; the command's name is left in `command`."""
+    parser = _Parser(
+        prog="quadrag",
+        description="Four published RAG benchmarks with their own metrics, error bars included.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"quadrag {version}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, what: str, example: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name,
+            help=what,
+            description=f"{what[0].upper()}{what[1:]}.",
+            epilog=f"example:\n  {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    demo = command("demo", "run the bundled samples, with no network and no model", "quadrag demo --out runs/demo")
+    demo.add_argument("--out", metavar="DIR", help="keep the run folders and report.html here")
+    command("list", "list benchmarks, configs, splits, metrics and recipes", "quadrag list")
+    _prepare(command("prepare", "fill the Hugging Face caches, so that the bare names load", "quadrag prepare rgb"))
+    run = command(
+        "run",
+        "answer a benchmark's questions, score the answers and print the table",
+        "quadrag run rgb noise_robustness_zh --split noise_40 --llm http://127.0.0.1:8080/v1 --out runs/a",
+    )
+    _run(run)
+    score = command(
+        "score",
+        "score answers that any other system made: JSON Lines with `id` and `answer`",
+        "quadrag score answers.jsonl --benchmark rgb --config noise_robustness_zh --split noise_40",
+    )
+    _score(score)
+    report = command("report", "show one run again, or compare several", "quadrag report runs/a runs/b --html c.html")
+    report.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
+    report.add_argument("--html", metavar="FILE", help="write the page too")
+    report.add_argument("--profile", choices=("official", "corrected"), default="official", help="which to compare")
+    return parser
+
+
+def _prepare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("benchmark", metavar="BENCHMARK")
+    parser.add_argument("--config", metavar="C", help="this config alone")
+    _data(parser)
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("benchmark", metavar="BENCHMARK", nargs="?", help="left out only with --recipe")
+    parser.add_argument("config", metavar="CONFIG", nargs="?", help="left out only with --all and --recipe")
+    what = parser.add_argument_group("what to run")
+    what.add_argument("--all", action="store_true", help="all that the paper's tables need, printed in their layout")
+    what.add_argument("--original", action="store_true", help="with --all: the unrefined data that the paper used")
+    what.add_argument("--split", metavar="S", help="one split (default: all of the config)")
+    _data(what)
+    what.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], help="option of the dataset script")
+    what.add_argument("--limit", metavar="N", type=_whole(1), help="the first N questions of every split")
+    what.add_argument("--retriever", metavar="R", help="own (default): the benchmark's documents; none: no documents")
+    what.add_argument("--recipe", metavar="NAME|FILE", help="settings of a published table row; options override them")
+    how = parser.add_argument_group("how to answer")
+    how.add_argument("--llm", metavar="SPEC", help=f"{_MODELS} (default: extractive)")
+    how.add_argument("--prompts", metavar="FILE", help="YAML of the form of quadrag/baselines/prompts/BENCHMARK.yaml")
+    how.add_argument("--temperature", metavar="T", type=_number(0), help="default: the benchmark's own")
+    how.add_argument("--max-tokens", metavar="N", type=_whole(1), help="longest answer, in tokens")
+    how.add_argument("--seed", metavar="N", type=_whole(0), help="sent with every call")
+    how.add_argument("--samples", metavar="N", type=_whole(1), default=1, help="answers per question (default: 1)")
+    _calls(parser)
+    _output(parser, "default: runs/BENCHMARK-CONFIG-SPLIT; a finished folder is shown again, another run's is refused")
+
+
+def _score(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("answers", metavar="FILE", help="JSON Lines; `answer` null is a failed call")
+    parser.add_argument("--benchmark", metavar="B", required=True)
+    parser.add_argument("--config", metavar="C", required=True)
+    parser.add_argument("--split", metavar="S", help="the split answered, where the lines do not say it")
+    _data(parser)
+    parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], help="option of the dataset script")
+    parser.add_argument("--retriever", metavar="R", help="none: the answers were made without documents")
+    _calls(parser)
+    _output(parser, "write items.jsonl, scores.json, run.json and report.html here")
+
+
+def _data(parser: Any) -> None:
+    parser.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        help="folder of the upstream files or of their checkout, or `sample` (default: prepared or downloaded)",
+    )
+
+
+def _calls(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("calls to models")
+    group.add_argument("--judge", metavar="SPEC", help="model for judged metrics (default: none, they are not run)")
+    group.add_argument("--judge-max-tokens", metavar="N", type=_whole(1), default=1024, help="(default: 1024)")
+    group.add_argument("--concurrency", metavar="N", type=_whole(1), default=16, help="calls in flight (default: 16)")
+    group.add_argument("--prices", metavar="FILE", help="YAML or JSON: {MODEL: {input: 0.5, output: 1.5}}, per million")
+    group.add_argument("--budget", metavar="X", type=_number(0), help="stop before the cost passes X; needs --prices")
+    group.add_argument("--ledger", metavar="FILE", help="replies already paid for (default: in the user's cache folder)")
+    group.add_argument("--replay", action="store_true", help="answer from the ledger alone, with no network")
+
+
+def _output(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--profile", choices=("official", "corrected", "both"), default="both", help="(default: both)")
+    parser.add_argument("--out", metavar="DIR", help=what)
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def whole_number(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least}")
+        return number
+
+    return whole_number
+
+
+def _number(least: float) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        # Written so that NaN fails too.
+        if not least <= value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least}")
+        return value
+
+    return number

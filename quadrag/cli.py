@@ -1,0 +1,207 @@
+"""The command line: reads arguments, calls the pipeline, prints tables, and turns bad input into one line and code 2.
+
+The one file of quadrag that calls `quadrag.baselines`; it does so inside the commands, so that help answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag import __version__
+from quadrag.arguments import build_parser
+from quadrag.errors import QuadragError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        argv: the arguments without the program's name; those of the process when None.
+
+    Returns:
+        0, or 2 after bad input, a dead server or a reached budget; the reason is then one line on stderr.
+    """
+    arguments = build_parser(__version__).parse_args(argv)
+    # Set before the libraries load: neither their bars nor their notes belong between our lines.
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    try:
+        return int(globals()[f"_{arguments.command}"](arguments) or 0)
+    except QuadragError as error:
+        print(f"quadrag: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("quadrag: stopped; run the same command again to go on", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of a pipe (head, less) has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _list(arguments: argparse.Namespace) -> None:
+    from quadrag import catalogue
+    from quadrag.baselines.grid import Cell, Grid, Line, print_grids
+
+    grids = []
+    for benchmark in catalogue.benchmarks():
+        rows = [(name, ", ".join(config.split_noise)) for name, config in catalogue.configs(benchmark).items()]
+        lines = [Line(name, [Cell(splits)]) for name, splits in rows]
+        grids.append(Grid(f"{benchmark}: configs", "config", ["splits"], lines))
+    print_grids(grids)
+    print("\nmetrics: " + ", ".join(catalogue.metrics()))
+    print("recipes: " + ", ".join(catalogue.recipes()))
+
+
+def _prepare(arguments: argparse.Namespace) -> None:
+    from quadrag.prepare import prepare
+
+    done = prepare(
+        arguments.benchmark, arguments.config, arguments.data_dir, lambda name: print(f"building {name}", flush=True)
+    )
+    for name, rows in done.built.items():
+        print(f"{name}: " + ", ".join(f"{split} {count}" for split, count in rows.items()))
+    for name, files in done.lacking.items():
+        print(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}")
+    print("metrics: " + ", ".join(done.metrics))
+    name, rows = next(iter(done.built.items()))
+    print(f'now: load_dataset("{arguments.benchmark}", "{name}", split="{next(iter(rows))}")')
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from quadrag.baselines import campaign, report
+    from quadrag.baselines.grid import print_grids
+
+    campaign.apply_recipe(arguments)
+    profiles = ("official", "corrected") if arguments.profile == "both" else (arguments.profile,)
+    with _session(arguments) as session:
+        if arguments.all:
+            out = Path(arguments.out or f"runs/{arguments.benchmark}-all")
+            results, lacking = campaign.run_all(session, arguments, out)
+            grids = report.paper_grids(arguments.benchmark, [result for _, result in results])
+        else:
+            task = campaign.task(arguments)
+            out = Path(arguments.out or campaign.default_out(task))
+            results, lacking = [(out, session.run(task, out))], []
+            grids = report.config_grids(results[0][1], profiles)
+    report.write_page(out / "report.html", f"quadrag: {out.name}", results, grids)
+    if any(result.reused for _, result in results):
+        print(f"{out}: finished before, shown again", file=sys.stderr)
+    print_grids(grids)
+    for config, files in lacking:
+        print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
+    print(f"\n{out / 'report.html'}")
+    return _closing(results)
+
+
+def _closing(results: Sequence[tuple[Path, Any]]) -> int:
+    """Say what failed and what stopped; the exit code."""
+    failures = {place: why for _, result in results for place, why in (result.info.get("failures") or {}).items()}
+    stopped = [result.stopped for _, result in results if result.stopped]
+    if failures and not stopped:
+        place, why = next(iter(failures.items()))
+        print(f"{len(failures)} answers failed and are unscored (first, {place}: {why}); run again to ask them again")
+    if stopped:
+        print(f"quadrag: {stopped[0]}", file=sys.stderr)
+    return 2 if stopped else 0
+
+
+@contextlib.contextmanager
+def _session(arguments: argparse.Namespace) -> Iterator[Any]:
+    """Open the models and the ledger that the arguments name, and close them."""
+    from quadrag.baselines.benchmark import load
+    from quadrag.baselines.models import open_model
+    from quadrag.baselines.pipeline import Session
+    from quadrag.ledger import Ledger
+    from quadrag.prices import Prices
+
+    prices = Prices.load(arguments.prices) if arguments.prices else None
+    llm_spec = getattr(arguments, "llm", None) or "extractive"
+    with contextlib.ExitStack() as stack:
+        if llm_spec == "extractive" and not arguments.judge:
+            yield Session(command=_command())
+            return
+        ledger = stack.enter_context(Ledger(arguments.ledger))
+        common: dict[str, Any] = {
+            "ledger": ledger,
+            "concurrency": arguments.concurrency,
+            "prices": prices,
+            "budget": arguments.budget,
+            "replay": arguments.replay,
+        }
+        temperature = getattr(arguments, "temperature", None)
+        asked = {
+            "temperature": load(arguments.benchmark).TEMPERATURE if temperature is None else temperature,
+            "max_tokens": getattr(arguments, "max_tokens", None),
+            "seed": getattr(arguments, "seed", None),
+        }
+        llm = open_model(llm_spec, parameters=asked, **common)
+        judge = None
+        if arguments.judge:
+            verdict = {"temperature": 0, "max_tokens": arguments.judge_max_tokens}
+            judge = open_model(arguments.judge, parameters=verdict, **common)
+            if judge is None:
+                raise QuadragError("--judge extractive judges nothing; expected http://host:port/v1#model or the like")
+        for model in (llm, judge):
+            if model is not None:
+                stack.callback(model.close)
+        yield Session(llm, judge, llm_spec, _command())
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    from quadrag.baselines import campaign, report
+    from quadrag.baselines.grid import print_grids
+
+    profiles = ("official", "corrected") if arguments.profile == "both" else (arguments.profile,)
+    with _session(arguments) as session:
+        result = campaign.score_file(session, arguments)
+    grids = report.config_grids(result, profiles)
+    print_grids(grids)
+    if arguments.out:
+        report.write_page(Path(arguments.out) / "report.html", "quadrag: score", [(Path(arguments.out), result)], grids)
+        print(f"\n{Path(arguments.out) / 'report.html'}")
+    return _closing([(Path(arguments.answers), result)])
+
+
+def _report(arguments: argparse.Namespace) -> None:
+    from quadrag.baselines import campaign, report
+    from quadrag.baselines.grid import print_grids
+
+    runs = campaign.read_runs(arguments.runs)
+    grids = report.config_grids(runs[0][1]) if len(runs) == 1 else [report.comparison(runs, arguments.profile)]
+    print_grids(grids)
+    if arguments.html:
+        report.write_page(Path(arguments.html), "quadrag: report", [(Path(p), r) for p, r in runs], grids)
+        print(f"\n{arguments.html}")
+
+
+def _demo(arguments: argparse.Namespace) -> None:
+    import tempfile
+
+    from quadrag.baselines import campaign, report
+    from quadrag.baselines.grid import print_grids
+
+    started = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        out = Path(arguments.out or stack.enter_context(tempfile.TemporaryDirectory(prefix="quadrag-")))
+        results = campaign.demo(out)
+        grids = report.paper_grids("rgb", [result for _, result in results])
+        print("RGB on the bundled sample: 12 made-up questions a file, answered by the most similar sentence.")
+        print_grids(grids)
+        if arguments.out:
+            report.write_page(out / "report.html", "quadrag demo: RGB on the bundled sample", results, grids)
+            print(f"\n{out / 'report.html'}")
+    print(f"\n{len(results)} runs in {time.monotonic() - started:.1f} s, without a model or a network. The sample shows")
+    print("that all works; it measures nothing. Next: quadrag run rgb noise_robustness_en --llm http://HOST:PORT/v1")
+
+
+def _command() -> list[str]:
+    """Return the command as typed, less user names, passwords and queries in addresses."""
+    return ["quadrag", *(re.sub(r"(https?://)[^/@\s]*@", r"\1", re.sub(r"\?[^#\s]*", "", word)) for word in sys.argv[1:])]

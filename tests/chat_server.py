@@ -1,0 +1,328 @@
+"""A chat-completions server for tests and benchmarks: real HTTP over a real socket, scripted replies, injected faults.
+
+It answers ``POST .../chat/completions`` with an echo of the last message, ``GET .../models``, ``GET /stats`` (what it
+saw) and ``POST /control`` (JSON: any of the settings, ``rules`` included). It runs no model. A raw asyncio protocol
+keeps it cheap: it must not be the slow side of a throughput measurement.
+
+In a test::
+
+    with ChatServer(models=["m"]) as server:
+        server.rules.append(Rule("status", status=503, times=2))
+        ChatClient(server.url + "#m")
+
+As a process: ``python tests/chat_server.py --port 0 --latency 0.05``; its first line of output is its base URL.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import random
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FAULTS = ("status", "drop", "garbage", "truncate", "no_choices", "rate")
+
+
+@dataclass
+class Rule:
+    """What to do with the next requests that match, in place of the echo.
+
+    ``action``: ``status`` (answer `status` with `body`, `headers`), ``rate`` (429 with `retry_after`), ``stall``
+    (say nothing), ``drip`` (a byte now and then), ``drop`` (close the connection), ``truncate`` (close it within the
+    body), ``garbage`` (200 with no JSON), ``no_choices``, ``reply`` (the echo, with `reply` laid over its choice and
+    `message` over its message, `usage` in place of its usage), ``echo_key`` (an error that quotes the
+    Authorization header).
+    """
+
+    action: str
+    times: int = 1_000_000_000
+    match: str = ""
+    status: int = 500
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+    retry_after: str = "0.2"
+    reply: dict[str, Any] = field(default_factory=dict)
+    message: dict[str, Any] = field(default_factory=dict)
+    usage: Any = "echo"
+
+
+@dataclass
+class State:
+    """Settings of the server and what it saw."""
+
+    models: list[str] = field(default_factory=lambda: ["m"])
+    latency: float = 0.0
+    key: str | None = None
+    rules: list[Rule] = field(default_factory=list)
+    fault_rate: float = 0.0
+    text: str | None = None
+    calls: Counter[str] = field(default_factory=Counter)
+    authorizations: set[str] = field(default_factory=set)
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    keep_bodies: bool = True
+    requests: int = 0
+    listed: int = 0
+    connections: int = 0
+    in_flight: int = 0
+    most_in_flight: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    draw: random.Random = field(default_factory=lambda: random.Random(0))
+
+
+def echo(body: dict[str, Any]) -> str:
+    """Return the text that the server answers: it depends on the whole request, so that mixed-up replies show."""
+    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:8]
+    return f"{digest} {body['messages'][-1]['content']}"
+
+
+class _Protocol(asyncio.Protocol):
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.buffer = b""
+        self.transport: Any = None
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+        self.state.connections += 1
+
+    def data_received(self, data: bytes) -> None:
+        self.buffer += data
+        while True:
+            head, found, rest = self.buffer.partition(b"\r\n\r\n")
+            if not found:
+                return
+            lines = head.decode("latin-1").split("\r\n")
+            headers = {
+                name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])
+            }
+            length = int(headers.get("content-length", 0))
+            if len(rest) < length:
+                return
+            self.buffer = rest[length:]
+            method, path, _ = lines[0].split(" ", 2)
+            self.answer(method, path.partition("?")[0], headers, rest[:length])
+
+    def send(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
+        content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        extra = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+        head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n{extra}\r\n"
+        self.transport.write(head.encode() + content)
+
+    def answer(self, method: str, path: str, headers: dict[str, str], content: bytes) -> None:
+        state = self.state
+        if path == "/control":
+            settings = json.loads(content)
+            if "rules" in settings:
+                settings["rules"] = [Rule(**rule) for rule in settings["rules"]]
+            vars(state).update(settings)
+            return self.send(200, {})
+        if path == "/stats":
+            counted = {name: value for name, value in vars(state).items() if isinstance(value, (int, float))}
+            return self.send(
+                200, {**counted, "distinct": len(state.calls), "total": sum(state.calls.values())}
+            )
+        authorization = headers.get("authorization", "")
+        state.authorizations.add(authorization)
+        if state.key is not None and authorization != f"Bearer {state.key}":
+            return self.send(401, {"error": {"message": f"bad key: {authorization}"}})
+        if path.endswith("/models"):
+            state.listed += 1
+            return self.send(200, {"object": "list", "data": [{"id": name} for name in state.models]})
+        if not path.endswith("/chat/completions") or method != "POST":
+            return self.send(404, {"error": {"message": "no such page"}})
+        body = json.loads(content)
+        asked = str(body["messages"][-1]["content"])
+        state.requests += 1
+        state.calls[asked] += 1
+        if state.keep_bodies:
+            state.bodies.append(body)
+        state.in_flight += 1
+        state.most_in_flight = max(state.most_in_flight, state.in_flight)
+        if state.latency:
+            asyncio.get_running_loop().call_later(state.latency, self.finish, body, asked, authorization)
+        else:
+            self.finish(body, asked, authorization)
+
+    def rule(self, asked: str) -> Rule | None:
+        for rule in self.state.rules:
+            if rule.times > 0 and rule.match in asked:
+                rule.times -= 1
+                return rule
+        if self.state.fault_rate and self.state.draw.random() < self.state.fault_rate:
+            return Rule(self.state.draw.choice(FAULTS), status=self.state.draw.choice((500, 502, 503)))
+        return None
+
+    def finish(self, body: dict[str, Any], asked: str, authorization: str) -> None:
+        state = self.state
+        state.in_flight -= 1
+        rule = self.rule(asked)
+        action = rule.action if rule else ""
+        if self.transport.is_closing() or action == "stall":
+            return
+        if body["model"] not in state.models:
+            return self.send(404, {"error": {"message": f"the model {body['model']} does not exist"}})
+        if rule and action == "status":
+            fallback = {"error": {"message": f"injected {rule.status}"}}
+            return self.send(rule.status, fallback if rule.body is None else rule.body, rule.headers)
+        if rule and action == "rate":
+            return self.send(429, {"error": "slow down"}, {"Retry-After": rule.retry_after})
+        if action == "echo_key":
+            return self.send(400, {"error": {"message": f"cannot serve the caller with {authorization}"}})
+        if action == "drop":
+            return self.transport.abort()
+        text = state.text or echo(body)
+        message = {"role": "assistant", "content": text}
+        choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop"}
+        usage: Any = {
+            "prompt_tokens": len(json.dumps(body["messages"])) // 4,
+            "completion_tokens": len(text.split()),
+        }
+        if rule and action == "reply":
+            choice.update(rule.reply)
+            message.update(rule.message)
+            usage = usage if rule.usage == "echo" else rule.usage
+        if usage:
+            state.prompt_tokens += usage["prompt_tokens"]
+            state.completion_tokens += usage["completion_tokens"]
+        reply = {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": body["model"],
+            "choices": [choice],
+        }
+        if usage:
+            reply["usage"] = {**usage, "total_tokens": sum(usage.values())}
+        if action == "garbage":
+            return self.send(200, "<html>it works</html>")
+        if action == "no_choices":
+            return self.send(200, {"error": {"message": "upstream is gone"}})
+        if action in ("truncate", "drip"):
+            whole = json.dumps(reply).encode()
+            self.transport.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(whole)}\r\n\r\n".encode())
+            if action == "drip":
+                return self.drip(whole)
+            self.transport.write(whole[: len(whole) // 2])
+            return self.transport.close()
+        self.send(200, reply)
+
+    def drip(self, rest: bytes) -> None:
+        self.transport.write(rest[:1])
+        if rest[1:] and not self.transport.is_closing():
+            asyncio.get_running_loop().call_later(0.1, self.drip, rest[1:])
+
+
+class ChatServer:
+    """The server in a thread of this process; its settings and counts are attributes (see `State`)."""
+
+    def __init__(self, port: int = 0, **settings: Any) -> None:
+        """Take the settings of `State` by name."""
+        self.state = State(**settings)
+        self.port = port
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a setting or count."""
+        return getattr(self.__dict__["state"], name)
+
+    @property
+    def url(self) -> str:
+        """The base URL."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    async def serve(self) -> asyncio.base_events.Server:
+        """Start listening; `port` is then the real one."""
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: _Protocol(self.state), "127.0.0.1", self.port, backlog=1024)
+        self.port = server.sockets[0].getsockname()[1]
+        return server
+
+    def __enter__(self) -> ChatServer:
+        """Serve in a thread."""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._server = asyncio.run_coroutine_threadsafe(self.serve(), self._loop).result()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop listening and cut every connection."""
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop listening and cut every connection; a second call does nothing."""
+        if self._loop.is_closed():
+            return
+
+        async def down() -> None:
+            self._server.close()
+            for transport in list(getattr(self._loop, "_transports", {}).values()):
+                transport.abort()
+            await asyncio.sleep(0)
+
+        asyncio.run_coroutine_threadsafe(down(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+@contextmanager
+def server_process(*arguments: str) -> Iterator[str]:
+    """Run the server as a process of its own, with command-line arguments; gives the base URL."""
+    command = [sys.executable, str(Path(__file__).resolve()), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def main() -> None:
+    """Serve until killed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--port", type=int, default=0, help="0: any free one")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
+    parser.add_argument("--model", action="append", help="id to serve; may be repeated (default: m)")
+    parser.add_argument("--key", help="the only key accepted")
+    parser.add_argument("--text", help="answer this in place of the echo")
+    parser.add_argument(
+        "--fault-rate", type=float, default=0.0, help="share of requests answered by a random fault"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the faults")
+    parser.add_argument("--rules", default="[]", help="JSON list of rules")
+    options = parser.parse_args()
+    server = ChatServer(
+        options.port,
+        latency=options.latency,
+        models=options.model or ["m"],
+        key=options.key,
+        text=options.text,
+        fault_rate=options.fault_rate,
+        draw=random.Random(options.seed),
+        rules=[Rule(**rule) for rule in json.loads(options.rules)],
+        keep_bodies=False,
+    )
+
+    async def serve() -> None:
+        listening = await server.serve()
+        print(server.url, flush=True)
+        await listening.serve_forever()
+
+    asyncio.run(serve())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""What the metric tests share: modules loaded from their folders, a scripted judge, places for caches."""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+# evaluate reads these when it is first imported; a run that has imported it before keeps its own.
+_CACHE = tempfile.mkdtemp(prefix="quadrag-metrics-")
+atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
+os.environ.setdefault("HF_MODULES_CACHE", f"{_CACHE}/modules")
+os.environ.setdefault("HF_EVALUATE_CACHE", f"{_CACHE}/evaluate")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")  # evaluate heeds its own variable alone
+
+
+@pytest.fixture(scope="session")
+def metrics_root() -> Path:
+    """The folder of the metric modules."""
+    return Path(__file__).resolve().parents[2] / "metrics"
+
+
+@pytest.fixture(scope="session")
+def load_metric(metrics_root: Path) -> Callable[[str], Any]:
+    """A function from a metric's name to the module that evaluate loads from its folder, loaded once."""
+    import evaluate
+
+    loaded: dict[str, Any] = {}
+
+    def load(name: str) -> Any:
+        if name not in loaded:
+            loaded[name] = evaluate.load(str(metrics_root / name), cache_dir=f"{_CACHE}/scratch")
+        return loaded[name]
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def load_file(metrics_root: Path) -> Callable[[str], ModuleType]:
+    """A function from a path below metrics/ to the Python module in that file."""
+
+    def load(path: str) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(
+            path.replace("/", "_").removesuffix(".py"), metrics_root / path
+        )
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def rgb(load_file: Callable[[str], ModuleType]) -> ModuleType:
+    """The logic file that RGB's three metrics share."""
+    return load_file("rgb_accuracy/rgb_labels.py")
+
+
+class ScriptedJudge:
+    """Replies what it was told, in order, and keeps every batch that it was asked."""
+
+    model = "scripted-1"
+
+    def __init__(self, replies: list[Any]) -> None:
+        self.replies = replies
+        self.batches: list[list[list[dict[str, str]]]] = []
+
+    def __call__(self, requests: list[list[dict[str, str]]]) -> list[Any]:
+        self.batches.append(requests)
+        return list(self.replies)
+
+
+class Failure:
+    """A judge's failed call."""
+
+    def __init__(self, reason: object) -> None:
+        self.reason = reason
+
+
+@pytest.fixture(scope="session")
+def scripted() -> type[ScriptedJudge]:
+    """The scripted judge's class."""
+    return ScriptedJudge
+
+
+@pytest.fixture(scope="session")
+def failure() -> type[Failure]:
+    """The class of a judge's failed call."""
+    return Failure

@@ -1,0 +1,235 @@
+"""What every metric of RGB keeps: shapes in, result out, errors, folder, card, examples."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import py_compile
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+NAMES = ("rgb_accuracy", "rejection_rate", "error_detection")
+JUDGED = NAMES[1:]
+PROFILES = ("official", "corrected")
+STANDARD = {"n_total", "n_scored", "unscored", "per_item", "signature"}
+ANSWERS = ["信息不足", "70", None, "", "There are factual errors. 70", "1.70"]
+GOLDS = ["70", ["70"], [["70", "80"]], ["70", ["80", "90"]], "70", "70"]
+
+
+@pytest.fixture(params=NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def metric(name: str, load_metric: Callable[[str], Any]) -> Any:
+    return load_metric(name)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_compute_add_batch_and_add_agree(metric: Any, profile: str) -> None:
+    whole = metric.compute(predictions=ANSWERS, references=GOLDS, profile=profile)
+    metric.add_batch(predictions=ANSWERS[:2], references=GOLDS[:2])
+    metric.add_batch(predictions=[], references=[])
+    metric.add_batch(predictions=ANSWERS[2:], references=GOLDS[2:])
+    assert metric.compute(profile=profile) == whole
+    for answer, gold in zip(ANSWERS, GOLDS, strict=True):
+        metric.add(prediction=answer, reference=gold)
+    assert metric.compute(profile=profile) == whole
+    assert whole["n_total"] == len(ANSWERS) and whole["unscored"] == {"api_error": 1}
+
+
+def test_result_rows(metric: Any) -> None:
+    got = metric.compute(predictions=ANSWERS, references=GOLDS)
+    keys = set(got) - STANDARD
+    for row in got["per_item"]:
+        assert set(row) == keys | {"reasons"}
+        assert set(row["reasons"]) == {key for key in keys if row[key] is None}
+        assert all(value is None or type(value) is float for key, value in row.items() if key != "reasons")
+        assert set(row["reasons"].values()) <= {"api_error", "unparsable", "truncated", "not_applicable"}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_items(metric: Any, profile: str) -> None:
+    got = metric.compute(predictions=[], references=[], profile=profile)
+    assert (got["n_total"], got["n_scored"], got["unscored"], got["per_item"]) == (0, 0, {}, [])
+    assert all(value is None for key, value in got.items() if key not in STANDARD)
+
+
+def test_no_item_with_an_answer(metric: Any, name: str) -> None:
+    key = {"rgb_accuracy": "accuracy"}.get(name, name)
+    official, corrected = (metric.compute(predictions=[None], references=["a"], profile=p) for p in PROFILES)
+    assert official[key] is None and (corrected[key], corrected[f"{key}_over_scored"]) == (0.0, None)
+
+
+def test_states_give_the_reason(metric: Any) -> None:
+    states = ["truncated", "unparsable", None, None, "truncated"]
+    got = metric.compute(predictions=[None, None, None, "a", "a"], references=["a"] * 5, states=states)
+    assert got["unscored"] == {"truncated": 1, "unparsable": 1, "api_error": 1} and got["n_scored"] == 2
+
+
+def test_an_array_and_a_tuple_are_lists(metric: Any) -> None:
+    import numpy as np
+
+    got = metric.compute(predictions=np.array(["70", "80"]), references=(("70",), np.array(["80"])))
+    assert got == metric.compute(predictions=["70", "80"], references=[["70"], ["80"]])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"predictions": ["a"], "references": ["a", "b"]}, "1 predictions but 2 references"),
+        ({"predictions": "a", "references": ["a"]}, "predictions is str; expected a list"),
+        ({"predictions": None, "references": ["a"]}, "predictions is NoneType; expected a list"),
+        ({"predictions": [1], "references": ["a"]}, r"predictions\[0\] is int; expected a string or None"),
+        ({"predictions": ["a"], "references": "a"}, "references is str; expected a list"),
+        ({"predictions": ["a"], "references": [7]}, r"references\[0\] is int; expected"),
+        ({"predictions": ["a"], "references": [{"a": 1}]}, r"references\[0\] is dict; expected"),
+        ({"predictions": ["a"], "references": [["a", 7]]}, r"references\[0\]\[1\] is int; expected"),
+        (
+            {"predictions": ["a"], "references": [["a", [None]]]},
+            r"references\[0\]\[1\]\[0\] is NoneType; expected",
+        ),
+        ({"predictions": ["a"], "references": [[[["a"]]]]}, r"references\[0\]\[0\]\[0\] is list; expected"),
+        ({"profile": "offical"}, "profile is 'offical'; expected 'official' or 'corrected'"),
+        ({"language": "de"}, "language is 'de'; expected 'en' or 'zh'"),
+        ({"states": ["api_error"]}, "states has 1 entries for 2 predictions"),
+        ({"states": [None, "late"]}, r"states\[1\] is 'late'; expected None or one of api_error"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_leaves_nothing_behind(
+    metric: Any, given: dict[str, Any], message: str
+) -> None:
+    good: dict[str, Any] = {"predictions": ["a", None], "references": ["a", "a"]}
+    with pytest.raises(ValueError, match=message) as caught:
+        metric.compute(**{**good, **given})
+    assert "\n" not in str(caught.value)
+    assert metric.compute(**good)["n_total"] == 2
+
+
+@pytest.mark.parametrize("name", ["rgb_accuracy", "error_detection"])
+@pytest.mark.parametrize("references", [None, ["a", None]])
+def test_references_are_required(load_metric: Callable[[str], Any], name: str, references: Any) -> None:
+    with pytest.raises(ValueError, match="NoneType; expected"):
+        load_metric(name).compute(predictions=["a", "b"], references=references)
+
+
+@pytest.mark.parametrize("name", JUDGED)
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"questions": None}, "judge was given without questions"),
+        ({"questions": ["q"]}, "questions has 1 entries for 2 predictions"),
+        ({"questions": ["q", None]}, r"questions\[1\] is NoneType; expected a string"),
+        ({"judge": lambda requests: ["Yes"]}, "judge returned 1 replies to 2 requests"),
+        ({"judge": lambda requests: "Yes"}, "judge returned str; expected a list"),
+        ({"judge": lambda requests: None}, "judge returned NoneType; expected a list"),
+        ({"prompt": "Q {question}"}, r"prompt has no \{answer\}"),
+    ],
+)
+def test_bad_judge(load_metric: Callable[[str], Any], name: str, given: dict[str, Any], message: str) -> None:
+    good: dict[str, Any] = {"predictions": ["a", "b"], "references": ["a", "b"], "questions": ["q", "q"]}
+    good["judge"] = lambda requests: ["Yes"] * len(requests)
+    with pytest.raises(ValueError, match=message):
+        load_metric(name).compute(**{**good, **given})
+    assert load_metric(name).compute(**good)["n_total"] == 2
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_a_judge_that_raises_is_heard(load_metric: Callable[[str], Any], name: str) -> None:
+    def judge(requests: list[Any]) -> list[str]:
+        raise RuntimeError("out of budget")
+
+    with pytest.raises(RuntimeError, match="out of budget"):
+        load_metric(name).compute(predictions=["a"], references=["a"], questions=["q"], judge=judge)
+
+
+def test_the_three_copies_of_the_logic_are_identical(metrics_root: Path) -> None:
+    copies = {(metrics_root / name / "rgb_labels.py").read_bytes() for name in NAMES}
+    assert len(copies) == 1
+
+
+def test_a_folder_imports_packages_and_its_own_files_alone(metrics_root: Path, name: str) -> None:
+    folder = metrics_root / name
+    siblings = {path.stem for path in folder.glob("*.py")}
+    packages = {"evaluate", "datasets", "gradio"} | set(sys.stdlib_module_names)
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                assert len(node.names) == 1 and node.names[0].name.split(".")[0] in packages, (
+                    path,
+                    node.lineno,
+                )
+            elif isinstance(node, ast.ImportFrom):
+                allowed = siblings if node.level == 1 else packages
+                assert node.level <= 1 and str(node.module).split(".")[0] in allowed, (path, node.lineno)
+
+
+def test_one_metric_class_and_documented_keywords(load_metric: Callable[[str], Any], name: str) -> None:
+    import evaluate
+
+    metric = load_metric(name)
+    module = sys.modules[type(metric).__module__]
+    kinds = [x for x in vars(module).values() if inspect.isclass(x) and issubclass(x, evaluate.Metric)]
+    assert kinds == [type(metric)] and metric.name == name
+    asked = set(inspect.signature(type(metric).compute).parameters) - {"self"}
+    assert asked == set(inspect.signature(type(metric)._compute).parameters) - {"self"}
+    documented = metric.inputs_description.split("Returns:")[0]
+    assert all(f"    {keyword}: " in documented for keyword in asked)
+    got = metric.compute(predictions=["a"], references=["a"])
+    assert all(key in metric.inputs_description for key in got)
+
+
+def test_folder_is_a_space(metrics_root: Path, name: str, tmp_path: Path) -> None:
+    folder = metrics_root / name
+    py_compile.compile(str(folder / "app.py"), cfile=str(tmp_path / "app.pyc"), doraise=True)
+    app = (folder / "app.py").read_text(encoding="utf-8")
+    assert "launch_gradio_widget" not in app and "column_count=" in app
+    assert [line.split(">=")[0] for line in (folder / "requirements.txt").read_text().split()] == [
+        "evaluate",
+        "datasets",
+    ]
+    front, card = (folder / "README.md").read_text(encoding="utf-8").split("---\n", 2)[1:]
+    meta = yaml.safe_load(front)
+    assert (meta["sdk"], meta["app_file"], meta["tags"]) == ("gradio", "app.py", ["evaluate", "metric"])
+    sections = [line[3:] for line in card.splitlines() if line.startswith("## ")]
+    assert sections == ["Description", "How to use", "Examples", "Limitations and bias", "Citation"]
+    for part in (
+        "### Inputs",
+        "### Output values",
+        "### Values from papers",
+        "original data",
+        "the authors' prompts",
+    ):
+        assert part in card
+
+
+def test_examples_run_by_the_bare_names(metrics_root: Path, tmp_path: Path) -> None:
+    env = {**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules"), "HF_HOME": str(tmp_path / "home")}
+    env |= {
+        "HF_EVALUATE_CACHE": str(tmp_path / "evaluate"),
+        "HF_HUB_OFFLINE": "1",
+        "HF_EVALUATE_OFFLINE": "1",
+    }
+    script = Path(__file__).with_name("doctests.py")
+    command = [sys.executable, str(script), *(str(metrics_root / name) for name in NAMES)]
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_paper_s_numbers_come_from_counts(rgb: ModuleType) -> None:
+    # Table 7, CR: 1 of 3, 1 of 4 and 4 of 7 judged detections, as `result` averages them.
+    for right, of, printed in ((1, 3, 33.33), (1, 4, 25.0), (4, 7, 57.14)):
+        cells: list[dict[str, Any]] = [{"cr": float(i < right)} for i in range(of)] + [
+            {"cr": rgb.NOT_APPLICABLE}
+        ] * 93
+        for profile in PROFILES:
+            assert round(100 * rgb.result(["cr"], cells, profile, "")["cr"], 2) == printed
