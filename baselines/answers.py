@@ -44,7 +44,11 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
 
 
 def _answer(
-    where: str, row: Mapping[str, Any], questions: Mapping[Key, Question], defaults: Mapping[str, str], seen: Counter[Key]
+    where: str,
+    row: Mapping[str, Any],
+    questions: Mapping[Key, Question],
+    defaults: Mapping[str, str],
+    seen: Counter[Key],
 ) -> Answer:
     text_key = "answer" if "answer" in row else "prediction"
     if "id" not in row or text_key not in row:
@@ -73,9 +77,7 @@ def _answer(
     )
 
 
-def _key(
-    where: str, row: Mapping[str, Any], questions: Mapping[Key, Question], defaults: Mapping[str, str]
-) -> Key:
+def _key(where: str, row: Mapping[str, Any], questions: Mapping[Key, Question], defaults: Mapping[str, str]) -> Key:
     """Find the question a line answers: by what it says, by the defaults, else by the only one with its id."""
     said = {name: row.get(name, defaults.get(name)) for name in ("config", "split")}
     if said["split"] is None and isinstance(row.get("noise_rate"), (int, float)):
@@ -89,7 +91,9 @@ def _key(
     ]
     if not fits:
         place = " ".join(filter(None, (said["config"], said["split"])))
-        raise QuadragError(f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; expected an id of the data")
+        raise QuadragError(
+            f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; expected an id of the data"
+        )
     if len(fits) > 1:
         names = ", ".join(key[1] for key in fits)
         raise QuadragError(f"{where}: id {ident!r} is in the splits {names}; say which in `split` or with --split")

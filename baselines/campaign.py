@@ -20,7 +20,8 @@ from .benchmark import load
 from .folder import read_run
 from .pipeline import Result, Session, Task, load_questions, read_answers, score_answers, score_text
 
-_RECIPE_KEYS = {"benchmark", "config", "split", "retriever", "option", "llm", "temperature", "max_tokens", "published"}
+_RECIPE_KEYS = ("benchmark", "runs", "model", "temperature", "published")
+Runs = list[tuple[str, str]]  # config, retriever
 
 
 def task(arguments: argparse.Namespace) -> Task:
@@ -55,9 +56,9 @@ def default_out(one: Task) -> str:
 
 
 def run_all(
-    session: Session, arguments: argparse.Namespace, out: Path
+    session: Session, arguments: argparse.Namespace, runs: Runs, out: Path
 ) -> tuple[list[tuple[Path, Result]], list[tuple[str, list[str]]]]:
-    """Run all that the paper's tables need, each config in a folder of its own below `out`.
+    """Run several configs, each in a folder of its own below `out`.
 
     Returns:
         The results with their folders, and the configs whose files the data folder lacks. A stopped run is the last.
@@ -65,23 +66,20 @@ def run_all(
     Raises:
         QuadragError: options of single runs are given, or nothing could be run.
     """
-    if not arguments.benchmark:
-        raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
     for name in ("config", "split", "retriever"):
         if getattr(arguments, name):
-            raise QuadragError(f"--all runs every {name}; leave {getattr(arguments, name)!r} out")
+            raise QuadragError(f"--all and --recipe say every {name}; leave {getattr(arguments, name)!r} out")
     results: list[tuple[Path, Result]] = []
     lacking: list[tuple[str, list[str]]] = []
-    for config, retriever in load(arguments.benchmark).campaign(arguments.original):
+    for config, retriever in runs:
         if arguments.data_dir and arguments.data_dir != SAMPLE:
             missing = find_files(arguments.benchmark, config, arguments.data_dir)[1]
             if missing:
-                if (config, missing) not in lacking:
-                    lacking.append((config, missing))
+                lacking += [(config, missing)] if (config, missing) not in lacking else []
                 continue
-        arguments.config, arguments.retriever = config, retriever
+        one = argparse.Namespace(**{**vars(arguments), "config": config, "retriever": retriever})
         folder = out / (config if retriever == "own" else f"{config}-{retriever}")
-        results.append((folder, session.run(task(arguments), folder)))
+        results.append((folder, session.run(task(one), folder)))
         if results[-1][1].stopped:
             break
     if not results:
@@ -106,7 +104,7 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
     defaults = {"config": one.config} | ({"split": one.split} if one.split else {})
     answers = read_answers(path, {question.key: question for question in questions}, defaults)
     items, scores, stopped = score_answers(session, load(one.benchmark), questions, answers, one)
-    info = {
+    info: dict[str, Any] = {
         "state": "stopped" if stopped else "finished",
         "stopped": stopped,
         "inputs": {
@@ -170,37 +168,61 @@ def demo(out: Path) -> list[tuple[Path, Result]]:
     ]
 
 
-def apply_recipe(arguments: argparse.Namespace) -> None:
-    """Fill in what the user left open from the recipe named.
+def planned(arguments: argparse.Namespace) -> Runs | None:
+    """Return the runs that ``--all`` or ``--recipe`` ask for; None where the arguments name one run.
+
+    A recipe also fills in what the user left open: the benchmark, the temperature, and the model behind ``--llm``.
 
     Raises:
-        QuadragError: no such recipe, or it is not of the form.
+        QuadragError: no such recipe, it is not of the form, or its model has no address.
     """
+    if arguments.all and arguments.recipe:
+        raise QuadragError("--all and --recipe each say what to run; give one of them")
+    if arguments.all:
+        if not arguments.benchmark:
+            raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
+        return load(arguments.benchmark).campaign(arguments.original)
     if not arguments.recipe:
-        return
+        return None
+    name, recipe = _read_recipe(arguments.recipe)
+    if arguments.benchmark not in (None, recipe["benchmark"]):
+        raise QuadragError(f"the recipe {name} is for {recipe['benchmark']}, not {arguments.benchmark}")
+    arguments.benchmark, arguments.recipe = recipe["benchmark"], name
+    if arguments.temperature is None:
+        arguments.temperature = recipe.get("temperature")
+    if "model" in recipe:
+        if not arguments.llm:
+            raise QuadragError(f"the recipe {name} asks {recipe['model']}; say where with --llm http://HOST:PORT/v1")
+        if arguments.llm.startswith("http") and "#" not in arguments.llm:
+            arguments.llm += f"#{recipe['model']}"
+    return [(run["config"], run.get("retriever", "own")) for run in recipe["runs"]]
+
+
+def _read_recipe(name: str) -> tuple[str, dict[str, Any]]:
+    """Read a recipe by its name or from the user's file, and check its form."""
     import yaml
 
-    known = catalogue.recipes()
-    path = Path(arguments.recipe)
+    path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
-        if arguments.recipe not in known:
-            raise unknown_name("recipe", arguments.recipe, known)
-        path = known[arguments.recipe]
+        known = catalogue.recipes()
+        if name not in known:
+            raise unknown_name("recipe", name, known)
+        path = known[name]
     try:
         recipe = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise QuadragError(f"cannot read the recipe {path} ({' '.join(str(error).split())})") from None
-    if not isinstance(recipe, dict) or not {"benchmark", "config"} <= set(recipe):
-        raise QuadragError(f"{path} is no recipe; expected a mapping with benchmark and config")
-    for name in recipe:
-        if name not in _RECIPE_KEYS:
-            raise unknown_name(f"key of the recipe {path.name}", name, _RECIPE_KEYS)
-    recipe.pop("published", None)
-    options = [f"{name}={value}" for name, value in (recipe.pop("option", None) or {}).items()]
-    arguments.option = [*options, *arguments.option]
-    for name, value in recipe.items():
-        if getattr(arguments, name) is None:
-            setattr(arguments, name, value)
+    runs = recipe.get("runs") if isinstance(recipe, dict) else None
+    if not isinstance(runs, list) or not all(isinstance(run, dict) and "config" in run for run in runs):
+        raise QuadragError(
+            f"{path} is no recipe; expected a mapping with benchmark and runs, a list with a config each"
+        )
+    for key in recipe:
+        if key not in _RECIPE_KEYS:
+            raise unknown_name(f"key of the recipe {path.name}", key, _RECIPE_KEYS)
+    if "benchmark" not in recipe:
+        raise QuadragError(f"{path} names no benchmark")
+    return path.stem, recipe
 
 
 def _options(pairs: Sequence[str]) -> dict[str, Any]:

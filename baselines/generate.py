@@ -1,7 +1,7 @@
 """The generate stage: an answer to every question, by a model named in a spec.
 
-``extractive`` needs no model, ``http(s)://host:port/v1#model`` and ``provider:MODEL`` are chat endpoints, ``local:MODEL``
-is loaded here with transformers. A call that fails leaves an answer of None with the reason; nothing is dropped.
+``extractive`` needs no model, ``http(s)://host:port/v1#model`` and ``provider:MODEL`` are chat endpoints, and
+``local:MODEL`` is loaded here with transformers. A call that fails leaves an answer of None with the reason; nothing is dropped.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from .benchmark import Benchmark, Prompts
 class Completer(Protocol):
     """What `ask` needs of a model: `quadrag.chat.ChatClient` and `baselines.local.LocalModel` have it."""
 
-    model: str
     parameters: dict[str, Any]
     spent: dict[str, Any]
     on_progress: Callable[[int, int], None] | None
+
+    @property
+    def model(self) -> str:
+        """The model's name as requested."""
 
     def complete(
         self, batch: Sequence[list[dict[str, str]]], *, samples: Sequence[int] | None = None

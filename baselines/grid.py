@@ -51,7 +51,9 @@ def print_grids(grids: Sequence[Grid], file: IO[str] | None = None) -> None:
     for grid in grids:
         console.print()
         console.print(Text(grid.title, style="bold"))
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+        # Ten columns of numbers and a model's name fit into 80 only with single blanks between them.
+        gap = 0 if len(grid.columns) > 7 else 1
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap, 0, 0), show_edge=False)
         deep = any("\n" in column for column in grid.columns)
         table.add_column(Text("\n" * deep + grid.corner), overflow="fold")
         for column in grid.columns:

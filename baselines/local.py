@@ -87,7 +87,9 @@ class LocalModel:
             try:
                 from transformers import AutoModelForCausalLM, AutoTokenizer
             except ImportError as error:
-                raise QuadragError(f"local:{self.model} needs transformers ({error}); pip install 'quadrag[local]'") from None
+                raise QuadragError(
+                    f"local:{self.model} needs transformers ({error}); pip install 'quadrag[local]'"
+                ) from None
             try:
                 tokenizer = AutoTokenizer.from_pretrained(self.model)
                 model = AutoModelForCausalLM.from_pretrained(self.model, device_map="auto", dtype="auto")
@@ -109,7 +111,9 @@ class LocalModel:
             prompt = tokenizer("\n\n".join(turn["content"] for turn in chat), return_tensors="pt")
         prompt = prompt.to(model.device)
         temperature = self.parameters.get("temperature", 0)
-        sampling: dict[str, Any] = {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}
+        sampling: dict[str, Any] = (
+            {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}
+        )
         torch.manual_seed(int.from_bytes(key[:8], "big"))
         start = time.perf_counter()
         with torch.inference_mode():

@@ -13,6 +13,7 @@ from .cells import NOTHING, percent, published_line
 from .grid import Cell, Grid, Line
 from .published import Published, published
 
+OURS = "Ours: official profile, 95% bootstrap interval over questions; no width where all values are equal."
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
 Place = tuple[str, str, str, str, str, str]  # config, split, retriever, module, key, profile
 
@@ -41,6 +42,10 @@ class PaperTable:
     columns: tuple[Column, ...]
     by_row: bool = False
 
+    def holds(self, scores: Mapping[Place, Mapping[str, Any]]) -> bool:
+        """Whether any of our scores stands in the table."""
+        return any(column.place(lang, "official") in scores for lang in _LANGUAGES for column in self.columns)
+
     def grid(self, scores: Mapping[Place, Mapping[str, Any]], name: str) -> Grid:
         """Fill the table with the printed numbers and ours.
 
@@ -58,23 +63,20 @@ class PaperTable:
         for cells in groups:
             lines += _ours(scores, cells, f"{name}-{cells[0][0]}" if self.by_row else name)
         heads = [
-            f"{_LANGUAGES[language] if column is self.columns[0] else ''}\n{column.label}" for language, column in spread
+            f"{_LANGUAGES[language] if column is self.columns[0] else ''}\n{column.label}"
+            for language, column in spread
         ]
         columns = [column.label for column in self.columns] if self.by_row else heads
-        return Grid(f"Table {self.number}. {self.title}", "", columns, lines, paper_notes(rows))
+        return Grid(f"Table {self.number}. {self.title}", "", columns, lines, [*paper_notes(rows), OURS])
 
 
-def _printed(
-    rows: Sequence[Published], model: str, cells: Sequence[tuple[str, Column]], label: str
-) -> list[Line]:
+def _printed(rows: Sequence[Published], model: str, cells: Sequence[tuple[str, Column]], label: str) -> list[Line]:
     found = {(r.language, r.split, r.retriever, r.key): r for r in rows if r.model == model}
     line = [found.get((language, column.split, column.retriever, column.key)) for language, column in cells]
     return [published_line(label, line)] if any(line) else []
 
 
-def _ours(
-    scores: Mapping[Place, Mapping[str, Any]], cells: Sequence[tuple[str, Column]], label: str
-) -> list[Line]:
+def _ours(scores: Mapping[Place, Mapping[str, Any]], cells: Sequence[tuple[str, Column]], label: str) -> list[Line]:
     """Make our lines: value, bounds of the interval, and the corrected profile where it differs."""
     official = [scores.get(column.place(language, "official")) for language, column in cells]
     corrected = [scores.get(column.place(language, "corrected")) for language, column in cells]
@@ -95,7 +97,7 @@ def _ours(
 def paper_notes(rows: Sequence[Published]) -> list[str]:
     """Say where printed numbers come from, under which conditions, and which are doubtful."""
     tables = ", ".join(dict.fromkeys(row.table for row in rows))
-    conditions = "; ".join(dict.fromkeys(row.conditions for row in rows))
+    conditions = "; ".join(dict.fromkeys(part for row in rows for part in row.conditions.split("; ")))
     notes = [f"Published: arXiv:2309.01431, table {tables}; {conditions}."]
     return notes + [
         f"? {row.model} {row.language} {row.value * 100:.2f}: {row.note.removeprefix('suspect: ')}."

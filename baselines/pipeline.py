@@ -126,9 +126,7 @@ class Session:
             "seeds": {"bootstrap": stats.SEED},
         }
 
-    def _retrieve(
-        self, folder: RunFolder, task: Task, questions: Sequence[Question]
-    ) -> dict[Key, tuple[Passage, ...]]:
+    def _retrieve(self, folder: RunFolder, task: Task, questions: Sequence[Question]) -> dict[Key, tuple[Passage, ...]]:
         path = folder.path / "retrieved.jsonl"
         if not folder.stands(path.name):
             if not folder.replaced(path.name):
@@ -228,7 +226,9 @@ def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], st
     return questions, source
 
 
-def read_answers(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str] | None = None) -> list[Answer]:
+def read_answers(
+    path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str] | None = None
+) -> list[Answer]:
     """Read answers, in the order of the questions.
 
     Args:
@@ -244,8 +244,6 @@ def read_answers(path: Path, questions: Mapping[Key, Question], defaults: Mappin
     found = read(path, questions, defaults or {})
     order = {key: place for place, key in enumerate(questions)}
     return sorted(found, key=lambda answer: (order[answer.key], answer.sample))
-
-
 
 
 def _versions() -> dict[str, str]:

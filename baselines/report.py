@@ -22,7 +22,7 @@ from .published import Published, matching
 from .score import PROFILES, items_of
 
 Scores = Sequence[Mapping[str, Any]]
-INTERVALS = "Percent. Small: 95% bootstrap interval over questions."
+INTERVALS = "Percent, with 95% bootstrap intervals over questions (no width where all values are equal)."
 
 
 def lines_of(scores: Scores, splits: Sequence[str], profiles: Sequence[str]) -> list[Line]:
@@ -100,14 +100,14 @@ def profile_notes(scores: Scores, profiles: Sequence[str]) -> list[str]:
 
 
 def paper_grids(benchmark: str, results: Sequence[Result]) -> list[Grid]:
-    """Make the paper's own tables, in its layout, with our rows under its."""
+    """Make the paper's own tables, in its layout, with our rows under its; tables without any of ours are left out."""
     scores = {}
     for result in results:
         for row in result.scores:
             place = (row["config"].removesuffix("_original"), row["split"], result.info["inputs"]["retriever"])
-            scores[(*place, row["metric"], row["key"], row["profile"])] = row
-    name = result_name(results[0].info)
-    return [table.grid(scores, name) for table in PAPERS[benchmark]]
+            scores[tuple([*place, row["metric"], row["key"], row["profile"]])] = row
+    name = result_name(results[0].info).removesuffix(", no documents")
+    return [table.grid(scores, name) for table in PAPERS[benchmark] if table.holds(scores)]
 
 
 def result_name(info: Mapping[str, Any]) -> str:
@@ -170,7 +170,9 @@ def comparison(runs: Sequence[tuple[str, Result]], profile: str = "official") ->
 def _difference(results: Sequence[Result], place: tuple[str, str, str, str], profile: str) -> Cell:
     config, split, metric, key = place
     sides = [
-        items_of([row for row in r.items if (row["config"], row["split"]) == (config, split)], f"{metric}.{key}", profile)
+        items_of(
+            [row for row in r.items if (row["config"], row["split"]) == (config, split)], f"{metric}.{key}", profile
+        )
         for r in results
     ]
     found = paired_difference(*sides, profile=profile) if all(sides) else None

@@ -33,9 +33,10 @@ PARAMETERS = {"temperature": 0.0, "max_tokens": 64}
 
 def quadrag(url: str, chats: Chats, concurrency: int, ledger: Path) -> float:
     """Return the seconds that the chat client takes, the ledger included."""
-    with Ledger(ledger) as book, ChatClient(
-        url + "#m", ledger=book, concurrency=concurrency, parameters=PARAMETERS
-    ) as client:
+    with (
+        Ledger(ledger) as book,
+        ChatClient(url + "#m", ledger=book, concurrency=concurrency, parameters=PARAMETERS) as client,
+    ):
         started = time.perf_counter()
         replies = client(chats)
         seconds = time.perf_counter() - started
@@ -117,11 +118,14 @@ def main() -> None:
     for name in ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN", "HF_HUB_OFFLINE"):
         os.environ.pop(name, None)
     chats: Chats = [
-        [{"role": "system", "content": "Answer briefly."}, {"role": "user", "content": f"question {n}: " + "text " * 100}]
+        [
+            {"role": "system", "content": "Answer briefly."},
+            {"role": "user", "content": f"question {n}: " + "text " * 100},
+        ]
         for n in range(options.calls)
     ]
     try:
-        import openai as _  
+        import openai as _
     except ImportError:
         has_openai = False
         print("openai is not installed: its row is left out")

@@ -86,10 +86,12 @@ def _run(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--original", action="store_true", help="with --all: the unrefined data that the paper used")
     what.add_argument("--split", metavar="S", help="one split (default: all of the config)")
     _data(what)
-    what.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], help="option of the dataset script")
+    what.add_argument(
+        "--option", metavar="NAME=VALUE", action="append", default=[], help="option of the dataset script"
+    )
     what.add_argument("--limit", metavar="N", type=_whole(1), help="the first N questions of every split")
     what.add_argument("--retriever", metavar="R", help="own (default): the benchmark's documents; none: no documents")
-    what.add_argument("--recipe", metavar="NAME|FILE", help="settings of a published table row; options override them")
+    what.add_argument("--recipe", metavar="NAME|FILE", help="the runs and settings of a published table row")
     how = parser.add_argument_group("how to answer")
     how.add_argument("--llm", metavar="SPEC", help=f"{_MODELS} (default: extractive)")
     how.add_argument("--prompts", metavar="FILE", help="YAML of the form of quadrag/baselines/prompts/BENCHMARK.yaml")
@@ -107,7 +109,9 @@ def _score(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="C", required=True)
     parser.add_argument("--split", metavar="S", help="the split answered, where the lines do not say it")
     _data(parser)
-    parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], help="option of the dataset script")
+    parser.add_argument(
+        "--option", metavar="NAME=VALUE", action="append", default=[], help="option of the dataset script"
+    )
     parser.add_argument("--retriever", metavar="R", help="none: the answers were made without documents")
     _calls(parser)
     _output(parser, "write items.jsonl, scores.json, run.json and report.html here")
@@ -128,7 +132,9 @@ def _calls(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--concurrency", metavar="N", type=_whole(1), default=16, help="calls in flight (default: 16)")
     group.add_argument("--prices", metavar="FILE", help="YAML or JSON: {MODEL: {input: 0.5, output: 1.5}}, per million")
     group.add_argument("--budget", metavar="X", type=_number(0), help="stop before the cost passes X; needs --prices")
-    group.add_argument("--ledger", metavar="FILE", help="replies already paid for (default: in the user's cache folder)")
+    group.add_argument(
+        "--ledger", metavar="FILE", help="replies already paid for (default: in the user's cache folder)"
+    )
     group.add_argument("--replay", action="store_true", help="answer from the ledger alone, with no network")
 
 

@@ -76,7 +76,9 @@ def builder_class(benchmark: str) -> Any:
 
     module = load_script(known[benchmark])
     builders = [value for value in vars(module).values() if isinstance(value, type)]
-    return next(b for b in builders if issubclass(b, datasets.GeneratorBasedBuilder) and b.__module__ == module.__name__)
+    return next(
+        b for b in builders if issubclass(b, datasets.GeneratorBasedBuilder) and b.__module__ == module.__name__
+    )
 
 
 def configs(benchmark: str) -> dict[str, Any]:

@@ -129,9 +129,7 @@ class ChatClient:
             self._model = names[0]
         return self._model
 
-    def complete(
-        self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None
-    ) -> list[Reply | Failure]:
+    def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Ask for a batch of replies.
 
         Args:

@@ -48,14 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _list(arguments: argparse.Namespace) -> None:
     from quadrag import catalogue
-    from quadrag.baselines.grid import Cell, Grid, Line, print_grids
 
-    grids = []
     for benchmark in catalogue.benchmarks():
-        rows = [(name, ", ".join(config.split_noise)) for name, config in catalogue.configs(benchmark).items()]
-        lines = [Line(name, [Cell(splits)]) for name, splits in rows]
-        grids.append(Grid(f"{benchmark}: configs", "config", ["splits"], lines))
-    print_grids(grids)
+        print(f"{benchmark}: configs and splits")
+        for name, config in catalogue.configs(benchmark).items():
+            print(f"  {name:30} {', '.join(config.splits)}")
     print("\nmetrics: " + ", ".join(catalogue.metrics()))
     print("recipes: " + ", ".join(catalogue.recipes()))
 
@@ -79,12 +76,12 @@ def _run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines import campaign, report
     from quadrag.baselines.grid import print_grids
 
-    campaign.apply_recipe(arguments)
+    runs = campaign.planned(arguments)
     profiles = ("official", "corrected") if arguments.profile == "both" else (arguments.profile,)
     with _session(arguments) as session:
-        if arguments.all:
-            out = Path(arguments.out or f"runs/{arguments.benchmark}-all")
-            results, lacking = campaign.run_all(session, arguments, out)
+        if runs is not None:
+            out = Path(arguments.out or f"runs/{arguments.recipe or arguments.benchmark + '-all'}")
+            results, lacking = campaign.run_all(session, arguments, runs, out)
             grids = report.paper_grids(arguments.benchmark, [result for _, result in results])
         else:
             task = campaign.task(arguments)
@@ -198,10 +195,15 @@ def _demo(arguments: argparse.Namespace) -> None:
         if arguments.out:
             report.write_page(out / "report.html", "quadrag demo: RGB on the bundled sample", results, grids)
             print(f"\n{out / 'report.html'}")
-    print(f"\n{len(results)} runs in {time.monotonic() - started:.1f} s, without a model or a network. The sample shows")
+    print(
+        f"\n{len(results)} runs in {time.monotonic() - started:.1f} s, without a model or a network. The sample shows"
+    )
     print("that all works; it measures nothing. Next: quadrag run rgb noise_robustness_en --llm http://HOST:PORT/v1")
 
 
 def _command() -> list[str]:
     """Return the command as typed, less user names, passwords and queries in addresses."""
-    return ["quadrag", *(re.sub(r"(https?://)[^/@\s]*@", r"\1", re.sub(r"\?[^#\s]*", "", word)) for word in sys.argv[1:])]
+    return [
+        "quadrag",
+        *(re.sub(r"(https?://)[^/@\s]*@", r"\1", re.sub(r"\?[^#\s]*", "", word)) for word in sys.argv[1:]),
+    ]

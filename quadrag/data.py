@@ -103,7 +103,7 @@ def open_builder(
 
 def splits(builder: Any) -> list[str]:
     """Return the names of a config's splits, in the script's order."""
-    return list(builder.config.split_noise)
+    return list(builder.config.splits)
 
 
 def check_split(builder: Any, split: str) -> str:

@@ -42,9 +42,7 @@ class Engine:
         # Also at the interpreter's exit, when nobody called close().
         self._finish = weakref.finalize(self, _stop, self._loop, thread, self.wire)
 
-    def start(
-        self, model: str, parameters: Mapping[str, Any], ledger: Ledger | None, spent: dict[str, Any]
-    ) -> None:
+    def start(self, model: str, parameters: Mapping[str, Any], ledger: Ledger | None, spent: dict[str, Any]) -> None:
         """Bind the engine to a model; see `Dispatcher`."""
         self.dispatcher = Dispatcher(self.wire, model, parameters, ledger, spent)
 

@@ -83,9 +83,7 @@ class Ledger:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise QuadragError(
-                f"the ledger's folder {self.path.parent} cannot be made: {error.strerror}"
-            ) from None
+            raise QuadragError(f"the ledger's folder {self.path.parent} cannot be made: {error.strerror}") from None
         self._db = self._guard(self._open)
 
     def _open(self) -> sqlite3.Connection:
@@ -116,9 +114,7 @@ class Ledger:
         try:
             if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
                 if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    raise QuadragError(
-                        f"{self.path} is an SQLite file, but not a quadrag ledger; name another file"
-                    )
+                    raise QuadragError(f"{self.path} is an SQLite file, but not a quadrag ledger; name another file")
                 for statement in _SCHEMA.strip().splitlines():
                     db.execute(statement)
                 db.execute(f"PRAGMA user_version={_VERSION}")
@@ -161,9 +157,7 @@ class Ledger:
                     try:
                         found[key] = json.loads(value)
                     except ValueError:
-                        raise QuadragError(
-                            f"the ledger {self.path} holds a damaged row; move the file away"
-                        ) from None
+                        raise QuadragError(f"the ledger {self.path} holds a damaged row; move the file away") from None
 
         with self._lock:
             self._guard(read)

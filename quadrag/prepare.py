@@ -1,4 +1,4 @@
-"""Fill the Hugging Face caches, so that ``load_dataset("rgb", ...)`` and ``evaluate.load("rgb_accuracy")`` work by name.
+"""Fill the Hugging Face caches: ``load_dataset("rgb", ...)`` and ``evaluate.load("rgb_accuracy")`` work by name.
 
 Both libraries fall back to their caches where the Hub has no such name: `datasets` to a folder that ends in a hash,
 `evaluate` to one with 64 hexadecimal digits. What is written reads the same under `datasets` 3.6 and 5.
@@ -92,7 +92,7 @@ def _build(benchmark: str, config: str, files: dict[str, Path]) -> dict[str, int
 
 
 def _literal(feature: Any) -> Any:
-    """Spell ``List`` features, which `datasets` 3.6 cannot read, as one-element JSON arrays, which every version can."""
+    """Spell ``List`` features, unreadable to `datasets` 3.6, as one-element JSON arrays, which every version reads."""
     if isinstance(feature, dict):
         if feature.get("_type") == "List" and feature.get("length", -1) == -1:
             return [_literal(feature["feature"])]

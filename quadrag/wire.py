@@ -136,9 +136,7 @@ class Wire:
     def others_ready(self, endpoint: Endpoint) -> bool:
         """Tell whether another server can take a call now."""
         now = time.monotonic()
-        return any(
-            one is not endpoint and one.rest_until <= now and one.pause_until <= now for one in self.endpoints
-        )
+        return any(one is not endpoint and one.rest_until <= now and one.pause_until <= now for one in self.endpoints)
 
     def _lane(self, endpoint: Endpoint) -> _Lane:
         lane = min(endpoint.lanes, key=lambda one: one.load, default=None)
@@ -211,7 +209,9 @@ class Wire:
             return Fault("HF_HUB_OFFLINE is set, so Inference Providers are not asked", retry=False)
         if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
             if any(type(one).__name__ == "ConnectTimeout" for one in _chain(error)):
-                return Fault(line(f"{where}: no connection within {min(self.timeout, _CONNECT_SECONDS):g} s"), connected=False)
+                return Fault(
+                    line(f"{where}: no connection within {min(self.timeout, _CONNECT_SECONDS):g} s"), connected=False
+                )
             return Fault(line(f"{where}: no reply within {self.timeout:g} s"), billed=True)
         if isinstance(error, _HTTPError):
             reached = type(error).__name__ != "ConnectError"

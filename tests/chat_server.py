@@ -103,9 +103,7 @@ class _Protocol(asyncio.Protocol):
             if not found:
                 return
             lines = head.decode("latin-1").split("\r\n")
-            headers = {
-                name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])
-            }
+            headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
             length = int(headers.get("content-length", 0))
             if len(rest) < length:
                 return
@@ -129,9 +127,7 @@ class _Protocol(asyncio.Protocol):
             return self.send(200, {})
         if path == "/stats":
             counted = {name: value for name, value in vars(state).items() if isinstance(value, (int, float))}
-            return self.send(
-                200, {**counted, "distinct": len(state.calls), "total": sum(state.calls.values())}
-            )
+            return self.send(200, {**counted, "distinct": len(state.calls), "total": sum(state.calls.values())})
         authorization = headers.get("authorization", "")
         state.authorizations.add(authorization)
         if state.key is not None and authorization != f"Bearer {state.key}":
@@ -290,17 +286,13 @@ def server_process(*arguments: str) -> Iterator[str]:
 
 def main() -> None:
     """Serve until killed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     parser.add_argument("--model", action="append", help="id to serve; may be repeated (default: m)")
     parser.add_argument("--key", help="the only key accepted")
     parser.add_argument("--text", help="answer this in place of the echo")
-    parser.add_argument(
-        "--fault-rate", type=float, default=0.0, help="share of requests answered by a random fault"
-    )
+    parser.add_argument("--fault-rate", type=float, default=0.0, help="share of requests answered by a random fault")
     parser.add_argument("--seed", type=int, default=0, help="of the faults")
     parser.add_argument("--rules", default="[]", help="JSON list of rules")
     options = parser.parse_args()

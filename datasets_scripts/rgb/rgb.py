@@ -101,9 +101,7 @@ def normalize_answer(answer):
     return groups
 
 
-def compose(
-    positive, negative, positive_wrong=None, *, passage_num=5, noise_ratio=0.0, correct_ratio=0.0, seed=_SEED
-):
+def compose(positive, negative, positive_wrong=None, *, passage_num=5, noise_ratio=0.0, correct_ratio=0.0, seed=_SEED):
     """Compose the documents shown with one question, in the order shown.
 
     With n passages, `ceil(n * noise_ratio)` are negatives. Lists of strings are cut to prefixes, and where one side
@@ -222,6 +220,11 @@ class RgbConfig(datasets.BuilderConfig):
         return [f"{self.language}{self.kind}.json"]
 
     @property
+    def splits(self):
+        """Names of the splits, in the paper's order."""
+        return list(self.split_noise)
+
+    @property
     def split_noise(self):
         """Split name to noise ratio, in the paper's order."""
         ratios = _ABILITIES[self.ability][1]
@@ -293,24 +296,27 @@ class Rgb(datasets.GeneratorBasedBuilder):
                 if not line.strip():
                     continue
                 row = _parse(line, config.kind, f"{path}:{number}")
-                yield row["id"], {
-                    "id": row["id"],
-                    "query": row["query"],
-                    "answer": row["answer"],
-                    "documents": compose(
-                        row["positive"],
-                        row["negative"],
-                        row.get("positive_wrong"),
-                        passage_num=config.passage_num,
-                        noise_ratio=noise_ratio,
-                        correct_ratio=config.correct_ratio,
-                        seed=_SEED if config.order == "fixed" else f"{_SEED}:{row['id']}",
-                    ),
-                    "positive": row["positive"],
-                    "negative": row["negative"],
-                    "positive_wrong": row.get("positive_wrong", []),
-                    "fakeanswer": row.get("fakeanswer", []),
-                }
+                yield (
+                    row["id"],
+                    {
+                        "id": row["id"],
+                        "query": row["query"],
+                        "answer": row["answer"],
+                        "documents": compose(
+                            row["positive"],
+                            row["negative"],
+                            row.get("positive_wrong"),
+                            passage_num=config.passage_num,
+                            noise_ratio=noise_ratio,
+                            correct_ratio=config.correct_ratio,
+                            seed=_SEED if config.order == "fixed" else f"{_SEED}:{row['id']}",
+                        ),
+                        "positive": row["positive"],
+                        "negative": row["negative"],
+                        "positive_wrong": row.get("positive_wrong", []),
+                        "fakeanswer": row.get("fakeanswer", []),
+                    },
+                )
 
 
 def _verify(path, name):

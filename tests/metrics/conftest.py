@@ -49,9 +49,7 @@ def load_file(metrics_root: Path) -> Callable[[str], ModuleType]:
     """A function from a path below metrics/ to the Python module in that file."""
 
     def load(path: str) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(
-            path.replace("/", "_").removesuffix(".py"), metrics_root / path
-        )
+        spec = importlib.util.spec_from_file_location(path.replace("/", "_").removesuffix(".py"), metrics_root / path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

@@ -1,6 +1,6 @@
 """Run the examples of metric modules by their bare names; started by test_common in a process of its own.
 
-`evaluate` falls back to HF_MODULES_CACHE/evaluate_modules/metrics/evaluate-metric--NAME/<64 hex digits>/NAME.py
+`evaluate` falls back to HF_MODULES_CACHE/evaluate_modules/metrics/evaluate-metric--NAME/<64 hex>/NAME.py
 when the Hub has no such name or cannot be reached. The folders named on the command line are put there.
 """
 

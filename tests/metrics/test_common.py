@@ -115,6 +115,13 @@ def test_bad_input_is_one_clear_line_and_leaves_nothing_behind(
     assert metric.compute(**good)["n_total"] == 2
 
 
+def test_a_failed_computation_keeps_no_lock(metric: Any) -> None:
+    # evaluate would keep its cache file locked, and the next call wait a second for it
+    with pytest.raises(ValueError, match="states has"):
+        metric.compute(predictions=["a"], references=["a"], states=[])
+    assert metric.filelocks is None and metric.data is None
+
+
 @pytest.mark.parametrize("name", ["rgb_accuracy", "error_detection"])
 @pytest.mark.parametrize("references", [None, ["a", None]])
 def test_references_are_required(load_metric: Callable[[str], Any], name: str, references: Any) -> None:
@@ -228,8 +235,6 @@ def test_examples_run_by_the_bare_names(metrics_root: Path, tmp_path: Path) -> N
 def test_the_paper_s_numbers_come_from_counts(rgb: ModuleType) -> None:
     # Table 7, CR: 1 of 3, 1 of 4 and 4 of 7 judged detections, as `result` averages them.
     for right, of, printed in ((1, 3, 33.33), (1, 4, 25.0), (4, 7, 57.14)):
-        cells: list[dict[str, Any]] = [{"cr": float(i < right)} for i in range(of)] + [
-            {"cr": rgb.NOT_APPLICABLE}
-        ] * 93
+        cells: list[dict[str, Any]] = [{"cr": float(i < right)} for i in range(of)] + [{"cr": rgb.NOT_APPLICABLE}] * 93
         for profile in PROFILES:
             assert round(100 * rgb.result(["cr"], cells, profile, "")["cr"], 2) == printed

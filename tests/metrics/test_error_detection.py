@@ -61,9 +61,7 @@ def test_official_phrase_rule_lets_a_rejection_pass_as_corrected(metric: Any) ->
 
 def test_the_judged_rule_never_lets_a_rejection_pass(metric: Any, scripted: Any) -> None:
     for profile in PROFILES:
-        got = metric.compute(
-            **rows(judge=scripted([NO, YES, YES, YES]), questions=["q"] * 4, profile=profile)
-        )
+        got = metric.compute(**rows(judge=scripted([NO, YES, YES, YES]), questions=["q"] * 4, profile=profile))
         assert values(got, "error_detection") == [1.0, 1.0, 1.0, 0.0]
         assert values(got, "error_detection_judged") == [0.0, 1.0, 1.0, 1.0]
         assert values(got, "error_correction") == [None, 0.0, 0.0, 1.0]
@@ -92,9 +90,7 @@ def test_verdicts(metric: Any, scripted: Any, profile: str) -> None:
     assert values(got, "error_correction") == [1.0 if case[profile] else None for case in VERDICTS]
 
 
-def test_a_failed_item_counts_in_detection_and_never_in_correction(
-    metric: Any, scripted: Any, failure: Any
-) -> None:
+def test_a_failed_item_counts_in_detection_and_never_in_correction(metric: Any, scripted: Any, failure: Any) -> None:
     said = "存在事实性错误，答案是70"
     got = metric.compute(
         predictions=[said, None, said],

@@ -12,9 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-VERDICTS = json.loads(Path(__file__).with_name("rgb_vectors.json").read_text(encoding="utf-8"))[
-    "rejection_verdicts"
-]
+VERDICTS = json.loads(Path(__file__).with_name("rgb_vectors.json").read_text(encoding="utf-8"))["rejection_verdicts"]
 REFUSAL = "I can not answer the question because of the insufficient information in documents."
 PROFILES = ("official", "corrected")
 
@@ -59,9 +57,7 @@ def test_the_phrase_is_case_sensitive(metric: Any) -> None:
 
 
 def test_an_english_phrase_in_a_chinese_set_is_known_to_corrected_alone(metric: Any) -> None:
-    got = [
-        metric.compute(predictions=[REFUSAL], language="zh", profile=p)["rejection_rate"] for p in PROFILES
-    ]
+    got = [metric.compute(predictions=[REFUSAL], language="zh", profile=p)["rejection_rate"] for p in PROFILES]
     assert got == [0.0, 1.0]
 
 
@@ -84,9 +80,7 @@ def test_a_failed_verdict_is_unscored_with_its_reason(metric: Any, scripted: Any
     assert got["per_item"][1]["reasons"] == {"rejection_rate_judged": "truncated"}
     assert (got["rejection_rate"], got["rejection_rate_judged"]) == (0.0, 1.0)
     corrected = metric.compute(**kwargs, profile="corrected")
-    assert (
-        corrected["rejection_rate_judged"] == 1 / 6 and corrected["rejection_rate_judged_over_scored"] == 1.0
-    )
+    assert corrected["rejection_rate_judged"] == 1 / 6 and corrected["rejection_rate_judged_over_scored"] == 1.0
 
 
 def test_the_judge_is_asked_once_and_only_about_answers(metric: Any, scripted: Any) -> None:
@@ -115,9 +109,7 @@ def test_signature_names_prompt_and_judge(metric: Any, scripted: Any) -> None:
     kwargs = {"predictions": ["x"], "questions": ["q"], "judge": scripted(["addressed"])}
     ours = metric.compute(**kwargs)["signature"].split("|")
     chinese = metric.compute(**kwargs, language="zh")["signature"].split("|")
-    theirs = metric.compute(**kwargs, prompt="Q {question} A {answer}", references=["x"])["signature"].split(
-        "|"
-    )
+    theirs = metric.compute(**kwargs, prompt="Q {question} A {answer}", references=["x"])["signature"].split("|")
     assert ours[-1] == "judge:scripted-1" and ours[4] == "references:no" and theirs[4] == "references:yes"
     prompts = {
         ours[-2],

@@ -46,9 +46,7 @@ def test_an_item_counts_if_no_part_is_0_and_one_is_1(case: dict[str, Any], profi
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize(
-    "case", VECTORS["bounded"], ids=lambda c: f"{c['gold']} in {c['prediction']} {c['language']}"
-)
+@pytest.mark.parametrize("case", VECTORS["bounded"], ids=lambda c: f"{c['gold']} in {c['prediction']} {c['language']}")
 def test_bounded(case: dict[str, Any], profile: str, metric: Any) -> None:
     got = metric.compute(
         predictions=[case["prediction"]],
@@ -127,9 +125,7 @@ def test_invariants_of_the_result(metric: Any, items: list[Any], profile: str, l
     assert all((row["accuracy"] or 0) >= (row["accuracy_bounded"] or 0) for row in got["per_item"])
     back = score(items[::-1])
     assert back["per_item"] == got["per_item"][::-1]
-    assert {k: v for k, v in back.items() if k != "per_item"} == {
-        k: v for k, v in got.items() if k != "per_item"
-    }
+    assert {k: v for k, v in back.items() if k != "per_item"} == {k: v for k, v in got.items() if k != "per_item"}
 
 
 @settings(max_examples=150, deadline=None)
@@ -144,9 +140,7 @@ def test_corrected_zh_is_blind_to_spaces(rgb: ModuleType, answer: str, accepted:
 
 @settings(max_examples=150, deadline=None)
 @given(text, gold, languages, either)
-def test_bounded_is_a_subset(
-    rgb: ModuleType, answer: str, accepted: Any, language: str, profile: str
-) -> None:
+def test_bounded_is_a_subset(rgb: ModuleType, answer: str, accepted: Any, language: str, profile: str) -> None:
     if rgb.bounded(answer, accepted, language, profile):
         assert rgb.correct(rgb.label(answer, accepted, language, profile))
 
