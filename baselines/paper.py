@@ -13,7 +13,7 @@ from .cells import NOTHING, percent, published_line
 from .grid import Cell, Grid, Line
 from .published import Published, published
 
-OURS = "Ours: official profile, 95% bootstrap interval over questions; no width where all values are equal."
+OURS = "official profile, 95% bootstrap intervals (no width where all values are equal)."
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
 Place = tuple[str, str, str, str, str, str]  # config, split, retriever, module, key, profile
 
@@ -35,7 +35,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """A table of RGB's paper; with `by_row` a row is a model in one language, else both languages are side by side."""
+    """A table of RGB's paper; with `by_row` a row is a model in one language, else the languages are side by side."""
 
     number: str
     title: str
@@ -45,6 +45,17 @@ class PaperTable:
     def holds(self, scores: Mapping[Place, Mapping[str, Any]]) -> bool:
         """Whether any of our scores stands in the table."""
         return any(column.place(lang, "official") in scores for lang in _LANGUAGES for column in self.columns)
+
+    def _denominators(self, scores: Mapping[Place, Mapping[str, Any]]) -> list[str]:
+        """Say over how many questions our rows are, and how many of them could not be scored."""
+        places = [column.place(language, "official") for language in _LANGUAGES for column in self.columns]
+        ours = [scores[place] for place in places if place in scores]
+        totals = sorted({row["n_total"] for row in ours})
+        unscored = [sum(row.get("unscored", {}).values()) for row in ours]
+        notes = [f"Ours: n = {' or '.join(map(str, totals))} a cell; {OURS}"]
+        if any(unscored):
+            notes.append(f"Up to {max(unscored)} items of a cell are unscored; official leaves them out.")
+        return notes
 
     def grid(self, scores: Mapping[Place, Mapping[str, Any]], name: str) -> Grid:
         """Fill the table with the printed numbers and ours.
@@ -67,7 +78,7 @@ class PaperTable:
             for language, column in spread
         ]
         columns = [column.label for column in self.columns] if self.by_row else heads
-        return Grid(f"Table {self.number}. {self.title}", "", columns, lines, [*paper_notes(rows), OURS])
+        return Grid(f"Table {self.number}. {self.title}", "", columns, lines, [*paper_notes(rows), *self._denominators(scores)])
 
 
 def _printed(rows: Sequence[Published], model: str, cells: Sequence[tuple[str, Column]], label: str) -> list[Line]:

@@ -84,6 +84,7 @@ class Session:
             return Result(folder.info, scores, [row for _, row in read_jsonl(out / "items.jsonl")], reused=True)
         folder.save(state="running", source=source, command=list(self.command), versions=_versions())
         started = time.time()
+        before = {name: dict(model.spent) for name, model in self._models().items()}
         passages = self._retrieve(folder, task, questions)
         generated, stopped = self._generate(folder, benchmark, task, questions, passages, prompts)
         answered = generated.answers if not stopped else [a for a in generated.answers if a.state == "ok"]
@@ -99,9 +100,12 @@ class Session:
             started=_clock(started),
             seconds=round(time.time() - started, 3),
             host=platform.node(),
-            usage={"llm": self.llm.spent if self.llm else None, "judge": self.judge.spent if self.judge else None},
+            usage={name: _since(before[name], model.spent) for name, model in self._models().items()},
         )
         return Result(folder.info, scores, items, stopped=stopped)
+
+    def _models(self) -> dict[str, Completer]:
+        return {name: model for name, model in (("llm", self.llm), ("judge", self.judge)) if model is not None}
 
     def _inputs(self, task: Task, questions: Sequence[Question], prompts: Mapping[str, Any]) -> dict[str, Any]:
         """Name everything that decides the bytes of the stages' files."""
@@ -163,7 +167,7 @@ class Session:
             write_jsonl(path, (answer.as_row() for answer in generated.answers))
             folder.wrote(path.name)
         folder.info["failures"] = generated.failures
-        folder.save(latency_seconds=generated.latency, latency=_spread(list(generated.latency.values())))
+        folder.save(latency_seconds=generated.latency, latency=spread(list(generated.latency.values())))
         return generated, stopped
 
 
@@ -246,6 +250,11 @@ def read_answers(
     return sorted(found, key=lambda answer: (order[answer.key], answer.sample))
 
 
+def _since(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """What this run spent: the session's counters now, less those when it began."""
+    return {name: None if value is None else value - (before[name] or 0) for name, value in now.items()}
+
+
 def _versions() -> dict[str, str]:
     return {"quadrag": __version__, "python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
 
@@ -254,7 +263,7 @@ def _clock(moment: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
-def _spread(seconds: list[float]) -> dict[str, float] | None:
+def spread(seconds: list[float]) -> dict[str, float] | None:
     """Median and 95th percentile, in seconds."""
     if not seconds:
         return None

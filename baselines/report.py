@@ -17,7 +17,7 @@ from quadrag.stats import paired_difference
 from .cells import NOTHING, published_line, value_cell
 from .grid import Cell, Grid, Line, render_html
 from .paper import PAPERS, paper_notes
-from .pipeline import Result
+from .pipeline import Result, spread
 from .published import Published, matching
 from .score import PROFILES, items_of
 
@@ -116,32 +116,32 @@ def result_name(info: Mapping[str, Any]) -> str:
     return f"{model}, no documents" if info["inputs"]["retriever"] == "none" else model
 
 
-def facts(result: Result, out: Path) -> list[tuple[str, str]]:
-    """List what a reader must know of a run: what ran, on what, when and at what cost."""
-    info, inputs = result.info, result.info["inputs"]
-    spent = (info.get("usage") or {}).get("llm") or {}
-    latency = info.get("latency")
+def facts(results: Sequence[Result], out: Path) -> list[tuple[str, str]]:
+    """List what a reader must know of a run, or of several of one campaign: what ran, on what, when, at what cost."""
+    info, inputs = results[0].info, results[0].info["inputs"]
+    spent = [usage["llm"] for r in results if "llm" in (usage := r.info.get("usage") or {})]
+    costs = [value["cost"] for value in spent if value.get("cost") is not None]
+    latencies = [seconds for r in results for seconds in (r.info.get("latency_seconds") or {}).values()]
+    latency = spread(latencies)
     rows = [
         ("model", inputs["llm"]),
         ("judge", inputs["judge"] or "none: judged metrics are not run"),
         ("data", info.get("source", "")),
-        ("passages", inputs["retriever"]),
         ("parameters", ", ".join(f"{k} {v}" for k, v in inputs["parameters"].items()) or "none"),
-        ("calls", f"{spent['calls']} made, {spent['cached']} from the ledger" if spent else "none"),
-        ("cost", f"{spent['cost']}" if spent.get("cost") is not None else ""),
+        ("calls", f"{sum(v['calls'] for v in spent)} made, {sum(v['cached'] for v in spent)} from the ledger"),
+        ("cost", f"{sum(costs):.6g}" if costs else ""),
         ("latency", f"median {latency['median']} s, 95th percentile {latency['p95']} s" if latency else ""),
-        ("run", f"{info.get('started', '')}, {info.get('seconds', '')} s, quadrag {inputs['quadrag']}"),
+        ("run", f"{info.get('started', '')}, {sum(r.info.get('seconds', 0) for r in results):.1f} s"),
         ("command", " ".join(info.get("command", []))),
         ("folder", str(out)),
-        ("signatures", "; ".join(dict.fromkeys(row["signature"] for row in result.scores))),
+        ("signatures", "; ".join(dict.fromkeys(row["signature"] for r in results for row in r.scores))),
     ]
     return [(name, value) for name, value in rows if value]
 
 
-def write_page(path: Path, title: str, results: Sequence[tuple[Path, Result]], grids: Sequence[Grid]) -> None:
-    """Write ``report.html`` for one run or several of one campaign."""
-    out, result = results[0]
-    write_text(path, render_html(title, facts(result, out), grids))
+def write_page(path: Path, title: str, results: Sequence[Result], grids: Sequence[Grid]) -> None:
+    """Write ``report.html`` for one run, or for several of one campaign."""
+    write_text(path, render_html(title, facts(results, path.parent), grids))
 
 
 def comparison(runs: Sequence[tuple[str, Result]], profile: str = "official") -> Grid:

@@ -88,7 +88,7 @@ def _run(arguments: argparse.Namespace) -> int:
             out = Path(arguments.out or campaign.default_out(task))
             results, lacking = [(out, session.run(task, out))], []
             grids = report.config_grids(results[0][1], profiles)
-    report.write_page(out / "report.html", f"quadrag: {out.name}", results, grids)
+    report.write_page(out / "report.html", f"quadrag: {out.name}", [result for _, result in results], grids)
     if any(result.reused for _, result in results):
         print(f"{out}: finished before, shown again", file=sys.stderr)
     print_grids(grids)
@@ -162,7 +162,7 @@ def _score(arguments: argparse.Namespace) -> int:
     grids = report.config_grids(result, profiles)
     print_grids(grids)
     if arguments.out:
-        report.write_page(Path(arguments.out) / "report.html", "quadrag: score", [(Path(arguments.out), result)], grids)
+        report.write_page(Path(arguments.out) / "report.html", "quadrag: score", [result], grids)
         print(f"\n{Path(arguments.out) / 'report.html'}")
     return _closing([(Path(arguments.answers), result)])
 
@@ -175,7 +175,7 @@ def _report(arguments: argparse.Namespace) -> None:
     grids = report.config_grids(runs[0][1]) if len(runs) == 1 else [report.comparison(runs, arguments.profile)]
     print_grids(grids)
     if arguments.html:
-        report.write_page(Path(arguments.html), "quadrag: report", [(Path(p), r) for p, r in runs], grids)
+        report.write_page(Path(arguments.html), "quadrag: report", [result for _, result in runs], grids)
         print(f"\n{arguments.html}")
 
 
@@ -193,7 +193,8 @@ def _demo(arguments: argparse.Namespace) -> None:
         print("RGB on the bundled sample: 12 made-up questions a file, answered by the most similar sentence.")
         print_grids(grids)
         if arguments.out:
-            report.write_page(out / "report.html", "quadrag demo: RGB on the bundled sample", results, grids)
+            page = "quadrag demo: RGB on the bundled sample"
+            report.write_page(out / "report.html", page, [result for _, result in results], grids)
             print(f"\n{out / 'report.html'}")
     print(
         f"\n{len(results)} runs in {time.monotonic() - started:.1f} s, without a model or a network. The sample shows"

@@ -14,10 +14,8 @@ from typing import Any
 from quadrag.errors import QuadragError
 from quadrag.ledger import Ledger
 from quadrag.prices import TEMPLATE_TOKENS, Budget, Rate
-from quadrag.wire import Endpoint, Fault, Wire, backoff
+from quadrag.wire import LONGEST_WAIT, Endpoint, Fault, Wire, backoff
 
-# A server that asks for longer than this is as good as refusing.
-_LONGEST_WAIT = 600.0
 # While nothing has answered yet, a lost call is tried again this often and then waits for the others.
 _FIRST_TRIES = 2
 
@@ -75,7 +73,6 @@ class Dispatcher:
         self.limits = Limits(1, 0)
         self.spent = spent
         self.successes = 0
-        self._active = 0
         self._parked: list[tuple[asyncio.Future[None], Fault]] = []
         self._finished: list[tuple[Job, Outcome, asyncio.Future[None]]] = []
         self._settled: Settled = lambda outcomes: None
@@ -85,7 +82,7 @@ class Dispatcher:
 
         Args:
             jobs: calls with different keys.
-            limits: concurrency, retries, prices and budget.
+            limits: concurrency (not above the number of jobs), retries, prices and budget.
             settled: takes what is finished, after it was committed; called once per turn of the loop.
 
         Raises:
@@ -95,19 +92,13 @@ class Dispatcher:
         queue = iter(list(jobs))
         self.limits = limits
         self._settled = settled
-        self._active = 0
         self._parked.clear()
         self._budget_line = asyncio.Lock()
         self._budget_news = asyncio.Event()
 
         async def worker() -> None:
             for job in queue:
-                self._active += 1
-                try:
-                    outcome = await self._call(job)
-                finally:
-                    self._active -= 1
-                await self._hand_on(job, outcome)
+                await self._hand_on(job, await self._call(job))
 
         workers = [asyncio.ensure_future(worker()) for _ in range(self.limits.concurrency)]
         try:
@@ -129,6 +120,7 @@ class Dispatcher:
         worst = self._worst(job)
         attempt = 0
         last: Endpoint | None = None
+        seen = self.successes
         self.spent["calls"] += 1
         while True:
             endpoint, wait = self.wire.choose(last)
@@ -136,7 +128,6 @@ class Dispatcher:
                 await asyncio.sleep(wait + backoff(0) * 0.1)
                 continue
             await self._reserve(worst)
-            before = self.successes
             cost = worst
             try:
                 row = await self.wire.ask(endpoint, job.messages, self.model, body)
@@ -151,15 +142,20 @@ class Dispatcher:
             finally:
                 self._settle(worst, cost)
             last = endpoint
-            if not reason.retry or (reason.wait or 0.0) > _LONGEST_WAIT or attempt >= self.limits.retries:
-                await self._park(reason)
+            elsewhere = not reason.connected and self.wire.others_ready(endpoint)
+            through = reason.status == 429 and self.successes > seen and self.limits.retries > 0
+            exhausted = attempt >= self.limits.retries and not elsewhere and not through
+            if not reason.retry or (reason.wait or 0.0) > LONGEST_WAIT or exhausted:
+                if not reason.own:
+                    await self._park(reason)
                 self.spent["failed"] += 1
                 return reason.detail if attempt == 0 else f"{reason.detail} (after {attempt} retries)"
             self.spent["retries"] += 1
-            if not reason.connected and self.wire.others_ready(endpoint):
+            if elsewhere:
                 continue
-            if reason.status == 429 and self.successes > before:
-                # Others get through: the server limits the rate, and waiting one's turn is no failed attempt.
+            if through:
+                # The server limits the rate while others get through: waiting one's turn is no failed attempt.
+                seen = self.successes
                 await asyncio.sleep(reason.wait or backoff(attempt))
                 continue
             attempt += 1
@@ -217,7 +213,7 @@ class Dispatcher:
             return
         parked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._parked.append((parked, fault))
-        if len(self._parked) >= self._active:
+        if len(self._parked) >= self.limits.concurrency:
             raise await self._dead([one for _, one in self._parked])
         await parked
 

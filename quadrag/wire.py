@@ -7,6 +7,7 @@ not retry, count or store: see `quadrag.dispatch`.
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import sys
 import time
@@ -28,6 +29,8 @@ T = TypeVar("T")
 # The HTTP library keeps 20 idle connections per client and walks its pool at every request.
 _CALLS_PER_CLIENT = 32
 _CONNECT_SECONDS = 10.0
+# Seconds; a server that asks for longer is as good as refusing.
+LONGEST_WAIT = 600.0
 _FIRST_REST, _LONGEST_REST = 1.0, 30.0
 # httpx or httpx2, depending on the release of huggingface_hub.
 _HTTPError: type[Exception] = getattr(hub_errors, "HTTPError")  # noqa: B009
@@ -43,6 +46,7 @@ class Fault(Exception):
         connected: False where no connection came about, so the server has not seen the call.
         billed: whether the server may have done the work.
         wait: seconds the server asked to wait.
+        own: whether the call itself is at fault, which tells nothing of the server.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class Fault(Exception):
         connected: bool = True,
         billed: bool = False,
         wait: float | None = None,
+        own: bool = False,
     ) -> None:
         """Describe the attempt."""
         super().__init__(detail)
@@ -63,6 +68,7 @@ class Fault(Exception):
         self.connected = connected
         self.billed = billed
         self.wait = wait
+        self.own = own
 
 
 class _Lane:
@@ -183,7 +189,7 @@ class Wire:
             if not fault.connected:
                 endpoint.rest = min(max(endpoint.rest * 2, _FIRST_REST), _LONGEST_REST)
                 endpoint.rest_until = time.monotonic() + endpoint.rest
-            elif fault.wait is not None:
+            elif fault.wait is not None and fault.wait <= LONGEST_WAIT:
                 endpoint.pause_until = max(endpoint.pause_until, time.monotonic() + fault.wait)
             raise fault from None
         finally:
@@ -204,7 +210,7 @@ class Wire:
                 wait = retry_after(response.headers.get("retry-after"))
                 return Fault(detail, status=status, retry=retry, wait=wait)
         if isinstance(error, UnicodeEncodeError):
-            return Fault("the messages are no valid Unicode", retry=False)
+            return Fault("the messages are no valid Unicode", retry=False, own=True)
         if isinstance(error, hub_errors.OfflineModeIsEnabled):
             return Fault("HF_HUB_OFFLINE is set, so Inference Providers are not asked", retry=False)
         if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
@@ -302,8 +308,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _cause(error: BaseException) -> str:
-    reasons = [one.strerror for one in _chain(error) if isinstance(one, OSError) and one.strerror]
-    return reasons[-1] if reasons else str(error) or type(error).__name__
+    codes = [one.errno for one in _chain(error) if isinstance(one, OSError) and one.errno]
+    return os.strerror(codes[-1]) if codes and codes[-1] > 0 else str(error) or type(error).__name__
 
 
 def _server_message(response: Any) -> str:

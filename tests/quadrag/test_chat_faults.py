@@ -120,7 +120,7 @@ def test_a_pause_holds_every_call_back(server):
 def test_a_rate_limit_is_waited_for_and_is_no_failure(server):
     # Every other call is refused, far more often than there are retries.
     server.rules.extend([rule for _ in range(30) for rule in (Rule("rate", 1, retry_after="0.01"), Rule("reply", 1))])
-    with ChatClient(server.url + "#m", concurrency=8, retries=1) as client:
+    with ChatClient(server.url + "#m", concurrency=8, retries=2) as client:
         replies = client(chats(30))
         assert all(isinstance(reply, str) for reply in replies) and client.spent["retries"] == 30
 
@@ -129,8 +129,9 @@ def test_a_wait_without_end_is_a_failure(server):
     server.rules.append(Rule("rate", match="question 1", retry_after="86400"))
     with ChatClient(server.url + "#m", concurrency=1) as client:
         started = time.monotonic()
-        replies = client(chats(2))
+        replies = client(chats(4))
         assert isinstance(replies[1], Failure) and time.monotonic() - started < 5
+        assert isinstance(replies[3], str), "nor does it hold the others back"
 
 
 def test_a_refused_connection_ends_the_run_within_seconds(ledger):
@@ -191,7 +192,7 @@ def test_one_success_among_the_first_calls_keeps_the_run_alive(server):
 
 
 def test_what_was_committed_before_a_death_stays(server, ledger):
-    with ChatClient(server.url + "#m", ledger=ledger) as client:
+    with ChatClient(server.url + "#m", ledger=ledger, retries=2) as client:
         client(chats(5))
         server.stop()
         replies = client(chats(6))
@@ -238,8 +239,8 @@ def test_all_servers_dead_is_told_within_seconds():
 
 
 def test_a_storm_of_faults_loses_nothing(ledger):
-    with ChatServer(fault_rate=0.3, latency=0.002) as server:
-        with ChatClient(server.url + "#m", ledger=ledger, concurrency=32, retries=12) as client:
+    with ChatServer(fault_rate=0.25, latency=0.002) as server:
+        with ChatClient(server.url + "#m", ledger=ledger, concurrency=50, retries=12) as client:
             replies = client(chats(150))
     assert [text.split(" ", 1)[1] for text in replies] == [f"question {n}" for n in range(150)]
     assert len(ledger) == 150
