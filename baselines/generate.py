@@ -1,7 +1,7 @@
 """The generate stage: an answer to every question, by a model named in a spec.
 
 ``extractive`` needs no model, ``http(s)://host:port/v1#model`` and ``provider:MODEL`` are chat endpoints, and
-``local:MODEL`` is loaded here with transformers. A call that fails leaves an answer of None with the reason; nothing is dropped.
+``local:MODEL`` is loaded here with transformers. A call that fails leaves an answer of None with the reason.
 """
 
 from __future__ import annotations

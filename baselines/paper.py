@@ -78,7 +78,8 @@ class PaperTable:
             for language, column in spread
         ]
         columns = [column.label for column in self.columns] if self.by_row else heads
-        return Grid(f"Table {self.number}. {self.title}", "", columns, lines, [*paper_notes(rows), *self._denominators(scores)])
+        notes = [*paper_notes(rows), *self._denominators(scores)]
+        return Grid(f"Table {self.number}. {self.title}", "", columns, lines, notes)
 
 
 def _printed(rows: Sequence[Published], model: str, cells: Sequence[tuple[str, Column]], label: str) -> list[Line]:

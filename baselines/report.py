@@ -57,7 +57,7 @@ def config_grids(result: Result, profiles: Sequence[str] = PROFILES) -> list[Gri
     name, scores = result_name(result.info), result.scores
     splits = list(dict.fromkeys(row["split"] for row in scores)) or inputs["splits"]
     title = f"{inputs['benchmark']} {inputs['config']}, {name}"
-    notes = [INTERVALS, *profile_notes(scores, profiles)]
+    notes = [INTERVALS, f"Data: {result.info.get('source', 'unknown')}.", *profile_notes(scores, profiles)]
     if result.stopped:
         notes.insert(0, f"PARTIAL: {result.stopped}")
     grids = [Grid(title, "metric", splits, [*lines_of(scores, splits, profiles), counts_line(scores, splits)], notes)]
@@ -155,7 +155,7 @@ def comparison(runs: Sequence[tuple[str, Result]], profile: str = "official") ->
     lines = []
     last = None
     for place in dict.fromkeys(place for table in tables for place in table):
-        config, split, metric, key = place
+        config, split, _, key = place
         cells = [value_cell(table.get(place)) for table in tables]
         if pair:
             cells.append(_difference([result for _, result in runs], place, profile))

@@ -7,6 +7,7 @@ Rows are read through the builder itself, so no Hub is ever asked. Building the 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from quadrag.errors import QuadragError, unknown_name
 from quadrag.paths import cache_dir, room
 
 SAMPLE = "sample"
+SAMPLE_SOURCE = "bundled sample"
+UPSTREAM_SOURCE = "upstream files, verified"
+RECORD = "quadrag.json"  # beside a prepared config: what it was built from
 
 
 def find_files(benchmark: str, config: str, data_dir: str | Path) -> tuple[dict[str, Path], list[str]]:
@@ -80,18 +84,19 @@ def open_builder(
             own = [n for n in vars(known) if n not in ("name", "version", "data_dir", "data_files", "description")]
             raise unknown_name(f"option of {benchmark}", name, own)
     if data_dir is None and not options:
-        ready = prepared_dir(benchmark, config)
+        ready = prepared(benchmark, config)
         if ready is not None:
-            return cls(config_name=config, dataset_name=benchmark, hash=ready.name), f"prepared in {ready}"
+            folder, source = ready
+            return cls(config_name=config, dataset_name=benchmark, hash=folder.name), f"{source}, as prepared"
     if data_dir == SAMPLE:
-        folder, source = sample_dir(benchmark), "bundled sample"
+        folder, source = sample_dir(benchmark), SAMPLE_SOURCE
     elif data_dir is not None:
         folder, source = Path(data_dir).expanduser(), str(data_dir)
         _, lacking = find_files(benchmark, config, folder)
         if lacking:
             raise QuadragError(f"{folder} lacks {', '.join(lacking)}, which {benchmark} {config} needs")
     else:
-        folder, source = fetch_files(benchmark, config), "upstream files, verified"
+        folder, source = fetch_files(benchmark, config), UPSTREAM_SOURCE
     try:
         builder = cls(config_name=config, dataset_name=benchmark, **options)
     except ValueError as error:
@@ -133,14 +138,24 @@ def rows(builder: Any, split: str) -> Iterator[dict[str, Any]]:
         raise QuadragError(" ".join(str(error).split())) from None
 
 
-def prepared_dir(benchmark: str, config: str) -> Path | None:
-    """Return the newest folder that `quadrag prepare` built for a config in the Hugging Face cache, or None."""
+def prepared(benchmark: str, config: str) -> tuple[Path, str] | None:
+    """Find what `quadrag prepare` built last for a config from real files, by this very script.
+
+    Returns:
+        The folder in the Hugging Face cache and where its files came from, or None. The bundled sample does not count:
+        a run that names no data means the benchmark.
+    """
     import datasets
 
     version = str(catalogue.config(benchmark, config).version)
     home = Path(datasets.config.HF_DATASETS_CACHE) / benchmark / config / version
-    built = [path.parent for path in home.glob("*/dataset_info.json") if len(path.parent.name) == 64]
-    return max(built, key=lambda path: path.stat().st_mtime, default=None)
+    script = digest({"script": catalogue.benchmarks()[benchmark]})
+    found = []
+    for record in home.glob(f"*/{RECORD}"):
+        made = json.loads(record.read_text(encoding="utf-8"))
+        if made["script"] == script and made["source"] != SAMPLE_SOURCE:
+            found.append((record.stat().st_mtime, record.parent, made["source"]))
+    return max(found)[1:] if found else None
 
 
 def digest(paths: Mapping[str, Path]) -> str:

@@ -19,7 +19,6 @@ from quadrag.ledger import Ledger
 from quadrag.spec import Keys, Spec
 from quadrag.wire import Fault, Wire
 
-
 _TELL_EVERY = 0.1  # seconds
 
 

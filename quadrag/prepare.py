@@ -54,14 +54,15 @@ def prepare(
             lacking[name] = missing
             continue
         on_config(name)
-        built[name] = _build(benchmark, name, found)
+        sources = {None: data.UPSTREAM_SOURCE, data.SAMPLE: data.SAMPLE_SOURCE}
+        built[name] = _build(benchmark, name, found, sources.get(data_dir, str(data_dir)))
     if not built:
         wanted = ", ".join(sorted({file for files in lacking.values() for file in files}))
         raise QuadragError(f"{data_dir} holds none of the files of {benchmark}: lacking {wanted}")
     return Prepared(built, lacking, [_install_metric(script) for script in catalogue.metrics().values()])
 
 
-def _build(benchmark: str, config: str, files: dict[str, Path]) -> dict[str, int]:
+def _build(benchmark: str, config: str, files: dict[str, Path], source: str) -> dict[str, int]:
     """Build one config under the hash of its script and files; one that stands already is made the newest."""
     from datasets import disable_progress_bars, enable_progress_bars
     from datasets.utils import are_progress_bars_disabled
@@ -86,8 +87,8 @@ def _build(benchmark: str, config: str, files: dict[str, Path]) -> dict[str, int
             enable_progress_bars()
     folder = Path(builder.cache_dir)
     _spell_lists_as_literals(folder)
+    write_text(folder / data.RECORD, json.dumps({"script": data.digest({"script": script}), "source": source}))
     os.utime(folder)
-    os.utime(folder / "dataset_info.json")
     return {name: split.num_examples for name, split in builder.info.splits.items()}
 
 

@@ -1,8 +1,8 @@
 """Means and 95% bootstrap intervals over items, and the paired difference of two runs.
 
 The percentile bootstrap over questions (Efron & Tibshirani 1993, ch. 13): questions are drawn with replacement, and
-every value of a question (several samples, say) comes along. A rate over part of the items, such as error correction, is
-a ratio of sums in every resample. It does not correct for small samples: where all values are equal it has no width.
+every value of a question (several samples, say) comes along. A rate over part of the items, like error correction, is a
+ratio of sums in every resample. It does not correct for small samples: where all values are equal it has no width.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ class _Protocol(asyncio.Protocol):
         rule = self.rule(asked)
         action = rule.action if rule else ""
         if self.transport.is_closing() or action == "stall":
-            return
+            return None
         if body["model"] not in state.models:
             return self.send(404, {"error": {"message": f"the model {body['model']} does not exist"}})
         if rule and action == "status":

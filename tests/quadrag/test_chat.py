@@ -12,11 +12,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from chat_server import ChatServer, Rule  # noqa: E402
+from chat_server import ChatServer, Rule
 
-from quadrag.chat import ChatClient, Failure, Reply  # noqa: E402
-from quadrag.errors import QuadragError  # noqa: E402
-from quadrag.ledger import Ledger  # noqa: E402
+from quadrag.chat import ChatClient, Failure, Reply
+from quadrag.errors import QuadragError
+from quadrag.ledger import Ledger
 
 
 @pytest.fixture(autouse=True)

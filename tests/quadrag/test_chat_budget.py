@@ -10,11 +10,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from chat_server import ChatServer, Rule  # noqa: E402
+from chat_server import ChatServer, Rule
 
-from quadrag.chat import BudgetReached, ChatClient, Failure, Prices, Reply  # noqa: E402
-from quadrag.errors import QuadragError  # noqa: E402
-from quadrag.ledger import Ledger  # noqa: E402
+from quadrag.chat import BudgetReached, ChatClient, Failure, Prices, Reply
+from quadrag.errors import QuadragError
+from quadrag.ledger import Ledger
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,6 @@ def ledger(tmp_path):
 
 def chats(count, start=0):
     return [[{"role": "user", "content": f"question {n}"}] for n in range(start, start + count)]
-
 
 
 PRICES = Prices({"m": {"input": 1_000_000, "output": 2_000_000}, "currency": "EUR"})
@@ -115,7 +114,9 @@ def test_the_budget_is_never_passed(server, ledger, concurrency):
     results = stop.value.results
     asked = [result for result in results if isinstance(result, Reply)]
     assert len(results) == 200 and len(asked) == server.requests == len(ledger)
-    assert all(result.reason == "api_error" and "budget of 1000 EUR" in result.detail for result in results[len(asked) :])
+    assert all(
+        result.reason == "api_error" and "budget of 1000 EUR" in result.detail for result in results[len(asked) :]
+    )
     assert "budget of 1000 EUR is reached" in str(stop.value) and "\n" not in str(stop.value)
     with ChatClient(server.url + "#m", budget=0, **options) as client:
         assert len(client(chats(len(asked)))) == len(asked), "what is in the ledger is free"

@@ -12,11 +12,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from chat_server import ChatServer, Rule  # noqa: E402
+from chat_server import ChatServer, Rule
 
-from quadrag.chat import ChatClient, Failure  # noqa: E402
-from quadrag.errors import QuadragError  # noqa: E402
-from quadrag.ledger import Ledger  # noqa: E402
+from quadrag.chat import ChatClient, Failure
+from quadrag.errors import QuadragError
+from quadrag.ledger import Ledger
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,6 @@ def ledger(tmp_path):
 
 def chats(count, start=0):
     return [[{"role": "user", "content": f"question {n}"}] for n in range(start, start + count)]
-
 
 
 def closed_port():
@@ -168,9 +167,8 @@ def test_a_server_that_always_fails_is_dead_after_its_first_calls(server):
 )
 def test_a_refused_client_is_told_what_to_do(server, status, says):
     server.rules.append(Rule("status", status=status))
-    with ChatClient(server.url + "#m", concurrency=4) as client:
-        with pytest.raises(QuadragError, match=says):
-            client(chats(50))
+    with ChatClient(server.url + "#m", concurrency=4) as client, pytest.raises(QuadragError, match=says):
+        client(chats(50))
     assert server.requests == 4
 
 

@@ -1,0 +1,68 @@
+"""The cards and READMEs say what the code does: same configs, splits and columns, commands that parse, both in step."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from quadrag import __version__, catalogue
+from quadrag.arguments import build_parser
+
+ROOT = Path(__file__).parents[1]
+READMES = ("README.md", "README.zh.md")
+
+
+def commands(name: str) -> list[str]:
+    """Commands in the shell blocks of a file, comments cut off."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    blocks = re.findall(r"```sh\n(.*?)```", text, flags=re.DOTALL)
+    lines = [line.split("#  ")[0].split("# ")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line]
+
+
+def test_readmes_show_the_same_commands() -> None:
+    english, chinese = (commands(name) for name in READMES)
+    assert english == chinese
+    assert len(english) >= 8
+
+
+def test_readmes_show_the_same_code_and_headings() -> None:
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in READMES]
+    python = [re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL) for text in texts]
+    assert python[0] == python[1]
+    assert len(re.findall(r"^#+ ", texts[0], flags=re.MULTILINE)) == len(
+        re.findall(r"^#+ ", texts[1], flags=re.MULTILINE)
+    )
+
+
+@pytest.mark.parametrize("command", [line for line in commands("README.md") if line.startswith("quadrag")])
+def test_every_quadrag_command_of_the_readme_parses(command: str) -> None:
+    arguments = build_parser(__version__).parse_args(shlex.split(command)[1:])
+    if getattr(arguments, "recipe", None):
+        assert arguments.recipe in catalogue.recipes()
+    if getattr(arguments, "config", None):
+        catalogue.config(arguments.benchmark, arguments.config)
+
+
+@pytest.mark.parametrize("command", [line for line in commands("README.md") if line.startswith("make")])
+def test_every_make_target_of_the_readme_exists(command: str) -> None:
+    assert f"\n{command.split()[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("benchmark", sorted(catalogue.benchmarks()))
+def test_card_agrees_with_the_builder(benchmark: str) -> None:
+    card = (ROOT / "hub_cards" / f"{benchmark}.md").read_text(encoding="utf-8")
+    _, front, body = card.split("---\n", 2)
+    assert {"license", "language", "pretty_name"} <= set(yaml.safe_load(front))
+    named = set(re.findall(r"`([^`]+)`", body))
+    for config in catalogue.configs(benchmark).values():
+        stem = re.sub(r"_(en|zh)(_original)?$", "", config.name)
+        assert {config.name, stem} & named, f"the card does not name {config.name}"
+        assert set(config.splits) <= named
+    builder = catalogue.builder_class(benchmark)(config_name=next(iter(catalogue.configs(benchmark))))
+    table = body.split("## Columns")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)`", table, flags=re.MULTILINE) == list(builder.info.features)
