@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib.util
 import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -124,32 +124,29 @@ def main() -> None:
         ]
         for n in range(options.calls)
     ]
-    try:
-        import openai as _
-    except ImportError:
-        has_openai = False
+    has_openai = importlib.util.find_spec("openai") is not None
+    if not has_openai:
         print("openai is not installed: its row is left out")
-    else:
-        has_openai = True
     print(f"{options.calls} calls, concurrency {options.concurrency}, median of {options.rounds}, calls per second")
     print(f"{'latency':>8}  {'client':<28}{'median':>9}{'to bare':>9}   rounds")
     with tempfile.TemporaryDirectory() as folder:
         for latency in options.latency:
             rates: dict[str, list[float]] = {}
 
-            def note(name: str, calls: int, work: Callable[[], float], rates: dict[str, list[float]] = rates) -> None:
-                rates.setdefault(name, []).append(calls / work())
+            def note(name: str, calls: int, seconds: float, rates: dict[str, list[float]] = rates) -> None:
+                rates.setdefault(name, []).append(calls / seconds)
 
             with server_process("--latency", str(latency)) as url:
                 few = chats[: options.sequential_calls]
+                width = options.concurrency
                 for round_ in range(options.rounds):
                     ledger = Path(folder) / f"{latency}-{round_}.sqlite"
-                    note("AsyncInferenceClient, bare", len(chats), lambda: bare(url, chats, options.concurrency))
-                    note("quadrag", len(chats), lambda: quadrag(url, chats, options.concurrency, ledger))
+                    note("AsyncInferenceClient, bare", len(chats), bare(url, chats, width))
+                    note("quadrag", len(chats), quadrag(url, chats, width, ledger))
                     if has_openai:
-                        note("openai", len(chats), lambda: openai(url, chats, options.concurrency))
-                    note(f"sequential ({len(few)}, extrap.)", len(few), lambda: sequential(url, few))
-                    note("quadrag, replay", len(chats), lambda: replay(url, chats, ledger))
+                        note("openai", len(chats), openai(url, chats, width))
+                    note(f"sequential ({len(few)}, extrap.)", len(few), sequential(url, few))
+                    note("quadrag, replay", len(chats), replay(url, chats, ledger))
             reference = statistics.median(rates["AsyncInferenceClient, bare"])
             for name, found in rates.items():
                 median = statistics.median(found)

@@ -12,9 +12,10 @@ from decimal import Decimal
 from typing import Any
 
 from quadrag.errors import QuadragError
+from quadrag.faults import Fault, dead_server
 from quadrag.ledger import Ledger
 from quadrag.prices import TEMPLATE_TOKENS, Budget, Rate
-from quadrag.wire import LONGEST_WAIT, Endpoint, Fault, Wire, backoff
+from quadrag.wire import LONGEST_WAIT, Endpoint, Wire, backoff
 
 # While nothing has answered yet, a lost call is tried again this often and then waits for the others.
 _FIRST_TRIES = 2
@@ -225,25 +226,13 @@ class Dispatcher:
         self._parked.clear()
 
     async def _dead(self, faults: list[Fault]) -> QuadragError:
-        # A refusal tells more than a lost connection.
-        fault = max(faults, key=lambda one: (one.status is not None and not one.retry, one.status or 0))
-        keys = self.wire.keys
-        remedy = "start the server or correct its address"
-        if fault.status == 401:
-            had = f"the key in {keys.variable} is refused" if keys.variable else "it was asked without a key"
-            remedy = f"{had}; set QUADRAG_API_KEY, OPENAI_API_KEY or HF_TOKEN to a valid one"
-        elif fault.status == 403:
-            had = f"the key in {keys.variable}" if keys.variable else "a call without a key"
-            remedy = f"{had} may not use {self.model!r}; take another key or model"
-        elif fault.status == 404:
-            remedy = f"there is no model {self.model!r} or no /chat/completions; correct the spec"
+        served: list[str] | Fault = []
+        if any(fault.status == 404 for fault in faults):
             try:
-                remedy += f" (served: {keys.line(', '.join(await self.wire.served()))})"
+                served = await self.wire.served()
             except Fault as unlisted:
-                remedy += f" (its models cannot be listed: {unlisted.detail})"
-        elif fault.status is not None:
-            remedy = "see the server's log" if fault.status >= 500 else "correct the request's parameters"
-        return QuadragError(f"the first {len(faults)} calls all failed: {fault.detail}; {remedy}")
+                served = unlisted
+        return dead_server(faults, self.model, served, self.wire.keys)
 
     # Group commit.
 

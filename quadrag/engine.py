@@ -15,9 +15,10 @@ from typing import Any
 
 from quadrag.dispatch import Dispatcher, Job, Limits, Outcome
 from quadrag.errors import QuadragError
+from quadrag.faults import Fault
 from quadrag.ledger import Ledger
 from quadrag.spec import Keys, Spec
-from quadrag.wire import Fault, Wire
+from quadrag.wire import Wire
 
 _TELL_EVERY = 0.1  # seconds
 

@@ -57,7 +57,7 @@ def call_key(
 
 
 def default_path() -> Path:
-    """Return the shared ledger's path: in ``QUADRAG_CACHE``, else ``XDG_CACHE_HOME/quadrag``, else ``~/.cache/quadrag``."""
+    """Return the shared ledger: in ``QUADRAG_CACHE``, else ``XDG_CACHE_HOME/quadrag``, else ``~/.cache/quadrag``."""
     folder = os.environ.get("QUADRAG_CACHE")
     if folder:
         return Path(folder).expanduser() / "ledger.sqlite"

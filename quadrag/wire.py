@@ -7,17 +7,15 @@ not retry, count or store: see `quadrag.dispatch`.
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import sys
 import time
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
-from email.utils import parsedate_to_datetime
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from huggingface_hub import AsyncInferenceClient, get_async_session
-from huggingface_hub import errors as hub_errors
 
+from quadrag.faults import CONNECT_SECONDS, Fault, read_fault
 from quadrag.reply import reply_row
 from quadrag.spec import Keys, Spec, models_url, shown_url
 
@@ -28,47 +26,9 @@ T = TypeVar("T")
 
 # The HTTP library keeps 20 idle connections per client and walks its pool at every request.
 _CALLS_PER_CLIENT = 32
-_CONNECT_SECONDS = 10.0
 # Seconds; a server that asks for longer is as good as refusing.
 LONGEST_WAIT = 600.0
 _FIRST_REST, _LONGEST_REST = 1.0, 30.0
-# httpx or httpx2, depending on the release of huggingface_hub.
-_HTTPError: type[Exception] = getattr(hub_errors, "HTTPError")  # noqa: B009
-
-
-class Fault(Exception):
-    """One attempt that failed.
-
-    Attributes:
-        detail: what happened, as one line without keys.
-        status: the HTTP status, where there was one.
-        retry: whether another attempt may help.
-        connected: False where no connection came about, so the server has not seen the call.
-        billed: whether the server may have done the work.
-        wait: seconds the server asked to wait.
-        own: whether the call itself is at fault, which tells nothing of the server.
-    """
-
-    def __init__(
-        self,
-        detail: str,
-        *,
-        status: int | None = None,
-        retry: bool = True,
-        connected: bool = True,
-        billed: bool = False,
-        wait: float | None = None,
-        own: bool = False,
-    ) -> None:
-        """Describe the attempt."""
-        super().__init__(detail)
-        self.detail = detail
-        self.status = status
-        self.retry = retry
-        self.connected = connected
-        self.billed = billed
-        self.wait = wait
-        self.own = own
 
 
 class _Lane:
@@ -151,7 +111,7 @@ class Wire:
             headers: Any = None if self.keys.value or endpoint.url is None else {"authorization": None}
             place: dict[str, Any] = {"base_url": endpoint.url} if endpoint.url else {"provider": "auto"}
             # The HTTP library's own limits are per read and cost much; only the one on connecting is left to it.
-            limits: Any = (min(self.timeout, _CONNECT_SECONDS), None, None, None)
+            limits: Any = (min(self.timeout, CONNECT_SECONDS), None, None, None)
             client = AsyncInferenceClient(**place, token=self.keys.value, timeout=limits, headers=headers)
             lane = _Lane(client)
             endpoint.lanes.append(lane)
@@ -199,34 +159,7 @@ class Wire:
         return row
 
     def _fault(self, error: Exception, endpoint: Endpoint) -> Fault:
-        where = endpoint.shown
-        line = self.keys.line
-        for one in _chain(error):
-            response = getattr(one, "response", None)
-            status = getattr(response, "status_code", 0)
-            if response is not None and status >= 400:
-                detail = line(f"{where} answered {status}: {_server_message(response)}")
-                retry = status in (408, 429) or status >= 500
-                wait = retry_after(response.headers.get("retry-after"))
-                return Fault(detail, status=status, retry=retry, wait=wait)
-        if isinstance(error, UnicodeEncodeError):
-            return Fault("the messages are no valid Unicode", retry=False, own=True)
-        if isinstance(error, hub_errors.OfflineModeIsEnabled):
-            return Fault("HF_HUB_OFFLINE is set, so Inference Providers are not asked", retry=False)
-        if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
-            if any(type(one).__name__ == "ConnectTimeout" for one in _chain(error)):
-                return Fault(
-                    line(f"{where}: no connection within {min(self.timeout, _CONNECT_SECONDS):g} s"), connected=False
-                )
-            return Fault(line(f"{where}: no reply within {self.timeout:g} s"), billed=True)
-        if isinstance(error, _HTTPError):
-            reached = type(error).__name__ != "ConnectError"
-            return Fault(line(f"{where}: {_cause(error)}"), connected=reached, billed=reached)
-        if isinstance(error, (ValueError, TypeError, AttributeError, KeyError, RecursionError)):
-            if endpoint.url is None and type(error) is ValueError:
-                return Fault(line(f"{where}: {error}"), retry=False)
-            return Fault(line(f"{where}: the reply is not a chat completion ({error})"), billed=True)
-        raise error
+        return read_fault(error, endpoint.shown, self.timeout, self.keys, endpoint.url is None)
 
     async def served(self) -> list[str]:
         """Return the ids that the first server in reach lists.
@@ -278,46 +211,6 @@ async def _leave_offline_mode(client: AsyncInferenceClient) -> None:
         session.event_hooks = {}
 
 
-def retry_after(value: str | None) -> float | None:
-    """Read a Retry-After header: seconds, or an HTTP date.
-
-    Returns:
-        Seconds from now, 0 or more; None where the header is absent or cannot be read.
-    """
-    if not value:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
-            return None
-    return max(seconds, 0.0) if seconds == seconds else None
-
-
 def backoff(attempt: int) -> float:
     """Return seconds to wait after failed attempt n (from 0): 0.5 s doubled each time up to 20, less up to half."""
     return min(0.5 * 2.0**attempt, 20.0) * random.uniform(0.5, 1.0)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _cause(error: BaseException) -> str:
-    codes = [one.errno for one in _chain(error) if isinstance(one, OSError) and one.errno]
-    return os.strerror(codes[-1]) if codes and codes[-1] > 0 else str(error) or type(error).__name__
-
-
-def _server_message(response: Any) -> str:
-    try:
-        message: Any = response.json()
-    except ValueError:
-        message = response.text
-    for name in ("error", "message", "detail"):
-        if isinstance(message, Mapping) and name in message:
-            message = message[name]
-    return str(message) or str(response.reason_phrase)

@@ -124,19 +124,24 @@ class _Protocol(asyncio.Protocol):
             if "rules" in settings:
                 settings["rules"] = [Rule(**rule) for rule in settings["rules"]]
             vars(state).update(settings)
-            return self.send(200, {})
+            self.send(200, {})
+            return
         if path == "/stats":
             counted = {name: value for name, value in vars(state).items() if isinstance(value, (int, float))}
-            return self.send(200, {**counted, "distinct": len(state.calls), "total": sum(state.calls.values())})
+            self.send(200, {**counted, "distinct": len(state.calls), "total": sum(state.calls.values())})
+            return
         authorization = headers.get("authorization", "")
         state.authorizations.add(authorization)
         if state.key is not None and authorization != f"Bearer {state.key}":
-            return self.send(401, {"error": {"message": f"bad key: {authorization}"}})
+            self.send(401, {"error": {"message": f"bad key: {authorization}"}})
+            return
         if path.endswith("/models"):
             state.listed += 1
-            return self.send(200, {"object": "list", "data": [{"id": name} for name in state.models]})
+            self.send(200, {"object": "list", "data": [{"id": name} for name in state.models]})
+            return
         if not path.endswith("/chat/completions") or method != "POST":
-            return self.send(404, {"error": {"message": "no such page"}})
+            self.send(404, {"error": {"message": "no such page"}})
+            return
         body = json.loads(content)
         asked = str(body["messages"][-1]["content"])
         state.requests += 1
@@ -165,18 +170,23 @@ class _Protocol(asyncio.Protocol):
         rule = self.rule(asked)
         action = rule.action if rule else ""
         if self.transport.is_closing() or action == "stall":
-            return None
+            return
         if body["model"] not in state.models:
-            return self.send(404, {"error": {"message": f"the model {body['model']} does not exist"}})
+            self.send(404, {"error": {"message": f"the model {body['model']} does not exist"}})
+            return
         if rule and action == "status":
             fallback = {"error": {"message": f"injected {rule.status}"}}
-            return self.send(rule.status, fallback if rule.body is None else rule.body, rule.headers)
+            self.send(rule.status, fallback if rule.body is None else rule.body, rule.headers)
+            return
         if rule and action == "rate":
-            return self.send(429, {"error": "slow down"}, {"Retry-After": rule.retry_after})
+            self.send(429, {"error": "slow down"}, {"Retry-After": rule.retry_after})
+            return
         if action == "echo_key":
-            return self.send(400, {"error": {"message": f"cannot serve the caller with {authorization}"}})
+            self.send(400, {"error": {"message": f"cannot serve the caller with {authorization}"}})
+            return
         if action == "drop":
-            return self.transport.abort()
+            self.transport.abort()
+            return
         text = state.text or echo(body)
         message = {"role": "assistant", "content": text}
         choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -201,16 +211,20 @@ class _Protocol(asyncio.Protocol):
         if usage:
             reply["usage"] = {**usage, "total_tokens": sum(usage.values())}
         if action == "garbage":
-            return self.send(200, "<html>it works</html>")
+            self.send(200, "<html>it works</html>")
+            return
         if action == "no_choices":
-            return self.send(200, {"error": {"message": "upstream is gone"}})
+            self.send(200, {"error": {"message": "upstream is gone"}})
+            return
         if action in ("truncate", "drip"):
             whole = json.dumps(reply).encode()
             self.transport.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(whole)}\r\n\r\n".encode())
             if action == "drip":
-                return self.drip(whole)
+                self.drip(whole)
+                return
             self.transport.write(whole[: len(whole) // 2])
-            return self.transport.close()
+            self.transport.close()
+            return
         self.send(200, reply)
 
     def drip(self, rest: bytes) -> None:

@@ -315,5 +315,5 @@ def test_a_provider_without_a_hugging_face_token_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-this-is-no-hub-token")
     client = ChatClient("provider:org/model")
     assert client.model == "org/model"
-    with pytest.raises(QuadragError, match="api_key|token"):
+    with pytest.raises(QuadragError, match=r"api_key|token"):
         client(chats(1))

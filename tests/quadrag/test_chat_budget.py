@@ -55,7 +55,7 @@ def test_a_price_file(tmp_path, suffix):
     file.write_text(text)
     prices = Prices.load(file)
     assert prices.currency == "CNY" and float(prices.rate("org/model").cost(1000, 2000)) == 0.0035
-    with pytest.raises(QuadragError, match="unknown model 'org/modle'; nearest: org/model .*prices"):
+    with pytest.raises(QuadragError, match=r"unknown model 'org/modle'; nearest: org/model .*prices"):
         prices.rate("org/modle")
 
 

@@ -141,7 +141,7 @@ def test_a_refused_connection_ends_the_run_within_seconds(ledger):
             client(chats(5000))
         assert time.monotonic() - started < 4
     assert url in str(error.value) and "refused" in str(error.value).lower() and "\n" not in str(error.value)
-    with pytest.raises(QuadragError, match="cannot be listed.*refused"):
+    with pytest.raises(QuadragError, match=r"cannot be listed.*refused"):
         ChatClient(url)(chats(1))
 
 
@@ -156,7 +156,7 @@ def test_a_server_that_never_answers_is_dead(server, action):
 def test_a_server_that_always_fails_is_dead_after_its_first_calls(server):
     server.rules.append(Rule("status", status=500))
     with ChatClient(server.url + "#m", concurrency=8, retries=1) as client:
-        with pytest.raises(QuadragError, match="first 8 calls all failed.*answered 500: injected 500"):
+        with pytest.raises(QuadragError, match=r"first 8 calls all failed.*answered 500: injected 500"):
             client(chats(500))
     assert server.requests == 16
 
