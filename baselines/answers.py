@@ -8,7 +8,7 @@ its reason in ``state``. Every question must be answered exactly as often as the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,15 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
     return answers
 
 
+def named_split(row: Mapping[str, Any], known: Collection[str]) -> Any:
+    """Return the split that a line names, itself or by the noise ratio that RGB's code writes; None where neither."""
+    noise = row.get("noise_rate")
+    if row.get("split") is not None or not isinstance(noise, (int, float)):
+        return row.get("split")
+    split = f"noise_{noise * 100:.6g}".replace(".", "_")
+    return split if split in known else None
+
+
 def _answer(
     where: str,
     row: Mapping[str, Any],
@@ -62,7 +71,7 @@ def _answer(
         state = "api_error"
     key = _key(where, row, questions, defaults)
     sample = row.get("sample", 0)
-    if not isinstance(sample, int) or sample < 0:
+    if type(sample) is not int or sample < 0:
         raise QuadragError(f"{where}: sample is {sample!r}; expected a whole number from 0")
     return Answer(
         benchmark=questions[key].benchmark,
@@ -79,11 +88,17 @@ def _answer(
 
 def _key(where: str, row: Mapping[str, Any], questions: Mapping[Key, Question], defaults: Mapping[str, str]) -> Key:
     """Find the question a line answers: by what it says, by the defaults, else by the only one with its id."""
-    said = {name: row.get(name, defaults.get(name)) for name in ("config", "split")}
-    if said["split"] is None and isinstance(row.get("noise_rate"), (int, float)):
-        noise = f"noise_{row['noise_rate'] * 100:.6g}"
-        said["split"] = noise if any(key[1] == noise for key in questions) else None
+    splits = dict.fromkeys(key[1] for key in questions)
+    named = {"config": row.get("config"), "split": named_split(row, splits)}
+    said = {name: defaults.get(name) if value is None else value for name, value in named.items()}
+    for name, value in said.items():
+        if not isinstance(value, (str, type(None))):
+            raise QuadragError(f"{where}: {name} is {value!r}; expected a string")
+    if type(row["id"]) not in (str, int):
+        raise QuadragError(f"{where}: id is {row['id']!r}; expected a string or a whole number")
     ident = str(row["id"])
+    if said["split"] is not None and said["split"] not in splits:
+        raise QuadragError(f"{where}: the split {said['split']!r} is not scored here; expected {' or '.join(splits)}")
     fits = [
         key
         for key in ((c, s, ident) for c, s in dict.fromkeys(key[:2] for key in questions))

@@ -82,7 +82,8 @@ def load_prompts(benchmark: str, path: str | None = None) -> Prompts:
     wanted = yaml.safe_load(bundled.read_text(encoding="utf-8"))
     for language, parts in wanted.items():
         for part, text in parts.items():
-            given = found.get(language, {}).get(part) if isinstance(found, dict) else None
+            named = found.get(language) if isinstance(found, dict) else None
+            given = named.get(part) if isinstance(named, dict) else None
             if not isinstance(given, str):
                 raise QuadragError(f"{file} has no text {language}.{part}; expected the form of {bundled}")
             for slot in ("{documents}", "{query}"):

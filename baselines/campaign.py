@@ -16,6 +16,7 @@ from quadrag.data import SAMPLE, find_files
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.records import read_jsonl, write_jsonl, write_text
 
+from .answers import named_split
 from .benchmark import load
 from .folder import read_run
 from .pipeline import Result, Session, Task, load_questions, read_answers, score_answers, score_text
@@ -28,7 +29,7 @@ def task(arguments: argparse.Namespace) -> Task:
     """Make the task of one run.
 
     Raises:
-        QuadragError: benchmark or config is missing or unknown, or an option is not NAME=VALUE.
+        QuadragError: benchmark, config or retriever is missing or unknown, or an option is not NAME=VALUE.
     """
     if not arguments.benchmark:
         raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
@@ -36,6 +37,9 @@ def task(arguments: argparse.Namespace) -> Task:
     if not arguments.config:
         raise QuadragError(f"no config; expected --all or one of {', '.join(known)}")
     catalogue.config(arguments.benchmark, arguments.config)
+    retrievers = load(arguments.benchmark).RETRIEVERS
+    if arguments.retriever not in (None, *retrievers):
+        raise QuadragError(f"{arguments.benchmark} takes --retriever {' or '.join(retrievers)}")
     return Task(
         benchmark=arguments.benchmark,
         config=arguments.config,
@@ -97,10 +101,17 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
     if arguments.benchmark not in catalogue.benchmarks():
         raise unknown_name("benchmark", arguments.benchmark, catalogue.benchmarks())
     one, path = task(arguments), Path(arguments.answers)
-    if one.split is None:
-        said = {row.get("split") for _, row in read_jsonl(path)}
-        one.split = said.pop() if len(said) == 1 else None
+    out = Path(arguments.out) if arguments.out else None
+    if out and out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
     questions, source = load_questions(one, load(one.benchmark))
+    if one.split is None:
+        known = dict.fromkeys(question.split for question in questions)
+        named = [named_split(row, known) for _, row in read_jsonl(path)]
+        # A file that says its splits answers those; one that does not must answer all.
+        if named and all(split in known.keys() for split in named if isinstance(split, str) or split is None):
+            said = {split for split in named if isinstance(split, str)}
+            questions = [question for question in questions if question.split in said]
     defaults = {"config": one.config} | ({"split": one.split} if one.split else {})
     answers = read_answers(path, {question.key: question for question in questions}, defaults)
     items, scores, stopped = score_answers(session, load(one.benchmark), questions, answers, one)
@@ -121,10 +132,7 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
         "source": source,
         "command": list(session.command),
     }
-    if arguments.out:
-        out = Path(arguments.out)
-        if out.exists() and any(out.iterdir()):
-            raise QuadragError(f"{out} is not empty; name another folder with --out")
+    if out:
         write_jsonl(out / "items.jsonl", items)
         write_text(out / "scores.json", score_text(scores))
         write_text(out / "run.json", json.dumps(info, ensure_ascii=False, indent=1) + "\n")
@@ -182,6 +190,8 @@ def planned(arguments: argparse.Namespace) -> Runs | None:
         if not arguments.benchmark:
             raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
         return load(arguments.benchmark).campaign(arguments.original)
+    if arguments.original:
+        raise QuadragError("--original goes with --all; alone, name the config with its suffix _original")
     if not arguments.recipe:
         return None
     name, recipe = _read_recipe(arguments.recipe)
@@ -213,16 +223,23 @@ def _read_recipe(name: str) -> tuple[str, dict[str, Any]]:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise QuadragError(f"cannot read the recipe {path} ({' '.join(str(error).split())})") from None
     runs = recipe.get("runs") if isinstance(recipe, dict) else None
-    if not isinstance(runs, list) or not all(isinstance(run, dict) and "config" in run for run in runs):
+    if not isinstance(runs, list) or not runs or not all(map(_is_run, runs)):
         raise QuadragError(
             f"{path} is no recipe; expected a mapping with benchmark and runs, a list with a config each"
         )
     for key in recipe:
         if key not in _RECIPE_KEYS:
             raise unknown_name(f"key of the recipe {path.name}", key, _RECIPE_KEYS)
-    if "benchmark" not in recipe:
-        raise QuadragError(f"{path} names no benchmark")
+    if not isinstance(recipe.get("benchmark"), str) or not isinstance(recipe.get("model", ""), str):
+        raise QuadragError(f"{path} names no benchmark, or a model that is no name; expected a string for each")
+    temperature = recipe.get("temperature", 0)
+    if not isinstance(temperature, (int, float)) or not 0 <= temperature < float("inf"):
+        raise QuadragError(f"{path}: temperature is {temperature!r}; expected a number from 0")
     return path.stem, recipe
+
+
+def _is_run(run: Any) -> bool:
+    return isinstance(run, dict) and isinstance(run.get("config"), str) and isinstance(run.get("retriever", ""), str)
 
 
 def _options(pairs: Sequence[str]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The run folder: its files, what made them, and whether they may be used again.
 
-`run.json` records the inputs that decide the answers, and the sha256 of each stage's file as it was written. A folder
-made from other inputs is refused; a file that is gone or was replaced sends every later stage back to work.
+`run.json` records the inputs that decide the answers, and the sha256 of each stage's file before it is written, so that
+a file which a kill left unwritten is never taken for one of the user's. A folder made from other inputs is refused once
+it holds answers; a file that is gone or was replaced sends every later stage back to work.
 Times, cost, host and command are in `run.json` alone, so that the other files of equal runs are equal to the byte.
 """
 
@@ -15,6 +16,7 @@ from typing import Any
 from quadrag.errors import QuadragError
 from quadrag.records import write_text
 
+_FRESH: dict[str, Any] = {"state": "new", "inputs": {}, "files": {}}
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 
 
@@ -28,14 +30,23 @@ class RunFolder:
             QuadragError: the folder holds something else, or a run with other inputs.
         """
         self.path = path
-        self.info: dict[str, Any] = {"state": "new", "inputs": inputs, "files": {}}
-        if path.exists() and not path.is_dir():
-            raise QuadragError(f"{path} is a file; expected a folder for the run, name another with --out")
+        self.info: dict[str, Any] = {**_FRESH, "inputs": inputs, "files": {}}
+        for part in (path, *path.parents):
+            if part.exists() and not part.is_dir():
+                raise QuadragError(f"{part} is a file; expected a folder for the run, name another with --out")
+        # What a killed run was writing.
+        for stray in path.glob(".*.part"):
+            stray.unlink(missing_ok=True)
         if (path / "run.json").exists():
             self.info = read_run(path)
             found = self.info["inputs"]
             differing = [name for name in {**found, **inputs} if found.get(name) != inputs.get(name)]
-            if differing:
+            if differing and not any((path / stage).exists() for stage in STAGES[1:]):
+                # Nothing is answered yet, as after a mistyped model: there is nothing to lose.
+                if self.stands(STAGES[0]):
+                    (path / STAGES[0]).unlink()
+                self.info = {**_FRESH, "inputs": inputs, "files": {}}
+            elif differing:
                 name = differing[0]
                 raise QuadragError(
                     f"{path} holds a run with {name} {_short(found.get(name))}, not {_short(inputs.get(name))}; "
@@ -58,11 +69,25 @@ class RunFolder:
         """Whether a stage's file is there, but is not what the run wrote: the user's own stands in for the stage."""
         return (self.path / stage).is_file() and not self.stands(stage)
 
-    def wrote(self, stage: str) -> None:
-        """Record that a stage's file is written; what later stages made of an older one no longer counts."""
-        files = {name: self.info["files"][name] for name in STAGES[: STAGES.index(stage)] if name in self.info["files"]}
-        self.info["files"] = {**files, stage: _sha256(self.path / stage)}
-        self.save()
+    def write(self, stage: str, text: str, **entries: Any) -> None:
+        """Record a stage's text and further entries of `run.json`, then write its file."""
+        (self.path / stage).unlink(missing_ok=True)
+        self._record(stage, hashlib.sha256(text.encode()).hexdigest(), entries)
+        write_text(self.path / stage, text)
+
+    def keep(self, stage: str, **entries: Any) -> None:
+        """Record the user's own file as the stage's."""
+        self._record(stage, _sha256(self.path / stage), entries)
+
+    def _record(self, stage: str, digest: str, entries: dict[str, Any]) -> None:
+        if self.info["files"].get(stage) != digest:
+            for later in STAGES[STAGES.index(stage) + 1 :]:
+                # Left in place it would pass for the user's own; what the user did replace stays.
+                if self.stands(later):
+                    (self.path / later).unlink()
+                self.info["files"].pop(later, None)
+        self.info["files"][stage] = digest
+        self.save(**entries)
 
     def save(self, **entries: Any) -> None:
         """Write `run.json` with further entries."""

@@ -50,7 +50,7 @@ class LocalModel:
         numbers = samples if samples is not None else [0] * len(batch)
         name = f"local:{self.model}"
         keys = [call_key(name, chat, self.parameters, n) for chat, n in zip(batch, numbers, strict=True)]
-        known = self._ledger.get_many(dict.fromkeys(keys)) if self._ledger else {}
+        known = self._ledger.get_many(dict.fromkeys(keys)) if self._ledger is not None else {}
         missing = sum(key not in known for key in keys)
         if missing and self._replay:
             raise QuadragError(f"the ledger lacks {missing} of {len(keys)} replies of {name}; run without --replay")
@@ -59,7 +59,7 @@ class LocalModel:
             cached = key in known
             if not cached:
                 known[key] = self._generate(key, chat)
-                if self._ledger:
+                if self._ledger is not None:
                     self._ledger.put_many([(key, known[key])], model=name)
             self.spent["cached" if cached else "calls"] += 1
             replies.append(_reply(known[key], cached))

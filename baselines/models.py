@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quadrag.ledger import Ledger
-from quadrag.prices import Prices
+from quadrag.prices import Budget, Prices
 
 from .generate import Completer
 
@@ -20,7 +20,7 @@ def open_model(
     parameters: Mapping[str, Any],
     concurrency: int = 16,
     prices: Prices | None = None,
-    budget: float | None = None,
+    budget: Budget | None = None,
     replay: bool = False,
 ) -> Completer | None:
     """Return the model that a spec names; None for ``extractive``, which is none.
@@ -31,7 +31,7 @@ def open_model(
         parameters: temperature, max_tokens and seed.
         concurrency: calls in flight at once.
         prices: what tokens cost.
-        budget: hard limit in the currency of the prices.
+        budget: hard limit, shared by all models of a session.
         replay: answer from the ledger alone.
 
     Raises:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +21,7 @@ from quadrag.data import check_split, open_builder, splits
 from quadrag.errors import QuadragError
 from quadrag.prices import BudgetReached
 from quadrag.progress import Progress
-from quadrag.records import Answer, Key, Passage, Question, dumps, read_jsonl, write_jsonl, write_text
+from quadrag.records import Answer, Key, Passage, Question, dumps, read_jsonl, write_text
 
 from . import retrieve
 from .benchmark import Benchmark, load, load_prompts
@@ -79,7 +79,7 @@ class Session:
         prompts = load_prompts(task.benchmark, task.prompts)
         questions, source = load_questions(task, benchmark)
         folder = RunFolder(out, self._inputs(task, questions, prompts))
-        if folder.finished and not folder.info.get("failures"):
+        if folder.finished and not folder.info.get("failures") and not folder.info.get("failed_verdicts"):
             scores = json.loads((out / "scores.json").read_text(encoding="utf-8"))
             return Result(folder.info, scores, [row for _, row in read_jsonl(out / "items.jsonl")], reused=True)
         folder.save(state="running", source=source, command=list(self.command), versions=_versions())
@@ -89,14 +89,17 @@ class Session:
         generated, stopped = self._generate(folder, benchmark, task, questions, passages, prompts)
         answered = generated.answers if not stopped else [a for a in generated.answers if a.state == "ok"]
         items, scores, stopped = score_answers(self, benchmark, questions, answered, task, stopped)
-        write_jsonl(out / "items.jsonl", items)
-        write_text(out / "scores.json", score_text(scores))
-        if not stopped:
-            folder.wrote("items.jsonl")
-            folder.wrote("scores.json")
+        if stopped:
+            # Not recorded: a partial table is no finished stage.
+            write_text(out / "items.jsonl", jsonl_text(items))
+            write_text(out / "scores.json", score_text(scores))
+        else:
+            folder.write("items.jsonl", jsonl_text(items))
+            folder.write("scores.json", score_text(scores))
         folder.save(
             state="stopped" if stopped else "finished",
             stopped=stopped,
+            failed_verdicts=0 if stopped else failed_verdicts(answered, items),
             started=_clock(started),
             seconds=round(time.time() - started, 3),
             host=platform.node(),
@@ -132,10 +135,13 @@ class Session:
 
     def _retrieve(self, folder: RunFolder, task: Task, questions: Sequence[Question]) -> dict[Key, tuple[Passage, ...]]:
         path = folder.path / "retrieved.jsonl"
+        if folder.replaced(path.name):
+            passages = retrieve.read(path, questions)
+            folder.keep(path.name)
+            return passages
         if not folder.stands(path.name):
-            if not folder.replaced(path.name):
-                retrieve.write(path, questions, retrieve.retrieve(questions, task.retriever))
-            folder.wrote(path.name)
+            found = retrieve.retrieve(questions, task.retriever)
+            folder.write(path.name, jsonl_text(retrieve.rows(questions, found)))
         return retrieve.read(path, questions)
 
     def _generate(
@@ -149,9 +155,11 @@ class Session:
     ) -> tuple[Generated, str | None]:
         """Answer the questions; on a budget stop, return what there is and the reason."""
         path = folder.path / "answers.jsonl"
-        if folder.replaced(path.name) or (folder.stands(path.name) and not folder.info.get("failures")):
+        replaced = folder.replaced(path.name)
+        if replaced or (folder.stands(path.name) and not folder.info.get("failures")):
             answers = read_answers(path, {question.key: question for question in questions})
-            folder.wrote(path.name)
+            if replaced:
+                folder.keep(path.name, failures={}, latency_seconds={}, latency=None)
             return Generated(answers), None
         stopped = None
         if self.llm is None:
@@ -163,11 +171,15 @@ class Session:
                     generated = ask(benchmark, questions, passages, prompts, self.llm, task.samples)
                 except BudgetReached as stop:
                     (generated,), stopped = stop.results, str(stop)
-        if not stopped:
-            write_jsonl(path, (answer.as_row() for answer in generated.answers))
-            folder.wrote(path.name)
-        folder.info["failures"] = generated.failures
-        folder.save(latency_seconds=generated.latency, latency=spread(list(generated.latency.values())))
+        entries = {
+            "failures": generated.failures,
+            "latency_seconds": generated.latency,
+            "latency": spread(list(generated.latency.values())),
+        }
+        if stopped:
+            folder.save(**entries)
+        else:
+            folder.write(path.name, jsonl_text(answer.as_row() for answer in generated.answers), **entries)
         return generated, stopped
 
 
@@ -203,6 +215,20 @@ def score_answers(
         verdicts.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
         items, scores = score(benchmark, by_key, answers, task.retriever, verdicts)
     return items, scores, ended[0] if ended else None
+
+
+def failed_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]]) -> int:
+    """Count the answers that a judge was asked about in vain; a later run may ask again."""
+    return sum(
+        answer.state == "ok"
+        and any(value.get("reason") == "api_error" for value in line.values() if isinstance(value, dict))
+        for answer, line in zip(answers, items, strict=True)
+    )
+
+
+def jsonl_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the text of a JSON Lines file."""
+    return "".join(f"{dumps(row)}\n" for row in rows)
 
 
 def score_text(scores: Sequence[dict[str, Any]]) -> str:

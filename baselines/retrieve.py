@@ -5,12 +5,12 @@ RGB brings its own documents; ``none`` shows none. A file of the same form, made
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.records import Key, Passage, Question, read_jsonl, write_jsonl
+from quadrag.records import Key, Passage, Question, read_jsonl
 
 
 def retrieve(questions: Sequence[Question], retriever: str) -> dict[Key, tuple[Passage, ...]]:
@@ -18,21 +18,16 @@ def retrieve(questions: Sequence[Question], retriever: str) -> dict[Key, tuple[P
     return {question.key: question.passages if retriever == "own" else () for question in questions}
 
 
-def write(path: Path, questions: Iterable[Question], passages: dict[Key, tuple[Passage, ...]]) -> None:
-    """Write ``retrieved.jsonl``, a line per question in their order."""
-    write_jsonl(
-        path,
-        (
-            {
-                "benchmark": question.benchmark,
-                "config": question.config,
-                "split": question.split,
-                "id": question.id,
-                "passages": [passage._asdict() for passage in passages[question.key]],
-            }
-            for question in questions
-        ),
-    )
+def rows(questions: Iterable[Question], passages: Mapping[Key, tuple[Passage, ...]]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of ``retrieved.jsonl``, one per question in their order."""
+    for question in questions:
+        yield {
+            "benchmark": question.benchmark,
+            "config": question.config,
+            "split": question.split,
+            "id": question.id,
+            "passages": [passage._asdict() for passage in passages[question.key]],
+        }
 
 
 def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, ...]]:
@@ -57,4 +52,6 @@ def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, 
 
 
 def _passage(row: dict[str, Any]) -> Passage:
+    if not isinstance(row["text"], str):
+        raise TypeError(f"text is a {type(row['text']).__name__}")
     return Passage(str(row["id"]), row.get("title", ""), row["text"], row.get("score"))

@@ -41,7 +41,7 @@ class ChatClient:
         timeout: float = 120.0,
         retries: int = 5,
         prices: Prices | None = None,
-        budget: float | None = None,
+        budget: float | Budget | None = None,
         replay: bool = False,
         parameters: Mapping[str, Any] | None = None,
         on_progress: Callable[[int, int], None] | None = None,
@@ -56,7 +56,8 @@ class ChatClient:
             timeout: seconds one attempt may take.
             retries: new attempts after one that failed in a way that may pass.
             prices: what tokens cost.
-            budget: hard limit on this client's cost; needs prices and ``max_tokens``.
+            budget: hard limit on this client's cost, or a `Budget` that several clients share; needs prices and
+                ``max_tokens``.
             replay: answer from the ledger alone, with no network.
             parameters: further fields of the request (temperature, max_tokens, seed, ...); None values are
                 dropped. A sample number above 0 is added to the seed.
@@ -82,10 +83,10 @@ class ChatClient:
         if replay and ledger is None:
             raise QuadragError("a replay needs a ledger; name the one that the run wrote")
         if budget is not None and prices is None:
-            raise QuadragError("a budget needs prices; name a price file")
+            raise QuadragError("a budget needs prices; name a price file with --prices")
         longest = self.parameters.get("max_tokens", self.parameters.get("max_completion_tokens"))
         if budget is not None and not (isinstance(longest, int) and longest > 0):
-            raise QuadragError("a budget needs max_tokens: without it a call's cost has no bound")
+            raise QuadragError("a budget needs max_tokens (--max-tokens): without it a call's cost has no bound")
         self.ledger = ledger
         self.concurrency = concurrency
         self.timeout = timeout
@@ -102,7 +103,9 @@ class ChatClient:
             "completion_tokens": 0,
             "cost": None if prices is None else 0.0,
         }
-        self._budget = None if budget is None or prices is None else Budget(budget, prices.currency)
+        self._budget = budget if isinstance(budget, Budget) else None
+        if isinstance(budget, (int, float)) and prices is not None:
+            self._budget = Budget(budget, prices.currency)
         self._model = self.spec.model
         self._engine: Engine | None = None
         self._turn = threading.Lock()

@@ -117,9 +117,13 @@ def _session(arguments: argparse.Namespace) -> Iterator[Any]:
     from quadrag.baselines.models import open_model
     from quadrag.baselines.pipeline import Session
     from quadrag.ledger import Ledger
-    from quadrag.prices import Prices
+    from quadrag.prices import Budget, Prices
 
     prices = Prices.load(arguments.prices) if arguments.prices else None
+    if arguments.budget is not None and prices is None:
+        raise QuadragError("--budget needs the prices of the models; name a price file with --prices")
+    # One for both models: the limit is on what the command spends.
+    budget = Budget(arguments.budget, prices.currency) if prices and arguments.budget is not None else None
     llm_spec = getattr(arguments, "llm", None) or "extractive"
     with contextlib.ExitStack() as stack:
         if llm_spec == "extractive" and not arguments.judge:
@@ -130,7 +134,7 @@ def _session(arguments: argparse.Namespace) -> Iterator[Any]:
             "ledger": ledger,
             "concurrency": arguments.concurrency,
             "prices": prices,
-            "budget": arguments.budget,
+            "budget": budget,
             "replay": arguments.replay,
         }
         temperature = getattr(arguments, "temperature", None)

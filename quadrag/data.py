@@ -33,8 +33,10 @@ def find_files(benchmark: str, config: str, data_dir: str | Path) -> tuple[dict[
         QuadragError: the folder does not exist, or benchmark or config is unknown.
     """
     root = Path(data_dir).expanduser()
-    if not root.is_dir():
-        raise QuadragError(f"no folder {root}; expected the files of {benchmark} or the root of its upstream checkout")
+    if not str(data_dir) or not root.is_dir():
+        raise QuadragError(
+            f"no folder {str(data_dir)!r}; expected the files of {benchmark} or the root of its upstream checkout"
+        )
     upstream = catalogue.builder_class(benchmark).UPSTREAM_FOLDER
     found, lacking = {}, []
     for name in catalogue.config(benchmark, config).files:

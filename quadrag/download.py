@@ -77,17 +77,22 @@ def fetch(files: Iterable[RemoteFile], folder: Path) -> Path:
         target = folder / file.name
         if target.is_file() and fault(target, file) is None:
             continue
-        target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
-            url = _mirrored(file.url)
-            _transfer(url, partial)
-            wrong = fault(partial, file)
-            if wrong is not None:
-                raise QuadragError(f"{file.name} from {url} has {wrong}; removed it, run again or use --data-dir")
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                url = _mirrored(file.url)
+                _transfer(url, partial)
+                wrong = fault(partial, file)
+                if wrong is not None:
+                    raise QuadragError(f"{file.name} from {url} has {wrong}; removed it, run again or use --data-dir")
+                partial.replace(target)
+            finally:
+                partial.unlink(missing_ok=True)
+        except OSError as error:
+            raise QuadragError(
+                f"cannot write {target} ({error.strerror or error}); make room there or name a folder in QUADRAG_CACHE"
+            ) from None
     return folder
 
 

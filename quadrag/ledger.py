@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from quadrag.errors import QuadragError
+from quadrag.paths import cache_dir
 
 Value = dict[str, Any]
 T = TypeVar("T")
@@ -57,12 +58,8 @@ def call_key(
 
 
 def default_path() -> Path:
-    """Return the shared ledger: in ``QUADRAG_CACHE``, else ``XDG_CACHE_HOME/quadrag``, else ``~/.cache/quadrag``."""
-    folder = os.environ.get("QUADRAG_CACHE")
-    if folder:
-        return Path(folder).expanduser() / "ledger.sqlite"
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "quadrag" / "ledger.sqlite"
+    """Return the path of the user's shared ledger, in quadrag's cache folder."""
+    return cache_dir() / "ledger.sqlite"
 
 
 class Ledger:

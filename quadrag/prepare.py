@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,7 +50,9 @@ def prepare(
     lacking: dict[str, list[str]] = {}
     for name in names:
         folder = str(data.sample_dir(benchmark)) if data_dir == data.SAMPLE else data_dir
-        found, missing = data.find_files(benchmark, name, folder or data.fetch_files(benchmark, name))
+        found, missing = data.find_files(
+            benchmark, name, data.fetch_files(benchmark, name) if folder is None else folder
+        )
         if missing:
             lacking[name] = missing
             continue
@@ -63,18 +66,41 @@ def prepare(
 
 
 def _build(benchmark: str, config: str, files: dict[str, Path], source: str) -> dict[str, int]:
-    """Build one config under the hash of its script and files; one that stands already is made the newest."""
-    from datasets import disable_progress_bars, enable_progress_bars
-    from datasets.utils import are_progress_bars_disabled
+    """Build one config under the hash of its script and files; one that stands already is made the newest.
+
+    It is built aside and moved when it is whole: `datasets` would trip over a half-built folder beside the built ones.
+    """
+    import datasets
 
     cls = catalogue.builder_class(benchmark)
     script = catalogue.benchmarks()[benchmark]
     builder = cls(config_name=config, dataset_name=benchmark, hash=data.digest({"script": script, **files}))
     builder.config.data_dir = str(next(iter(files.values())).parent)
+    folder = Path(builder.cache_dir)
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="quadrag-", dir=datasets.config.HF_DATASETS_CACHE) as scratch:
+            whole = Path(scratch) / "built"
+            _generate(builder, whole)
+            _spell_lists_as_literals(whole)
+            # Another process may have put the very same there meanwhile.
+            if not folder.is_dir():
+                whole.replace(folder)
+    write_text(folder / data.RECORD, json.dumps({"script": data.digest({"script": script}), "source": source}))
+    os.utime(folder)
+    splits = json.loads((folder / "dataset_info.json").read_text(encoding="utf-8"))["splits"]
+    return {name: split["num_examples"] for name, split in splits.items()}
+
+
+def _generate(builder: Any, folder: Path) -> None:
+    """Let the builder write its splits into a folder, without progress bars; bad files become one line."""
+    from datasets import disable_progress_bars, enable_progress_bars
+    from datasets.utils import are_progress_bars_disabled
+
     quiet = are_progress_bars_disabled()
     disable_progress_bars()
     try:
-        builder.download_and_prepare()
+        builder.download_and_prepare(output_dir=str(folder))
     except Exception as error:
         cause: BaseException = error
         while cause.__cause__ is not None:
@@ -85,11 +111,6 @@ def _build(benchmark: str, config: str, files: dict[str, Path], source: str) -> 
     finally:
         if not quiet:
             enable_progress_bars()
-    folder = Path(builder.cache_dir)
-    _spell_lists_as_literals(folder)
-    write_text(folder / data.RECORD, json.dumps({"script": data.digest({"script": script}), "source": source}))
-    os.utime(folder)
-    return {name: split.num_examples for name, split in builder.info.splits.items()}
 
 
 def _literal(feature: Any) -> Any:

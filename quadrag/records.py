@@ -76,8 +76,11 @@ class Answer:
 
 
 def dumps(value: Any) -> str:
-    """Serialise to one line of JSON: UTF-8 text kept, keys in their order, no NaN."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    """Serialise to one line of JSON: UTF-8 text kept, keys in their order, no NaN.
+
+    Half of a surrogate pair, which a reply cut inside an emoji can hold and UTF-8 cannot, is written as its escape.
+    """
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -118,7 +121,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                         f"{path}:{number} holds a {type(row).__name__}; expected JSON Lines, one object a line"
                     )
                 yield number, row
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+    except OSError as error:
         raise QuadragError(f"cannot read {path} ({error.strerror}); expected a JSON Lines file") from None
     except UnicodeDecodeError:
         raise QuadragError(f"{path} is not UTF-8; expected JSON Lines in UTF-8") from None

@@ -83,6 +83,13 @@ def _sums(items: Sequence[Item], questions: dict[Hashable, int], worst: float | 
     return sums
 
 
+def _fill(profile: str, worst: float) -> float | None:
+    """Return what an unscored item counts as under a profile, None for not at all."""
+    if profile not in ("official", "corrected"):
+        raise ValueError(f"profile is {profile!r}; expected 'official' or 'corrected'")
+    return worst if profile == "corrected" else None
+
+
 def summarise(
     items: Sequence[Item],
     *,
@@ -104,9 +111,12 @@ def summarise(
 
     Returns:
         The summary; its interval is None where no item counts.
+
+    Raises:
+        ValueError: the profile is neither.
     """
     questions = {question: i for i, question in enumerate(dict.fromkeys(item.question for item in items))}
-    sums = _sums(items, questions, worst if profile == "corrected" else None)
+    sums = _sums(items, questions, _fill(profile, worst))
     scored = [item.value for item in items if item.value is not None]
     reasons = Counter(item.reason or "api_error" for item in items if item.value is None)
     not_applicable = reasons.pop(NOT_APPLICABLE, 0)
@@ -150,11 +160,14 @@ def paired_difference(
 
     Returns:
         The difference and its interval, or None where the runs do not cover the same questions or nothing counts.
+
+    Raises:
+        ValueError: the profile is neither.
     """
+    fill = _fill(profile, worst)
     questions = {question: i for i, question in enumerate(dict.fromkeys(item.question for item in first))}
     if {item.question for item in second} != set(questions):
         return None
-    fill = worst if profile == "corrected" else None
     both = [_sums(items, questions, fill) for items in (first, second)]
     if not all(sums[1].sum() for sums in both):
         return None

@@ -291,11 +291,13 @@ class Rgb(datasets.GeneratorBasedBuilder):
 
     def _generate_examples(self, path, noise_ratio):
         config = self.config
+        seen = set()
         with Path(path).open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                row = _parse(line, config.kind, f"{path}:{number}")
+            for where, line in _numbered(lines, path):
+                row = _parse(line, config.kind, where)
+                if row["id"] in seen:
+                    raise ValueError(f"{where}: id {row['id']} stands here a second time; expected unique ids")
+                seen.add(row["id"])
                 yield (
                     row["id"],
                     {
@@ -317,6 +319,8 @@ class Rgb(datasets.GeneratorBasedBuilder):
                         "fakeanswer": row.get("fakeanswer", []),
                     },
                 )
+        if not seen:
+            raise ValueError(f"{path} is empty; expected JSON Lines, one question a line")
 
 
 def _verify(path, name):
@@ -326,6 +330,16 @@ def _verify(path, name):
     if blob != _FILES[name][2]:
         path.unlink()
         raise ValueError(f"{_URL + name}: git blob id {blob}, expected {_FILES[name][2]}; removed, load it again")
+
+
+def _numbered(lines, path):
+    """Yield place and text of every line that is not blank; ValueError names a file that is not UTF-8."""
+    try:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield f"{path}:{number}", line
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not UTF-8; expected JSON Lines in UTF-8") from None
 
 
 def _parse(line, kind, where):
@@ -358,4 +372,6 @@ def _parse(line, kind, where):
             )
         fake = row["fakeanswer"]
         row["fakeanswer"] = fake if isinstance(fake, list) else [fake]
+        if not all(isinstance(text, str) for text in row["fakeanswer"]):
+            raise ValueError(f"{where}: fakeanswer is {fake!r}; expected a string or a list of strings")
     return row

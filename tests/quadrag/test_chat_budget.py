@@ -15,6 +15,7 @@ from chat_server import ChatServer, Rule
 from quadrag.chat import BudgetReached, ChatClient, Failure, Prices, Reply
 from quadrag.errors import QuadragError
 from quadrag.ledger import Ledger
+from quadrag.prices import Budget
 
 
 @pytest.fixture(autouse=True)
@@ -127,10 +128,12 @@ def test_the_budget_is_never_passed(server, ledger, concurrency):
 
 
 def test_the_budget_holds_over_batches(server):
-    with ChatClient(server.url + "#m", budget=500, prices=PRICES, parameters=LIMIT) as client:
-        with pytest.raises(BudgetReached):
-            for start in range(0, 400, 4):
-                client(chats(4, start))
+    with (
+        ChatClient(server.url + "#m", budget=500, prices=PRICES, parameters=LIMIT) as client,
+        pytest.raises(BudgetReached),
+    ):
+        for start in range(0, 400, 4):
+            client(chats(4, start))
     assert 500 - 140 < paid(server) <= 500
 
 
@@ -157,9 +160,11 @@ def test_a_refused_call_costs_nothing(server):
 
 def test_a_reply_without_usage_is_charged_at_its_worst(server):
     server.rules.append(Rule("reply", usage=None))
-    with ChatClient(server.url + "#m", budget=400, prices=PRICES, parameters=LIMIT) as client:
-        with pytest.raises(BudgetReached) as stop:
-            client.complete(chats(10))
+    with (
+        ChatClient(server.url + "#m", budget=400, prices=PRICES, parameters=LIMIT) as client,
+        pytest.raises(BudgetReached) as stop,
+    ):
+        client.complete(chats(10))
     assert [result.cost for result in stop.value.results if isinstance(result, Reply)] == [None] * 3
 
 
@@ -169,3 +174,15 @@ def test_amounts_are_decimal(server):
     with ChatClient(server.url + "#m", budget=0.3, prices=prices, parameters=LIMIT) as client:
         assert len(client(chats(3))) == 3, "0.3 holds three calls of 0.1"
         assert client.spent["cost"] == 0.3
+
+
+def test_two_clients_share_one_budget(server):
+    """A generator and its judge: what one spends, the other lacks."""
+    budget = Budget(1000, PRICES.currency)
+    options = {"budget": budget, "prices": PRICES, "parameters": LIMIT}
+    with ChatClient(server.url + "#m", **options) as first, ChatClient(server.url + "#m", **options) as second:
+        first.complete(chats(20))
+        with pytest.raises(BudgetReached):
+            second.complete(chats(200, start=20))
+        assert first.spent["cost"] > 0 and second.spent["cost"] > 0
+        assert first.spent["cost"] + second.spent["cost"] == paid(server) <= 1000

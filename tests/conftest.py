@@ -1,0 +1,117 @@
+"""What all tests share: caches that are not the user's, real upstream files where there are any, processes of their own.
+
+The environment is set when this file is imported, before any test module is: `datasets`, `evaluate` and the Hub's client
+read it once, at their import.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Two of the tests' own conditions: none of the user's settings, and no network but this machine's own servers.
+_NOT_THE_USERS = ("HF_", "HUGGING", "QUADRAG_MIRROR", "QUADRAG_API_KEY", "OPENAI_")
+for _name in [name for name in os.environ if name.startswith(_NOT_THE_USERS)]:
+    del os.environ[_name]
+_CACHE = tempfile.mkdtemp(prefix="quadrag-tests-")
+atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
+os.environ.update(
+    HF_HOME=f"{_CACHE}/huggingface",
+    QUADRAG_CACHE=f"{_CACHE}/quadrag",
+    HF_HUB_OFFLINE="1",
+    HF_EVALUATE_OFFLINE="1",  # evaluate heeds its own variable alone
+    HF_HUB_DISABLE_TELEMETRY="1",
+    NO_PROXY="127.0.0.1,localhost",
+    no_proxy="127.0.0.1,localhost",
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_caches() -> None:
+    """Hold what is set above against what the libraries took from it."""
+    import datasets
+
+    assert str(datasets.config.HF_DATASETS_CACHE).startswith(_CACHE), "datasets was imported before tests/conftest.py"
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Callable[[str], Path]:
+    """A function from a folder's name (`RGB`) to that folder of real upstream files; it skips where there is none.
+
+    They are looked for under QUADRAG_REAL_DATA, else unpacked from ../shared/data beside the checkout. They may be
+    partial: a test asks for the files it needs.
+    """
+
+    def folder(name: str) -> Path:
+        named = os.environ.get("QUADRAG_REAL_DATA")
+        unpack = ROOT.parent / "shared" / "data" / "unpack"
+        if named:
+            root = Path(named)
+        elif unpack.is_file():
+            root = Path(tempfile.gettempdir()) / f"quadrag-real-data-{os.getuid()}"
+            subprocess.run([str(unpack), str(root)], check=True, capture_output=True)
+        else:
+            pytest.skip(f"no real upstream files: QUADRAG_REAL_DATA is not set and {unpack} is not there")
+        if not (root / name).is_dir():
+            pytest.skip(f"no real upstream files: {root} holds no {name}")
+        return root / name
+
+    return folder
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Callable[..., dict[str, str]]:
+    """A function that makes the environment of a process with caches of its own, from those given or the test's."""
+
+    def make(home: Path | None = None, **changes: str | None) -> dict[str, str]:
+        home = home or tmp_path / "home"
+        changes = {"HF_HOME": str(home / "huggingface"), "QUADRAG_CACHE": str(home / "quadrag"), **changes}
+        merged: dict[str, str | None] = {**os.environ, **changes}
+        # tests/metrics sets these for its own process; here they would pull the caches apart.
+        merged |= {"HF_MODULES_CACHE": None, "HF_EVALUATE_CACHE": None, "HF_DATASETS_CACHE": None}
+        return {name: value for name, value in merged.items() if value is not None}
+
+    return make
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """A function that runs Python code in a fresh process, in a folder that is not the checkout."""
+
+    def run(
+        code: str, *arguments: Any, env: Mapping[str, str], executable: str = sys.executable, timeout: float = 120
+    ) -> subprocess.CompletedProcess[str]:
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir(exist_ok=True)
+        return subprocess.run(
+            [executable, "-c", code, *map(str, arguments)],
+            cwd=elsewhere,
+            env=dict(env),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=timeout,
+        )
+
+    return run
+
+
+@pytest.fixture
+def quadrag(python: Callable[..., subprocess.CompletedProcess[str]]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """A function that runs the command line in a fresh process."""
+
+    def run(*arguments: Any, **options: Any) -> subprocess.CompletedProcess[str]:
+        return python("import sys; from quadrag.cli import main; sys.exit(main())", *arguments, **options)
+
+    return run
