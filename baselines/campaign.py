@@ -109,9 +109,8 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
         known = dict.fromkeys(question.split for question in questions)
         named = [named_split(row, known) for _, row in read_jsonl(path)]
         # A file that says its splits answers those; one that does not must answer all.
-        if named and all(split in known.keys() for split in named if isinstance(split, str) or split is None):
-            said = {split for split in named if isinstance(split, str)}
-            questions = [question for question in questions if question.split in said]
+        if named and all(isinstance(split, str) and split in known for split in named):
+            questions = [question for question in questions if question.split in named]
     defaults = {"config": one.config} | ({"split": one.split} if one.split else {})
     answers = read_answers(path, {question.key: question for question in questions}, defaults)
     items, scores, stopped = score_answers(session, load(one.benchmark), questions, answers, one)
@@ -139,8 +138,8 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
     return Result(info, scores, items, stopped=stopped)
 
 
-def read_runs(folders: Sequence[str]) -> list[tuple[str, Result]]:
-    """Read finished runs back; a folder of ``--all`` stands for the runs in it.
+def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
+    """Read finished runs back, by folder; a folder of ``--all`` holds several.
 
     Raises:
         QuadragError: a folder holds no scores, or they are damaged.
@@ -154,16 +153,10 @@ def read_runs(folders: Sequence[str]) -> list[tuple[str, Result]]:
                 scores = json.loads((part / "scores.json").read_text(encoding="utf-8"))
             except (OSError, ValueError):
                 raise QuadragError(f"{part} has no readable scores.json; run it to its end first") from None
-            if info["inputs"]["retriever"] == "none":
-                scores = [row | {"split": f"{row['split']} (no documents)"} for row in scores]
             results.append(Result(info, scores, [row for _, row in read_jsonl(part / "items.jsonl")]))
         if not results:
             raise QuadragError(f"{folder} holds no run.json; expected the folder of a run")
-        merged = results[0]
-        for other in results[1:]:
-            merged.scores += other.scores
-            merged.items += other.items
-        found.append((str(folder), merged))
+        found.append((str(folder), results))
     return found
 
 

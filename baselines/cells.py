@@ -16,14 +16,18 @@ def percent(value: float | None) -> str:
     return NOTHING if value is None else f"{value * 100:.2f}"
 
 
+def bound(value: float) -> str:
+    """Show a bound of an interval in percent with one decimal; 100 without, so that columns stay narrow."""
+    return "100" if value == 1 else f"{value * 100:.1f}"
+
+
 def value_cell(row: Mapping[str, Any] | None) -> Cell:
     """Show one row of ``scores.json``."""
     if row is None:
         return Cell(NOTHING)
     if "not_run" in row:
         return Cell("not run")
-    low_high = row["interval"]
-    return Cell(percent(row["value"]), f"{low_high[0] * 100:.1f}–{low_high[1] * 100:.1f}" if low_high else "")
+    return Cell(percent(row["value"]), "–".join(bound(side) for side in row["interval"] or ()))
 
 
 def published_line(label: str, rows: Sequence[Published | None], rule: bool = False) -> Line:

@@ -7,6 +7,7 @@ without a chat template gets system message, blank line, user message, as RGB's 
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -86,10 +87,13 @@ class LocalModel:
         if self._loaded is None:
             try:
                 from transformers import AutoModelForCausalLM, AutoTokenizer
+                from transformers.utils import logging
             except ImportError as error:
                 raise QuadragError(
                     f"local:{self.model} needs transformers ({error}); pip install 'quadrag[local]'"
                 ) from None
+            if not sys.stderr.isatty():
+                logging.disable_progress_bar()
             try:
                 tokenizer = AutoTokenizer.from_pretrained(self.model)
                 model = AutoModelForCausalLM.from_pretrained(self.model, device_map="auto", dtype="auto")
@@ -104,9 +108,18 @@ class LocalModel:
         import torch
 
         if tokenizer.chat_template:
-            prompt = tokenizer.apply_chat_template(
-                chat, add_generation_prompt=True, return_tensors="pt", return_dict=True
-            )
+            from jinja2 import TemplateError
+
+            try:
+                prompt = tokenizer.apply_chat_template(
+                    chat, add_generation_prompt=True, return_tensors="pt", return_dict=True
+                )
+            except TemplateError as error:
+                why = " ".join(str(error).split())
+                raise QuadragError(
+                    f"the chat template of local:{self.model} refuses the messages ({why}); "
+                    "name prompts that it takes with --prompts, or another model"
+                ) from None
         else:
             prompt = tokenizer("\n\n".join(turn["content"] for turn in chat), return_tensors="pt")
         prompt = prompt.to(model.device)

@@ -7,7 +7,7 @@ difference of two runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,8 @@ def _beside(scores: Scores, splits: Sequence[str], name: str, rows: Sequence[Pub
     if len(splits) > 1:
         columns, places = list(splits), [(keys[0], split) for split in splits]
     else:
-        columns, places = keys, [(key, splits[0]) for key in keys]
+        # Broken after their first word, four of these names fit into 80 columns beside a model's.
+        columns, places = [key.replace("_", "_\n", 1) for key in keys], [(key, splits[0]) for key in keys]
     official = {(row["key"], row["split"]): row for row in scores if row["profile"] == "official"}
     printed = {(row.model, row.key, row.split): row for row in rows}
     lines = [Line(f"{name} (ours)", [value_cell(official.get(place)) for place in places])]
@@ -118,23 +119,29 @@ def result_name(info: Mapping[str, Any]) -> str:
 
 def facts(results: Sequence[Result], out: Path) -> list[tuple[str, str]]:
     """List what a reader must know of a run, or of several of one campaign: what ran, on what, when, at what cost."""
-    info, inputs = results[0].info, results[0].info["inputs"]
-    spent = [usage["llm"] for r in results if "llm" in (usage := r.info.get("usage") or {})]
-    costs = [value["cost"] for value in spent if value.get("cost") is not None]
+
+    def every(values: Iterable[str]) -> str:
+        return "; ".join(dict.fromkeys(value for value in values if value))
+
+    inputs = [r.info["inputs"] for r in results]
+    usages = [r.info.get("usage") or {} for r in results]
+    spent = [usage["llm"] for usage in usages if "llm" in usage]
+    costs = [value["cost"] for usage in usages for value in usage.values() if value.get("cost") is not None]
+    seconds = sum(r.info.get("seconds", 0) for r in results)
     latencies = [seconds for r in results for seconds in (r.info.get("latency_seconds") or {}).values()]
     latency = spread(latencies)
     rows = [
-        ("model", inputs["llm"]),
-        ("judge", inputs["judge"] or "none: judged metrics are not run"),
-        ("data", info.get("source", "")),
-        ("parameters", ", ".join(f"{k} {v}" for k, v in inputs["parameters"].items()) or "none"),
+        ("model", every(value["llm"] for value in inputs)),
+        ("judge", every(value["judge"] or "none: judged metrics are not run" for value in inputs)),
+        ("data", every(r.info.get("source", "") for r in results)),
+        ("parameters", every(", ".join(f"{k} {v}" for k, v in i["parameters"].items()) or "none" for i in inputs)),
         ("calls", f"{sum(v['calls'] for v in spent)} made, {sum(v['cached'] for v in spent)} from the ledger"),
         ("cost", f"{sum(costs):.6g}" if costs else ""),
         ("latency", f"median {latency['median']} s, 95th percentile {latency['p95']} s" if latency else ""),
-        ("run", f"{info.get('started', '')}, {sum(r.info.get('seconds', 0) for r in results):.1f} s"),
-        ("command", " ".join(info.get("command", []))),
+        ("run", f"{results[0].info['started']}, {seconds:.1f} s" if "started" in results[0].info else ""),
+        ("command", every(" ".join(r.info.get("command", [])) for r in results)),
         ("folder", str(out)),
-        ("signatures", "; ".join(dict.fromkeys(row["signature"] for r in results for row in r.scores))),
+        ("signatures", every(row["signature"] for r in results for row in r.scores)),
     ]
     return [(name, value) for name, value in rows if value]
 
@@ -144,9 +151,24 @@ def write_page(path: Path, title: str, results: Sequence[Result], grids: Sequenc
     write_text(path, render_html(title, facts(results, path.parent), grids))
 
 
+def merged(results: Sequence[Result]) -> Result:
+    """Put the runs of one campaign together; without documents a split is called so, since its config ran twice."""
+
+    def named(result: Result, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        bare = result.info["inputs"]["retriever"] == "none"
+        return [row | {"split": f"{row['split']} (no documents)"} if bare else row for row in rows]
+
+    return Result(
+        results[0].info,
+        [row for result in results for row in named(result, result.scores)],
+        [row for result in results for row in named(result, result.items)],
+    )
+
+
 def comparison(runs: Sequence[tuple[str, Result]], profile: str = "official") -> Grid:
     """Compare runs metric by metric; of two runs over the same questions, the paired difference with its interval."""
-    columns = [name for name, _ in runs]
+    # Paths are longer than columns are wide.
+    columns = [chr(ord("A") + rank) if len(runs) <= 26 else str(rank) for rank in range(len(runs))]
     tables = [
         {(r["config"], r["split"], r["metric"], r["key"]): r for r in result.scores if r["profile"] == profile}
         for _, result in runs
@@ -161,10 +183,14 @@ def comparison(runs: Sequence[tuple[str, Result]], profile: str = "official") ->
             cells.append(_difference([result for _, result in runs], place, profile))
         lines.append(Line(f"{config} {split}: {key}", cells, rule=last not in (None, config)))
         last = config
-    notes = [f"{INTERVALS} Profile: {profile}."]
+    notes = [
+        f"{column}: {name}, {result_name(result.info).removesuffix(', no documents')}."
+        for column, (name, result) in zip(columns, runs, strict=True)
+    ]
+    notes.append(f"{INTERVALS} Profile: {profile}.")
     if pair:
-        notes.append("Difference: second minus first on the same questions, paired bootstrap; * excludes zero.")
-    return Grid("Comparison", "config, split, metric", [*columns, "difference"] if pair else columns, lines, notes)
+        notes.append("B - A: on the same questions, paired bootstrap; * excludes zero.")
+    return Grid("Comparison", "config, split: metric", [*columns, "B - A"] if pair else columns, lines, notes)
 
 
 def _difference(results: Sequence[Result], place: tuple[str, str, str, str], profile: str) -> Cell:

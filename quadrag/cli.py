@@ -30,10 +30,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         0, or 2 after bad input, a dead server or a reached budget; the reason is then one line on stderr.
     """
     arguments = build_parser(__version__).parse_args(argv)
+    arguments.typed = sys.argv[1:] if argv is None else list(argv)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal or pipe that cannot show a sign shows another, and the run is not lost.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     # Set before the libraries load: neither their bars nor their notes belong between our lines.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        return int(globals()[f"_{arguments.command}"](arguments) or 0)
+        code = int(globals()[f"_{arguments.command}"](arguments) or 0)
+        sys.stdout.flush()
+        return code
     except QuadragError as error:
         print(f"quadrag: {error}", file=sys.stderr)
         return 2
@@ -44,6 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of a pipe (head, less) has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # A full disk, a folder that may not be written: files are whole or not there, so the place says it all.
+        print(f"quadrag: {error.filename or 'the system'}: {error.strerror or error}", file=sys.stderr)
+        return 2
 
 
 def _list(arguments: argparse.Namespace) -> None:
@@ -77,17 +88,18 @@ def _run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.grid import print_grids
 
     runs = campaign.planned(arguments)
+    # Before a ledger or a server is touched, so that a mistyped name costs nothing.
+    task = campaign.task(arguments) if runs is None else None
     profiles = ("official", "corrected") if arguments.profile == "both" else (arguments.profile,)
     with _session(arguments) as session:
-        if runs is not None:
-            out = Path(arguments.out or f"runs/{arguments.recipe or arguments.benchmark + '-all'}")
-            results, lacking = campaign.run_all(session, arguments, runs, out)
-            grids = report.paper_grids(arguments.benchmark, [result for _, result in results])
-        else:
-            task = campaign.task(arguments)
+        if task is not None:
             out = Path(arguments.out or campaign.default_out(task))
             results, lacking = [(out, session.run(task, out))], []
             grids = report.config_grids(results[0][1], profiles)
+        else:
+            out = Path(arguments.out or f"runs/{arguments.recipe or arguments.benchmark + '-all'}")
+            results, lacking = campaign.run_all(session, arguments, runs or [], out)
+            grids = report.paper_grids(arguments.benchmark, [result for _, result in results])
     report.write_page(out / "report.html", f"quadrag: {out.name}", [result for _, result in results], grids)
     if any(result.reused for _, result in results):
         print(f"{out}: finished before, shown again", file=sys.stderr)
@@ -105,6 +117,9 @@ def _closing(results: Sequence[tuple[Path, Any]]) -> int:
     if failures and not stopped:
         place, why = next(iter(failures.items()))
         print(f"{len(failures)} answers failed and are unscored (first, {place}: {why}); run again to ask them again")
+    verdicts = sum(result.info.get("failed_verdicts") or 0 for _, result in results)
+    if verdicts and not stopped:
+        print(f"{verdicts} verdicts failed and are unscored; run again to ask them again")
     if stopped:
         print(f"quadrag: {stopped[0]}", file=sys.stderr)
     return 2 if stopped else 0
@@ -127,7 +142,7 @@ def _session(arguments: argparse.Namespace) -> Iterator[Any]:
     llm_spec = getattr(arguments, "llm", None) or "extractive"
     with contextlib.ExitStack() as stack:
         if llm_spec == "extractive" and not arguments.judge:
-            yield Session(command=_command())
+            yield Session(command=_command(arguments))
             return
         ledger = stack.enter_context(Ledger(arguments.ledger))
         common: dict[str, Any] = {
@@ -153,13 +168,14 @@ def _session(arguments: argparse.Namespace) -> Iterator[Any]:
         for model in (llm, judge):
             if model is not None:
                 stack.callback(model.close)
-        yield Session(llm, judge, llm_spec, _command())
+        yield Session(llm, judge, llm_spec, _command(arguments))
 
 
 def _score(arguments: argparse.Namespace) -> int:
     from quadrag.baselines import campaign, report
     from quadrag.baselines.grid import print_grids
 
+    campaign.task(arguments)  # before a ledger or a server is touched, so that a mistyped name costs nothing
     profiles = ("official", "corrected") if arguments.profile == "both" else (arguments.profile,)
     with _session(arguments) as session:
         result = campaign.score_file(session, arguments)
@@ -176,10 +192,16 @@ def _report(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.grid import print_grids
 
     runs = campaign.read_runs(arguments.runs)
-    grids = report.config_grids(runs[0][1]) if len(runs) == 1 else [report.comparison(runs, arguments.profile)]
+    results = [result for _, parts in runs for result in parts]
+    if len(runs) > 1:
+        grids = [report.comparison([(name, report.merged(parts)) for name, parts in runs], arguments.profile)]
+    elif len(results) > 1:
+        grids = report.paper_grids(results[0].info["inputs"]["benchmark"], results)
+    else:
+        grids = report.config_grids(results[0])
     print_grids(grids)
     if arguments.html:
-        report.write_page(Path(arguments.html), "quadrag: report", [result for _, result in runs], grids)
+        report.write_page(Path(arguments.html), "quadrag: report", results, grids)
         print(f"\n{arguments.html}")
 
 
@@ -206,9 +228,9 @@ def _demo(arguments: argparse.Namespace) -> None:
     print("that all works; it measures nothing. Next: quadrag run rgb noise_robustness_en --llm http://HOST:PORT/v1")
 
 
-def _command() -> list[str]:
+def _command(arguments: argparse.Namespace) -> list[str]:
     """Return the command as typed, less user names, passwords and queries in addresses."""
     return [
         "quadrag",
-        *(re.sub(r"(https?://)[^/@\s]*@", r"\1", re.sub(r"\?[^#\s]*", "", word)) for word in sys.argv[1:]),
+        *(re.sub(r"(https?://)[^/@\s]*@", r"\1", re.sub(r"\?[^#\s]*", "", word)) for word in arguments.typed),
     ]

@@ -6,6 +6,7 @@ Rows are read through the builder itself, so no Hub is ever asked. Building the 
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -103,9 +104,18 @@ def open_builder(
         builder = cls(config_name=config, dataset_name=benchmark, **options)
     except ValueError as error:
         raise QuadragError(f"{benchmark} {config}: {error}") from None
-    # Given to the constructor it would change the config's id, and with it the cache's folder.
-    builder.config.data_dir = str(folder)
+    point_to(builder, folder)
     return builder, source
+
+
+def point_to(builder: Any, folder: Path) -> None:
+    """Tell a builder where its files are.
+
+    Given to its constructor, the folder would change the config's id, and with it the cache's folder. The config is
+    copied, because without options it is the very one that every builder of the class is given.
+    """
+    builder.config = copy.copy(builder.config)
+    builder.config.data_dir = str(folder)
 
 
 def splits(builder: Any) -> list[str]:
@@ -154,10 +164,18 @@ def prepared(benchmark: str, config: str) -> tuple[Path, str] | None:
     script = digest({"script": catalogue.benchmarks()[benchmark]})
     found = []
     for record in home.glob(f"*/{RECORD}"):
-        made = json.loads(record.read_text(encoding="utf-8"))
+        made = _record(record)
         if made["script"] == script and made["source"] != SAMPLE_SOURCE:
             found.append((record.stat().st_mtime, record.parent, made["source"]))
     return max(found)[1:] if found else None
+
+
+def _record(path: Path) -> dict[str, str]:
+    try:
+        made = json.loads(path.read_text(encoding="utf-8"))
+        return {"script": made["script"], "source": made["source"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise QuadragError(f"{path} is damaged; remove {path.parent} and run `quadrag prepare` again") from None
 
 
 def digest(paths: Mapping[str, Path]) -> str:

@@ -75,7 +75,7 @@ def _build(benchmark: str, config: str, files: dict[str, Path], source: str) -> 
     cls = catalogue.builder_class(benchmark)
     script = catalogue.benchmarks()[benchmark]
     builder = cls(config_name=config, dataset_name=benchmark, hash=data.digest({"script": script, **files}))
-    builder.config.data_dir = str(next(iter(files.values())).parent)
+    data.point_to(builder, next(iter(files.values())).parent)
     folder = Path(builder.cache_dir)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -53,16 +53,19 @@ class Summary:
     unscored: dict[str, int]
 
 
-def _draws(n: int, resamples: int, seed: int) -> NDArray[np.float64]:
-    """How often each of n questions is drawn, one row a resample.
+def _resampled(sums: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
+    """Means over resamples of n questions: from sums (k x 2 x n) of values and counts to k x resamples means.
 
-    RandomState, because its stream is frozen for good, where a Generator's may change with NumPy.
+    RandomState, because its stream is frozen for good, where a Generator's may change with NumPy. One resample after
+    the other, so that memory stays with n.
     """
+    n = sums.shape[-1]
     rng = np.random.RandomState(seed)
-    counts = np.empty((resamples, n))
-    for row in range(resamples):
-        counts[row] = np.bincount(rng.randint(0, n, n), minlength=n)
-    return counts
+    drawn = np.empty((*sums.shape[:-1], resamples))
+    for column in range(resamples):
+        drawn[..., column] = sums @ np.bincount(rng.randint(0, n, n), minlength=n)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(drawn[:, 0] / drawn[:, 1])
 
 
 def _percentiles(values: NDArray[np.float64], level: float) -> Interval | None:
@@ -70,7 +73,8 @@ def _percentiles(values: NDArray[np.float64], level: float) -> Interval | None:
     if not values.size:
         return None
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high))
+    # Rounded, since the last digits of a matrix product depend on the machine.
+    return Interval(round(float(low), 12), round(float(high), 12))
 
 
 def _sums(items: Sequence[Item], questions: dict[Hashable, int], worst: float | None) -> NDArray[np.float64]:
@@ -120,15 +124,12 @@ def summarise(
     scored = [item.value for item in items if item.value is not None]
     reasons = Counter(item.reason or "api_error" for item in items if item.value is None)
     not_applicable = reasons.pop(NOT_APPLICABLE, 0)
-    total, count = sums.sum(axis=1)
-    interval = None
-    if count:
-        with np.errstate(invalid="ignore"):
-            drawn = sums @ _draws(len(questions), resamples, seed).T
-            interval = _percentiles(drawn[0] / drawn[1], level)
+    counting = len(items) - not_applicable if profile == "corrected" else len(scored)
+    total = sum(scored) + worst * (counting - len(scored))
+    interval = _percentiles(_resampled(sums[None], resamples, seed)[0], level) if counting else None
     return Summary(
-        value=float(total / count) if count else None,
-        over_scored=float(np.sum(scored) / len(scored)) if scored else None,
+        value=total / counting if counting else None,
+        over_scored=sum(scored) / len(scored) if scored else None,
         interval=interval,
         n_total=len(items),
         n_scored=len(scored),
@@ -168,12 +169,11 @@ def paired_difference(
     questions = {question: i for i, question in enumerate(dict.fromkeys(item.question for item in first))}
     if {item.question for item in second} != set(questions):
         return None
-    both = [_sums(items, questions, fill) for items in (first, second)]
-    if not all(sums[1].sum() for sums in both):
+    both = np.stack([_sums(items, questions, fill) for items in (first, second)])
+    values, counts = both.sum(axis=2).T
+    if not counts.all():
         return None
-    with np.errstate(invalid="ignore"):
-        draws = _draws(len(questions), resamples, seed).T
-        means = [(drawn := sums @ draws)[0] / drawn[1] for sums in both]
-        interval = _percentiles(means[1] - means[0], level)
-    points = [sums[0].sum() / sums[1].sum() for sums in both]
+    means = _resampled(both, resamples, seed)
+    interval = _percentiles(means[1] - means[0], level)
+    points = values / counts
     return (float(points[1] - points[0]), interval) if interval else None

@@ -1,7 +1,7 @@
-"""What all tests share: caches that are not the user's, real upstream files where there are any, processes of their own.
+"""What all tests share: caches that are not the user's, real upstream files where there are any, fresh processes.
 
-The environment is set when this file is imported, before any test module is: `datasets`, `evaluate` and the Hub's client
-read it once, at their import.
+The environment is set when this file is imported, before any test module is: `datasets`, `evaluate` and the client of
+the Hub read it once, at their import.
 """
 
 from __future__ import annotations

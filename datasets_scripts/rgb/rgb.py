@@ -298,6 +298,8 @@ class Rgb(datasets.GeneratorBasedBuilder):
                 if row["id"] in seen:
                     raise ValueError(f"{where}: id {row['id']} stands here a second time; expected unique ids")
                 seen.add(row["id"])
+                # Elsewhere these keys mean nothing, whatever a file holds under them.
+                wrong, fake = (row["positive_wrong"], row["fakeanswer"]) if config.kind == "_fact" else (None, [])
                 yield (
                     row["id"],
                     {
@@ -307,7 +309,7 @@ class Rgb(datasets.GeneratorBasedBuilder):
                         "documents": compose(
                             row["positive"],
                             row["negative"],
-                            row.get("positive_wrong"),
+                            wrong,
                             passage_num=config.passage_num,
                             noise_ratio=noise_ratio,
                             correct_ratio=config.correct_ratio,
@@ -315,8 +317,8 @@ class Rgb(datasets.GeneratorBasedBuilder):
                         ),
                         "positive": row["positive"],
                         "negative": row["negative"],
-                        "positive_wrong": row.get("positive_wrong", []),
-                        "fakeanswer": row.get("fakeanswer", []),
+                        "positive_wrong": wrong or [],
+                        "fakeanswer": fake,
                     },
                 )
         if not seen:

@@ -1,0 +1,67 @@
+"""What the pipeline's tests share: the local chat server, and the command line in this process."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from quadrag.cli import main
+
+# By path: with tests/ on sys.path the folders tests/quadrag and tests/baselines would pass for packages.
+if "chat_server" not in sys.modules:
+    _spec = importlib.util.spec_from_file_location("chat_server", Path(__file__).parents[1] / "chat_server.py")
+    assert _spec is not None and _spec.loader is not None
+    sys.modules["chat_server"] = importlib.util.module_from_spec(_spec)
+    _spec.loader.exec_module(sys.modules["chat_server"])
+
+STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
+
+
+class Ran(NamedTuple):
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def cli(capsys: Any, monkeypatch: Any, tmp_path: Path) -> Callable[..., Ran]:
+    """A function that runs a command in this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: Any) -> Ran:
+        capsys.readouterr()
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        return Ran(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def stages() -> Callable[[Path], dict[str, bytes]]:
+    """A function that reads the stage files of a run folder."""
+    return lambda folder: {name: (folder / name).read_bytes() for name in STAGES}
+
+
+@pytest.fixture
+def jitter() -> Callable[[Any, int], None]:
+    """A function that makes a chat server answer after a random time, up to 30 ms, so replies overtake each other."""
+
+    def set_off(server: Any, seed: int) -> None:
+        draw = random.Random(seed)
+        state = type(server.state)
+        latency = property(lambda self: draw.uniform(0.001, 0.03), lambda self, value: None)
+        server.state.__class__ = type("Jittery", (state,), {"latency": latency})
+
+    return set_off

@@ -1,0 +1,118 @@
+"""The printed numbers, the mapping to our names, and the recipes: data held against each other and against the code."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from quadrag import catalogue
+from quadrag.baselines import rgb
+from quadrag.baselines.paper import PAPERS
+from quadrag.baselines.published import matching, published
+from quadrag.paths import room
+
+FOLDER = Path(room("baselines"))
+
+
+def printed():
+    with (FOLDER / "published" / "rgb.csv").open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def recipes():
+    return {name: yaml.safe_load(path.read_text(encoding="utf-8")) for name, path in catalogue.recipes().items()}
+
+
+def test_every_printed_row_is_mapped():
+    assert len(printed()) == len(published("rgb")) == 135
+    assert {row["unit"] for row in printed()} == {"percent"}
+    places = Counter((row.table, row.model, row.config, row.split, row.retriever, row.key) for row in published("rgb"))
+    assert set(places.values()) == {1}, "no two printed numbers fall on one place of ours"
+
+
+def test_every_mapped_name_exists():
+    configs = catalogue.configs("rgb")
+    for row in published("rgb"):
+        assert row.split in configs[row.config].splits
+        assert configs[row.config].language == row.language
+        assert row.retriever in rgb.RETRIEVERS
+        keys = {metric.module: metric.keys for metric in rgb.metrics(row.config, row.retriever)}
+        assert row.key in keys[row.module], row
+        assert 0 <= row.value <= 1
+        assert row.conditions
+
+
+@pytest.mark.parametrize(
+    ("setting", "metric", "config", "split", "retriever", "key", "value"),
+    [
+        # Read off the CSV by eye: table 1, table 3 and table 7.
+        ("chatglm-6b", "accuracy", "noise_robustness_en_original", "noise_80", "own", "accuracy", 0.7067),
+        ("chatgpt", "accuracy", "noise_robustness_zh_original", "noise_60", "own", "accuracy", 0.8767),
+        ("chatglm2-6b", "accuracy", "noise_robustness_zh_original", "noise_20", "own", "accuracy", 0.8233),
+    ],
+)
+def test_three_cells_against_the_printed_table(setting, metric, config, split, retriever, key, value):
+    (row,) = [
+        row
+        for row in published("rgb")
+        if (row.model, row.config, row.split, row.retriever, row.key) == (setting, config, split, retriever, key)
+    ]
+    assert row.value == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("line", printed(), ids=lambda row: f"{row['table']}-{row['setting']}-{row['metric']}")
+def test_no_printed_number_changes_on_its_way(line):
+    setting = dict(pair.split("=") for pair in line["setting"].split(";"))
+    rows = [row for row in published("rgb") if (row.table, row.model) == (line["table"], setting["model"])]
+    rows = [row for row in rows if row.language == setting["lang"]]
+    assert any(round(row.value * 100, 10) == float(line["value"]) for row in rows)
+
+
+def test_refined_and_original_data_both_stand_beside_the_printed_rows():
+    original, refined = (matching("rgb", f"noise_robustness_en{end}", "own") for end in ("_original", ""))
+    assert original == refined and len(original) == 6 * 5
+    assert {row.key for row in matching("rgb", "counterfactual_robustness_zh", "none")} == {"accuracy"}
+    assert len(matching("rgb", "counterfactual_robustness_zh", "none")) == 2
+
+
+def test_the_papers_tables_hold_every_printed_number():
+    for table in PAPERS["rgb"]:
+        places = {column.place(language, "official")[:5] for language in ("en", "zh") for column in table.columns}
+        rows = [row for row in published("rgb") if row.table == table.number]
+        assert rows
+        for row in rows:
+            place = (row.config.removesuffix("_original"), row.split, row.retriever, row.module, row.key)
+            assert place in places
+
+
+def test_there_are_21_recipes_and_all_parse():
+    assert len(recipes()) == 21
+    for name, recipe in recipes().items():
+        assert set(recipe) == {"benchmark", "model", "temperature", "runs", "published"}, name
+        assert recipe["benchmark"] == "rgb" and recipe["temperature"] == 0.2 and recipe["model"], name
+        for run in recipe["runs"]:
+            assert set(run) <= {"config", "retriever"}, name
+            assert run["config"] in catalogue.configs("rgb"), name
+            assert run.get("retriever", "own") in rgb.RETRIEVERS, name
+
+
+def test_each_row_of_a_printed_table_has_exactly_one_recipe():
+    rows = Counter()
+    for name, recipe in recipes().items():
+        table, model = str(recipe["published"]["table"]), recipe["published"]["model"]
+        runs = {(run["config"], run.get("retriever", "own")) for run in recipe["runs"]}
+        covered = [
+            (row.table, row.model, row.config, row.split, row.retriever, row.key)
+            for row in published("rgb")
+            if (row.table, row.model) == (table, model) and (row.config, row.retriever) in runs
+        ]
+        assert covered, f"{name} reproduces nothing that is printed"
+        assert {(c[2], c[4]) for c in covered} == runs, f"{name} runs more than its row needs"
+        rows.update(covered)
+    everything = {(row.table, row.model, row.config, row.split, row.retriever, row.key) for row in published("rgb")}
+    assert set(rows) == everything
+    assert set(rows.values()) == {1}

@@ -1,0 +1,342 @@
+"""`quadrag prepare` as a user meets it: the bare names then load in another process, elsewhere, with the Hub or not."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from quadrag import catalogue, data
+from quadrag.errors import QuadragError
+from quadrag.prepare import prepare
+
+pytestmark = pytest.mark.datasets
+
+Process = Callable[..., "subprocess.CompletedProcess[str]"]
+Environment = Callable[..., dict[str, str]]
+
+# The two lines that the README promises, word for word, and what they bring.
+LOAD = """
+import json
+from datasets import load_dataset
+import evaluate
+d = load_dataset("rgb", "noise_robustness_zh", split="noise_40")
+m = evaluate.load("rejection_rate")
+result = m.compute(predictions=["文档信息不足，因此我无法基于提供的文档回答该问题。", "70"])
+print(json.dumps({"rows": list(d), "columns": d.column_names, "rate": result["rejection_rate"]}))
+"""
+LOAD_ALL = """
+import json, sys
+from datasets import load_dataset
+loaded = {
+    name: {split: list(load_dataset("rgb", name, split=split)) for split in splits}
+    for name, splits in json.loads(sys.argv[1]).items()
+}
+print(json.dumps(loaded))
+"""
+
+
+class Hub(BaseHTTPRequestHandler):
+    """Knows no repository, and says so as the Hub does."""
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)  # type: ignore[attr-defined]
+        self.send_response(self.server.status)  # type: ignore[attr-defined]
+        self.send_header("X-Error-Code", "RepoNotFound")
+        self.send_header("X-Error-Message", "Repository not found")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_HEAD = do_POST = do_GET
+
+    def log_message(self, *arguments: Any) -> None:
+        """Stay silent."""
+
+
+@pytest.fixture(params=["offline", "hub 404", "hub 401"])
+def hub(request: pytest.FixtureRequest) -> Iterator[tuple[dict[str, str | None], list[str] | None]]:
+    """Settings of a process without the Hub or with one, and the paths that the latter was asked for."""
+    if request.param == "offline":
+        yield {"HF_HUB_OFFLINE": "1"}, None
+        return
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    server.status, server.asked = int(request.param[-3:]), []  # type: ignore[attr-defined]
+    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    endpoint = f"http://127.0.0.1:{server.server_port}"
+    yield (
+        {"HF_HUB_OFFLINE": None, "HF_EVALUATE_OFFLINE": None, "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_XET": "1"},
+        server.asked,  # type: ignore[attr-defined]
+    )
+    server.shutdown()
+    server.server_close()
+
+
+def sample(config: str, split: str) -> list[dict[str, Any]]:
+    return list(data.rows(data.open_builder("rgb", config, data.SAMPLE)[0], split))
+
+
+def printed(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def other_data(folder: Path, name: str = "zh_refine.json", query: str = "另一个问题") -> Path:
+    """A copy of one sample file with another first query."""
+    folder.mkdir(exist_ok=True)
+    lines = (data.sample_dir("rgb") / name).read_text(encoding="utf-8").splitlines()
+    lines[0] = json.dumps(json.loads(lines[0]) | {"query": query}, ensure_ascii=False)
+    (folder / name).write_text("\n".join(lines), encoding="utf-8")
+    return folder
+
+
+def test_bare_names_load_elsewhere_with_the_hub_or_without(
+    quadrag: Process,
+    python: Process,
+    environment: Environment,
+    hub: tuple[dict[str, str | None], list[str] | None],
+) -> None:
+    settings, asked = hub
+    done = quadrag("prepare", "rgb", "--config", "noise_robustness_zh", "--data-dir", "sample", env=environment())
+    assert done.returncode == 0, done.stderr
+    assert 'now: load_dataset("rgb", "noise_robustness_zh", split="noise_0")' in done.stdout
+    loaded = printed(python(LOAD, env=environment(**settings)))
+    assert loaded["rows"] == sample("noise_robustness_zh", "noise_40")
+    assert loaded["columns"] == list(loaded["rows"][0])
+    assert loaded["rate"] == 0.5
+    if asked is not None:
+        assert any("datasets/rgb" in path for path in asked), "the Hub was to be asked and to know nothing"
+
+
+def test_every_config_loads_by_name(quadrag: Process, python: Process, environment: Environment) -> None:
+    done = quadrag("prepare", "rgb", "--data-dir", "sample", env=environment())
+    assert done.returncode == 0, done.stderr
+    asked = {name: config.splits for name, config in catalogue.configs("rgb").items()}
+    for name, splits in asked.items():
+        assert f"{name}: " + ", ".join(f"{split} 12" for split in splits) in done.stdout.splitlines()
+    loaded = printed(python(LOAD_ALL, json.dumps(asked), env=environment()))
+    assert loaded == {name: {split: sample(name, split) for split in splits} for name, splits in asked.items()}
+
+
+@pytest.mark.parametrize("direction", ["written here", "read here"])
+def test_versions_of_datasets_read_each_others_caches(
+    quadrag: Process, python: Process, environment: Environment, direction: str
+) -> None:
+    other = os.environ.get("QUADRAG_OTHER_PYTHON")
+    if not other:
+        pytest.skip("QUADRAG_OTHER_PYTHON names no interpreter with another version of datasets")
+    version = "import datasets; print(datasets.__version__.split('.')[0])"
+    versions = [python(version, env=environment(), executable=each).stdout for each in (sys.executable, other)]
+    assert versions[0] != versions[1], "QUADRAG_OTHER_PYTHON has the same version of datasets"
+    writer, reader = (sys.executable, other) if direction == "written here" else (other, sys.executable)
+    arguments = ("prepare", "rgb", "--config", "noise_robustness_zh", "--data-dir", "sample")
+    done = quadrag(*arguments, env=environment(), executable=writer)
+    assert done.returncode == 0, done.stderr
+    loaded = printed(python(LOAD, env=environment(), executable=reader))
+    assert loaded["rows"] == sample("noise_robustness_zh", "noise_40")
+    # The other's prepare takes the cache as it stands.
+    done = quadrag(*arguments, env=environment(), executable=reader)
+    assert "noise_robustness_zh: noise_0 12, noise_20 12, noise_40 12, noise_60 12, noise_80 12" in done.stdout
+    assert printed(python(LOAD, env=environment(), executable=writer)) == loaded
+
+
+def test_the_newest_wins(quadrag: Process, python: Process, environment: Environment, tmp_path: Path) -> None:
+    other = other_data(tmp_path / "other")
+    queries = []
+    for data_dir in ("sample", other, "sample"):
+        done = quadrag("prepare", "rgb", "--config", "noise_robustness_zh", "--data-dir", data_dir, env=environment())
+        assert done.returncode == 0, done.stderr
+        queries.append(printed(python(LOAD, env=environment()))["rows"][0]["query"])
+    (first, *_) = sample("noise_robustness_zh", "noise_40")
+    assert queries == [first["query"], "另一个问题", first["query"]]
+
+
+def test_a_partial_folder_builds_what_it_holds_and_names_what_it_lacks(
+    quadrag: Process, environment: Environment, tmp_path: Path
+) -> None:
+    folder = other_data(tmp_path / "partial")
+    done = quadrag("prepare", "rgb", "--data-dir", folder, env=environment())
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "noise_robustness_zh: noise_0 12, noise_20 12, noise_40 12, noise_60 12, noise_80 12" in lines
+    assert "negative_rejection_zh: test 12" in lines
+    assert f"information_integration_zh: not built, {folder} lacks zh_int.json" in lines
+    assert sum("not built" in line for line in lines) == 10
+    done = quadrag("prepare", "rgb", "--config", "information_integration_en", "--data-dir", folder, env=environment())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"quadrag: {folder} holds none of the files of rgb: lacking en_int.json\n"
+
+
+def test_real_partial_files_build(quadrag: Process, environment: Environment, real_data: Callable[[str], Path]) -> None:
+    root = real_data("RGB")
+    done = quadrag("prepare", "rgb", "--data-dir", root, env=environment())
+    assert done.returncode == 0, done.stderr
+    for name, config in catalogue.configs("rgb").items():
+        (file,) = config.files
+        path = root / "data" / file
+        if path.is_file():
+            count = sum(1 for _ in path.open(encoding="utf-8"))
+            assert f"{name}: " + ", ".join(f"{split} {count}" for split in config.splits) in done.stdout.splitlines()
+        else:
+            assert f"{name}: not built, {root} lacks {file}" in done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("rgbb", "--data-dir", "sample"), "unknown benchmark 'rgbb'; nearest: rgb"),
+        (("rgb", "--config", "noise_robustnes_zh"), "unknown config of rgb 'noise_robustnes_zh'; nearest: noise_robu"),
+        (("rgb", "--data-dir", "/absent/folder"), "no folder '/absent/folder'; expected the files of rgb or the root"),
+        (("rgb", "--data-dir", ""), "no folder ''; expected the files of rgb or the root"),
+    ],
+)
+def test_bad_arguments_get_one_line(
+    quadrag: Process, environment: Environment, arguments: tuple[str, ...], message: str
+) -> None:
+    done = quadrag("prepare", *arguments, env=environment())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"quadrag: {message}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_bad_file_gets_one_line_and_leaves_nothing(
+    quadrag: Process, environment: Environment, tmp_path: Path
+) -> None:
+    folder = other_data(tmp_path / "bad")
+    with (folder / "zh_refine.json").open("a", encoding="utf-8") as file:
+        file.write("\n{'id': 12}\n")
+    done = quadrag("prepare", "rgb", "--config", "noise_robustness_zh", "--data-dir", folder, env=environment())
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"quadrag: {folder / 'zh_refine.json'}:13 is not JSON")
+    assert done.stderr.count("\n") == 1
+    cache = tmp_path / "home" / "huggingface" / "datasets"
+    assert not [path for path in cache.rglob("*") if path.suffix in (".arrow", ".json", ".part")]
+
+
+def test_a_killed_prepare_leaves_the_name_loadable(
+    quadrag: Process, python: Process, environment: Environment, tmp_path: Path
+) -> None:
+    done = quadrag("prepare", "rgb", "--config", "noise_robustness_zh", "--data-dir", "sample", env=environment())
+    assert done.returncode == 0, done.stderr
+    large = other_data(tmp_path / "large")
+    row = json.loads((large / "zh_refine.json").read_text(encoding="utf-8").splitlines()[0])
+    with (large / "zh_refine.json").open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row | {"id": i}, ensure_ascii=False) + "\n" for i in range(20000))
+    cache = tmp_path / "home" / "huggingface" / "datasets"
+    whole = set(cache.rglob("*.arrow"))
+    code = "import sys; from quadrag.cli import main; sys.exit(main())"
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "prepare",
+        "rgb",
+        "--config",
+        "noise_robustness_zh",
+        "--data-dir",
+        str(large),
+    ]
+    process = subprocess.Popen(
+        command, env=environment(), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    until = time.monotonic() + 60
+    while set(cache.rglob("*.arrow")) == whole and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait(timeout=30) == -signal.SIGKILL, "it was killed while it wrote"
+    assert printed(python(LOAD, env=environment()))["rows"] == sample("noise_robustness_zh", "noise_40")
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The datasets cache of this process, moved into the test's folder."""
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+def test_features_are_spelled_so_that_every_version_reads_them(own_cache: Path) -> None:
+    import pyarrow as pa
+
+    done = prepare("rgb", "information_integration_zh", data.SAMPLE)
+    assert done.built == {"information_integration_zh": {"noise_0": 12, "noise_20": 12, "noise_40": 12}}
+    assert done.lacking == {}
+    assert set(done.metrics) == set(catalogue.metrics())
+    (folder,) = (own_cache / "rgb" / "information_integration_zh" / "1.0.0").glob("[0-9a-f]*/")
+    assert len(folder.name) == 64
+    spelled = [json.loads((folder / "dataset_info.json").read_text(encoding="utf-8"))["features"]]
+    for arrow in folder.glob("*.arrow"):
+        with pa.memory_map(str(arrow)) as source, pa.ipc.open_stream(source) as reader:
+            spelled.append(json.loads(reader.schema.metadata[b"huggingface"])["info"]["features"])
+    text = {"dtype": "string", "_type": "Value"}
+    assert len(spelled) == 4
+    for features in spelled:
+        assert features["answer"] == features["positive"] == [[text]]
+        assert features["documents"] == features["negative"] == [text]
+    assert not list(own_cache.rglob("*.part"))
+    assert not list(own_cache.glob("quadrag-*")), "what was built aside is gone"
+
+
+def test_progress_is_told_before_each_config_and_a_second_time_costs_no_build(own_cache: Path) -> None:
+    told: list[str] = []
+    first = prepare("rgb", None, data.SAMPLE, told.append)
+    assert told == list(catalogue.configs("rgb")) == list(first.built)
+    stamps = {path: path.stat().st_mtime_ns for path in own_cache.rglob("*.arrow")}
+    assert len(stamps) == 32
+    assert prepare("rgb", None, data.SAMPLE) == first
+    assert {path: path.stat().st_mtime_ns for path in own_cache.rglob("*.arrow")} == stamps
+
+
+def test_a_run_reads_what_was_prepared_from_real_files_but_never_the_sample(
+    own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUADRAG_MIRROR", "http://127.0.0.1:9")  # nothing listens there
+    monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "downloads"))
+    name = "noise_robustness_zh"
+    prepare("rgb", name, data.SAMPLE)
+    with pytest.raises(QuadragError, match=r"cannot fetch http://127\.0\.0\.1:9/.*zh_refine\.json"):
+        data.open_builder("rgb", name)
+    other = other_data(tmp_path / "other")
+    prepare("rgb", name, str(other))
+    prepare("rgb", name, data.SAMPLE)
+    builder, source = data.open_builder("rgb", name)
+    assert source == f"{other}, as prepared"
+    assert next(row["query"] for row in data.rows(builder, "noise_0")) == "另一个问题"
+    # Options compose anew, so they need the files.
+    with pytest.raises(QuadragError, match="cannot fetch"):
+        data.open_builder("rgb", name, None, {"passage_num": 3})
+
+
+def test_two_builders_of_a_config_keep_their_own_folders(tmp_path: Path) -> None:
+    name, split = "noise_robustness_zh", "noise_0"
+    first, _ = data.open_builder("rgb", name, str(other_data(tmp_path / "a", query="甲")))
+    second, _ = data.open_builder("rgb", name, str(other_data(tmp_path / "b", query="乙")))
+    assert [next(data.rows(builder, split))["query"] for builder in (first, second)] == ["甲", "乙"]
+    assert catalogue.config("rgb", name).data_dir is None
+
+
+def test_streamed_and_prepared_rows_are_the_same(own_cache: Path, tmp_path: Path) -> None:
+    shutil.copytree(data.sample_dir("rgb"), tmp_path / "files")
+    for name, config in catalogue.configs("rgb").items():
+        prepare("rgb", name, str(tmp_path / "files"))
+        builder, _ = data.open_builder("rgb", name)
+        for split in config.splits:
+            assert list(data.rows(builder, split)) == sample(name, split)
+
+
+def test_an_unknown_split_gets_the_nearest() -> None:
+    builder, _ = data.open_builder("rgb", "noise_robustness_zh", data.SAMPLE)
+    assert data.check_split(builder, "noise_40") == "noise_40"
+    with pytest.raises(QuadragError, match=r"unknown split of noise_robustness_zh 'noise_4'; nearest: noise_40"):
+        data.check_split(builder, "noise_4")
