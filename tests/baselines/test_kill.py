@@ -81,7 +81,7 @@ def test_a_kill_at_any_write_leaves_a_folder_that_goes_on(tmp_path, environment,
     """The moments between two writes are too short to be hit by chance, so each of them is taken in turn."""
     code = """
 import os, signal, sys
-from quadrag import records
+from pathlib import Path
 left = [int(sys.argv.pop(1))]
 def dying(real):
     def call(*arguments, **options):

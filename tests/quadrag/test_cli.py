@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import pty
+import signal
 import struct
 import subprocess
 import sys
@@ -534,3 +535,43 @@ def test_no_key_leaves_the_process(environment):
     for secret in (marker, password, "query-secret-77"):
         assert not [name for name, content in contents.items() if secret.encode() in content], secret
         assert not any(secret.encode() in output for output in outputs), secret
+
+
+# Interrupts, and several at once.
+
+
+def test_an_interrupt_is_one_line_and_the_run_goes_on(environment):
+    with ChatServer(latency=0.05) as server:
+        asked = [*RUN, "--llm", f"{server.url}#m", "--ledger", "L", "--concurrency", "1"]
+        command = [sys.executable, "-c", ENTRY, *asked]
+        process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while server.requests < 4 and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 130
+        assert out == b"" and err.startswith(b"quadrag: stopped") and b"Traceback" not in err
+        ran = subprocess.run(command, env=environment(), capture_output=True)
+        assert ran.returncode == 0 and server.requests <= 12 + 1
+
+
+def test_runs_at_the_same_time_share_ledger_and_caches(environment):
+    with ChatServer(latency=0.02) as server:
+        configs = ("noise_robustness_en", "noise_robustness_zh", "counterfactual_robustness_en")
+        asked = [
+            ["run", "rgb", config, "--data-dir", "sample", "--out", config, "--llm", f"{server.url}#m", "--ledger", "L"]
+            for config in configs
+        ]
+        running = [
+            subprocess.Popen([sys.executable, "-c", ENTRY, *one], env=environment(), stderr=subprocess.PIPE)
+            for one in asked
+        ]
+        for process in running:
+            _, err = process.communicate(timeout=60)
+            assert process.returncode == 0 and err == b"", err.decode()
+        assert server.requests == 5 * 12 + 5 * 12 + 12
+    for config, one in zip(configs, asked, strict=True):
+        again = [*one[:6], f"{config}-again", *one[7:], "--replay"]
+        assert subprocess.run([sys.executable, "-c", ENTRY, *again], env=environment()).returncode == 0
+        for stage in ("answers.jsonl", "items.jsonl", "scores.json"):
+            assert Path(config, stage).read_bytes() == Path(f"{config}-again", stage).read_bytes()
