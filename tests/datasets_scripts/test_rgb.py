@@ -24,8 +24,6 @@ import pytest
 from quadrag import catalogue, data
 from quadrag.errors import QuadragError
 
-pytestmark = pytest.mark.datasets
-
 GOLDEN = Path(__file__).parent / "rgb_golden.json"
 CONFIGS = [
     *(f"noise_robustness_{suffix}" for suffix in ("en", "en_original", "zh", "zh_original")),

@@ -21,8 +21,6 @@ from quadrag import catalogue, data
 from quadrag.errors import QuadragError
 from quadrag.prepare import prepare
 
-pytestmark = pytest.mark.datasets
-
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 Environment = Callable[..., dict[str, str]]
 

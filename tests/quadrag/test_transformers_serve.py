@@ -18,6 +18,7 @@ from quadrag.ledger import Ledger
 
 torch = pytest.importorskip("torch", reason="torch is not installed (extra: local)")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed (extra: local)")
+pytestmark = pytest.mark.serve
 COMMAND = Path(sys.executable).with_name("transformers")
 START_SECONDS = 120
 
