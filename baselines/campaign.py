@@ -82,7 +82,7 @@ def run_all(
                 lacking += [(config, missing)] if (config, missing) not in lacking else []
                 continue
         one = argparse.Namespace(**{**vars(arguments), "config": config, "retriever": retriever})
-        folder = out / (config if retriever == "own" else f"{config}-{retriever}")
+        folder = out / folder_name(config, retriever)
         results.append((folder, session.run(task(one), folder)))
         if results[-1][1].stopped:
             break
@@ -160,11 +160,19 @@ def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
     return found
 
 
+def folder_name(config: str, retriever: str) -> str:
+    """Name a config's folder among those of a campaign."""
+    return config if retriever == "own" else f"{config}-{retriever}"
+
+
 def demo(out: Path) -> list[tuple[Path, Result]]:
     """Run every testbed of RGB on the bundled sample with the extractive baseline."""
     session = Session(command=["quadrag", "demo"])
     return [
-        (folder := out / f"{config}-{retriever}", session.run(Task("rgb", config, None, SAMPLE, retriever), folder))
+        (
+            folder := out / folder_name(config, retriever),
+            session.run(Task("rgb", config, None, SAMPLE, retriever), folder),
+        )
         for config, retriever in load("rgb").campaign()
     ]
 

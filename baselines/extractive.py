@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from quadrag.records import Passage
 
-# A full stop ends an English sentence only before a blank, so that 3.5 and U.S. hold together.
+# A full stop ends an English sentence only before a blank, so that 3.5 holds together (the U.S. market does not).
 _SENTENCE_END = re.compile(r"(?<=[。！？!?；])|(?<=\.)(?=\s)|[\r\n]+")
 _WORD = re.compile(r"\w+")
 

@@ -73,8 +73,10 @@ def _beside(scores: Scores, splits: Sequence[str], name: str, rows: Sequence[Pub
     if len(splits) > 1:
         columns, places = list(splits), [(keys[0], split) for split in splits]
     else:
-        # Broken after their first word, four of these names fit into 80 columns beside a model's.
-        columns, places = [key.replace("_", "_\n", 1) for key in keys], [(key, splits[0]) for key in keys]
+        # Four of these names fit into 80 columns beside a model's only when broken after their first word.
+        wide = sum(map(len, keys)) > 50
+        columns = [key.replace("_", "_\n", 1) for key in keys] if wide else keys
+        places = [(key, splits[0]) for key in keys]
     official = {(row["key"], row["split"]): row for row in scores if row["profile"] == "official"}
     printed = {(row.model, row.key, row.split): row for row in rows}
     lines = [Line(f"{name} (ours)", [value_cell(official.get(place)) for place in places])]
@@ -206,4 +208,4 @@ def _difference(results: Sequence[Result], place: tuple[str, str, str, str], pro
         return Cell(NOTHING)
     value, (low, high) = found
     mark = "*" if low > 0 or high < 0 else ""
-    return Cell(f"{value * 100:+.2f}{mark}", f"{low * 100:+.1f}–{high * 100:+.1f}")
+    return Cell(f"{value * 100:+.2f}{mark}", f"{low * 100:+.1f} to {high * 100:+.1f}")

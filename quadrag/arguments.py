@@ -6,7 +6,8 @@ Only the standard library is imported, so that help and a mistyped option answer
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 _MODELS = "extractive | http://HOST:PORT/v1#MODEL | provider:MODEL | local:MODEL"
@@ -27,6 +28,19 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"quadrag: {message}; see {self.prog} --help\n")
+
+
+def parse(version: str, argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the arguments; a mistyped option is answered with the nearest ones of its command."""
+    parser = build_parser(version)
+    arguments, extra = parser.parse_known_args(argv)
+    if extra:
+        chosen = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+        command = chosen.choices[arguments.command]
+        options = [name for action in command._actions for name in action.option_strings if name.startswith("--")]
+        near = difflib.get_close_matches(extra[0].split("=")[0], options, n=2, cutoff=0.7)
+        command.error(f"unknown argument {extra[0]!r}" + (f"; nearest: {', '.join(near)}" if near else ""))
+    return arguments
 
 
 def build_parser(version: str) -> argparse.ArgumentParser:
@@ -87,7 +101,11 @@ def _run(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--split", metavar="S", help="one split (default: all of the config)")
     _data(what)
     what.add_argument(
-        "--option", metavar="NAME=VALUE", action="append", default=[], help="option of the dataset script"
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="of the dataset script; rgb: passage_num, noise_ratio, correct_ratio, order (may be repeated)",
     )
     what.add_argument("--limit", metavar="N", type=_whole(1), help="the first N questions of every split")
     what.add_argument("--retriever", metavar="R", help="own (default): the benchmark's documents; none: no documents")
@@ -110,7 +128,11 @@ def _score(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", metavar="S", help="the split answered, where the lines do not say it")
     _data(parser)
     parser.add_argument(
-        "--option", metavar="NAME=VALUE", action="append", default=[], help="option of the dataset script"
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="of the dataset script; rgb: passage_num, noise_ratio, correct_ratio, order (may be repeated)",
     )
     parser.add_argument("--retriever", metavar="R", help="none: the answers were made without documents")
     _calls(parser)
@@ -131,7 +153,9 @@ def _calls(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--judge-max-tokens", metavar="N", type=_whole(1), default=1024, help="(default: 1024)")
     group.add_argument("--concurrency", metavar="N", type=_whole(1), default=16, help="calls in flight (default: 16)")
     group.add_argument("--prices", metavar="FILE", help="YAML or JSON: {MODEL: {input: 0.5, output: 1.5}}, per million")
-    group.add_argument("--budget", metavar="X", type=_number(0), help="stop before the cost passes X; needs --prices")
+    group.add_argument(
+        "--budget", metavar="X", type=_number(0), help="stop before this command's cost passes X; needs --prices"
+    )
     group.add_argument(
         "--ledger", metavar="FILE", help="replies already paid for (default: in the user's cache folder)"
     )

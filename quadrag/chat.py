@@ -203,8 +203,9 @@ class ChatClient:
         missing = {key: place for place, key in reversed(list(enumerate(keys))) if key not in stored}
         self.spent["cached"] += sum(key in stored for key in keys)
         if missing and self.replay:
+            place = self.ledger.path if self.ledger is not None else "of no file"
             raise QuadragError(
-                f"the ledger {self.ledger.path if self.ledger else ''} lacks {len(missing)} of {len(set(keys))} "
+                f"the ledger {place} lacks {len(missing)} of {len(set(keys))} "
                 f"replies of {model!r}; run without replay, or with the parameters and prompts of the first run"
             )
         outcomes: dict[bytes, Outcome] = dict(stored)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import __version__
-from quadrag.arguments import build_parser
+from quadrag.arguments import parse
 from quadrag.errors import QuadragError
 
 
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0, or 2 after bad input, a dead server or a reached budget; the reason is then one line on stderr.
     """
-    arguments = build_parser(__version__).parse_args(argv)
+    arguments = parse(__version__, argv)
     arguments.typed = sys.argv[1:] if argv is None else list(argv)
     for stream in (sys.stdout, sys.stderr):
         # A terminal or pipe that cannot show a sign shows another, and the run is not lost.
@@ -65,7 +65,7 @@ def _list(arguments: argparse.Namespace) -> None:
         for name, config in catalogue.configs(benchmark).items():
             print(f"  {name:30} {', '.join(config.splits)}")
     print("\nmetrics: " + ", ".join(catalogue.metrics()))
-    print("recipes: " + ", ".join(catalogue.recipes()))
+    print("recipes:", *catalogue.recipes(), sep="\n  ")
 
 
 def _prepare(arguments: argparse.Namespace) -> None:

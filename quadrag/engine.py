@@ -117,7 +117,15 @@ class Engine:
 
 
 def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread, wire: Wire) -> None:
-    closing = asyncio.run_coroutine_threadsafe(wire.close(), loop)
+    async def down() -> None:
+        # After an interrupt workers may still be on their way out.
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await wire.close()
+
+    closing = asyncio.run_coroutine_threadsafe(down(), loop)
     closing.add_done_callback(lambda _: loop.call_soon_threadsafe(loop.stop))
     thread.join(timeout=5.0)
     if not thread.is_alive():

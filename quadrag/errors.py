@@ -28,6 +28,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
         The error, for the caller to raise.
     """
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
-    hint = f"nearest: {', '.join(near)}" if near else f"known: {', '.join(names)}"
+    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.4)
+    hint = (
+        f"nearest: {', '.join(near)}" if near else f"known: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
+    )
     return QuadragError(f"unknown {kind} {name!r}; {hint}")

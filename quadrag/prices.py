@@ -150,5 +150,5 @@ class Budget:
         """Build the error for a call that does not fit although none is in flight."""
         return BudgetReached(
             f"the budget of {self.limit} {self.currency} is reached: {self.used.normalize():f} is spent and the next "
-            f"call may cost {worst.normalize():f}; raise the budget to go on, what is paid for is in the ledger"
+            f"call may cost {worst.normalize():f}; run again to go on with a further budget, replies are kept"
         )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,13 +10,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from quadrag.cli import main
-
-# By path: with tests/ on sys.path the folders tests/quadrag and tests/baselines would pass for packages.
-if "chat_server" not in sys.modules:
-    _spec = importlib.util.spec_from_file_location("chat_server", Path(__file__).parents[1] / "chat_server.py")
-    assert _spec is not None and _spec.loader is not None
-    sys.modules["chat_server"] = importlib.util.module_from_spec(_spec)
-    _spec.loader.exec_module(sys.modules["chat_server"])
 
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 

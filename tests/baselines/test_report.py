@@ -127,7 +127,7 @@ def test_the_paired_difference_worked_by_hand():
     assert line.label == "noise_robustness_en noise_0: accuracy"
     assert [cell.text for cell in line.cells] == ["25.00", "75.00", "+50.00"]
     # Two of four questions gained 1, the others 0: a resample's mean gain is a binomial share, 0 to 1.
-    assert line.cells[2].sub == "+0.0–+100.0"
+    assert line.cells[2].sub == "+0.0 to +100.0"
     assert any("runs/a" in note for note in grid.notes) and any("runs/b" in note for note in grid.notes)
 
 
@@ -138,7 +138,7 @@ def test_a_difference_that_excludes_zero_is_marked():
     (line,) = report.comparison([("b", second), ("a", first)]).lines
     assert line.cells[2].text == "-90.91*"
     (line,) = report.comparison([("a", first), ("a", first)]).lines
-    assert line.cells[2].text == "+0.00" and line.cells[2].sub == "+0.0–+0.0"
+    assert line.cells[2].text == "+0.00" and line.cells[2].sub == "+0.0 to +0.0"
 
 
 def test_runs_over_other_questions_have_no_difference():

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import email.utils
 import socket
-import sys
 import time
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from chat_server import ChatServer, Rule
 
 from quadrag.chat import ChatClient, Failure

@@ -11,9 +11,6 @@ import time
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from chat_server import ChatServer
 
 from quadrag.ledger import Ledger

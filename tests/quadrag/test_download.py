@@ -226,7 +226,6 @@ sys.exit(cli.main())
 """
 
 
-@pytest.mark.datasets
 @pytest.mark.parametrize("of", ["sample", "real"])
 def test_prepare_fetches_verifies_and_builds_through_a_mirror(
     upstream: Upstream,
