@@ -7,7 +7,7 @@ its reason in ``state``. Every question must be answered exactly as often as the
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,12 @@ _STATES = ("ok", "api_error", "truncated", "unparsable")
 
 def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str]) -> list[Answer]:
     """Read a file of answers to exactly these questions; see `baselines.pipeline.read_answers`."""
+    places = _Places(questions, defaults)
     answers: list[Answer] = []
     counts: Counter[Key] = Counter()
     lines: dict[tuple[Key, int], int] = {}
     for number, row in read_jsonl(path):
-        answer = _answer(f"{path}:{number}", row, questions, defaults, counts)
+        answer = _answer(f"{path}:{number}", row, places)
         counts[answer.key] += 1
         if (answer.key, answer.sample) in lines:
             first = lines[(answer.key, answer.sample)]
@@ -52,13 +53,42 @@ def named_split(row: Mapping[str, Any], known: Collection[str]) -> Any:
     return split if split in known else None
 
 
-def _answer(
-    where: str,
-    row: Mapping[str, Any],
-    questions: Mapping[Key, Question],
-    defaults: Mapping[str, str],
-    seen: Counter[Key],
-) -> Answer:
+class _Places:
+    """Finds the question that a line answers: by what it says, by the defaults, else by the only one with its id."""
+
+    def __init__(self, questions: Mapping[Key, Question], defaults: Mapping[str, str]) -> None:
+        self.questions = questions
+        self._defaults = defaults
+        self._splits = dict.fromkeys(key[1] for key in questions)
+        self._by_id: defaultdict[str, list[Key]] = defaultdict(list)
+        for key in questions:
+            self._by_id[key[2]].append(key)
+
+    def find(self, where: str, row: Mapping[str, Any]) -> Key:
+        """Return the key of the question that a line answers."""
+        named = {"config": row.get("config"), "split": named_split(row, self._splits)}
+        said = {name: self._defaults.get(name) if value is None else value for name, value in named.items()}
+        for name, value in said.items():
+            if not isinstance(value, (str, type(None))):
+                raise QuadragError(f"{where}: {name} is {value!r}; expected a string")
+        if type(row["id"]) not in (str, int):
+            raise QuadragError(f"{where}: id is {row['id']!r}; expected a string or a whole number")
+        ident, config, split = str(row["id"]), said["config"], said["split"]
+        if split is not None and split not in self._splits:
+            raise QuadragError(f"{where}: the split {split!r} is not scored here; expected {' or '.join(self._splits)}")
+        fits = [key for key in self._by_id[ident] if config in (None, key[0]) and split in (None, key[1])]
+        if not fits:
+            place = " ".join(filter(None, (config, split)))
+            raise QuadragError(
+                f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; expected an id of the data"
+            )
+        if len(fits) > 1:
+            names = ", ".join(key[1] for key in fits)
+            raise QuadragError(f"{where}: id {ident!r} is in the splits {names}; say which in `split` or with --split")
+        return fits[0]
+
+
+def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
     text_key = "answer" if "answer" in row else "prediction"
     if "id" not in row or text_key not in row:
         raise QuadragError(f"{where} has no {'id' if 'id' not in row else 'answer'}; found the keys {', '.join(row)}")
@@ -69,12 +99,12 @@ def _answer(
         raise QuadragError(f"{where}: state is {state!r}; expected one of {', '.join(_STATES)}")
     if text is None and state == "ok":
         state = "api_error"
-    key = _key(where, row, questions, defaults)
+    key = places.find(where, row)
     sample = row.get("sample", 0)
     if type(sample) is not int or sample < 0:
         raise QuadragError(f"{where}: sample is {sample!r}; expected a whole number from 0")
     return Answer(
-        benchmark=questions[key].benchmark,
+        benchmark=places.questions[key].benchmark,
         config=key[0],
         split=key[1],
         id=key[2],
@@ -84,35 +114,6 @@ def _answer(
         finish_reason=row.get("finish_reason"),
         usage=row.get("usage"),
     )
-
-
-def _key(where: str, row: Mapping[str, Any], questions: Mapping[Key, Question], defaults: Mapping[str, str]) -> Key:
-    """Find the question a line answers: by what it says, by the defaults, else by the only one with its id."""
-    splits = dict.fromkeys(key[1] for key in questions)
-    named = {"config": row.get("config"), "split": named_split(row, splits)}
-    said = {name: defaults.get(name) if value is None else value for name, value in named.items()}
-    for name, value in said.items():
-        if not isinstance(value, (str, type(None))):
-            raise QuadragError(f"{where}: {name} is {value!r}; expected a string")
-    if type(row["id"]) not in (str, int):
-        raise QuadragError(f"{where}: id is {row['id']!r}; expected a string or a whole number")
-    ident = str(row["id"])
-    if said["split"] is not None and said["split"] not in splits:
-        raise QuadragError(f"{where}: the split {said['split']!r} is not scored here; expected {' or '.join(splits)}")
-    fits = [
-        key
-        for key in ((c, s, ident) for c, s in dict.fromkeys(key[:2] for key in questions))
-        if key in questions and said["config"] in (None, key[0]) and said["split"] in (None, key[1])
-    ]
-    if not fits:
-        place = " ".join(filter(None, (said["config"], said["split"])))
-        raise QuadragError(
-            f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; expected an id of the data"
-        )
-    if len(fits) > 1:
-        names = ", ".join(key[1] for key in fits)
-        raise QuadragError(f"{where}: id {ident!r} is in the splits {names}; say which in `split` or with --split")
-    return fits[0]
 
 
 def _place(key: Key) -> str:

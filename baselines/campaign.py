@@ -153,7 +153,8 @@ def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
                 scores = json.loads((part / "scores.json").read_text(encoding="utf-8"))
             except (OSError, ValueError):
                 raise QuadragError(f"{part} has no readable scores.json; run it to its end first") from None
-            results.append(Result(info, scores, [row for _, row in read_jsonl(part / "items.jsonl")]))
+            items = [row for _, row in read_jsonl(part / "items.jsonl")]
+            results.append(Result(info, scores, items, stopped=info.get("stopped")))
         if not results:
             raise QuadragError(f"{folder} holds no run.json; expected the folder of a run")
         found.append((str(folder), results))
