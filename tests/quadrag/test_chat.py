@@ -6,36 +6,12 @@ import asyncio
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
-from chat_server import ChatServer, Rule
+from chat_server import Rule, chats
 
 from quadrag.chat import ChatClient, Failure, Reply
 from quadrag.errors import QuadragError
-from quadrag.ledger import Ledger
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch):
-    for name in ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def server():
-    with ChatServer() as running:
-        yield running
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    with Ledger(tmp_path / "ledger.sqlite") as opened:
-        yield opened
-
-
-def chats(count, start=0):
-    return [[{"role": "user", "content": f"question {n}"}] for n in range(start, start + count)]
 
 
 def test_replies_keep_the_order_of_the_batch(server):
@@ -296,14 +272,14 @@ def test_a_password_in_the_url_is_not_shown():
     assert "secretword" not in str(error.value) and "t0ken" not in str(error.value)
 
 
-def test_a_local_server_is_reached_in_offline_mode(server):
+def test_a_local_server_is_reached_in_offline_mode(server, tmp_path):
     code = (
         "import sys; from quadrag.chat import ChatClient\n"
         "print(len(ChatClient(sys.argv[1])([[{'role': 'user', 'content': 'q'}]])))"
     )
     command = [sys.executable, "-c", code, server.url]
-    env = {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(Path(__file__).parents[2]), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+    env = {"HF_HUB_OFFLINE": "1", "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == ("1\n", "")
 
 

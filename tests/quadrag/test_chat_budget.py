@@ -5,35 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from chat_server import ChatServer, Rule
+from chat_server import Rule, chats
 
 from quadrag.chat import BudgetReached, ChatClient, Failure, Prices, Reply
 from quadrag.errors import QuadragError
-from quadrag.ledger import Ledger
 from quadrag.prices import Budget
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch):
-    for name in ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def server():
-    with ChatServer() as running:
-        yield running
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    with Ledger(tmp_path / "ledger.sqlite") as opened:
-        yield opened
-
-
-def chats(count, start=0):
-    return [[{"role": "user", "content": f"question {n}"}] for n in range(start, start + count)]
-
 
 PRICES = Prices({"m": {"input": 1_000_000, "output": 2_000_000}, "currency": "EUR"})
 LIMIT = {"max_tokens": 10}

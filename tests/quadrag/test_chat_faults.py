@@ -7,33 +7,10 @@ import socket
 import time
 
 import pytest
-from chat_server import ChatServer, Rule
+from chat_server import ChatServer, Rule, chats
 
 from quadrag.chat import ChatClient, Failure
 from quadrag.errors import QuadragError
-from quadrag.ledger import Ledger
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch):
-    for name in ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def server():
-    with ChatServer() as running:
-        yield running
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    with Ledger(tmp_path / "ledger.sqlite") as opened:
-        yield opened
-
-
-def chats(count, start=0):
-    return [[{"role": "user", "content": f"question {n}"}] for n in range(start, start + count)]
 
 
 def closed_port():

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from chat_server import ChatServer
@@ -28,9 +26,9 @@ with Ledger(sys.argv[2]) as ledger, ChatClient(sys.argv[1], ledger=ledger, concu
 
 
 def start(url, path):
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, "-c", DRIVER, url + "#m", str(path)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    # Not in the checkout, whose folder would stand in for the installed package.
+    return subprocess.Popen(command, cwd=path.parent, stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.timeout(120)

@@ -80,6 +80,11 @@ class State:
     draw: random.Random = field(default_factory=lambda: random.Random(0))
 
 
+def chats(count: int, start: int = 0) -> list[list[dict[str, str]]]:
+    """Return chats that all differ, "question 0" and so on."""
+    return [[{"role": "user", "content": f"question {n}"}] for n in range(start, start + count)]
+
+
 def echo(body: dict[str, Any]) -> str:
     """Return the text that the server answers: it depends on the whole request, so that mixed-up replies show."""
     digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:8]
