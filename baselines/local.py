@@ -14,7 +14,7 @@ from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.ledger import Ledger, call_key
-from quadrag.reply import Failure, Reply, split_reasoning
+from quadrag.reply import Failure, Reply, as_verdict, split_reasoning
 
 _MAX_TOKENS = 512
 _PARAMETERS = {"temperature", "max_tokens", "seed"}
@@ -53,11 +53,14 @@ class LocalModel:
         keys = [call_key(name, chat, self.parameters, n) for chat, n in zip(batch, numbers, strict=True)]
         known = self._ledger.get_many(dict.fromkeys(keys)) if self._ledger is not None else {}
         missing = sum(key not in known for key in keys)
-        if missing and self._replay:
+        if missing and self._replay and not known:
             raise QuadragError(f"the ledger lacks {missing} of {len(keys)} replies of {name}; run without --replay")
         replies: list[Reply | Failure] = []
         for key, chat in zip(keys, batch, strict=True):
             cached = key in known
+            if not cached and self._replay:
+                replies.append(Failure("api_error", "not asked: the ledger has no reply to replay"))
+                continue
             if not cached:
                 known[key] = self._generate(key, chat)
                 if self._ledger is not None:
@@ -70,14 +73,7 @@ class LocalModel:
 
     def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[str | Failure]:
         """Answer as a judge does; a reply cut by length is a failure."""
-        return [
-            reply
-            if isinstance(reply, Failure)
-            else Failure("truncated", "the reply was cut by length; raise --max-tokens")
-            if reply.finish_reason == "length"
-            else reply.text
-            for reply in self.complete(batch)
-        ]
+        return [as_verdict(reply) for reply in self.complete(batch)]
 
     def close(self) -> None:
         """Let the model go."""

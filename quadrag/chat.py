@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from quadrag.errors import QuadragError
 from quadrag.ledger import Ledger, call_key, canonical
 from quadrag.prices import Budget, BudgetReached, Prices
-from quadrag.reply import Failure, Reply
+from quadrag.reply import Failure, Reply, as_verdict
 from quadrag.spec import find_keys, parse_spec
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"]
 
 Messages = list[dict[str, str]]
+NOT_ASKED = "not asked"  # how the detail of a failure begins where no call was made
 # Fields of the request that this client sets itself, or whose replies it could not read.
 _RESERVED = ("messages", "model", "n", "stream", "stream_options")
 
@@ -145,8 +146,8 @@ class ChatClient:
             answer began.
 
         Raises:
-            QuadragError: the server is dead or refuses the client, a replay lacks replies, or the ledger is
-                damaged.
+            QuadragError: the server is dead or refuses the client, a replay finds no reply at all, or the ledger
+                is damaged.
             BudgetReached: the budget does not allow the next call; its ``results`` hold what there is.
         """
         numbers = [0] * len(batch) if samples is None else list(samples)
@@ -171,9 +172,9 @@ class ChatClient:
             BudgetReached: as `complete` does; its ``results`` are texts and failures.
         """
         try:
-            return [_text(result) for result in self.complete(batch)]
+            return [as_verdict(result) for result in self.complete(batch)]
         except BudgetReached as stop:
-            stop.results = [_text(result) for result in stop.results]
+            stop.results = [as_verdict(result) for result in stop.results]
             raise
 
     def close(self) -> None:
@@ -202,7 +203,7 @@ class ChatClient:
         stored = self.ledger.get_many(dict.fromkeys(keys)) if self.ledger is not None else {}
         missing = {key: place for place, key in reversed(list(enumerate(keys))) if key not in stored}
         self.spent["cached"] += sum(key in stored for key in keys)
-        if missing and self.replay:
+        if missing and self.replay and not stored:
             place = self.ledger.path if self.ledger is not None else "of no file"
             raise QuadragError(
                 f"the ledger {place} lacks {len(missing)} of {len(set(keys))} "
@@ -210,12 +211,12 @@ class ChatClient:
             )
         outcomes: dict[bytes, Outcome] = dict(stored)
         stop: BudgetReached | None = None
-        if missing:
+        if missing and not self.replay:
             try:
                 self._ask(keys, missing, batch, numbers, outcomes)
             except BudgetReached as reached:
                 stop = reached
-        undone = f"not asked: {stop}" if stop else "not asked"
+        undone = f"{NOT_ASKED}: {stop}" if stop else f"{NOT_ASKED}: the ledger has no reply to replay"
         results = [self._result(outcomes.get(key, undone), key in stored) for key in keys]
         if stop is not None:
             raise BudgetReached(str(stop), results) from None
@@ -246,7 +247,8 @@ class ChatClient:
                 tell(done, len(keys))
 
         rate = None if self.prices is None else self.prices.rate(self.model)
-        limits = Limits(min(self.concurrency, len(jobs)), self.retries, rate, self._budget)
+        proven = len(missing) < len(times)
+        limits = Limits(min(self.concurrency, len(jobs)), self.retries, rate, self._budget, proven)
         engine = self._open()
         if engine.dispatcher is None:
             engine.start(self.model, self.parameters, self.ledger, self.spent)
@@ -278,11 +280,3 @@ class ChatClient:
 
             self._engine = Engine(self.spec, find_keys(self.spec), self.timeout)
         return self._engine
-
-
-def _text(result: Reply | Failure) -> str | Failure:
-    if isinstance(result, Failure):
-        return result
-    if result.finish_reason == "length":
-        return Failure("truncated", "the reply was cut by length; raise max_tokens")
-    return result.text

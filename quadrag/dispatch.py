@@ -6,6 +6,8 @@ Everything here runs on one event loop. `quadrag.wire` makes single attempts; `q
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,6 +21,10 @@ from quadrag.wire import LONGEST_WAIT, Endpoint, Wire, backoff
 
 # While nothing has answered yet, a lost call is tried again this often and then waits for the others.
 _FIRST_TRIES = 2
+# Seconds without any answer after which a call that finds no server is not tried again: else a server that dies in
+# mid-run costs every call left its whole backoff.
+_GONE_AFTER = 30.0
+_BUDGET_LOOK = 0.2  # seconds
 
 
 @dataclass(slots=True)
@@ -39,12 +45,16 @@ Settled = Callable[[list[tuple[Job, Outcome]]], None]
 
 @dataclass
 class Limits:
-    """How calls are made: ``concurrency`` at once, ``retries`` new attempts each, within ``budget``."""
+    """How calls are made: ``concurrency`` at once, ``retries`` new attempts each, within ``budget``.
+
+    `proven` says that the model has answered calls like these before.
+    """
 
     concurrency: int
     retries: int
     rate: Rate | None = None
     budget: Budget | None = None
+    proven: bool = False
 
 
 class Dispatcher:
@@ -74,6 +84,8 @@ class Dispatcher:
         self.limits = Limits(1, 0)
         self.spent = spent
         self.successes = 0
+        self._working = 0
+        self._alive_at = 0.0
         self._parked: list[tuple[asyncio.Future[None], Fault]] = []
         self._finished: list[tuple[Job, Outcome, asyncio.Future[None]]] = []
         self._settled: Settled = lambda outcomes: None
@@ -100,8 +112,12 @@ class Dispatcher:
         async def worker() -> None:
             for job in queue:
                 await self._hand_on(job, await self._call(job))
+            self._working -= 1
+            await self._tell_dead()
 
-        workers = [asyncio.ensure_future(worker()) for _ in range(self.limits.concurrency)]
+        self._working = self.limits.concurrency
+        self._alive_at = time.monotonic()
+        workers = [asyncio.ensure_future(worker()) for _ in range(self._working)]
         try:
             done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
             for one in done:
@@ -122,13 +138,15 @@ class Dispatcher:
         attempt = 0
         last: Endpoint | None = None
         seen = self.successes
-        self.spent["calls"] += 1
+        counted = False
         while True:
             endpoint, wait = self.wire.choose(last)
             if wait > 0:
                 await asyncio.sleep(wait + backoff(0) * 0.1)
                 continue
             await self._reserve(worst)
+            self.spent["calls"] += not counted
+            counted = True
             cost = worst
             try:
                 row = await self.wire.ask(endpoint, job.messages, self.model, body)
@@ -145,9 +163,12 @@ class Dispatcher:
             last = endpoint
             elsewhere = not reason.connected and self.wire.others_ready(endpoint)
             through = reason.status == 429 and self.successes > seen and self.limits.retries > 0
-            exhausted = attempt >= self.limits.retries and not elsewhere and not through
+            gone = not reason.connected and self.successes > 0 and time.monotonic() - self._alive_at > _GONE_AFTER
+            exhausted = (attempt >= self.limits.retries or gone) and not elsewhere and not through
             if not reason.retry or (reason.wait or 0.0) > LONGEST_WAIT or exhausted:
-                if not reason.own:
+                # A server that answered before is not dead because it refuses this call's content.
+                refused = self.limits.proven and reason.status is not None and reason.status not in (401, 403, 404)
+                if not reason.own and not refused:
                     await self._park(reason)
                 self.spent["failed"] += 1
                 return reason.detail if attempt == 0 else f"{reason.detail} (after {attempt} retries)"
@@ -186,7 +207,9 @@ class Dispatcher:
                 if budget.open == 0:
                     raise budget.stop(worst)
                 self._budget_news.clear()
-                await self._budget_news.wait()
+                # Another client may share the budget, and its news do not come here.
+                with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
+                    await asyncio.wait_for(self._budget_news.wait(), _BUDGET_LOOK)
 
     def _settle(self, worst: Decimal, cost: Decimal) -> None:
         if self.limits.budget is not None:
@@ -214,12 +237,17 @@ class Dispatcher:
             return
         parked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._parked.append((parked, fault))
-        if len(self._parked) >= self.limits.concurrency:
-            raise await self._dead([one for _, one in self._parked])
+        await self._tell_dead()
         await parked
+
+    async def _tell_dead(self) -> None:
+        """Raise when every worker that is left waits for a first answer."""
+        if self._parked and not self.successes and len(self._parked) >= self._working:
+            raise await self._dead([one for _, one in self._parked])
 
     def _revive(self) -> None:
         self.successes += 1
+        self._alive_at = time.monotonic()
         for parked, _ in self._parked:
             if not parked.done():
                 parked.set_result(None)

@@ -81,7 +81,8 @@ def read_fault(error: Exception, where: str, timeout: float, keys: Keys, provide
             detail = line(f"{where} answered {status}: {_server_message(response)}")
             retry = status in (408, 429) or status >= 500
             wait = retry_after(response.headers.get("retry-after"))
-            return Fault(detail, status=status, retry=retry, wait=wait)
+            # A gateway that gave up waiting says nothing of the server behind it, which may have done the work.
+            return Fault(detail, status=status, retry=retry, wait=wait, billed=status in (502, 504))
     if isinstance(error, UnicodeEncodeError):
         return Fault("the messages are no valid Unicode", retry=False, own=True)
     if isinstance(error, hub_errors.OfflineModeIsEnabled):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -131,20 +132,23 @@ class Budget:
         self.used = Decimal(0)
         self.reserved = Decimal(0)
         self.open = 0
+        self._lock = threading.Lock()
 
     def reserve(self, worst: Decimal) -> bool:
         """Set a call's worst case aside; False where it does not fit now."""
-        if self.used + self.reserved + worst > self.limit:
-            return False
-        self.reserved += worst
-        self.open += 1
-        return True
+        with self._lock:
+            if self.used + self.reserved + worst > self.limit:
+                return False
+            self.reserved += worst
+            self.open += 1
+            return True
 
     def settle(self, worst: Decimal, cost: Decimal) -> None:
         """Replace a reservation by what the call did cost."""
-        self.reserved -= worst
-        self.open -= 1
-        self.used += cost
+        with self._lock:
+            self.reserved -= worst
+            self.open -= 1
+            self.used += cost
 
     def stop(self, worst: Decimal) -> BudgetReached:
         """Build the error for a call that does not fit although none is in flight."""

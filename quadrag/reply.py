@@ -47,6 +47,13 @@ class Failure:
     detail: str
 
 
+def as_verdict(result: Reply | Failure) -> str | Failure:
+    """Return what a judge hands on: the text, or a failure, which a reply cut by length is too."""
+    if isinstance(result, Reply) and result.finish_reason == "length":
+        return Failure("truncated", "the reply was cut by length; raise max_tokens")
+    return result if isinstance(result, Failure) else result.text
+
+
 def split_reasoning(content: str) -> tuple[str, str | None]:
     """Split a model's output into answer and reasoning.
 
@@ -106,5 +113,11 @@ def reply_row(output: Any, latency: float, keys: Keys) -> dict[str, Any]:
 def _usage(usage: Any) -> dict[str, int] | None:
     if not isinstance(usage, Mapping):
         return None
-    counts = {name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")}
-    return {name: int(count) for name, count in counts.items() if isinstance(count, (int, float))} or None
+    counts: dict[str, int] = {}
+    for name in ("prompt_tokens", "completion_tokens"):
+        count = usage.get(name)
+        if not isinstance(count, (int, float)) or count < 0:
+            # Half a usage, or a count below zero, would be a wrong price.
+            return None
+        counts[name] = int(count)
+    return counts

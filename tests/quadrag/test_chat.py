@@ -118,8 +118,11 @@ def test_replay_uses_no_network(server, ledger, monkeypatch):
     monkeypatch.setattr("socket.socket.connect", refuse)
     replay = ChatClient(server.url, ledger=ledger, replay=True)
     assert replay.model == "m" and replay(chats(5)) == first
-    with pytest.raises(QuadragError, match=r"lacks 2 of 7 replies of 'm'"):
-        replay(chats(7))
+    more = replay(chats(7))
+    assert more[:5] == first, "a call that failed then has no reply now either"
+    assert all(isinstance(one, Failure) and one.detail.startswith("not asked") for one in more[5:])
+    with pytest.raises(QuadragError, match=r"lacks 2 of 2 replies of 'm'"):
+        replay(chats(2, start=5))
 
 
 def test_replay_needs_a_model_and_a_ledger(server, ledger):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 from chat_server import Rule, chats
@@ -157,3 +158,31 @@ def test_two_clients_share_one_budget(server):
             second.complete(chats(200, start=20))
         assert first.spent["cost"] > 0 and second.spent["cost"] > 0
         assert first.spent["cost"] + second.spent["cost"] == paid(server) <= 1000
+
+
+def test_two_clients_at_the_same_time_share_one_budget(server):
+    server.state.latency = 0.01
+    budget = Budget(600, PRICES.currency)
+    spent = []
+
+    def work(start):
+        with ChatClient(server.url + "#m", budget=budget, prices=PRICES, parameters=LIMIT, concurrency=4) as client:
+            with pytest.raises(BudgetReached):
+                client.complete(chats(100, start=start))
+            spent.append(client.spent["cost"])
+
+    threads = [threading.Thread(target=work, args=(start,)) for start in (0, 100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=20)
+    assert len(spent) == 2 and sum(spent) == paid(server) <= 600
+
+
+@pytest.mark.parametrize("usage", [{"prompt_tokens": 5}, {"prompt_tokens": 5, "completion_tokens": -60}, "none"])
+def test_a_count_that_cannot_be_charges_the_worst_case(server, usage):
+    server.rules.append(Rule("reply", usage=usage))
+    with ChatClient(server.url + "#m", budget=1000, prices=PRICES, parameters=LIMIT) as client:
+        with pytest.raises(BudgetReached):
+            client.complete(chats(100))
+        assert 5 <= server.requests <= 10, "about 130 each"

@@ -226,3 +226,31 @@ def test_a_message_that_is_no_unicode_is_a_failure(server):
     with ChatClient(server.url + "#m") as client:
         replies = client([[{"role": "user", "content": "\ud800"}], *chats(1)])
     assert replies[0].reason == "api_error" and isinstance(replies[1], str)
+
+
+def test_a_dead_server_is_told_when_other_calls_fail_by_themselves():
+    """A worker that has nothing left to do must not be waited for."""
+    broken = [{"role": "user", "content": "\ud800"}]
+    with pytest.raises(QuadragError, match="Connection refused"):
+        ChatClient(f"{closed_port()}#m", concurrency=2).complete([broken, *chats(1)])
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_refused_call_is_a_failure_where_the_server_answered_before(server, ledger, status):
+    """The same command again must not end in an error because only the refused calls are left."""
+    server.rules.append(Rule("status", match="question 3", status=status, body={"error": "content filter"}))
+    for _ in range(2):
+        with ChatClient(server.url + "#m", ledger=ledger, concurrency=4, retries=0) as client:
+            replies = client(chats(8))
+        assert [isinstance(reply, Failure) for reply in replies] == [n == 3 for n in range(8)]
+
+
+def test_a_server_that_went_away_is_not_tried_again_for_every_call(server, monkeypatch):
+    monkeypatch.setattr("quadrag.dispatch._GONE_AFTER", 0.5)
+    with ChatClient(server.url + "#m", concurrency=2) as client:
+        assert isinstance(client(chats(1))[0], str)
+        server.stop()
+        started = time.monotonic()
+        replies = client(chats(100, start=1))
+    assert all(isinstance(reply, Failure) for reply in replies)
+    assert time.monotonic() - started < 10, "a hundred calls with five retries each would take minutes"
