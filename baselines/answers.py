@@ -2,7 +2,8 @@
 
 Taken are our own ``answers.jsonl``, any JSON Lines with ``id`` and ``answer`` (and ``split`` where ids repeat), and the
 prediction files of RGB's own code (``prediction``, ``noise_rate``). An ``answer`` of null is a failed call and may name
-its reason in ``state``. Every question must be answered exactly as often as the others: nothing leaves a denominator.
+its reason in ``state``. Every question must be answered exactly as often as the others, but in files of RGB's own code,
+which leave failed calls out: those are put in as unscored. Nothing leaves a denominator.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
     answers: list[Answer] = []
     counts: Counter[Key] = Counter()
     lines: dict[tuple[Key, int], int] = {}
+    theirs = False
     for number, row in read_jsonl(path):
         answer = _answer(f"{path}:{number}", row, places)
         counts[answer.key] += 1
+        theirs = "answer" not in row
         if (answer.key, answer.sample) in lines:
             first = lines[(answer.key, answer.sample)]
             raise QuadragError(f"{path}:{number} answers {_place(answer.key)} again, after line {first}; expected once")
@@ -34,7 +37,10 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
         answers.append(answer)
     most = max(counts.values(), default=1)
     missing = [key for key in questions if counts[key] < most]
-    if missing:
+    if theirs:
+        # RGB's own code leaves out what failed; here it stays in the denominator.
+        answers += [_unanswered(questions[key], sample) for key in missing for sample in range(counts[key], most)]
+    elif missing:
         shown = ", ".join(_place(key) for key in missing[:3]) + (", ..." if len(missing) > 3 else "")
         times = f" {most} times" if most > 1 else ""
         raise QuadragError(
@@ -45,12 +51,14 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
 
 
 def named_split(row: Mapping[str, Any], known: Collection[str]) -> Any:
-    """Return the split that a line names, itself or by the noise ratio that RGB's code writes; None where neither."""
+    """Return the split that a line names, itself or by the noise ratio that RGB's code writes; None where neither.
+
+    A testbed whose only split is ``test`` has one noise ratio, which then says nothing.
+    """
     noise = row.get("noise_rate")
-    if row.get("split") is not None or not isinstance(noise, (int, float)):
+    if row.get("split") is not None or not isinstance(noise, (int, float)) or list(known) == ["test"]:
         return row.get("split")
-    split = f"noise_{noise * 100:.6g}".replace(".", "_")
-    return split if split in known else None
+    return f"noise_{noise * 100:.6g}".replace(".", "_")
 
 
 class _Places:
@@ -114,6 +122,10 @@ def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
         finish_reason=row.get("finish_reason"),
         usage=row.get("usage"),
     )
+
+
+def _unanswered(question: Question, sample: int) -> Answer:
+    return Answer(question.benchmark, *question.key, sample=sample, answer=None, state="api_error")
 
 
 def _place(key: Key) -> str:

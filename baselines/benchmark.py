@@ -37,8 +37,8 @@ class Benchmark(Protocol):
     def messages(self, question: Question, passages: Sequence[Passage], prompts: Prompts) -> list[dict[str, str]]:
         """Build the chat messages of one question."""
 
-    def metrics(self, config: str, retriever: str) -> list[Metric]:
-        """Return the metrics of a config."""
+    def metrics(self, config: str, retriever: str, options: Mapping[str, Any]) -> list[Metric]:
+        """Return the metrics of a config under options of the dataset script."""
 
     def keywords(self, config: str) -> dict[str, Any]:
         """Return further keyword arguments of a config's metrics."""

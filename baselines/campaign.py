@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ from quadrag.records import read_jsonl, write_jsonl, write_text
 from .answers import named_split
 from .benchmark import load
 from .folder import read_run
-from .pipeline import Result, Session, Task, load_questions, read_answers, score_answers, score_text
+from .pipeline import Result, Session, read_answers, score_answers
+from .score import score_text
+from .task import Task, load_questions
 
 _RECIPE_KEYS = ("benchmark", "runs", "model", "temperature", "published")
-Runs = list[tuple[str, str]]  # config, retriever
+Runs = list[tuple[str, str, dict[str, Any]]]  # config, retriever, options of the dataset script
 
 
 def task(arguments: argparse.Namespace) -> Task:
@@ -54,7 +57,7 @@ def task(arguments: argparse.Namespace) -> Task:
 
 
 def default_out(one: Task) -> str:
-    """Name a run's folder where the user does not: everything that would make it another run, but the model."""
+    """Name a run's folder where the user does not, by what is run: config, split, retriever and options."""
     parts = [one.benchmark, one.config, one.split, None if one.retriever == "own" else one.retriever]
     return "runs/" + "-".join([part for part in parts if part] + [f"{k}={v}" for k, v in one.options.items()])
 
@@ -70,12 +73,12 @@ def run_all(
     Raises:
         QuadragError: options of single runs are given, or nothing could be run.
     """
-    for name in ("config", "split", "retriever"):
+    for name in ("config", "split", "retriever", "option"):
         if getattr(arguments, name):
             raise QuadragError(f"--all and --recipe say every {name}; leave {getattr(arguments, name)!r} out")
     results: list[tuple[Path, Result]] = []
     lacking: list[tuple[str, list[str]]] = []
-    for config, retriever in runs:
+    for config, retriever, options in runs:
         if arguments.data_dir and arguments.data_dir != SAMPLE:
             missing = find_files(arguments.benchmark, config, arguments.data_dir)[1]
             if missing:
@@ -83,7 +86,7 @@ def run_all(
                 continue
         one = argparse.Namespace(**{**vars(arguments), "config": config, "retriever": retriever})
         folder = out / folder_name(config, retriever)
-        results.append((folder, session.run(task(one), folder)))
+        results.append((folder, session.run(replace(task(one), options=options), folder)))
         if results[-1][1].stopped:
             break
     if not results:
@@ -98,15 +101,13 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
     Raises:
         QuadragError: a name is unknown, the file is not one of answers, or ids are unknown, missing or given twice.
     """
-    if arguments.benchmark not in catalogue.benchmarks():
-        raise unknown_name("benchmark", arguments.benchmark, catalogue.benchmarks())
     one, path = task(arguments), Path(arguments.answers)
     out = Path(arguments.out) if arguments.out else None
     if out and out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
     questions, source = load_questions(one, load(one.benchmark))
     if one.split is None:
-        known = dict.fromkeys(question.split for question in questions)
+        known = list(dict.fromkeys(question.split for question in questions))
         named = [named_split(row, known) for _, row in read_jsonl(path)]
         # A file that says its splits answers those; one that does not must answer all.
         if named and all(isinstance(split, str) and split in known for split in named):
@@ -191,7 +192,7 @@ def planned(arguments: argparse.Namespace) -> Runs | None:
     if arguments.all:
         if not arguments.benchmark:
             raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
-        return load(arguments.benchmark).campaign(arguments.original)
+        return [(*run, {}) for run in load(arguments.benchmark).campaign(arguments.original)]
     if arguments.original:
         raise QuadragError("--original goes with --all; alone, name the config with its suffix _original")
     if not arguments.recipe:
@@ -207,7 +208,7 @@ def planned(arguments: argparse.Namespace) -> Runs | None:
             raise QuadragError(f"the recipe {name} asks {recipe['model']}; say where with --llm http://HOST:PORT/v1")
         if arguments.llm.startswith("http") and "#" not in arguments.llm:
             arguments.llm += f"#{recipe['model']}"
-    return [(run["config"], run.get("retriever", "own")) for run in recipe["runs"]]
+    return [(run["config"], run.get("retriever", "own"), run.get("options", {})) for run in recipe["runs"]]
 
 
 def _read_recipe(name: str) -> tuple[str, dict[str, Any]]:
@@ -227,7 +228,7 @@ def _read_recipe(name: str) -> tuple[str, dict[str, Any]]:
     runs = recipe.get("runs") if isinstance(recipe, dict) else None
     if not isinstance(runs, list) or not runs or not all(map(_is_run, runs)):
         raise QuadragError(
-            f"{path} is no recipe; expected a mapping with benchmark and runs, a list with a config each"
+            f"{path} is no recipe; expected a mapping with benchmark and runs, a list of config, retriever, options"
         )
     for key in recipe:
         if key not in _RECIPE_KEYS:
@@ -241,7 +242,10 @@ def _read_recipe(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _is_run(run: Any) -> bool:
-    return isinstance(run, dict) and isinstance(run.get("config"), str) and isinstance(run.get("retriever", ""), str)
+    if not isinstance(run, dict) or not set(run) <= {"config", "retriever", "options"}:
+        return False
+    kinds = (("config", str), ("retriever", str), ("options", dict))
+    return "config" in run and all(isinstance(run.get(name, kind()), kind) for name, kind in kinds)
 
 
 def _options(pairs: Sequence[str]) -> dict[str, Any]:

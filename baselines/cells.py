@@ -13,7 +13,10 @@ NOTHING = "–"
 
 def percent(value: float | None) -> str:
     """Show a rate in percent with two decimals, as the papers do; a dash for none."""
-    return NOTHING if value is None else f"{value * 100:.2f}"
+    if value is None:
+        return NOTHING
+    # As wide as 99.99: Table 1 fits into 80 columns to the character.
+    return "100.0" if value == 1 else f"{value * 100:.2f}"
 
 
 def bound(value: float) -> str:

@@ -8,8 +8,10 @@ Times, cost, host and command are in `run.json` alone, so that the other files o
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from quadrag.errors import QuadragError
 from quadrag.records import write_text
 
 _FRESH: dict[str, Any] = {"state": "new", "inputs": {}, "files": {}}
+LOCK = ".lock"
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 
 
@@ -52,7 +55,7 @@ class RunFolder:
                     f"{path} holds a run with {name} {_short(found.get(name))}, not {_short(inputs.get(name))}; "
                     "name another folder with --out, or remove it"
                 )
-        elif path.exists() and any(path.iterdir()):
+        elif path.exists() and any(part.name != LOCK for part in path.iterdir()):
             raise QuadragError(f"{path} is not empty and holds no run.json; name another folder with --out")
 
     @property
@@ -107,7 +110,9 @@ def read_run(path: Path) -> dict[str, Any]:
         raise QuadragError(f"{path} holds no run.json; expected the folder of a run") from None
     except ValueError:
         info = None
-    if not isinstance(info, dict) or not {"inputs", "files", "state"} <= set(info):
+    if not isinstance(info, dict) or not all(
+        isinstance(info.get(name), kind) for name, kind in (("inputs", dict), ("files", dict), ("state", str))
+    ):
         raise QuadragError(f"{path / 'run.json'} is damaged; remove the folder, replies are in the ledger")
     return info
 
@@ -119,3 +124,24 @@ def _sha256(path: Path) -> str:
 def _short(value: Any) -> str:
     text = "none" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+@contextlib.contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Keep two runs out of one folder; the lock goes with the process that holds it.
+
+    Raises:
+        QuadragError: another run is at work there, or the place is no folder.
+    """
+    from filelock import FileLock, Timeout
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise QuadragError(f"{error.filename} is a file; expected a folder, name another with --out") from None
+    lock = FileLock(out / LOCK)
+    try:
+        with lock.acquire(timeout=0):
+            yield
+    except Timeout:
+        raise QuadragError(f"another run is at work in {out}; wait for it, or name another folder with --out") from None

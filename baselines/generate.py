@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from quadrag.prices import BudgetReached
 from quadrag.records import Answer, Key, Passage, Question
-from quadrag.reply import Failure, Reply
+from quadrag.reply import NOT_ASKED, Failure, Reply
 
 from . import extractive
 from .benchmark import Benchmark, Prompts
@@ -43,11 +43,17 @@ class Completer(Protocol):
 
 @dataclass(slots=True)
 class Generated:
-    """The answers in order, with what only `run.json` keeps: the latency of each call in seconds, by key and sample."""
+    """The answers in order, with what only `run.json` keeps: latencies in seconds and failures, by key and sample."""
 
     answers: list[Answer]
     latency: dict[str, float] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    not_asked: set[int] = field(default_factory=set)
+
+    @property
+    def asked(self) -> list[Answer]:
+        """The answers and failures of calls that were made: after a budget stop not all were."""
+        return [answer for place, answer in enumerate(self.answers) if place not in self.not_asked]
 
 
 def extract(questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]) -> Generated:
@@ -92,7 +98,11 @@ def _collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Reply | Fai
                 _answer(question, sample, reply.text, finish_reason=reply.finish_reason, usage=reply.usage)
             )
         else:
-            generated.failures[place] = reply.detail
+            if reply.detail.startswith(NOT_ASKED):
+                generated.not_asked.add(len(generated.answers))
+            elif reply.reason == "api_error":
+                # What may go better next time; a cut reply lies in the ledger and would come again.
+                generated.failures[place] = reply.detail
             generated.answers.append(_answer(question, sample, None, state=reply.reason))
     return generated
 

@@ -41,31 +41,40 @@ class Grid:
 
 
 def print_grids(grids: Sequence[Grid], file: IO[str] | None = None) -> None:
-    """Print tables as text, as wide as the terminal; 80 columns where there is none."""
-    from rich import box
+    """Print tables as text, as wide as the terminal, but not narrower than 80 columns: numbers are never cut."""
     from rich.console import Console
+
+    console = Console(file=file, highlight=False, soft_wrap=False)
+    console.width = max(console.width, 80)
+    # Captured, since the library ends the process by itself when a pipe's reader has seen enough.
+    with console.capture() as text:
+        for grid in grids:
+            _draw(console, grid)
+    print(text.get(), end="", file=file)
+
+
+def _draw(console: Any, grid: Grid) -> None:
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=file, highlight=False, soft_wrap=False)
-    for grid in grids:
-        console.print()
-        console.print(Text(grid.title, style="bold"))
-        # Ten columns of numbers and a model's name fit into 80 only with single blanks between them.
-        gap = 0 if len(grid.columns) > 7 else 1
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap, 0, 0), show_edge=False)
-        deep = any("\n" in column for column in grid.columns)
-        table.add_column(Text("\n" * deep + grid.corner), overflow="fold")
-        for column in grid.columns:
-            table.add_column(Text(column, justify="right"), justify="right", no_wrap=True)
-        for line in grid.lines:
-            if line.rule:
-                table.add_section()
-            style = "dim" if line.kind == "published" else ""
-            table.add_row(Text(line.label), *(_text(cell) for cell in line.cells), style=style)
-        console.print(table)
-        for note in grid.notes:
-            console.print(Text(note, style="dim"))
+    console.print()
+    console.print(Text(grid.title, style="bold"))
+    # Ten columns of numbers and a model's name fit into 80 only with single blanks between them.
+    gap = 0 if len(grid.columns) > 7 else 1
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap, 0, 0), show_edge=False)
+    deep = any("\n" in column for column in grid.columns)
+    table.add_column(Text("\n" * deep + grid.corner), overflow="fold")
+    for column in grid.columns:
+        table.add_column(Text(column, justify="right"), justify="right", no_wrap=True)
+    for line in grid.lines:
+        if line.rule:
+            table.add_section()
+        style = "dim" if line.kind == "published" else ""
+        table.add_row(Text(line.label), *(_text(cell) for cell in line.cells), style=style)
+    console.print(table)
+    for note in grid.notes:
+        console.print(Text(note, style="dim"))
 
 
 def _text(cell: Cell) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from quadrag.errors import QuadragError
 from quadrag.ledger import Ledger
 from quadrag.prices import Budget, Prices
 
@@ -40,6 +41,8 @@ def open_model(
     if spec == EXTRACTIVE:
         return None
     if spec.startswith("local:"):
+        if budget is not None:
+            raise QuadragError("--budget bounds calls that are paid for; a local: model has none")
         from .local import LocalModel
 
         return LocalModel(spec.removeprefix("local:"), ledger=ledger, replay=replay, parameters=parameters)

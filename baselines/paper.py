@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .cells import NOTHING, percent, published_line
+from .cells import NOTHING, bound, percent, published_line
 from .grid import Cell, Grid, Line
+from .notes import INTERVALS, denominator, paper_notes, unscored_notes
 from .published import Published, published
 
-OURS = "official profile, 95% bootstrap intervals (no width where all values are equal)."
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
 Place = tuple[str, str, str, str, str, str]  # config, split, retriever, module, key, profile
 
@@ -27,6 +27,7 @@ class Column(NamedTuple):
     module: str
     key: str
     retriever: str = "own"
+    judged_by: str = ""  # the judged metric that the paper's value is over
 
     def place(self, language: str, profile: str) -> Place:
         """Return the key of our score for a language and profile."""
@@ -46,23 +47,13 @@ class PaperTable:
         """Whether any of our scores stands in the table."""
         return any(column.place(lang, "official") in scores for lang in _LANGUAGES for column in self.columns)
 
-    def _denominators(self, scores: Mapping[Place, Mapping[str, Any]]) -> list[str]:
-        """Say over how many questions our rows are, and how many of them could not be scored."""
-        places = [column.place(language, "official") for language in _LANGUAGES for column in self.columns]
-        ours = [scores[place] for place in places if place in scores]
-        totals = sorted({row["n_total"] for row in ours})
-        unscored = [sum(row.get("unscored", {}).values()) for row in ours]
-        notes = [f"Ours: n = {' or '.join(map(str, totals))} a cell; {OURS}"]
-        if any(unscored):
-            notes.append(f"Up to {max(unscored)} items of a cell are unscored; official leaves them out.")
-        return notes
-
-    def grid(self, scores: Mapping[Place, Mapping[str, Any]], name: str) -> Grid:
+    def grid(self, scores: Mapping[Place, Mapping[str, Any]], name: str, profiles: Sequence[str]) -> Grid:
         """Fill the table with the printed numbers and ours.
 
         Args:
             scores: rows of ``scores.json`` by place.
             name: what to call our rows.
+            profiles: the first is shown; of two, the second where it differs.
         """
         rows = [row for row in published("rgb") if row.table == self.number]
         spread = [(language, column) for language in _LANGUAGES for column in self.columns]
@@ -72,14 +63,19 @@ class PaperTable:
             for cells in groups:
                 lines += _printed(rows, model, cells, f"{model}-{cells[0][0]}" if self.by_row else model)
         for cells in groups:
-            lines += _ours(scores, cells, f"{name}-{cells[0][0]}" if self.by_row else name)
+            lines += _ours(scores, cells, f"{name}-{cells[0][0]}" if self.by_row else name, profiles)
         heads = [
             f"{_LANGUAGES[language] if column is self.columns[0] else ''}\n{column.label}"
             for language, column in spread
         ]
         columns = [column.label for column in self.columns] if self.by_row else heads
-        notes = [*paper_notes(rows), *self._denominators(scores)]
+        ours = [scores[place] for place in self.places(profiles) if place in scores]
+        notes = [*paper_notes(rows), f"Ours: {profiles[0]} profile, {INTERVALS}.", *unscored_notes(ours)]
         return Grid(f"Table {self.number}. {self.title}", "", columns, lines, notes)
+
+    def places(self, profiles: Sequence[str]) -> list[Place]:
+        """Return the places of the table's cells among our scores."""
+        return [c.place(lang, profile) for profile in profiles for lang in _LANGUAGES for c in self.columns]
 
 
 def _printed(rows: Sequence[Published], model: str, cells: Sequence[tuple[str, Column]], label: str) -> list[Line]:
@@ -88,34 +84,45 @@ def _printed(rows: Sequence[Published], model: str, cells: Sequence[tuple[str, C
     return [published_line(label, line)] if any(line) else []
 
 
-def _ours(scores: Mapping[Place, Mapping[str, Any]], cells: Sequence[tuple[str, Column]], label: str) -> list[Line]:
-    """Make our lines: value, bounds of the interval, and the corrected profile where it differs."""
-    official = [scores.get(column.place(language, "official")) for language, column in cells]
-    corrected = [scores.get(column.place(language, "corrected")) for language, column in cells]
+def _ours(
+    scores: Mapping[Place, Mapping[str, Any]],
+    cells: Sequence[tuple[str, Column]],
+    label: str,
+    profiles: Sequence[str],
+) -> list[Line]:
+    """Make our lines: value, bounds of the interval, denominator, and the second profile where it differs."""
+    main, *other = ([_row(scores, column, language, profile) for language, column in cells] for profile in profiles)
+    if not any(main):
+        return []
 
-    def line(name: str, texts: list[str], rule: bool = False) -> Line:
+    def line(name: str, texts: Sequence[str], rule: bool = False) -> Line:
         return Line(name, [Cell(text) for text in texts], rule=rule)
 
-    def bound(side: int) -> list[str]:
-        return [f"{row['interval'][side] * 100:.1f}" if row and row["interval"] else NOTHING for row in official]
+    def values(rows: Sequence[Mapping[str, Any] | None]) -> list[str]:
+        return [NOTHING if r is None else "no judge" if "not_run" in r else percent(r["value"]) for r in rows]
 
-    values = [NOTHING if row is None else "no judge" if "not_run" in row else percent(row["value"]) for row in official]
-    lines = [line(label, values, rule=True), line("  95% from", bound(0)), line("  95% to", bound(1))]
-    if [row and row["value"] for row in official] != [row and row["value"] for row in corrected]:
-        lines.append(line("  corrected", [percent(row["value"] if row else None) for row in corrected]))
-    return lines
+    def bounds(side: int) -> list[str]:
+        return [bound(row["interval"][side]) if row and row["interval"] else NOTHING for row in main]
 
-
-def paper_notes(rows: Sequence[Published]) -> list[str]:
-    """Say where printed numbers come from, under which conditions, and which are doubtful."""
-    tables = ", ".join(dict.fromkeys(row.table for row in rows))
-    conditions = "; ".join(dict.fromkeys(part for row in rows for part in row.conditions.split("; ")))
-    notes = [f"Published: arXiv:2309.01431, table {tables}; {conditions}."]
-    return notes + [
-        f"? {row.model} {row.language} {row.value * 100:.2f}: {row.note.removeprefix('suspect: ')}."
-        for row in rows
-        if row.note.startswith("suspect")
+    counts = [denominator(row) if row else None for row in main]
+    lines = [
+        line(label, values(main), rule=True),
+        line("  95% from", bounds(0)),
+        line("  95% to", bounds(1)),
+        line("  n", [NOTHING if count is None else str(count) for count in counts]),
     ]
+    return lines + [line(f"  {profiles[1]}", values(rows)) for rows in other if values(rows) != values(main)]
+
+
+def _row(
+    scores: Mapping[Place, Mapping[str, Any]], column: Column, language: str, profile: str
+) -> Mapping[str, Any] | None:
+    """Find our score of a cell; one that the paper bases on a judge counts as not run where there was none."""
+    if column.judged_by:
+        base = scores.get(column._replace(key=column.judged_by).place(language, profile))
+        if base is not None and "not_run" in base:
+            return base
+    return scores.get(column.place(language, profile))
 
 
 def _noise(ability: str, ratios: Sequence[str]) -> tuple[Column, ...]:
@@ -154,7 +161,7 @@ PAPERS: dict[str, tuple[PaperTable, ...]] = {
                 Column("Acc_doc", _FACT, "test", "rgb_accuracy", "accuracy"),
                 Column("ED", _FACT, "test", "error_detection", "error_detection"),
                 Column("ED*", _FACT, "test", "error_detection", "error_detection_judged"),
-                Column("CR", _FACT, "test", "error_detection", "error_correction"),
+                Column("CR", _FACT, "test", "error_detection", "error_correction", judged_by="error_detection_judged"),
             ),
             by_row=True,
         ),

@@ -10,41 +10,27 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from quadrag import __version__, stats
-from quadrag.data import check_split, open_builder, splits
 from quadrag.errors import QuadragError
 from quadrag.prices import BudgetReached
 from quadrag.progress import Progress
-from quadrag.records import Answer, Key, Passage, Question, dumps, read_jsonl, write_text
+from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text, read_jsonl, write_text
 
 from . import retrieve
 from .benchmark import Benchmark, load, load_prompts
-from .folder import RunFolder
+from .folder import RunFolder, locked
 from .generate import Completer, Generated, ask, extract
-from .score import score
+from .models import EXTRACTIVE
+from .score import failed_verdicts, given_scores, score, score_text
+from .task import Task, load_questions
 
 _LIBRARIES = ("datasets", "evaluate", "huggingface_hub", "numpy")
-
-
-@dataclass(slots=True)
-class Task:
-    """What to run: a config of a benchmark, under which conditions."""
-
-    benchmark: str
-    config: str
-    split: str | None = None
-    data_dir: str | None = None
-    retriever: str = "own"
-    options: Mapping[str, Any] = field(default_factory=dict)
-    limit: int | None = None
-    samples: int = 1
-    prompts: str | None = None
 
 
 @dataclass(slots=True)
@@ -64,7 +50,6 @@ class Session:
 
     llm: Completer | None = None
     judge: Completer | None = None
-    llm_name: str = "extractive"
     command: Sequence[str] = ()
 
     def run(self, task: Task, out: Path) -> Result:
@@ -77,29 +62,60 @@ class Session:
         if task.retriever not in benchmark.RETRIEVERS:
             raise QuadragError(f"{task.benchmark} takes --retriever {' or '.join(benchmark.RETRIEVERS)}")
         prompts = load_prompts(task.benchmark, task.prompts)
+        if self.llm is None and task.samples > 1:
+            raise QuadragError("the extractive baseline draws nothing; --samples needs a model with --llm")
         questions, source = load_questions(task, benchmark)
-        folder = RunFolder(out, self._inputs(task, questions, prompts))
-        if folder.finished and not folder.info.get("failures") and not folder.info.get("failed_verdicts"):
-            scores = json.loads((out / "scores.json").read_text(encoding="utf-8"))
-            return Result(folder.info, scores, [row for _, row in read_jsonl(out / "items.jsonl")], reused=True)
+        inputs = self._inputs(task, questions, prompts)
+        with locked(out):
+            folder = RunFolder(out, inputs)
+            if folder.finished and not folder.info.get("failures") and not folder.info.get("failed_verdicts"):
+                return finished_result(folder)
+            before = dict(folder.info, files=dict(folder.info["files"]))
+            try:
+                return self._work(folder, benchmark, task, questions, source, prompts)
+            except QuadragError:
+                if before["state"] == "finished" and before["files"] == folder.info["files"]:
+                    # Nothing came of asking the failed calls again: what was finished is so still.
+                    folder.info = before
+                    folder.save()
+                raise
+
+    def _work(
+        self,
+        folder: RunFolder,
+        benchmark: Benchmark,
+        task: Task,
+        questions: Sequence[Question],
+        source: str,
+        prompts: Mapping[str, Mapping[str, str]],
+    ) -> Result:
+        """Do the stages whose files do not stand."""
         folder.save(state="running", source=source, command=list(self.command), versions=_versions())
         started = time.time()
         before = {name: dict(model.spent) for name, model in self._models().items()}
         passages = self._retrieve(folder, task, questions)
         generated, stopped = self._generate(folder, benchmark, task, questions, passages, prompts)
-        answered = generated.answers if not stopped else [a for a in generated.answers if a.state == "ok"]
-        items, scores, stopped = score_answers(self, benchmark, questions, answered, task, stopped)
-        if stopped:
-            # Not recorded: a partial table is no finished stage.
-            write_text(out / "items.jsonl", jsonl_text(items))
-            write_text(out / "scores.json", score_text(scores))
-        else:
-            folder.write("items.jsonl", jsonl_text(items))
+        if folder.replaced("items.jsonl") and not stopped:
+            items = [row for _, row in read_jsonl(folder.path / "items.jsonl")]
+            scores = given_scores(folder.path / "items.jsonl", benchmark, items, questions, task.retriever)
+            folder.keep("items.jsonl")
             folder.write("scores.json", score_text(scores))
+        else:
+            answered = generated.asked
+            items, scores, stopped = score_answers(self, benchmark, questions, answered, task, stopped)
+            if stopped:
+                stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
+                # Not recorded: a partial table is no finished stage.
+                write_text(folder.path / "items.jsonl", jsonl_text(items))
+                write_text(folder.path / "scores.json", score_text(scores))
+                folder.info["files"].pop("items.jsonl", None)
+            else:
+                folder.write("items.jsonl", jsonl_text(items))
+                folder.write("scores.json", score_text(scores))
+            folder.info["failed_verdicts"] = 0 if stopped else failed_verdicts(answered, items)
         folder.save(
             state="stopped" if stopped else "finished",
             stopped=stopped,
-            failed_verdicts=0 if stopped else failed_verdicts(answered, items),
             started=_clock(started),
             seconds=round(time.time() - started, 3),
             host=platform.node(),
@@ -125,7 +141,7 @@ class Session:
             "options": dict(task.options),
             "limit": task.limit,
             "samples": task.samples,
-            "llm": self.llm.model if self.llm else self.llm_name,
+            "llm": self.llm.model if self.llm else EXTRACTIVE,
             "parameters": dict(self.llm.parameters) if self.llm else {},
             "judge": self.judge.model if self.judge else None,
             "prompts": hashlib.sha256(dumps(prompts).encode()).hexdigest()[:16],
@@ -183,6 +199,20 @@ class Session:
         return generated, stopped
 
 
+def finished_result(folder: RunFolder) -> Result:
+    """Read a finished run back.
+
+    Raises:
+        QuadragError: a file is damaged.
+    """
+    try:
+        scores = json.loads((folder.path / "scores.json").read_text(encoding="utf-8"))
+    except ValueError:
+        raise QuadragError(f"{folder.path / 'scores.json'} is damaged; remove it and run again") from None
+    items = [row for _, row in read_jsonl(folder.path / "items.jsonl")]
+    return Result(folder.info, scores, items, reused=True)
+
+
 def score_answers(
     session: Session,
     benchmark: Benchmark,
@@ -200,7 +230,7 @@ def score_answers(
     by_key = {question.key: question for question in questions}
     judge = None if stopped else session.judge
     if judge is None:
-        return *score(benchmark, by_key, answers, task.retriever), stopped
+        return *score(benchmark, by_key, answers, task.retriever, None, task.options), stopped
     ended: list[str] = []
     with Progress(f"{task.config}: verdicts", len(answers)) as progress:
         judge.on_progress = progress.update
@@ -213,47 +243,8 @@ def score_answers(
                 return list(stop.results)
 
         verdicts.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
-        items, scores = score(benchmark, by_key, answers, task.retriever, verdicts)
+        items, scores = score(benchmark, by_key, answers, task.retriever, verdicts, task.options)
     return items, scores, ended[0] if ended else None
-
-
-def failed_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]]) -> int:
-    """Count the answers that a judge was asked about in vain; a later run may ask again."""
-    return sum(
-        answer.state == "ok"
-        and any(value.get("reason") == "api_error" for value in line.values() if isinstance(value, dict))
-        for answer, line in zip(answers, items, strict=True)
-    )
-
-
-def jsonl_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return the text of a JSON Lines file."""
-    return "".join(f"{dumps(row)}\n" for row in rows)
-
-
-def score_text(scores: Sequence[dict[str, Any]]) -> str:
-    """Return the text of ``scores.json``: a JSON list, a row a line."""
-    return "[\n" + ",\n".join(dumps(row) for row in scores) + "\n]\n"
-
-
-def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], str]:
-    """Load a task's questions, and say where they come from.
-
-    Raises:
-        QuadragError: a name is unknown, a file is missing or wrong, or two questions of a split have one id.
-    """
-    builder, source = open_builder(task.benchmark, task.config, task.data_dir, task.options)
-    chosen = [check_split(builder, task.split)] if task.split else splits(builder)
-    questions: list[Question] = []
-    for split in chosen:
-        part = list(benchmark.questions(builder, split))
-        ids = {question.id for question in part}
-        if len(ids) != len(part):
-            raise QuadragError(f"{task.config} {split}: {len(part)} questions but {len(ids)} ids; expected one id each")
-        questions += part[: task.limit] if task.limit else part
-    if not questions:
-        raise QuadragError(f"{task.config} holds no questions in {source}")
-    return questions, source
 
 
 def read_answers(

@@ -11,44 +11,47 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from quadrag.errors import QuadragError
 from quadrag.records import write_text
 from quadrag.stats import paired_difference
 
 from .cells import NOTHING, published_line, value_cell
 from .grid import Cell, Grid, Line, render_html
-from .paper import PAPERS, paper_notes
+from .notes import (
+    INTERVALS,
+    data_notes,
+    denominator,
+    not_run_notes,
+    paper_notes,
+    settings_notes,
+    unscored_notes,
+)
+from .paper import PAPERS
 from .pipeline import Result, spread
 from .published import Published, matching
 from .score import PROFILES, items_of
 
 Scores = Sequence[Mapping[str, Any]]
-INTERVALS = "Percent, with 95% bootstrap intervals over questions (no width where all values are equal)."
 
 
 def lines_of(scores: Scores, splits: Sequence[str], profiles: Sequence[str]) -> list[Line]:
-    """Make a line per metric, and a second one for the corrected profile where it differs."""
+    """Make a line per metric, another for the second profile where it differs, and denominators where they differ."""
     by_place = {(r["metric"], r["key"], r["profile"], r["split"]): r for r in scores}
     lines = []
     for metric, key in dict.fromkeys((row["metric"], row["key"]) for row in scores):
         shown: list[list[Cell]] = []
         for profile in profiles:
-            cells = [value_cell(by_place.get((metric, key, profile, split))) for split in splits]
-            if cells not in shown:
-                shown.append(cells)
-                label = key if profile == "official" or len(profiles) == 1 else f"  {profile}"
-                lines.append(Line(label, cells))
-    return lines
-
-
-def counts_line(scores: Scores, splits: Sequence[str]) -> Line:
-    """Make the line of denominators: questions, and under them how many of those could not be scored."""
-    cells = []
-    for split in splits:
-        rows = [row for row in scores if row["split"] == split and "not_run" not in row]
-        unscored = max((sum(row["unscored"].values()) for row in rows), default=0)
-        total = str(rows[0]["n_total"]) if rows else NOTHING
-        cells.append(Cell(total, f"{unscored} unscored" if unscored else ""))
-    return Line("n", cells, rule=True)
+            rows = [by_place.get((metric, key, profile, split)) for split in splits]
+            cells = [value_cell(row) for row in rows]
+            if cells in shown:
+                continue
+            shown.append(cells)
+            lines.append(Line(key if profile == profiles[0] else f"  {profile}", cells))
+            counts = [denominator(row) if row else None for row in rows]
+            if any(row and count not in (None, row["n_total"]) for row, count in zip(rows, counts, strict=True)):
+                lines.append(Line("  n", [Cell(NOTHING if count is None else str(count)) for count in counts]))
+    totals = [max((row["n_total"] for row in scores if row["split"] == split), default=0) for split in splits]
+    return [*lines, Line("n", [Cell(str(total)) for total in totals], rule=True)]
 
 
 def config_grids(result: Result, profiles: Sequence[str] = PROFILES) -> list[Grid]:
@@ -57,14 +60,24 @@ def config_grids(result: Result, profiles: Sequence[str] = PROFILES) -> list[Gri
     name, scores = result_name(result.info), result.scores
     splits = list(dict.fromkeys(row["split"] for row in scores)) or inputs["splits"]
     title = f"{inputs['benchmark']} {inputs['config']}, {name}"
-    notes = [INTERVALS, f"Data: {result.info.get('source', 'unknown')}.", *profile_notes(scores, profiles)]
-    if result.stopped:
-        notes.insert(0, f"PARTIAL: {result.stopped}")
-    grids = [Grid(title, "metric", splits, [*lines_of(scores, splits, profiles), counts_line(scores, splits)], notes)]
-    rows = matching(inputs["benchmark"], inputs["config"], inputs["retriever"])
-    if rows:
-        grids.append(_beside(scores, splits, name, rows))
-    return grids
+    notes = [
+        *partial_notes([result]),
+        f"Percent, {profiles[0]} profile, {INTERVALS}.",
+        *data_notes([result.info]),
+        *settings_notes(inputs),
+        *not_run_notes(scores),
+        *unscored_notes([row for row in scores if row["profile"] in profiles]),
+    ]
+    grids = [Grid(title, "metric", splits, lines_of(scores, splits, profiles), notes)]
+    # Beside another mix of documents the paper's numbers would say nothing.
+    rows = [] if inputs.get("options") else matching(inputs["benchmark"], inputs["config"], inputs["retriever"])
+    rows = [row for row in rows if row.split in splits]
+    return [*grids, _beside(scores, splits, name, rows)] if rows else grids
+
+
+def partial_notes(results: Sequence[Result]) -> list[str]:
+    """Say that a table is partial, where a run could not finish."""
+    return [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
 
 
 def _beside(scores: Scores, splits: Sequence[str], name: str, rows: Sequence[Published]) -> Grid:
@@ -86,31 +99,40 @@ def _beside(scores: Scores, splits: Sequence[str], name: str, rows: Sequence[Pub
     return Grid(title, "model", columns, lines, paper_notes(rows))
 
 
-def profile_notes(scores: Scores, profiles: Sequence[str]) -> list[str]:
-    """Say what cannot be seen in a table: which metrics did not run, and what was left unscored, by reason."""
-    notes = []
-    missing = list(dict.fromkeys(row["key"] for row in scores if "not_run" in row))
-    if missing:
-        notes.append(f"Not run, they need --judge: {', '.join(missing)}.")
-    reasons: dict[str, int] = {}
-    for row in scores:
-        for reason, count in row.get("unscored", {}).items():
-            reasons[reason] = max(reasons.get(reason, 0), count)
-    if reasons:
-        listed = ", ".join(f"{reason} (up to {count} a split)" for reason, count in reasons.items())
-        notes.append(f"Unscored: {listed}. Official leaves them out, corrected counts them as wrong.")
-    return notes
+def paper_grids(benchmark: str, results: Sequence[Result], profiles: Sequence[str] = PROFILES) -> list[Grid]:
+    """Make the paper's own tables, in its layout, with our rows under its; tables without any of ours are left out.
 
-
-def paper_grids(benchmark: str, results: Sequence[Result]) -> list[Grid]:
-    """Make the paper's own tables, in its layout, with our rows under its; tables without any of ours are left out."""
-    scores = {}
+    Raises:
+        QuadragError: two runs claim the same cell, as on refined and on original data.
+    """
+    scores: dict[Any, Mapping[str, Any]] = {}
+    by_config: dict[str, dict[str, Any]] = {}
     for result in results:
         for row in result.scores:
-            place = (row["config"].removesuffix("_original"), row["split"], result.info["inputs"]["retriever"])
-            scores[tuple([*place, row["metric"], row["key"], row["profile"]])] = row
+            config = row["config"].removesuffix("_original")
+            place = (
+                config,
+                row["split"],
+                result.info["inputs"]["retriever"],
+                row["metric"],
+                row["key"],
+                row["profile"],
+            )
+            if place in scores:
+                both = f"{scores[place]['config']} and {row['config']}"
+                raise QuadragError(f"{both} stand for the same cell of the paper; report them apart")
+            scores[place] = row
+            by_config[config] = result.info
     name = result_name(results[0].info).removesuffix(", no documents")
-    return [table.grid(scores, name) for table in PAPERS[benchmark] if table.holds(scores)]
+    grids = []
+    for table in PAPERS[benchmark]:
+        infos = [by_config[config] for config in dict.fromkeys(p[0] for p in table.places(profiles) if p in scores)]
+        if infos:
+            grid = table.grid(scores, name, profiles)
+            settings = dict.fromkeys(note for info in infos for note in settings_notes(info["inputs"]))
+            grid.notes = [*partial_notes(results), *grid.notes, *data_notes(infos), *settings]
+            grids.append(grid)
+    return grids
 
 
 def result_name(info: Mapping[str, Any]) -> str:
@@ -126,9 +148,6 @@ def facts(results: Sequence[Result], out: Path) -> list[tuple[str, str]]:
         return "; ".join(dict.fromkeys(value for value in values if value))
 
     inputs = [r.info["inputs"] for r in results]
-    usages = [r.info.get("usage") or {} for r in results]
-    spent = [usage["llm"] for usage in usages if "llm" in usage]
-    costs = [value["cost"] for usage in usages for value in usage.values() if value.get("cost") is not None]
     seconds = sum(r.info.get("seconds", 0) for r in results)
     latencies = [seconds for r in results for seconds in (r.info.get("latency_seconds") or {}).values()]
     latency = spread(latencies)
@@ -137,8 +156,7 @@ def facts(results: Sequence[Result], out: Path) -> list[tuple[str, str]]:
         ("judge", every(value["judge"] or "none: judged metrics are not run" for value in inputs)),
         ("data", every(r.info.get("source", "") for r in results)),
         ("parameters", every(", ".join(f"{k} {v}" for k, v in i["parameters"].items()) or "none" for i in inputs)),
-        ("calls", f"{sum(v['calls'] for v in spent)} made, {sum(v['cached'] for v in spent)} from the ledger"),
-        ("cost", f"{sum(costs):.6g}" if costs else ""),
+        ("calls", spending(results)),
         ("latency", f"median {latency['median']} s, 95th percentile {latency['p95']} s" if latency else ""),
         ("run", f"{results[0].info['started']}, {seconds:.1f} s" if "started" in results[0].info else ""),
         ("command", every(" ".join(r.info.get("command", [])) for r in results)),
@@ -146,6 +164,20 @@ def facts(results: Sequence[Result], out: Path) -> list[tuple[str, str]]:
         ("signatures", every(row["signature"] for r in results for row in r.scores)),
     ]
     return [(name, value) for name, value in rows if value]
+
+
+def spending(results: Sequence[Result]) -> str:
+    """Say how many calls the commands behind these runs made last, how many the ledger answered, and what they cost."""
+    parts = []
+    cost = None
+    for role in ("llm", "judge"):
+        spent = [usage[role] for r in results if role in (usage := r.info.get("usage") or {})]
+        if spent:
+            made, known = (sum(value[name] for value in spent) for name in ("calls", "cached"))
+            parts.append(f"{'' if role == 'llm' else 'judge '}{made} made, {known} from the ledger")
+            costs = [value["cost"] for value in spent if value.get("cost") is not None]
+            cost = (cost or 0) + sum(costs) if costs else cost
+    return "; ".join(parts) + ("" if cost is None else f"; cost {cost:.6g}")
 
 
 def write_page(path: Path, title: str, results: Sequence[Result], grids: Sequence[Grid]) -> None:
@@ -164,6 +196,7 @@ def merged(results: Sequence[Result]) -> Result:
         results[0].info,
         [row for result in results for row in named(result, result.scores)],
         [row for result in results for row in named(result, result.items)],
+        stopped="; ".join(result.stopped for result in results if result.stopped) or None,
     )
 
 
@@ -186,12 +219,13 @@ def comparison(runs: Sequence[tuple[str, Result]], profile: str = "official") ->
         lines.append(Line(f"{config} {split}: {key}", cells, rule=last not in (None, config)))
         last = config
     notes = [
-        f"{column}: {name}, {result_name(result.info).removesuffix(', no documents')}."
+        f"{column}: {name}, {result_name(result.info).removesuffix(', no documents')}; {data_notes([result.info])[0]}"
         for column, (name, result) in zip(columns, runs, strict=True)
     ]
-    notes.append(f"{INTERVALS} Profile: {profile}.")
+    notes += [f"PARTIAL, {column}: {r.stopped}." for column, (_, r) in zip(columns, runs, strict=True) if r.stopped]
+    notes.append(f"Percent, {profile} profile, {INTERVALS}.")
     if pair:
-        notes.append("B - A: on the same questions, paired bootstrap; * excludes zero.")
+        notes.append("B - A: paired bootstrap on the questions scored in both; * excludes zero; – other questions.")
     return Grid("Comparison", "config, split: metric", [*columns, "B - A"] if pair else columns, lines, notes)
 
 

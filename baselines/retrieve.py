@@ -39,7 +39,10 @@ def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, 
     found: dict[Key, tuple[Passage, ...]] = {}
     for number, row in read_jsonl(path):
         try:
-            found[(row["config"], row["split"], str(row["id"]))] = tuple(_passage(p) for p in row["passages"])
+            key = (row["config"], row["split"], str(row["id"]))
+            if key in found:
+                raise QuadragError(f"{path}:{number} retrieves for {key[1]} {key[2]} a second time; expected once")
+            found[key] = tuple(_passage(p) for p in row["passages"])
         except (KeyError, TypeError) as error:
             raise QuadragError(f"{path}:{number} is not a retrieval result ({error!r})") from None
     missing = [question.key for question in questions if question.key not in found]

@@ -6,7 +6,7 @@ is ``own`` (those documents) or ``none`` (no documents and no system prompt: the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quadrag.data import rows
@@ -61,9 +61,14 @@ def messages(question: Question, passages: Sequence[Passage], prompts: Prompts) 
     return [*system, {"role": "user", "content": user}]
 
 
-def metrics(config: str, retriever: str) -> list[Metric]:
-    """Return the metrics of a config's testbed; without documents only accuracy means anything."""
+def metrics(config: str, retriever: str, options: Mapping[str, Any]) -> list[Metric]:
+    """Return the metrics of a config's testbed.
+
+    Without documents only accuracy means anything, and a rejection is right only where all documents are noise.
+    """
     if retriever == "none":
+        return [_ACCURACY]
+    if options.get("noise_ratio", 1) != 1 and config.startswith("negative_rejection"):
         return [_ACCURACY]
     if config.startswith("negative_rejection"):
         return [_REJECTION]

@@ -82,7 +82,7 @@ def build_parser(version: str) -> argparse.ArgumentParser:
     report = command("report", "show one run again, or compare several", "quadrag report runs/a runs/b --html c.html")
     report.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
     report.add_argument("--html", metavar="FILE", help="write the page too")
-    report.add_argument("--profile", choices=("official", "corrected"), default="official", help="which to compare")
+    report.add_argument("--profile", choices=("official", "corrected"), help="this one alone (compared: official)")
     return parser
 
 
@@ -154,7 +154,10 @@ def _calls(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--concurrency", metavar="N", type=_whole(1), default=16, help="calls in flight (default: 16)")
     group.add_argument("--prices", metavar="FILE", help="YAML or JSON: {MODEL: {input: 0.5, output: 1.5}}, per million")
     group.add_argument(
-        "--budget", metavar="X", type=_number(0), help="stop before this command's cost passes X; needs --prices"
+        "--budget",
+        metavar="X",
+        type=_number(0),
+        help="limit on this command's cost; needs --prices and --max-tokens",
     )
     group.add_argument(
         "--ledger", metavar="FILE", help="replies already paid for (default: in the user's cache folder)"

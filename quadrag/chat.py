@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from quadrag.errors import QuadragError
 from quadrag.ledger import Ledger, call_key, canonical
 from quadrag.prices import Budget, BudgetReached, Prices
-from quadrag.reply import Failure, Reply, as_verdict
+from quadrag.reply import NOT_ASKED, Failure, Reply, as_verdict
 from quadrag.spec import find_keys, parse_spec
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"]
 
 Messages = list[dict[str, str]]
-NOT_ASKED = "not asked"  # how the detail of a failure begins where no call was made
 # Fields of the request that this client sets itself, or whose replies it could not read.
 _RESERVED = ("messages", "model", "n", "stream", "stream_options")
 

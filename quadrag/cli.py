@@ -69,6 +69,7 @@ def _list(arguments: argparse.Namespace) -> None:
 
 
 def _prepare(arguments: argparse.Namespace) -> None:
+    from quadrag.data import built_from
     from quadrag.prepare import prepare
 
     done = prepare(
@@ -78,6 +79,9 @@ def _prepare(arguments: argparse.Namespace) -> None:
         print(f"{name}: " + ", ".join(f"{split} {count}" for split, count in rows.items()))
     for name, files in done.lacking.items():
         print(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}")
+        before = built_from(arguments.benchmark, name)
+        if before:
+            print(f"  its bare name still loads what was prepared before, from: {before}")
     print("metrics: " + ", ".join(done.metrics))
     name, rows = next(iter(done.built.items()))
     print(f'now: load_dataset("{arguments.benchmark}", "{name}", split="{next(iter(rows))}")')
@@ -97,9 +101,10 @@ def _run(arguments: argparse.Namespace) -> int:
             results, lacking = [(out, session.run(task, out))], []
             grids = report.config_grids(results[0][1], profiles)
         else:
-            out = Path(arguments.out or f"runs/{arguments.recipe or arguments.benchmark + '-all'}")
+            name = arguments.recipe or f"{arguments.benchmark}-all{'-original' if arguments.original else ''}"
+            out = Path(arguments.out or f"runs/{name}")
             results, lacking = campaign.run_all(session, arguments, runs or [], out)
-            grids = report.paper_grids(arguments.benchmark, [result for _, result in results])
+            grids = report.paper_grids(arguments.benchmark, [result for _, result in results], profiles)
     report.write_page(out / "report.html", f"quadrag: {out.name}", [result for _, result in results], grids)
     if any(result.reused for _, result in results):
         print(f"{out}: finished before, shown again", file=sys.stderr)
@@ -107,6 +112,8 @@ def _run(arguments: argparse.Namespace) -> int:
     for config, files in lacking:
         print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
     print(f"\n{out / 'report.html'}")
+    if spent := report.spending([result for _, result in results if not result.reused]):
+        print(f"calls: {spent} {arguments.ledger or '(default ledger)'}")
     return _closing(results)
 
 
@@ -168,7 +175,7 @@ def _session(arguments: argparse.Namespace) -> Iterator[Any]:
         for model in (llm, judge):
             if model is not None:
                 stack.callback(model.close)
-        yield Session(llm, judge, llm_spec, _command(arguments))
+        yield Session(llm, judge, _command(arguments))
 
 
 def _score(arguments: argparse.Namespace) -> int:
@@ -193,12 +200,14 @@ def _report(arguments: argparse.Namespace) -> None:
 
     runs = campaign.read_runs(arguments.runs)
     results = [result for _, parts in runs for result in parts]
+    profiles = (arguments.profile,) if arguments.profile else ("official", "corrected")
     if len(runs) > 1:
-        grids = [report.comparison([(name, report.merged(parts)) for name, parts in runs], arguments.profile)]
+        merged = [(name, report.merged(parts)) for name, parts in runs]
+        grids = [report.comparison(merged, arguments.profile or "official")]
     elif len(results) > 1:
-        grids = report.paper_grids(results[0].info["inputs"]["benchmark"], results)
+        grids = report.paper_grids(results[0].info["inputs"]["benchmark"], results, profiles)
     else:
-        grids = report.config_grids(results[0])
+        grids = report.config_grids(results[0], profiles)
     print_grids(grids)
     if arguments.html:
         report.write_page(Path(arguments.html), "quadrag: report", results, grids)
@@ -232,5 +241,5 @@ def _command(arguments: argparse.Namespace) -> list[str]:
     """Return the command as typed, less user names, passwords and queries in addresses."""
     return [
         "quadrag",
-        *(re.sub(r"(https?://)[^/@\s]*@", r"\1", re.sub(r"\?[^#\s]*", "", word)) for word in arguments.typed),
+        *(re.sub(r"(https?://)[^/,\s]*@", r"\1", re.sub(r"\?[^#\s]*", "", word)) for word in arguments.typed),
     ]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.download import RemoteFile, fetch
+from quadrag.download import RemoteFile, fault, fetch
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.paths import cache_dir, room
 
@@ -47,6 +47,21 @@ def find_files(benchmark: str, config: str, data_dir: str | Path) -> tuple[dict[
         else:
             found[name] = path
     return found, lacking
+
+
+def describe(benchmark: str, place: str, files: Mapping[str, Path]) -> str:
+    """Say where files are, and which of them are not the ones that the benchmark's script pins."""
+    pinned = catalogue.builder_class(benchmark).FILES
+    other = [name for name, path in files.items() if fault(path, RemoteFile(name, "", *pinned[name])) is not None]
+    return (
+        f"{place} ({', '.join(other)}: not upstream's pinned file)" if other else f"{place} (upstream's pinned files)"
+    )
+
+
+def built_from(benchmark: str, config: str) -> str | None:
+    """Say what the config's bare name loads: where the files of the newest build came from; None without one."""
+    found = _builds(benchmark, config)
+    return max(found)[2] if found else None
 
 
 def fetch_files(benchmark: str, config: str) -> Path:
@@ -94,10 +109,11 @@ def open_builder(
     if data_dir == SAMPLE:
         folder, source = sample_dir(benchmark), SAMPLE_SOURCE
     elif data_dir is not None:
-        folder, source = Path(data_dir).expanduser(), str(data_dir)
-        _, lacking = find_files(benchmark, config, folder)
+        folder = Path(data_dir).expanduser()
+        found, lacking = find_files(benchmark, config, folder)
         if lacking:
             raise QuadragError(f"{folder} lacks {', '.join(lacking)}, which {benchmark} {config} needs")
+        source = describe(benchmark, str(data_dir), found)
     else:
         folder, source = fetch_files(benchmark, config), UPSTREAM_SOURCE
     try:
@@ -157,17 +173,26 @@ def prepared(benchmark: str, config: str) -> tuple[Path, str] | None:
         The folder in the Hugging Face cache and where its files came from, or None. The bundled sample does not count:
         a run that names no data means the benchmark.
     """
+    script = digest({"script": catalogue.benchmarks()[benchmark]})
+    found = [
+        (moment, folder, source)
+        for moment, folder, source, made_by in _builds(benchmark, config)
+        if made_by == script and source != SAMPLE_SOURCE
+    ]
+    return max(found)[1:] if found else None
+
+
+def _builds(benchmark: str, config: str) -> list[tuple[float, Path, str, str]]:
+    """List what `quadrag prepare` built for a config: when, where, from which files, by which script."""
     import datasets
 
     version = str(catalogue.config(benchmark, config).version)
     home = Path(datasets.config.HF_DATASETS_CACHE) / benchmark / config / version
-    script = digest({"script": catalogue.benchmarks()[benchmark]})
     found = []
     for record in home.glob(f"*/{RECORD}"):
         made = _record(record)
-        if made["script"] == script and made["source"] != SAMPLE_SOURCE:
-            found.append((record.stat().st_mtime, record.parent, made["source"]))
-    return max(found)[1:] if found else None
+        found.append((record.stat().st_mtime, record.parent, made["source"], made["script"]))
+    return found
 
 
 def _record(path: Path) -> dict[str, str]:

@@ -58,7 +58,8 @@ def prepare(
             continue
         on_config(name)
         sources = {None: data.UPSTREAM_SOURCE, data.SAMPLE: data.SAMPLE_SOURCE}
-        built[name] = _build(benchmark, name, found, sources.get(data_dir, str(data_dir)))
+        source = sources.get(data_dir) or data.describe(benchmark, str(data_dir), found)
+        built[name] = _build(benchmark, name, found, source)
     if not built:
         wanted = ", ".join(sorted({file for files in lacking.values() for file in files}))
         raise QuadragError(f"{data_dir} holds none of the files of {benchmark}: lacking {wanted}")

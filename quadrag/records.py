@@ -94,9 +94,14 @@ def write_text(path: Path, text: str) -> None:
         partial.unlink(missing_ok=True)
 
 
+def jsonl_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the text of a JSON Lines file."""
+    return "".join(f"{dumps(row)}\n" for row in rows)
+
+
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write rows as JSON Lines, all or nothing."""
-    write_text(path, "".join(f"{dumps(row)}\n" for row in rows))
+    write_text(path, jsonl_text(rows))
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -13,6 +13,8 @@ from typing import Any
 
 from quadrag.spec import Keys
 
+# How the detail of a failure begins where no call was made.
+NOT_ASKED = "not asked"
 _OPEN, _CLOSE = "<think>", "</think>"
 
 

@@ -148,7 +148,7 @@ def paired_difference(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> tuple[float, Interval] | None:
-    """Difference second - first of one metric on the same questions, with its paired bootstrap interval.
+    """Difference second - first of one metric on the questions scored in both, with its paired bootstrap interval.
 
     Args:
         first: items of one run.
@@ -170,6 +170,8 @@ def paired_difference(
     if {item.question for item in second} != set(questions):
         return None
     both = np.stack([_sums(items, questions, fill) for items in (first, second)])
+    # A question that only one side could score would make the difference one of questions, not of runs.
+    both *= (both[:, 1] > 0).all(axis=0)
     values, counts = both.sum(axis=2).T
     if not counts.all():
         return None

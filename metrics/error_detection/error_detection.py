@@ -177,7 +177,7 @@ class ErrorDetection(evaluate.Metric):
         rejection_passes = profile == "official" and not judge
         for item, value, answer, gold in zip(items, detected, predictions, references, strict=True):
             item["error_detection_judged"] = value
-            item["error_correction"] = NOT_APPLICABLE
+            item["error_correction"] = value if isinstance(value, str) else NOT_APPLICABLE
             if value == 1.0 and answer is not None:
                 labels = label(answer, gold, language, profile)
                 item["error_correction"] = float(correct(labels) or (rejection_passes and 0 not in labels))

@@ -1,0 +1,92 @@
+"""What stands under a table: where numbers come from, over what they are, and what could not be scored.
+
+A table without these lines would be read as saying more than was measured.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quadrag.catalogue import configs
+from quadrag.records import dumps
+
+from .benchmark import load_prompts
+from .published import Published
+
+INTERVALS = "95% bootstrap intervals over questions (no width where all values are equal)"
+
+
+def denominator(row: Mapping[str, Any]) -> int | None:
+    """Return over how many items a row's value is; None where the metric did not run."""
+    if "not_run" in row:
+        return None
+    if row["profile"] == "corrected":
+        return int(row["n_total"] - row["n_not_applicable"])
+    return int(row["n_scored"])
+
+
+def unscored_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """List what could not be scored, by metric, profile, split and reason."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for row in rows:
+        counts = ", ".join(f"{reason} {count}" for reason, count in row.get("unscored", {}).items())
+        if counts:
+            place = f"{row['config']} {row['split']}: {counts}"
+            found.setdefault(row["key"], {}).setdefault(row["profile"], []).append(place)
+    notes = []
+    for key, profiles in found.items():
+        same = len({tuple(places) for places in profiles.values()}) == 1
+        for profile, places in list(profiles.items())[: 1 if same else None]:
+            notes.append(f"Unscored, {key}{'' if same else f' ({profile})'}: {'; '.join(places)}.")
+    if notes:
+        notes.append("Official leaves unscored items out, corrected counts them as wrong.")
+    return notes
+
+
+def not_run_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say which metrics did not run, and what that means for those that build on them."""
+    missing = list(dict.fromkeys(row["key"] for row in rows if "not_run" in row))
+    notes = [f"Not run, they need --judge: {', '.join(missing)}."] if missing else []
+    if "error_detection_judged" in missing:
+        notes.append("Without a judge error_correction is over errors detected by phrase; published, by the judge.")
+    return notes
+
+
+def settings_notes(inputs: Mapping[str, Any]) -> list[str]:
+    """Say in what a run differs from the benchmark's own settings; nothing where it does not."""
+    bundled = hashlib.sha256(dumps(load_prompts(inputs["benchmark"])).encode()).hexdigest()[:16]
+    parts = [f"{name} {value}" for name, value in inputs.get("options", {}).items()]
+    if inputs.get("limit"):
+        parts.append(f"the first {inputs['limit']} questions of a split")
+    if inputs.get("samples", 1) > 1:
+        parts.append(f"{inputs['samples']} answers a question")
+    if inputs.get("prompts", bundled) != bundled:
+        parts.append("prompts of the user's own")
+    return [f"Settings: {'; '.join(parts)}."] if parts else []
+
+
+def data_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say which version of the data ours are on, where there are two, and where it came from."""
+    versions = []
+    for info in infos:
+        config, known = info["inputs"]["config"], configs(info["inputs"]["benchmark"])
+        if config.endswith("_original"):
+            versions.append("original data")
+        elif f"{config}_original" in known:
+            versions.append("refined data")
+    parts = [*dict.fromkeys(versions), *dict.fromkeys(info.get("source", "unknown") for info in infos)]
+    return [f"Ours on: {'; '.join(parts)}."]
+
+
+def paper_notes(rows: Sequence[Published]) -> list[str]:
+    """Say where printed numbers come from, under which conditions, and which are doubtful."""
+    tables = ", ".join(dict.fromkeys(row.table for row in rows))
+    conditions = "; ".join(dict.fromkeys(part for row in rows for part in row.conditions.split("; ")))
+    notes = [f"Published: arXiv:2309.01431, table {tables}; {conditions}."]
+    return notes + [
+        f"? {row.model} {row.language} {row.value * 100:.2f}: {row.note.removeprefix('suspect: ')}."
+        for row in rows
+        if row.note.startswith("suspect")
+    ]
