@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
+from quadrag.paths import cache_dir
 from quadrag.records import write_text
 
 _FRESH: dict[str, Any] = {"state": "new", "inputs": {}, "files": {}}
-LOCK = ".lock"
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 
 
@@ -55,7 +55,7 @@ class RunFolder:
                     f"{path} holds a run with {name} {_short(found.get(name))}, not {_short(inputs.get(name))}; "
                     "name another folder with --out, or remove it"
                 )
-        elif path.exists() and any(part.name != LOCK for part in path.iterdir()):
+        elif path.exists() and any(path.iterdir()):
             raise QuadragError(f"{path} is not empty and holds no run.json; name another folder with --out")
 
     @property
@@ -70,13 +70,22 @@ class RunFolder:
 
     def replaced(self, stage: str) -> bool:
         """Whether a stage's file is there, but is not what the run wrote: the user's own stands in for the stage."""
-        return (self.path / stage).is_file() and not self.stands(stage)
+        path = self.path / stage
+        return path.is_file() and not self.stands(stage) and self.info.get("partial", {}).get(stage) != _sha256(path)
 
     def write(self, stage: str, text: str, **entries: Any) -> None:
         """Record a stage's text and further entries of `run.json`, then write its file."""
         (self.path / stage).unlink(missing_ok=True)
         self._record(stage, hashlib.sha256(text.encode()).hexdigest(), entries)
         write_text(self.path / stage, text)
+
+    def write_partial(self, texts: dict[str, str]) -> None:
+        """Write files of a run that stopped: known as ours, but finished stages they are not."""
+        for stage in texts:
+            self.info["files"].pop(stage, None)
+        self.save(partial={stage: hashlib.sha256(text.encode()).hexdigest() for stage, text in texts.items()})
+        for stage, text in texts.items():
+            write_text(self.path / stage, text)
 
     def keep(self, stage: str, **entries: Any) -> None:
         """Record the user's own file as the stage's."""
@@ -128,20 +137,21 @@ def _short(value: Any) -> str:
 
 @contextlib.contextmanager
 def locked(out: Path) -> Iterator[None]:
-    """Keep two runs out of one folder; the lock goes with the process that holds it.
+    """Keep two runs out of one folder; the lock lies in the cache folder and goes with the process that holds it.
 
     Raises:
-        QuadragError: another run is at work there, or the place is no folder.
+        QuadragError: another run is at work there.
     """
     from filelock import FileLock, Timeout
 
+    locks = cache_dir() / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(locks / f"{hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:32]}.lock")
     try:
-        out.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise QuadragError(f"{error.filename} is a file; expected a folder, name another with --out") from None
-    lock = FileLock(out / LOCK)
-    try:
-        with lock.acquire(timeout=0):
-            yield
+        lock.acquire(timeout=0)
     except Timeout:
         raise QuadragError(f"another run is at work in {out}; wait for it, or name another folder with --out") from None
+    try:
+        yield
+    finally:
+        lock.release()

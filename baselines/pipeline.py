@@ -20,7 +20,7 @@ from quadrag import __version__, stats
 from quadrag.errors import QuadragError
 from quadrag.prices import BudgetReached
 from quadrag.progress import Progress
-from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text, read_jsonl, write_text
+from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text, read_jsonl
 
 from . import retrieve
 from .benchmark import Benchmark, load, load_prompts
@@ -101,14 +101,11 @@ class Session:
             folder.keep("items.jsonl")
             folder.write("scores.json", score_text(scores))
         else:
-            answered = generated.asked
+            answered = generated.asked if stopped else generated.answers
             items, scores, stopped = score_answers(self, benchmark, questions, answered, task, stopped)
             if stopped:
                 stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
-                # Not recorded: a partial table is no finished stage.
-                write_text(folder.path / "items.jsonl", jsonl_text(items))
-                write_text(folder.path / "scores.json", score_text(scores))
-                folder.info["files"].pop("items.jsonl", None)
+                folder.write_partial({"items.jsonl": jsonl_text(items), "scores.json": score_text(scores)})
             else:
                 folder.write("items.jsonl", jsonl_text(items))
                 folder.write("scores.json", score_text(scores))

@@ -17,8 +17,8 @@ examples:
   quadrag demo
   quadrag prepare rgb --data-dir RGB
   quadrag run rgb noise_robustness_en --llm http://127.0.0.1:8080/v1
-  quadrag run rgb --all --llm http://127.0.0.1:8080/v1 --judge http://127.0.0.1:8081/v1
-  quadrag score answers.jsonl --benchmark rgb --config noise_robustness_en --split noise_40
+  quadrag run rgb --all --llm http://127.0.0.1:8080/v1 --judge http://HOST/v1
+  quadrag score mine.jsonl --benchmark rgb --config negative_rejection_en
   quadrag report runs/a runs/b --html compare.html
 """
 
@@ -70,13 +70,13 @@ def build_parser(version: str) -> argparse.ArgumentParser:
     run = command(
         "run",
         "answer a benchmark's questions, score the answers and print the table",
-        "quadrag run rgb noise_robustness_zh --split noise_40 --llm http://127.0.0.1:8080/v1 --out runs/a",
+        "quadrag run rgb noise_robustness_zh --llm http://127.0.0.1:8080/v1",
     )
     _run(run)
     score = command(
         "score",
         "score answers that any other system made: JSON Lines with `id` and `answer`",
-        "quadrag score answers.jsonl --benchmark rgb --config noise_robustness_zh --split noise_40",
+        "quadrag score mine.jsonl --benchmark rgb --config noise_robustness_zh",
     )
     _score(score)
     report = command("report", "show one run again, or compare several", "quadrag report runs/a runs/b --html c.html")

@@ -111,9 +111,9 @@ def _run(arguments: argparse.Namespace) -> int:
     print_grids(grids)
     for config, files in lacking:
         print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
+    if spent := report.spending([result for _, result in results]):
+        print(f"\ncalls: {spent}")
     print(f"\n{out / 'report.html'}")
-    if spent := report.spending([result for _, result in results if not result.reused]):
-        print(f"calls: {spent} {arguments.ledger or '(default ledger)'}")
     return _closing(results)
 
 

@@ -139,8 +139,9 @@ def test_the_authors_noise_of_1_is_the_only_split_of_rejection(read):
 
 
 def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does(read):
-    with pytest.raises(QuadragError, match="3 of 6"):
-        read(authors(0.125), asked(("noise_0", "noise_12_5")))
+    found = read(authors(0.125), asked(("noise_0", "noise_12_5")))
+    # Their code leaves failed calls out; here they are put in, unscored.
+    assert [(one.split, one.state) for one in found] == [("noise_0", "api_error")] * 3 + [("noise_12_5", "ok")] * 3
     assert {one.split for one in read(authors(0.125) + authors(0), asked(("noise_0", "noise_12_5")))} == {
         "noise_0",
         "noise_12_5",

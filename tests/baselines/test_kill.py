@@ -11,6 +11,8 @@ import time
 import pytest
 from chat_server import ChatServer
 
+from quadrag.ledger import Ledger
+
 CALLS, CONCURRENCY, KILLS = 240, 4, 20
 
 
@@ -62,6 +64,10 @@ def test_a_run_killed_twenty_times_ends_as_an_undisturbed_one(tmp_path, environm
                 time.sleep(draw.uniform(0, 0.03))
             process.kill()
             killed += process.wait() == -9
+            if (tmp_path / "killed.sqlite").exists():
+                seen = {json.dumps(body, sort_keys=True) for body in server.bodies}
+                with Ledger(tmp_path / "killed.sqlite") as ledger:
+                    assert len(seen) - len(ledger) <= CONCURRENCY, "more is lost than was in flight"
             for path in (tmp_path / "killed").glob("*.jsonl"):
                 assert path.read_bytes().endswith(b"\n"), f"{path.name} is half-written"
             process.stderr.close()

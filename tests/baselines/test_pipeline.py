@@ -439,3 +439,124 @@ def test_prompts_of_the_users_own_are_asked(cli, server):
     assert body["messages"][1]["content"].startswith("Who won the Harrowmere Marathon 2023?|")
     ran = cli(*ONE, *llm(server), "--limit", 1, "--out", "r")
     assert ran.code == 2 and "prompts" in ran.err
+
+
+def test_items_of_the_users_own_are_aggregated(cli, stages):
+    """A file that another tool scored stands in for the score stage; only the means are ours then."""
+    assert cli(*ONE, "--out", "r").code == 0
+    items = rows("r/items.jsonl")
+    for row in items[:3]:
+        row["rejection_rate.rejection_rate"] = {"official": 1.0, "corrected": 1.0}
+    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in items)
+    Path("r/items.jsonl").write_text(text)
+    ran = cli(*ONE, "--out", "r")
+    assert ran.code == 0 and "25.00" in ran.out, ran.out
+    assert Path("r/items.jsonl").read_text() == text, "the user's file stays"
+    (official,) = [
+        row
+        for row in json.loads(Path("r/scores.json").read_text())
+        if (row["key"], row["profile"]) == ("rejection_rate", "official")
+    ]
+    assert official["value"] == 0.25 and "given" in official["signature"]
+    Path("r/items.jsonl").write_text('{"config": "c", "split": "s", "id": "1"}\n')
+    ran = cli(*ONE, "--out", "r")
+    assert ran.code == 2 and "1 questions of which 0 are among the 12" in ran.err
+
+
+def test_a_campaign_that_stopped_says_so_in_every_table(cli, server):
+    Path("prices.yaml").write_text("m: {input: 1000000, output: 1000000}\n")
+    paid = ("--prices", "prices.yaml", "--max-tokens", 10, "--budget", 3000, "--out", "all")
+    ran = cli("run", "rgb", "--all", "--data-dir", "sample", *llm(server), *paid)
+    assert ran.code == 2
+    assert ran.out.count("PARTIAL") == ran.out.count("Table ") >= 1
+    assert "PARTIAL" in Path("all/report.html").read_text()
+    assert "PARTIAL" in cli("report", "all").out
+
+
+def test_other_mixes_stand_beside_no_published_number(cli):
+    asked = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample", "--limit", 3, "--out", "r")
+    ran = cli(*asked, "--option", "passage_num=3")
+    assert ran.code == 0 and "chatgpt" not in ran.out
+    assert "Settings: passage_num 3; the first 3 questions of a split." in ran.out
+    ran = cli("run", "rgb", "--all", "--data-dir", "sample", "--option", "passage_num=3")
+    assert ran.code == 2 and "--all" in ran.err
+
+
+def test_a_rejection_is_right_only_where_all_documents_are_noise(cli):
+    asked = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--out", "r")
+    ran = cli(*asked, "--option", "noise_ratio=0.4")
+    assert ran.code == 0 and "rejection_rate" not in ran.out and "accuracy" in ran.out
+
+
+def test_refined_and_original_data_never_share_a_table(cli):
+    asked = ("run", "rgb", "--all", "--data-dir", "sample", "--out", "b")
+    refined = cli(*asked)
+    assert "refined data; bundled sample" in " ".join(refined.out.split())
+    ran = cli(*asked, "--original")
+    assert "original data; bundled sample" in " ".join(ran.out.split())
+    ran = cli("report", "b")
+    assert ran.code == 2 and "stand for the same cell" in ran.err
+    assert "runs/rgb-all-original" in cli(*asked[:-2], "--original").out
+
+
+def test_a_rerun_that_fails_leaves_a_finished_folder_finished(cli, server, stages):
+    server.rules.append(Rule("status", match="Harrowmere", status=400, body={"error": "content filter"}))
+    asked = (*ONE, *llm(server), "--out", "r")
+    first = cli(*asked)
+    assert first.code == 0 and "answers failed" in first.out
+    files, record = stages(Path("r")), json.loads(Path("r/run.json").read_text())
+    ran = cli(*asked)
+    assert ran.code == 0 and "answers failed" in ran.out, "a refused call is no dead server"
+    server.stop()
+    ran = cli(*asked)
+    assert ran.code == 2 and "Connection refused" in ran.err
+    assert stages(Path("r")) == files
+    assert json.loads(Path("r/run.json").read_text())["state"] == record["state"] == "finished"
+
+
+def test_a_run_with_a_failed_call_can_be_replayed(cli, server, stages):
+    server.rules.append(Rule("status", match="Harrowmere", status=400, body={"error": "content filter"}))
+    assert cli(*ONE, *llm(server), "--out", "first").code == 0
+    server.stop()
+    ran = cli(*ONE, *llm(server), "--replay", "--out", "again")
+    assert ran.code == 0, ran.err
+    assert stages(Path("again")) == stages(Path("first"))
+
+
+def test_a_cut_reply_is_not_asked_again(cli, server):
+    server.rules.append(Rule("reply", reply={"finish_reason": "length"}, message={"content": "<think>on and on"}))
+    ran = cli(*ONE, *llm(server), "--out", "r")
+    assert ran.code == 0 and "truncated 12" in ran.out and "run again" not in ran.out
+    calls = server.requests
+    ran = cli(*ONE, *llm(server), "--out", "r")
+    assert "shown again" in ran.err and server.requests == calls
+
+
+def test_two_runs_do_not_share_a_folder(cli):
+    from quadrag.baselines.folder import locked
+
+    with locked(Path("r")):
+        ran = cli(*ONE, "--out", "r")
+    assert ran.code == 2 and "another run is at work in r" in ran.err
+    assert cli(*ONE, "--out", "r").code == 0
+
+
+@pytest.mark.parametrize("damage", ['{"inputs": [], "files": [], "state": "finished"}', "[1]", "{"])
+def test_a_damaged_record_is_one_line(cli, damage):
+    assert cli(*ONE, "--out", "r").code == 0
+    Path("r/run.json").write_text(damage)
+    for ran in (cli(*ONE, "--out", "r"), cli("report", "r")):
+        assert ran.code == 2 and ran.err.count("\n") == 1 and "damaged" in ran.err
+
+
+def test_a_question_retrieved_for_twice_is_refused(cli):
+    assert cli(*ONE, "--out", "r").code == 0
+    path = Path("r/retrieved.jsonl")
+    path.write_text(path.read_text() + path.read_text().split("\n")[0] + "\n")
+    ran = cli(*ONE, "--out", "r")
+    assert ran.code == 2 and "a second time" in ran.err
+
+
+def test_the_extractive_baseline_has_one_sample(cli):
+    ran = cli(*ONE, "--samples", 3, "--out", "r")
+    assert ran.code == 2 and "--samples" in ran.err

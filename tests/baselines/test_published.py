@@ -40,7 +40,7 @@ def test_every_mapped_name_exists():
         assert row.split in configs[row.config].splits
         assert configs[row.config].language == row.language
         assert row.retriever in rgb.RETRIEVERS
-        keys = {metric.module: metric.keys for metric in rgb.metrics(row.config, row.retriever)}
+        keys = {metric.module: metric.keys for metric in rgb.metrics(row.config, row.retriever, {})}
         assert row.key in keys[row.module], row
         assert 0 <= row.value <= 1
         assert row.conditions

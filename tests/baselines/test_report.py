@@ -146,7 +146,7 @@ def test_runs_over_other_questions_have_no_difference():
     (line,) = report.comparison([("a", first), ("b", second)]).lines
     assert line.cells[2].text == "–"
     lines = report.comparison([("a", first), ("b", result("b", [1.0], split="noise_20"))]).lines
-    assert [[cell.text for cell in line.cells] for line in lines] == [["50.00", "–", "–"], ["–", "100.00", "–"]]
+    assert [[cell.text for cell in line.cells] for line in lines] == [["50.00", "–", "–"], ["–", "100.0", "–"]]
 
 
 def test_three_runs_are_compared_without_differences():

@@ -44,7 +44,7 @@ def recomputed(lines, name, profile):
     values = [entry[profile] for entry in entries if entry[profile] is not None]
     if profile == "official":
         return sum(values) / len(values) if values else None
-    counted = [e for e in entries if e[profile] is not None or e["reason"] != "not_applicable"]
+    counted = [e for e in entries if e[profile] is not None or e["reason"][profile] != "not_applicable"]
     return sum(values) / len(counted) if counted else None
 
 
@@ -69,7 +69,11 @@ def test_accuracy_worked_by_hand():
     lines, scores = score(rgb, questions, answers, "own")
     assert [line["rgb_accuracy.accuracy"]["official"] for line in lines] == [1.0, 1.0, 0.0, None]
     assert [line["rgb_accuracy.accuracy_bounded"]["official"] for line in lines] == [1.0, 0.0, 0.0, None]
-    assert lines[3]["rgb_accuracy.accuracy"] == {"official": None, "corrected": None, "reason": "truncated"}
+    assert lines[3]["rgb_accuracy.accuracy"] == {
+        "official": None,
+        "corrected": None,
+        "reason": {"official": "truncated", "corrected": "truncated"},
+    }
     assert {name: lines[0][name] for name in ("benchmark", "config", "split", "id", "sample")} == {
         "benchmark": "rgb",
         "config": "noise_robustness_en",
@@ -113,7 +117,9 @@ def test_rejection_with_a_plain_function_as_judge():
     name = "rejection_rate.rejection_rate_judged"
     assert [line[name]["official"] for line in lines] == [0.0, 0.0, 1.0, None]
     assert [line[name]["corrected"] for line in lines] == [None, None, 1.0, None]
-    assert [line[name].get("reason") for line in lines] == ["unparsable", "unparsable", None, "api_error"]
+    reasons = [line[name].get("reason", {}) for line in lines]
+    assert [reason.get("corrected") for reason in reasons] == ["unparsable", "unparsable", None, "api_error"]
+    assert [reason.get("official") for reason in reasons] == [None, None, None, "api_error"]
     assert row(scores, "rejection_rate_judged", "official")["value"] == pytest.approx(1 / 3)
     corrected = row(scores, "rejection_rate_judged", "corrected")
     assert corrected["value"] == pytest.approx(1 / 4)
@@ -136,7 +142,8 @@ def test_verdicts_that_failed_are_unscored_with_their_reason():
     lines, scores = score(rgb, questions, answered(questions, texts), "own", judge)
     name = "rejection_rate.rejection_rate_judged"
     assert [line[name]["official"] for line in lines] == [1.0, None, None, None]
-    assert [line[name].get("reason") for line in lines] == [None, "api_error", "truncated", "api_error"]
+    reasons = [line[name].get("reason", {}).get("official") for line in lines]
+    assert reasons == [None, "api_error", "truncated", "api_error"]
     assert row(scores, "rejection_rate_judged", "official")["unscored"] == {"api_error": 2, "truncated": 1}
     assert row(scores, "rejection_rate_judged", "corrected")["value"] == pytest.approx(1 / 4)
     assert "judge:judge-1" in row(scores, "rejection_rate_judged", "official")["signature"]
@@ -153,7 +160,7 @@ def test_error_detection_and_correction():
     assert row(scores, "error_correction", "official")["value"] == pytest.approx(2 / 3)
     assert row(scores, "error_correction", "corrected")["value"] == pytest.approx(1 / 3)
     assert row(scores, "error_correction", "official")["n_not_applicable"] == 1
-    assert lines[2]["error_detection.error_correction"]["reason"] == "not_applicable"
+    assert lines[2]["error_detection.error_correction"]["reason"]["official"] == "not_applicable"
     check_means(lines, scores)
 
 

@@ -90,7 +90,7 @@ def test_verdicts(metric: Any, scripted: Any, profile: str) -> None:
     assert values(got, "error_correction") == [1.0 if case[profile] else None for case in VERDICTS]
 
 
-def test_a_failed_item_counts_in_detection_and_never_in_correction(metric: Any, scripted: Any, failure: Any) -> None:
+def test_a_failed_item_is_unscored_in_detection_and_in_correction(metric: Any, scripted: Any, failure: Any) -> None:
     said = "存在事实性错误，答案是70"
     got = metric.compute(
         predictions=[said, None, said],
@@ -100,10 +100,11 @@ def test_a_failed_item_counts_in_detection_and_never_in_correction(metric: Any, 
         profile="corrected",
     )
     assert got["error_detection"] == 2 / 3 and got["error_detection_judged"] == 1 / 3
-    assert values(got, "error_correction") == [None, None, 1.0] and got["error_correction"] == 1.0
+    assert values(got, "error_correction") == [None, None, 1.0] and got["error_correction"] == 1 / 3
+    assert got["error_correction_over_scored"] == 1.0
     assert got["per_item"][0]["reasons"] == {
         "error_detection_judged": "truncated",
-        "error_correction": "not_applicable",
+        "error_correction": "truncated",
     }
     assert got["per_item"][1]["reasons"]["error_detection"] == "api_error"
     assert got["unscored"] == {"truncated": 1, "api_error": 1} and got["n_scored"] == 1

@@ -49,6 +49,8 @@ def test_a_kill_repeats_at_most_the_calls_in_flight(tmp_path):
             assert process.poll() is None, "the run ended before it was killed"
             process.kill()
             process.communicate()
+            with Ledger(path) as ledger:
+                assert len(server.calls) - len(ledger) <= CONCURRENCY, "more is lost than was in flight"
         with Ledger(path) as ledger:
             stored = len(ledger)
         before = server.requests

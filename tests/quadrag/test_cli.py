@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -252,7 +253,7 @@ def test_score_checks_its_folder_before_a_judge_is_asked(refused, answers):
 
 def test_a_disk_that_cannot_be_written_is_one_line(refused):
     Path("out").symlink_to("/proc/nowhere")
-    assert "nowhere" in refused(*RUN) or "out" in refused(*RUN)
+    assert "out" in refused(*RUN)
 
 
 # Models.
@@ -304,7 +305,7 @@ def test_a_reached_budget_prints_what_there_is(cli):
         cost = json.loads(Path("whole/run.json").read_text())["usage"]["llm"]["cost"]
         code, out, err = cli(*asked, "--ledger", "L", "--budget", cost * 0.75)
         assert code == 2 and "PARTIAL" in out
-        assert err.startswith("quadrag: the budget of ") and err.count("\n") == 1
+        assert re.match(r"quadrag: \d+ of 12 answers; the budget of ", err) and err.count("\n") == 1
         code, out, err = cli(*asked, "--ledger", "L", "--budget", "0")
         assert code == 2 and err.count("\n") == 1
 
@@ -340,7 +341,7 @@ def test_score_takes_the_names_that_run_takes(refused, answers):
 def test_score_prints_and_writes_the_tables(cli, answers):
     path = answers(plain())
     code, out, err = cli("score", path, *SCORE)
-    assert (code, err) == (0, "") and "rejection_rate" in out and "100.00" in out
+    assert (code, err) == (0, "") and "rejection_rate" in out and "100.0" in out
     assert {str(name) for name in Path().iterdir()} == {path}, "without --out nothing is written"
     code, out, err = cli("score", path, *SCORE, "--out", "out")
     assert code == 0
@@ -396,7 +397,7 @@ def test_help_fits_and_names_every_command(cli):
         assert f"\n    {command} " in out
         _, part, _ = cli(command, "--help")
         assert "example:" in part
-        assert part.count("--") == 1 or "  --" in part
+        assert all(len(line) <= 80 for line in part.splitlines()), "help is read in a terminal"
     code, out, _ = cli("--version")
     assert code == 0 and out.startswith("quadrag ")
 
@@ -568,3 +569,42 @@ def test_runs_at_the_same_time_share_ledger_and_caches(environment):
         assert subprocess.run([sys.executable, "-c", ENTRY, *again], env=environment()).returncode == 0
         for stage in ("answers.jsonl", "items.jsonl", "scores.json"):
             assert Path(config, stage).read_bytes() == Path(f"{config}-again", stage).read_bytes()
+
+
+def test_a_pipe_closed_early_is_no_error_for_tables_either(environment):
+    command = f"{sys.executable} -c '{ENTRY}' demo | true; echo ${{PIPESTATUS[0]}}"
+    ran = subprocess.run(["bash", "-c", command], env=environment(), capture_output=True, text=True)
+    assert ran.stdout.strip() == "0" and ran.stderr == ""
+
+
+def test_a_password_with_an_at_sign_stays_out_of_the_record(cli):
+    with ChatServer() as server:
+        spec = server.url.replace("http://", "http://me:pa@ss-word@") + "#m"
+        assert cli(*RUN, "--llm", spec, "--ledger", "L")[0] == 0
+    assert "word" not in Path("out/run.json").read_text()
+
+
+def test_a_recipe_with_a_mistyped_run_is_refused(refused):
+    Path("r.yaml").write_text("benchmark: rgb\nruns:\n  - {config: negative_rejection_en, retreiver: none}\n")
+    assert "is no recipe" in refused("run", "--recipe", "r.yaml", "--data-dir", "sample")
+
+
+def test_a_recipe_may_switch_on_options(cli):
+    Path("r.yaml").write_text(
+        "benchmark: rgb\nruns:\n  - {config: negative_rejection_en, options: {order: per_item}}\n"
+    )
+    code, out, err = cli("run", "--recipe", "r.yaml", "--data-dir", "sample", "--out", "out")
+    assert (code, err) == (0, "") and "Settings: order per_item." in out
+
+
+def test_the_authors_file_of_another_noise_is_refused(refused):
+    rows = [{"id": n, "prediction": "x", "noise_rate": 0.2, "label": [0]} for n in range(12)]
+    Path("p.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    there = ("--benchmark", "rgb", "--config", "noise_robustness_en", "--data-dir", "sample", "--split", "noise_40")
+    assert "noise_20" in refused("score", "p.json", *there)
+
+
+def test_narrow_terminals_cut_no_number(cli, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    _, out, _ = cli("demo")
+    assert "…" not in out and "vicuna-7b-v1.3" in out and "96.33 94.67 94.00 90.00 76.00" in out
