@@ -70,7 +70,7 @@ Returns:
     error_detection: in [0, 1], or None without a value.
     error_detection_judged: with judge only; in [0, 1] or None.
     error_correction: in [0, 1], over the items that the judge, or without one the phrase, finds detected;
-        None if none is. An item not detected, or whose answer or verdict is missing, is not_applicable.
+        None if none is. An item not detected is not_applicable.
     <key>_over_scored: with "corrected" only; over the items with a value.
     n_total, n_scored, unscored: items, items without an unscored value, and the others counted by reason.
     per_item: one row per item, in order: its values, and the reasons where there is none.

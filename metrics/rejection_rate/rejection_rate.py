@@ -66,7 +66,7 @@ Args:
 Returns:
     rejection_rate: in [0, 1], or None without a value.
     rejection_rate_judged: with judge only; in [0, 1] or None.
-    unsupported_correct: with references only; the share of answers without the phrase that are correct all
+    unsupported_correct: with references only; the share of all answers that lack the phrase and are correct all
         the same.
     <key>_over_scored: with "corrected" only; over the items with a value.
     n_total, n_scored, unscored: items, items without an unscored value, and the others counted by reason.
