@@ -213,7 +213,6 @@ def test_folder_is_a_space(metrics_root: Path, name: str, tmp_path: Path) -> Non
         "### Inputs",
         "### Output values",
         "### Values from papers",
-        "original data",
         "the authors' prompts",
     ):
         assert part in card
