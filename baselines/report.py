@@ -7,6 +7,7 @@ difference of two runs.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -186,11 +187,14 @@ def write_page(path: Path, title: str, results: Sequence[Result], grids: Sequenc
 
 
 def merged(results: Sequence[Result]) -> Result:
-    """Put the runs of one campaign together; without documents a split is called so, since its config ran twice."""
+    """Put the runs of one campaign together; where a config ran twice, the splits without documents are called so."""
 
     def named(result: Result, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        bare = result.info["inputs"]["retriever"] == "none"
+        inputs = result.info["inputs"]
+        bare = inputs["retriever"] == "none" and ran[inputs["config"]] > 1
         return [row | {"split": f"{row['split']} (no documents)"} if bare else row for row in rows]
+
+    ran = Counter(result.info["inputs"]["config"] for result in results)
 
     return Result(
         results[0].info,
@@ -219,7 +223,7 @@ def comparison(runs: Sequence[tuple[str, Result]], profile: str = "official") ->
         lines.append(Line(f"{config} {split}: {key}", cells, rule=last not in (None, config)))
         last = config
     notes = [
-        f"{column}: {name}, {result_name(result.info).removesuffix(', no documents')}; {data_notes([result.info])[0]}"
+        f"{column}: {name}, {result_name(result.info)}; {data_notes([result.info])[0].removeprefix('Ours ')}"
         for column, (name, result) in zip(columns, runs, strict=True)
     ]
     notes += [f"PARTIAL, {column}: {r.stopped}." for column, (_, r) in zip(columns, runs, strict=True) if r.stopped]

@@ -560,3 +560,11 @@ def test_a_question_retrieved_for_twice_is_refused(cli):
 def test_the_extractive_baseline_has_one_sample(cli):
     ran = cli(*ONE, "--samples", 3, "--out", "r")
     assert ran.code == 2 and "--samples" in ran.err
+
+
+def test_a_run_with_documents_is_compared_with_one_without(cli):
+    asked = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample", "--split", "noise_0")
+    assert cli(*asked, "--out", "a").code == 0
+    assert cli(*asked, "--retriever", "none", "--out", "b").code == 0
+    ran = cli("report", "a", "b")
+    assert ran.code == 0 and "-91.67*" in ran.out and "extractive, no documents" in ran.out
