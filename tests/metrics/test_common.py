@@ -237,3 +237,10 @@ def test_the_paper_s_numbers_come_from_counts(rgb: ModuleType) -> None:
         cells: list[dict[str, Any]] = [{"cr": float(i < right)} for i in range(of)] + [{"cr": rgb.NOT_APPLICABLE}] * 93
         for profile in PROFILES:
             assert round(100 * rgb.result(["cr"], cells, profile, "")["cr"], 2) == printed
+
+
+def test_the_two_judged_metrics_fill_their_prompts_alike(metrics_root: Path) -> None:
+    """A metric's folder is published alone, so the two functions stand twice; they must stay one."""
+    texts = [(metrics_root / name / "prompts.py").read_text() for name in ("rejection_rate", "error_detection")]
+    shared = [text[text.index("def template(") : text.index("def read(")] for text in texts]
+    assert shared[0] == shared[1]
