@@ -106,8 +106,11 @@ def test_the_ledger_answers_the_second_time(folder, tmp_path):
         assert again.spent["cached"] == 3 and again.spent["calls"] == 0
         assert [reply.latency for reply in second[:2]] == [first[1].latency, first[0].latency]
         assert make(replay=True).complete([CHAT])[0].text == first[0].text
-        with pytest.raises(QuadragError, match="lacks 1 of 2"):
-            make(replay=True).complete([CHAT, [{"role": "user", "content": "new"}]])
+        new = [{"role": "user", "content": "never asked"}]
+        known, unknown = make(replay=True).complete([CHAT, new])
+        assert known.text == first[0].text and unknown.detail.startswith("not asked")
+        with pytest.raises(QuadragError, match="lacks 1 of 1"):
+            make(replay=True).complete([new])
 
 
 def test_a_model_without_a_template_is_given_the_text(tmp_path):
