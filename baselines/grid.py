@@ -44,13 +44,16 @@ def print_grids(grids: Sequence[Grid], file: IO[str] | None = None) -> None:
     """Print tables as text, as wide as the terminal, but not narrower than 80 columns: numbers are never cut."""
     from rich.console import Console
 
-    console = Console(file=file, highlight=False, soft_wrap=False)
+    class Terminal(Console):
+        """Leaves a pipe whose reader has seen enough to the caller; the library would end the process with 1."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    console = Terminal(file=file, highlight=False, soft_wrap=False)
     console.width = max(console.width, 80)
-    # Captured, since the library ends the process by itself when a pipe's reader has seen enough.
-    with console.capture() as text:
-        for grid in grids:
-            _draw(console, grid)
-    print(text.get(), end="", file=file)
+    for grid in grids:
+        _draw(console, grid)
 
 
 def _draw(console: Any, grid: Grid) -> None:
