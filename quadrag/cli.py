@@ -95,10 +95,11 @@ def _run(arguments: argparse.Namespace) -> int:
     # Before a ledger or a server is touched, so that a mistyped name costs nothing.
     task = campaign.task(arguments) if runs is None else None
     profiles = ("official", "corrected") if arguments.profile == "both" else (arguments.profile,)
+    lacking: list[tuple[str, list[str]]] = []
     with _session(arguments) as session:
         if task is not None:
             out = Path(arguments.out or campaign.default_out(task))
-            results, lacking = [(out, session.run(task, out))], []
+            results = [(out, session.run(task, out))]
             grids = report.config_grids(results[0][1], profiles)
         else:
             name = arguments.recipe or f"{arguments.benchmark}-all{'-original' if arguments.original else ''}"
