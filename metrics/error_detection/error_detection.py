@@ -15,17 +15,19 @@ from .prompts import (
 )
 from .rgb_labels import (
     FACTUAL_ERROR,
-    NOT_APPLICABLE,
     check_options,
     columns,
     correct,
-    fingerprint,
     label,
-    missing,
-    release,
-    result,
     says,
+    sign,
     verdicts,
+)
+from .tally import (
+    NOT_APPLICABLE,
+    Tallied,
+    missing,
+    result,
 )
 
 _CITATION = """\
@@ -98,7 +100,7 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class ErrorDetection(evaluate.Metric):
+class ErrorDetection(Tallied, evaluate.Metric):
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
@@ -114,16 +116,9 @@ class ErrorDetection(evaluate.Metric):
             reference_urls=["https://arxiv.org/abs/2309.01431"],
         )
 
-    def _enforce_nested_string_type(self, schema: Any, obj: Any) -> None:
-        """Accept None, which evaluate's own check refuses; `columns` has checked every entry before."""
-
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
         """Add n answers and gold answers in any documented shape."""
         super().add_batch(**columns(predictions, references))
-
-    def add(self, *, prediction: Any = None, reference: Any = None) -> None:
-        """Add one answer and its gold answer."""
-        self.add_batch(predictions=[prediction], references=[reference])
 
     def compute(
         self,
@@ -140,15 +135,8 @@ class ErrorDetection(evaluate.Metric):
         """Score what was added and what is given here."""
         check_options(profile, language)
         template(prompt, language)
-        if predictions is not None or references is not None:
-            self.add_batch(predictions=predictions, references=references)
         options = {"states": states, "judge": judge, "questions": questions, "prompt": prompt}
-        try:
-            scores: dict[str, Any] | None = super().compute(profile=profile, language=language, **options)
-        except Exception:
-            release(self)
-            raise
-        return scores
+        return self.tally(predictions, references, profile=profile, language=language, **options)
 
     def _compute(
         self,
@@ -181,5 +169,5 @@ class ErrorDetection(evaluate.Metric):
             if value == 1.0 and answer is not None:
                 labels = label(answer, gold, language, profile)
                 item["error_correction"] = float(correct(labels) or (rejection_passes and 0 not in labels))
-        signature = fingerprint("error_detection", profile, language, instructions, judge)
+        signature = sign("error_detection", profile, language, instructions, judge)
         return result(keys, items, profile, signature)

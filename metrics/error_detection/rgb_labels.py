@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What RGB's three metrics share: how an answer is labelled, and how labelled items become one result.
+"""What RGB's three metrics share: how an answer is labelled, and how a judge is asked about it.
 
 The labels follow the evaluation code of RGB (Chen et al., AAAI 2024, arXiv:2309.01431); the whole-number rule
 of `bounded` and the `corrected` profile are ours. Nothing here opens a connection or a file.
@@ -9,14 +9,19 @@ A metric's folder is published alone, so all that the three share is in this one
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .tally import (
+    ask,
+    check_profile,
+    fingerprint,
+    is_list,
+    strings,
+)
+
 VERSION = "1.0.0"
-UNSCORED = ("api_error", "unparsable", "truncated")  # in the order in which an item with several is counted
-NOT_APPLICABLE = "not_applicable"
 REJECTION = ("信息不足", "insufficient information")
 FACTUAL_ERROR = ("事实性错误", "factual errors")
 # Han, kana, bopomofo and hangul: scripts in which a letter beside a match does not make another word.
@@ -25,31 +30,9 @@ _CJK = re.compile("[\u2e80-\u31ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\
 
 def check_options(profile: str, language: str) -> None:
     """Raise ValueError unless both are known."""
-    if profile not in ("official", "corrected"):
-        raise ValueError(f"profile is {profile!r}; expected 'official' or 'corrected'")
+    check_profile(profile)
     if language not in ("en", "zh"):
         raise ValueError(f"language is {language!r}; expected 'en' or 'zh'")
-
-
-def _is_list(value: Any) -> bool:
-    """Whether it is a list or stands in for one: a tuple, an array, a column of a data set."""
-    return hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict)
-
-
-def _strings(values: Any, name: str, n: int | None = None, null: bool = False) -> list[str | None]:
-    """The column as a list of strings UTF-8 can hold (an API's JSON may carry half a surrogate pair)."""
-    if not _is_list(values):
-        raise ValueError(f"{name} is {type(values).__name__}; expected a list of strings")
-    column: list[str | None] = []
-    for i, value in enumerate(values):
-        if not isinstance(value, str) and not (null and value is None):
-            kind = type(value).__name__
-            raise ValueError(f"{name}[{i}] is {kind}; expected a string{' or None' if null else ''}")
-        pairs = value and value.encode("utf-16-le", "surrogatepass")
-        column.append(pairs.decode("utf-16-le", "replace") if pairs else value)
-    if n is not None and len(column) != n:
-        raise ValueError(f"{name} has {len(column)} entries for {n} predictions; give one per prediction")
-    return column
 
 
 def parts(reference: Any, name: str = "reference") -> list[list[str]]:
@@ -67,10 +50,10 @@ def parts(reference: Any, name: str = "reference") -> list[list[str]]:
     """
     if isinstance(reference, str):
         return [[reference]]
-    if not _is_list(reference):
+    if not is_list(reference):
         raise ValueError(f"{name} is {type(reference).__name__}; expected a string or a list")
     return [
-        [part] if isinstance(part, str) else [str(s) for s in _strings(part, f"{name}[{i}]")]
+        [part] if isinstance(part, str) else [str(s) for s in strings(part, f"{name}[{i}]")]
         for i, part in enumerate(reference)
     ]
 
@@ -81,10 +64,10 @@ def columns(predictions: Any, references: Any = None, optional: bool = False) ->
     Raises:
         ValueError: for a wrong type, different lengths, or missing references that are not `optional`.
     """
-    answers = _strings(predictions, "predictions", null=True)
+    answers = strings(predictions, "predictions", null=True)
     if references is None and optional:
         return {"predictions": answers, "references": [None] * len(answers)}
-    if not _is_list(references):
+    if not is_list(references):
         raise ValueError(f"references is {type(references).__name__}; expected a list, one per prediction")
     golds = [
         None if optional and reference is None else parts(reference, f"references[{i}]")
@@ -166,17 +149,6 @@ def bounded(prediction: str, gold: Any, language: str = "en", profile: str = "of
     return all(any(whole(_gold(s, language, profile).lower()) for s in accepted) for accepted in parts(gold))
 
 
-def missing(predictions: Sequence[str | None], states: Any) -> list[str]:
-    """The reason why each item has no answer, "" where it has one."""
-    n = len(predictions)
-    given = [None] * n if states is None else _strings(states, "states", n, null=True)
-    reasons = ["" if p is not None else why or "api_error" for p, why in zip(predictions, given, strict=True)]
-    for i, reason in enumerate(reasons):
-        if reason and reason not in UNSCORED:
-            raise ValueError(f"states[{i}] is {reason!r}; expected None or one of {', '.join(UNSCORED)}")
-    return reasons
-
-
 def verdicts(
     judge: Callable[[list[Any]], Sequence[Any]],
     build: Callable[[str, str], list[dict[str, str]]],
@@ -203,74 +175,18 @@ def verdicts(
     """
     if questions is None:
         raise ValueError("judge was given without questions; pass questions=[...], one per prediction")
-    asked = _strings(questions, "questions", len(predictions))
+    asked = strings(questions, "questions", len(predictions))
     batch = [build(str(q), p) for q, p in zip(asked, predictions, strict=True) if p is not None]
-    replies = judge(batch) if batch else []
-    if not _is_list(replies):
-        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies")
-    replies = list(replies)
-    if len(replies) != len(batch):
-        raise ValueError(f"judge returned {len(replies)} replies to {len(batch)} requests; expected one each")
+    texts, failed = ask(judge, batch)
 
-    def value(reply: Any) -> float | str:
-        if not isinstance(reply, str):
-            reason = getattr(reply, "reason", None)
-            return reason if isinstance(reason, str) and reason in UNSCORED else "api_error"
-        read_as = read(reply)
-        return "unparsable" if read_as is None else read_as
+    def value(text: str | None, why: str) -> float | str:
+        read_as = None if text is None else read(text)
+        return why or ("unparsable" if read_as is None else read_as)
 
-    values = iter([value(reply) for reply in replies])
+    values = iter([value(text, why) for text, why in zip(texts, failed, strict=True)])
     return [why or next(values) for why in reasons]
 
 
-def fingerprint(
-    name: str, profile: str, language: str, prompt: str | None = None, judge: Any = None, **more: str
-) -> str:
-    """The signature: all that a value depends on beside the answers, in the manner of sacrebleu."""
-    fields = {"version": VERSION, "profile": profile, "language": language, **more, "tokenizer": "none"}
-    fields["prompt"] = hashlib.sha256(prompt.encode()).hexdigest()[:8] if prompt else "none"
-    fields["judge"] = str(getattr(judge, "model", None) or "none")
-    return "|".join([name, *(f"{key}:{value}" for key, value in fields.items())])
-
-
-def result(
-    keys: Sequence[str], items: Sequence[dict[str, float | str]], profile: str, signature: str
-) -> dict[str, Any]:
-    """Average labelled items.
-
-    Args:
-        keys: the names of the values.
-        items: per item and key its value, or as a string the reason why there is none.
-        profile: "official" averages over the values there are; "corrected" over all items the key applies to,
-            an unscored one counting 0, and gives the former beside it as `<key>_over_scored`.
-        signature: as made by `fingerprint`.
-
-    Returns:
-        The averages (None where there is nothing to average), counts, `per_item` rows and the signature.
-    """
-    means: dict[str, float | None] = {}
-    for key in keys:
-        cells = [item[key] for item in items if item[key] != NOT_APPLICABLE]
-        values = [cell for cell in cells if not isinstance(cell, str)]
-        means[key] = over_scored = sum(values) / len(values) if values else None
-        if profile == "corrected":
-            means[key] = sum(values) / len(cells) if cells else None
-            means[f"{key}_over_scored"] = over_scored
-    unscored: dict[str, int] = {}
-    per_item: list[dict[str, Any]] = []
-    for item in items:
-        row: dict[str, Any] = {key: None if isinstance(item[key], str) else item[key] for key in keys}
-        row["reasons"] = {key: item[key] for key in keys if isinstance(item[key], str)}
-        per_item.append(row)
-        reason = next((reason for reason in UNSCORED if reason in row["reasons"].values()), None)
-        if reason:
-            unscored[reason] = unscored.get(reason, 0) + 1
-    counts = {"n_total": len(items), "n_scored": len(items) - sum(unscored.values()), "unscored": unscored}
-    return {**means, **counts, "per_item": per_item, "signature": signature}
-
-
-def release(metric: Any) -> None:
-    """Unlock what `evaluate` keeps locked after a failed computation, so that the next call starts clean."""
-    for lock in metric.filelocks or []:
-        lock.release()
-    metric.filelocks = metric.data = None
+def sign(name: str, profile: str, language: str, prompt: str | None = None, judge: Any = None, **more: str) -> str:
+    """Return the signature of one of the three."""
+    return fingerprint(name, VERSION, profile, prompt, judge, language=language, **more)

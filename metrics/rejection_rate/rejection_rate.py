@@ -18,13 +18,15 @@ from .rgb_labels import (
     check_options,
     columns,
     correct,
-    fingerprint,
     label,
-    missing,
-    release,
-    result,
     says,
+    sign,
     verdicts,
+)
+from .tally import (
+    Tallied,
+    missing,
+    result,
 )
 
 _CITATION = """\
@@ -94,7 +96,7 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class RejectionRate(evaluate.Metric):
+class RejectionRate(Tallied, evaluate.Metric):
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
@@ -110,16 +112,9 @@ class RejectionRate(evaluate.Metric):
             reference_urls=["https://arxiv.org/abs/2309.01431"],
         )
 
-    def _enforce_nested_string_type(self, schema: Any, obj: Any) -> None:
-        """Accept None, which evaluate's own check refuses; `columns` has checked every entry before."""
-
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
         """Add n answers and gold answers in any documented shape."""
         super().add_batch(**columns(predictions, references, optional=True))
-
-    def add(self, *, prediction: Any = None, reference: Any = None) -> None:
-        """Add one answer and its gold answer."""
-        self.add_batch(predictions=[prediction], references=None if reference is None else [reference])
 
     def compute(
         self,
@@ -136,15 +131,8 @@ class RejectionRate(evaluate.Metric):
         """Score what was added and what is given here."""
         check_options(profile, language)
         template(prompt, language)
-        if predictions is not None or references is not None:
-            self.add_batch(predictions=predictions, references=references)
         options = {"states": states, "judge": judge, "questions": questions, "prompt": prompt}
-        try:
-            scores: dict[str, Any] | None = super().compute(profile=profile, language=language, **options)
-        except Exception:
-            release(self)
-            raise
-        return scores
+        return self.tally(predictions, references, profile=profile, language=language, **options)
 
     def _compute(
         self,
@@ -180,5 +168,5 @@ class RejectionRate(evaluate.Metric):
             for item, verdict in zip(items, judged, strict=True):
                 item["rejection_rate_judged"] = verdict
         used = "yes" if with_references else "no"
-        signature = fingerprint("rejection_rate", profile, language, instructions, judge, references=used)
+        signature = sign("rejection_rate", profile, language, instructions, judge, references=used)
         return result(keys, items, profile, signature)

@@ -11,10 +11,12 @@ from .rgb_labels import (
     check_options,
     columns,
     correct,
-    fingerprint,
     label,
+    sign,
+)
+from .tally import (
+    Tallied,
     missing,
-    release,
     result,
 )
 
@@ -77,7 +79,7 @@ KEYS = ("accuracy", "accuracy_bounded")
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class RgbAccuracy(evaluate.Metric):
+class RgbAccuracy(Tallied, evaluate.Metric):
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
@@ -93,16 +95,9 @@ class RgbAccuracy(evaluate.Metric):
             reference_urls=["https://arxiv.org/abs/2309.01431"],
         )
 
-    def _enforce_nested_string_type(self, schema: Any, obj: Any) -> None:
-        """Accept None, which evaluate's own check refuses; `columns` has checked every entry before."""
-
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
         """Add n answers and gold answers in any documented shape."""
         super().add_batch(**columns(predictions, references))
-
-    def add(self, *, prediction: Any = None, reference: Any = None) -> None:
-        """Add one answer and its gold answer."""
-        self.add_batch(predictions=[prediction], references=[reference])
 
     def compute(
         self,
@@ -115,14 +110,7 @@ class RgbAccuracy(evaluate.Metric):
     ) -> dict[str, Any] | None:
         """Score what was added and what is given here."""
         check_options(profile, language)
-        if predictions is not None or references is not None:
-            self.add_batch(predictions=predictions, references=references)
-        try:
-            scores: dict[str, Any] | None = super().compute(profile=profile, language=language, states=states)
-        except Exception:
-            release(self)
-            raise
-        return scores
+        return self.tally(predictions, references, profile=profile, language=language, states=states)
 
     def _compute(
         self,
@@ -140,4 +128,4 @@ class RgbAccuracy(evaluate.Metric):
             found = correct(label(answer, gold, language, profile))
             whole = bounded(answer, gold, language, profile)
             items.append({"accuracy": float(found), "accuracy_bounded": float(whole)})
-        return result(KEYS, items, profile, fingerprint("rgb_accuracy", profile, language))
+        return result(KEYS, items, profile, sign("rgb_accuracy", profile, language))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import atexit
-import importlib.util
+import importlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -49,11 +50,10 @@ def load_file(metrics_root: Path) -> Callable[[str], ModuleType]:
     """A function from a path below metrics/ to the Python module in that file."""
 
     def load(path: str) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(path.replace("/", "_").removesuffix(".py"), metrics_root / path)
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        folder, _, file = path.partition("/")
+        package = sys.modules.setdefault(f"metric_{folder}", ModuleType(f"metric_{folder}"))
+        package.__path__ = [str(metrics_root / folder)]  # so that its files find each other
+        return importlib.import_module(f"{package.__name__}.{file.removesuffix('.py')}")
 
     return load
 
@@ -62,6 +62,12 @@ def load_file(metrics_root: Path) -> Callable[[str], ModuleType]:
 def rgb(load_file: Callable[[str], ModuleType]) -> ModuleType:
     """The logic file that RGB's three metrics share."""
     return load_file("rgb_accuracy/rgb_labels.py")
+
+
+@pytest.fixture(scope="session")
+def tally(load_file: Callable[[str], ModuleType]) -> ModuleType:
+    """The file that every metric's folder has a copy of."""
+    return load_file("rgb_accuracy/tally.py")
 
 
 class ScriptedJudge:
