@@ -1,15 +1,17 @@
 """Answers made elsewhere, read into our records.
 
-Taken are our own ``answers.jsonl``, any JSON Lines with ``id`` and ``answer`` (and ``split`` where ids repeat), and the
-prediction files of RGB's own code (``prediction``, ``noise_rate``). An ``answer`` of null is a failed call and may name
-its reason in ``state``. Every question must be answered exactly as often as the others, but in files of RGB's own code,
-which leave failed calls out: those are put in as unscored. Nothing leaves a denominator.
+Taken are our own ``answers.jsonl``, any JSON Lines with ``id`` and ``answer`` (and ``split`` where ids repeat), the
+prediction files of RGB's own code (``prediction``, ``noise_rate``) and the result files of CRUD-RAG's (``results`` with
+``log.generated_text``). An ``answer`` of null is a failed call and may name its reason in ``state``. Every question
+must be answered exactly as often as the others, but in files of the authors' own code, which leave failed calls out:
+those are put in as unscored. Nothing leaves a denominator.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +26,21 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
     places = _Places(questions, defaults)
     answers: list[Answer] = []
     counts: Counter[Key] = Counter()
-    lines: dict[tuple[Key, int], int] = {}
+    places_of: dict[tuple[Key, int], int] = {}
     theirs = False
-    for number, row in read_jsonl(path):
+    for number, row in lines(path):
         answer = _answer(f"{path}:{number}", row, places)
         counts[answer.key] += 1
         theirs = "answer" not in row
-        if (answer.key, answer.sample) in lines:
-            first = lines[(answer.key, answer.sample)]
+        if (answer.key, answer.sample) in places_of:
+            first = places_of[(answer.key, answer.sample)]
             raise QuadragError(f"{path}:{number} answers {_place(answer.key)} again, after line {first}; expected once")
-        lines[(answer.key, answer.sample)] = number
+        places_of[(answer.key, answer.sample)] = number
         answers.append(answer)
     most = max(counts.values(), default=1)
     missing = [key for key in questions if counts[key] < most]
     if theirs:
-        # RGB's own code leaves out what failed; here it stays in the denominator.
+        # The authors' code leaves out what failed; here it stays in the denominator.
         answers += [_unanswered(questions[key], sample) for key in missing for sample in range(counts[key], most)]
     elif missing:
         shown = ", ".join(_place(key) for key in missing[:3]) + (", ..." if len(missing) > 3 else "")
@@ -48,6 +50,39 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
             'write {"id": ..., "answer": null} for a call that failed'
         )
     return answers
+
+
+def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield number and object of every line of a file of answers; of CRUD-RAG's result files, every result.
+
+    Raises:
+        QuadragError: the file cannot be read, or is not of one of the forms.
+    """
+    results = _results(path)
+    if results is None:
+        yield from read_jsonl(path)
+        return
+    for number, result in enumerate(results, 1):
+        log = result.get("log") if isinstance(result, dict) else None
+        if not isinstance(log, dict) or "generated_text" not in log or "id" not in result:
+            raise QuadragError(f"{path}: result {number} has no id or no log.generated_text; expected CRUD-RAG's form")
+        valid = result.get("valid", True)
+        yield number, {"id": result["id"], "prediction": log["generated_text"] if valid else None}
+
+
+def _results(path: Path) -> list[Any] | None:
+    """Return the results of one of CRUD-RAG's result files; None where the file is not such a one."""
+    try:
+        # Pretty-printed, its first line is no object, where each line of JSON Lines is one.
+        with path.open(encoding="utf-8-sig") as file:
+            if not (file.readline().strip() == "{" or path.suffix == ".json"):
+                return None
+            file.seek(0)
+            whole = json.load(file)
+    except (OSError, ValueError):
+        return None
+    results = whole.get("results") if isinstance(whole, dict) else None
+    return results if isinstance(results, list) else None
 
 
 def named_split(row: Mapping[str, Any], known: Collection[str]) -> Any:

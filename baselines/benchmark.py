@@ -6,45 +6,121 @@ A benchmark is one module beside this one, named like its dataset script, with t
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.records import Passage, Question
 
+from .passages import Document
+
 Prompts = Mapping[str, Mapping[str, str]]
+_SLOT = re.compile(r"\{[a-z_]+\}")
 
 
 class Metric(NamedTuple):
-    """An evaluate module with the keys it reports; those in `judged` need a judge."""
+    """An evaluate module with the keys it reports.
+
+    Keys in `judged` need a judge, those in `embedded` a sentence embedding. With `ranks` it is given the ids of the
+    documents retrieved and of the relevant ones in place of answers and references.
+    """
 
     module: str
     keys: tuple[str, ...]
     judged: tuple[str, ...] = ()
+    embedded: tuple[str, ...] = ()
+    ranks: bool = False
+
+    def lacks(self, key: str, judge: bool, embed: bool) -> str | None:
+        """Say what a key needs and does not have, as ``no judge``; None where it can be computed."""
+        if key in self.judged and not judge:
+            return "no judge"
+        return "no embedding" if key in self.embedded and not embed else None
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """How passages are found in a corpus. Only what a retriever uses enters `run.json`.
+
+    Attributes:
+        tokenizer: terms of BM25: ``unigram``, ``jieba`` or ``rjieba``.
+        chunk_size: characters, or tokens of `chunk_tokenizer`, from 1.
+        chunk_overlap: percent of the chunk, from 0 to 90.
+        chunk_tokenizer: a tokenizer's file, folder or name; None counts characters.
+        embedding: preset, name or folder of a sentence-transformers model.
+        reranker: the same of a cross-encoder.
+        index: None for exact search, or ``milvus:URI``.
+        top_k: passages shown, from 1.
+    """
+
+    tokenizer: str = "unigram"
+    chunk_size: int = 128
+    chunk_overlap: int = 0
+    chunk_tokenizer: str | None = None
+    embedding: str = "bge-base"
+    reranker: str = "bge-rank"
+    index: str | None = None
+    top_k: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Under which conditions answers were made and are scored, as far as the metrics depend on them.
+
+    `data_dir` is where the task's files are, for metrics that read some themselves.
+    """
+
+    retriever: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    top_k: int = 0
+    data_dir: str | None = None
+
+
+class Searched(NamedTuple):
+    """A corpus as a benchmark declares it: its config, the options that are its own, and how a row is a document."""
+
+    config: str
+    options: tuple[str, ...]
+    document: Callable[[Mapping[str, Any]], Document]
 
 
 class Benchmark(Protocol):
-    """The members of a benchmark's module."""
+    """The members of a benchmark's module.
+
+    The first of `RETRIEVERS` is the default; `OPTIONS` are the baseline's own with their values, the first the default.
+    """
 
     NAME: str
+    PAPER: str
     RETRIEVERS: tuple[str, ...]
+    RETRIEVAL: Retrieval
     TEMPERATURE: float
+    DEFAULT_SPLIT: str | None
+    CORPUS: Searched | None
+    OPTIONS: Mapping[str, tuple[str, ...]]
 
-    def questions(self, builder: Any, split: str) -> Iterator[Question]:
+    def questions(self, builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
         """Yield the questions of a split."""
 
-    def messages(self, question: Question, passages: Sequence[Passage], prompts: Prompts) -> list[dict[str, str]]:
+    def messages(
+        self, question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str
+    ) -> list[dict[str, str]]:
         """Build the chat messages of one question."""
 
-    def metrics(self, config: str, retriever: str, options: Mapping[str, Any]) -> list[Metric]:
-        """Return the metrics of a config under options of the dataset script."""
+    def parse(self, config: str, text: str) -> str:
+        """Return what is scored of a model's reply."""
 
-    def keywords(self, config: str) -> dict[str, Any]:
-        """Return further keyword arguments of a config's metrics."""
+    def metrics(self, config: str, conditions: Conditions) -> list[Metric]:
+        """Return the metrics of a config."""
 
-    def campaign(self, original: bool = False) -> list[tuple[str, str]]:
-        """Return every (config, retriever) that the paper's tables need."""
+    def keywords(self, metric: Metric, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+        """Return a metric's keyword arguments besides profile, states, judge and embed."""
+
+    def campaign(self, original: bool = False) -> list[tuple[str, str | None]]:
+        """Return every (config, retriever) that the paper's tables need; None is the user's choice of retriever."""
 
 
 def known() -> list[str]:
@@ -86,7 +162,7 @@ def load_prompts(benchmark: str, path: str | None = None) -> Prompts:
             given = named.get(part) if isinstance(named, dict) else None
             if not isinstance(given, str):
                 raise QuadragError(f"{file} has no text {language}.{part}; expected the form of {bundled}")
-            for slot in ("{documents}", "{query}"):
+            for slot in sorted(set(_SLOT.findall(text))):
                 if text.count(slot) != given.count(slot):
                     raise QuadragError(f"{file}: {language}.{part} needs {slot} {text.count(slot)} time(s)")
     return cast(Prompts, found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,16 @@ from quadrag.data import SAMPLE, find_files
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.records import read_jsonl, write_jsonl, write_text
 
-from .answers import named_split
-from .benchmark import load
+from .answers import lines, named_split
+from .benchmark import Benchmark, Retrieval, load
 from .folder import read_run
 from .pipeline import Result, Session, read_answers, score_answers
 from .score import score_text
 from .task import Task, load_questions
 
-_RECIPE_KEYS = ("benchmark", "runs", "model", "temperature", "published")
-Runs = list[tuple[str, str, dict[str, Any]]]  # config, retriever, options of the dataset script
+_RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", "model", "temperature", "published")
+SETTINGS = tuple(field.name for field in fields(Retrieval))
+Runs = list[tuple[str, str | None, dict[str, Any]]]  # config, retriever (None: the user's choice), options
 
 
 def task(arguments: argparse.Namespace) -> Task:
@@ -40,26 +41,52 @@ def task(arguments: argparse.Namespace) -> Task:
     if not arguments.config:
         raise QuadragError(f"no config; expected --all or one of {', '.join(known)}")
     catalogue.config(arguments.benchmark, arguments.config)
-    retrievers = load(arguments.benchmark).RETRIEVERS
+    benchmark = load(arguments.benchmark)
+    retrievers = benchmark.RETRIEVERS
     if arguments.retriever not in (None, *retrievers):
         raise QuadragError(f"{arguments.benchmark} takes --retriever {' or '.join(retrievers)}")
-    return Task(
+    one = Task(
         benchmark=arguments.benchmark,
         config=arguments.config,
         split=arguments.split,
         data_dir=arguments.data_dir,
-        retriever=arguments.retriever or "own",
+        retriever=arguments.retriever or retrievers[0],
+        retrieval=benchmark.RETRIEVAL,
         options=_options(arguments.option),
         limit=getattr(arguments, "limit", None),
         samples=getattr(arguments, "samples", 1),
         prompts=getattr(arguments, "prompts", None),
     )
+    given = {name: value for name in SETTINGS if (value := getattr(arguments, name, None)) is not None}
+    one.retrieval = replace(benchmark.RETRIEVAL, **given)
+    for name in given:
+        if name not in one.settings():
+            flag = f"--{name.replace('_', '-')}"
+            raise QuadragError(f"the retriever {one.retriever} of {one.benchmark} does not use {flag}; leave it out")
+    return one
 
 
 def default_out(one: Task) -> str:
-    """Name a run's folder where the user does not, by what is run: config, split, retriever and options."""
-    parts = [one.benchmark, one.config, one.split, None if one.retriever == "own" else one.retriever]
-    return "runs/" + "-".join([part for part in parts if part] + [f"{k}={v}" for k, v in one.options.items()])
+    """Name a run's folder where the user does not, by what is run: config, split, and what is not the default."""
+    return "runs/" + "-".join(part for part in (one.benchmark, one.config, one.split, *_variant(one)) if part)
+
+
+def _variant(one: Task) -> list[str]:
+    """Name what a task does otherwise than by default: retriever, settings, options."""
+    benchmark = load(one.benchmark)
+    settings = {k: v for k, v in one.settings().items() if v != getattr(benchmark.RETRIEVAL, k)}
+    named = [f"{name}={value}".replace("/", "_") for name, value in {**settings, **one.options}.items()]
+    return [*([] if one.retriever == benchmark.RETRIEVERS[0] else [one.retriever]), *named]
+
+
+def campaign_out(arguments: argparse.Namespace, runs: Runs) -> str:
+    """Name the folder of several runs where the user does not."""
+    if arguments.recipe:
+        return f"runs/{arguments.recipe}"
+    config, retriever, _ = runs[0]
+    # Where the retriever is the user's choice, runs with another one are another campaign.
+    chosen = _variant(_one(arguments, config, retriever, {})) if load(arguments.benchmark).CORPUS else []
+    return "runs/" + "-".join([f"{arguments.benchmark}-all{'-original' if arguments.original else ''}", *chosen])
 
 
 def run_all(
@@ -73,26 +100,36 @@ def run_all(
     Raises:
         QuadragError: options of single runs are given, or nothing could be run.
     """
-    for name in ("config", "split", "retriever", "option"):
+    benchmark = load(arguments.benchmark)
+    said = {"config"} if benchmark.CORPUS else {"config", "split", "option"}
+    said |= {"retriever"} if any(retriever for _, retriever, _ in runs) else set()
+    for name in sorted(said):
         if getattr(arguments, name):
             raise QuadragError(f"--all and --recipe say every {name}; leave {getattr(arguments, name)!r} out")
+    split = arguments.split or benchmark.DEFAULT_SPLIT
     results: list[tuple[Path, Result]] = []
     lacking: list[tuple[str, list[str]]] = []
     for config, retriever, options in runs:
         if arguments.data_dir and arguments.data_dir != SAMPLE:
-            missing = find_files(arguments.benchmark, config, arguments.data_dir)[1]
+            missing = find_files(arguments.benchmark, config, arguments.data_dir, split)[1]
             if missing:
                 lacking += [(config, missing)] if (config, missing) not in lacking else []
                 continue
-        one = argparse.Namespace(**{**vars(arguments), "config": config, "retriever": retriever})
-        folder = out / folder_name(config, retriever)
-        results.append((folder, session.run(replace(task(one), options=options), folder)))
+        folder = out / folder_name(config, retriever or benchmark.RETRIEVERS[0], benchmark)
+        results.append((folder, session.run(_one(arguments, config, retriever, options), folder)))
         if results[-1][1].stopped:
             break
     if not results:
         files = ", ".join(sorted({name for _, names in lacking for name in names}))
         raise QuadragError(f"{arguments.data_dir} holds none of the files of {arguments.benchmark}: lacking {files}")
     return results, lacking
+
+
+def _one(arguments: argparse.Namespace, config: str, retriever: str | None, options: dict[str, Any]) -> Task:
+    """Make the task of one run among several."""
+    chosen = {"config": config, "retriever": retriever or arguments.retriever}
+    one = task(argparse.Namespace(**{**vars(arguments), **chosen}))
+    return replace(one, options={**options, **one.options})
 
 
 def score_file(session: Session, arguments: argparse.Namespace) -> Result:
@@ -108,7 +145,7 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
     questions, source = load_questions(one, load(one.benchmark))
     if one.split is None:
         known = list(dict.fromkeys(question.split for question in questions))
-        named = [named_split(row, known) for _, row in read_jsonl(path)]
+        named = [named_split(row, known) for _, row in lines(path)]
         # A file that says its splits answers those; one that does not must answer all.
         if named and all(isinstance(split, str) and split in known for split in named):
             questions = [question for question in questions if question.split in named]
@@ -162,21 +199,26 @@ def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
     return found
 
 
-def folder_name(config: str, retriever: str) -> str:
+def folder_name(config: str, retriever: str, benchmark: Benchmark) -> str:
     """Name a config's folder among those of a campaign."""
-    return config if retriever == "own" else f"{config}-{retriever}"
+    return config if benchmark.CORPUS or retriever == benchmark.RETRIEVERS[0] else f"{config}-{retriever}"
 
 
-def demo(out: Path) -> list[tuple[Path, Result]]:
-    """Run every testbed of RGB on the bundled sample with the extractive baseline."""
+def demo(name: str, out: Path) -> list[tuple[Path, Result]]:
+    """Run all of a benchmark on its bundled sample with the extractive baseline.
+
+    The gold documents are put into a corpus that can take them, so that the retrieval is measured too.
+    """
     session = Session(command=["quadrag", "demo"])
-    return [
-        (
-            folder := out / folder_name(config, retriever),
-            session.run(Task("rgb", config, None, SAMPLE, retriever), folder),
-        )
-        for config, retriever in load("rgb").campaign()
-    ]
+    benchmark = load(name)
+    options = {"gold": "test"} if benchmark.CORPUS and "gold" in benchmark.CORPUS.options else {}
+    results = []
+    for config, named in benchmark.campaign():
+        retriever = named or benchmark.RETRIEVERS[0]
+        folder = out / name / folder_name(config, retriever, benchmark)
+        one = Task(name, config, None, SAMPLE, retriever, benchmark.RETRIEVAL, options)
+        results.append((folder, session.run(one, folder)))
+    return results
 
 
 def planned(arguments: argparse.Namespace) -> Runs | None:
@@ -198,6 +240,10 @@ def planned(arguments: argparse.Namespace) -> Runs | None:
     if not arguments.recipe:
         return None
     name, recipe = _read_recipe(arguments.recipe)
+    for setting, value in recipe.get("retrieval", {}).items():
+        if getattr(arguments, setting) is not None:
+            raise QuadragError(f"the recipe {name} says --{setting.replace('_', '-')} {value}; leave it out")
+        setattr(arguments, setting, value)
     if arguments.benchmark not in (None, recipe["benchmark"]):
         raise QuadragError(f"the recipe {name} is for {recipe['benchmark']}, not {arguments.benchmark}")
     arguments.benchmark, arguments.recipe = recipe["benchmark"], name
@@ -208,7 +254,14 @@ def planned(arguments: argparse.Namespace) -> Runs | None:
             raise QuadragError(f"the recipe {name} asks {recipe['model']}; say where with --llm http://HOST:PORT/v1")
         if arguments.llm.startswith("http") and "#" not in arguments.llm:
             arguments.llm += f"#{recipe['model']}"
-    return [(run["config"], run.get("retriever", "own"), run.get("options", {})) for run in recipe["runs"]]
+    retriever = recipe.get("retriever", load(arguments.benchmark).RETRIEVERS[0])
+    return [(run["config"], run.get("retriever", retriever), run.get("options", {})) for run in recipe["runs"]]
+
+
+def swept(name: str | None) -> list[str]:
+    """Return the recipes of a table that a name like ``crud_rag-table3`` stands for; [] where it names none or one."""
+    known = catalogue.recipes()
+    return [] if name is None or name in known else [recipe for recipe in known if recipe.startswith(f"{name}-")]
 
 
 def _read_recipe(name: str) -> tuple[str, dict[str, Any]]:
@@ -235,6 +288,10 @@ def _read_recipe(name: str) -> tuple[str, dict[str, Any]]:
             raise unknown_name(f"key of the recipe {path.name}", key, _RECIPE_KEYS)
     if not isinstance(recipe.get("benchmark"), str) or not isinstance(recipe.get("model", ""), str):
         raise QuadragError(f"{path} names no benchmark, or a model that is no name; expected a string for each")
+    settings = recipe.get("retrieval", {})
+    for key in settings if isinstance(settings, dict) else [settings]:
+        if key not in SETTINGS:
+            raise unknown_name(f"setting of the recipe {path.name}", str(key), SETTINGS)
     temperature = recipe.get("temperature", 0)
     if not isinstance(temperature, (int, float)) or not 0 <= temperature < float("inf"):
         raise QuadragError(f"{path}: temperature is {temperature!r}; expected a number from 0")

@@ -1,4 +1,4 @@
-"""How one number is written in a table: rates in percent, a dash for none, a question mark behind a doubtful one."""
+"""How a number is written in a table: rates in percent, lengths in characters, a dash for none, ? where doubtful."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from .grid import Cell, Line
 from .published import Published
 
 NOTHING = "–"
+_CHARACTERS = ("length",)  # keys that are no rates
+
+
+def shown(key: str, value: float | None) -> str:
+    """Show a value of a metric's key: a rate in percent, a length in characters with one decimal."""
+    return percent(value) if value is None or key not in _CHARACTERS else f"{value:.1f}"
 
 
 def percent(value: float | None) -> str:
@@ -19,8 +25,10 @@ def percent(value: float | None) -> str:
     return "100.0" if value == 1 else f"{value * 100:.2f}"
 
 
-def bound(value: float) -> str:
-    """Show a bound of an interval in percent with one decimal; 100 without, so that columns stay narrow."""
+def bound(key: str, value: float) -> str:
+    """Show a bound of an interval: percent with one decimal, 100 without, for narrow columns; a length without."""
+    if key in _CHARACTERS:
+        return f"{value:.0f}"
     return "100" if value == 1 else f"{value * 100:.1f}"
 
 
@@ -30,13 +38,14 @@ def value_cell(row: Mapping[str, Any] | None) -> Cell:
         return Cell(NOTHING)
     if "not_run" in row:
         return Cell("not run")
-    return Cell(percent(row["value"]), "–".join(bound(side) for side in row["interval"] or ()))
+    return Cell(shown(row["key"], row["value"]), "–".join(bound(row["key"], side) for side in row["interval"] or ()))
 
 
 def published_line(label: str, rows: Sequence[Published | None], rule: bool = False) -> Line:
     """Make a line of printed numbers; a question mark stands behind a doubtful one."""
-    cells = [
-        Cell(NOTHING) if row is None else Cell(percent(row.value) + ("?" if row.note.startswith("suspect") else ""))
-        for row in rows
-    ]
-    return Line(label, cells, "published", rule)
+
+    def cell(row: Published | None) -> Cell:
+        doubt = "?" if row and row.note.startswith("suspect") else ""
+        return Cell(NOTHING if row is None else shown(row.key, row.value) + doubt)
+
+    return Line(label, [cell(row) for row in rows], "published", rule)

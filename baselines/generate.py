@@ -73,6 +73,7 @@ def ask(
     prompts: Prompts,
     client: Completer,
     samples: int = 1,
+    retriever: str = "own",
 ) -> Generated:
     """Answer with a chat model, each question `samples` times.
 
@@ -80,7 +81,7 @@ def ask(
         BudgetReached: as the client raises it; its ``results`` are then the `Generated` answers so far.
     """
     jobs = [(question, sample) for question in questions for sample in range(samples)]
-    batch = [benchmark.messages(question, passages[question.key], prompts) for question, _ in jobs]
+    batch = [benchmark.messages(question, passages[question.key], prompts, retriever) for question, _ in jobs]
     try:
         return _collect(jobs, client.complete(batch, samples=[sample for _, sample in jobs]))
     except BudgetReached as stop:

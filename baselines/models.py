@@ -1,4 +1,4 @@
-"""From a model's spec to the model: the extractive baseline, a chat endpoint, or weights loaded here."""
+"""From a spec to the model: the extractive baseline, a chat endpoint, weights loaded here, a sentence embedding."""
 
 from __future__ import annotations
 
@@ -57,3 +57,24 @@ def open_model(
         replay=replay,
         parameters=parameters,
     )
+
+
+class Embedding:
+    """A sentence-transformers model as a metric takes it: texts to vectors; loaded at its first call."""
+
+    def __init__(self, name: str) -> None:
+        """Name the model; `model` enters the signature."""
+        self.model = name
+        self._encoder: Any = None
+
+    def __call__(self, texts: list[str]) -> Any:
+        """Return an n x d array for n texts.
+
+        Raises:
+            QuadragError: the extra is not installed, or the model cannot be had.
+        """
+        if self._encoder is None:
+            from .encoder import Encoder
+
+            self._encoder = Encoder(self.model)
+        return self._encoder.documents(texts)

@@ -12,10 +12,14 @@ from typing import Any
 from quadrag.catalogue import configs
 from quadrag.records import dumps
 
-from .benchmark import load_prompts
+from .benchmark import load, load_prompts
+from .cells import shown
 from .published import Published
 
 INTERVALS = "95% bootstrap intervals over questions (no width where all values are equal)"
+
+
+_REMEDIES = {"no judge": "needs --judge", "no embedding": "needs --bertscore"}
 
 
 def denominator(row: Mapping[str, Any]) -> int | None:
@@ -35,11 +39,12 @@ def unscored_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         if counts:
             place = f"{row['config']} {row['split']}: {counts}"
             found.setdefault(row["key"], {}).setdefault(row["profile"], []).append(place)
-    notes = []
+    alike: dict[str, list[str]] = {}  # what is said once for all the keys that it is true of
     for key, profiles in found.items():
-        same = len({tuple(places) for places in profiles.values()}) == 1
+        same = len(profiles) > 1 and len({tuple(places) for places in profiles.values()}) == 1
         for profile, places in list(profiles.items())[: 1 if same else None]:
-            notes.append(f"Unscored, {key}{'' if same else f' ({profile})'}: {'; '.join(places)}.")
+            alike.setdefault(f"{'' if same else f' ({profile})'}: {'; '.join(places)}.", []).append(key)
+    notes = [f"Unscored, {', '.join(keys)}{said}" for said, keys in alike.items()]
     if notes:
         notes.append("Official leaves unscored items out, corrected counts them as wrong.")
     return notes
@@ -47,17 +52,22 @@ def unscored_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def not_run_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Say which metrics did not run, and what that means for those that build on them."""
-    missing = list(dict.fromkeys(row["key"] for row in rows if "not_run" in row))
-    notes = [f"Not run, they need --judge: {', '.join(missing)}."] if missing else []
-    if "error_detection_judged" in missing:
+    missing: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if "not_run" in row:
+            missing.setdefault(row["not_run"], {})[row["key"]] = None
+    notes = [f"Not run, {_REMEDIES.get(why, why)}: {', '.join(keys)}." for why, keys in missing.items()]
+    if "error_detection_judged" in missing.get("no judge", ()):
         notes.append("Without a judge error_correction is over errors detected by phrase; published, by the judge.")
     return notes
 
 
 def settings_notes(inputs: Mapping[str, Any]) -> list[str]:
-    """Say in what a run differs from the benchmark's own settings; nothing where it does not."""
+    """Say how passages were found, and in what else a run differs from the benchmark's own settings."""
     bundled = hashlib.sha256(dumps(load_prompts(inputs["benchmark"])).encode()).hexdigest()[:16]
-    parts = [f"{name} {value}" for name, value in inputs.get("options", {}).items()]
+    searched = {name: value for name, value in inputs.get("retrieval", {}).items() if name != "corpus"}
+    parts = [f"retriever {inputs['retriever']}"] if searched else []
+    parts += [f"{name} {value}" for name, value in {**searched, **inputs.get("options", {})}.items()]
     if inputs.get("limit"):
         parts.append(f"the first {inputs['limit']} questions of a split")
     if inputs.get("samples", 1) > 1:
@@ -80,13 +90,13 @@ def data_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"Ours on: {'; '.join(parts)}."]
 
 
-def paper_notes(rows: Sequence[Published]) -> list[str]:
+def paper_notes(benchmark: str, rows: Sequence[Published]) -> list[str]:
     """Say where printed numbers come from, under which conditions, and which are doubtful."""
     tables = ", ".join(dict.fromkeys(row.table for row in rows))
     conditions = "; ".join(dict.fromkeys(part for row in rows for part in row.conditions.split("; ")))
-    notes = [f"Published: arXiv:2309.01431, table {tables}; {conditions}."]
+    notes = [f"Published: {load(benchmark).PAPER}, table {tables}; {conditions}."]
     return notes + [
-        f"? {row.model} {row.language} {row.value * 100:.2f}: {row.note.removeprefix('suspect: ')}."
+        f"? {row.model} {row.language or row.key} {shown(row.key, row.value)}: {row.note.removeprefix('suspect: ')}."
         for row in rows
         if row.note.startswith("suspect")
     ]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .cells import NOTHING, bound, percent, published_line
+from .cells import NOTHING, bound, published_line, shown
 from .grid import Cell, Grid, Line
 from .notes import INTERVALS, denominator, paper_notes, unscored_notes
 from .published import Published, published
@@ -70,7 +70,7 @@ class PaperTable:
         ]
         columns = [column.label for column in self.columns] if self.by_row else heads
         ours = [scores[place] for place in self.places(profiles) if place in scores]
-        notes = [*paper_notes(rows), f"Ours: {profiles[0]} profile, {INTERVALS}.", *unscored_notes(ours)]
+        notes = [*paper_notes("rgb", rows), f"Ours: {profiles[0]} profile, {INTERVALS}.", *unscored_notes(ours)]
         return Grid(f"Table {self.number}. {self.title}", "", columns, lines, notes)
 
     def places(self, profiles: Sequence[str]) -> list[Place]:
@@ -99,10 +99,10 @@ def _ours(
         return Line(name, [Cell(text) for text in texts], rule=rule)
 
     def values(rows: Sequence[Mapping[str, Any] | None]) -> list[str]:
-        return [NOTHING if r is None else "no judge" if "not_run" in r else percent(r["value"]) for r in rows]
+        return [NOTHING if r is None else "no judge" if "not_run" in r else shown(r["key"], r["value"]) for r in rows]
 
     def bounds(side: int) -> list[str]:
-        return [bound(row["interval"][side]) if row and row["interval"] else NOTHING for row in main]
+        return [bound(row["key"], row["interval"][side]) if row and row["interval"] else NOTHING for row in main]
 
     counts = [denominator(row) if row else None for row in main]
     lines = [

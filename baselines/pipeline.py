@@ -11,7 +11,7 @@ import json
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,10 @@ from .benchmark import Benchmark, load, load_prompts
 from .folder import RunFolder, locked
 from .generate import Completer, Generated, ask, extract
 from .models import EXTRACTIVE
-from .score import failed_verdicts, given_scores, score, score_text
-from .task import Task, load_questions
+from .score import Aids, Embed, failed_verdicts, given_scores, score, score_text
+from .task import Corpus, Task, load_questions, open_corpus
 
-_LIBRARIES = ("datasets", "evaluate", "huggingface_hub", "numpy")
+_LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
 
 
 @dataclass(slots=True)
@@ -51,6 +51,7 @@ class Session:
     llm: Completer | None = None
     judge: Completer | None = None
     command: Sequence[str] = ()
+    embed: Embed | None = None
 
     def run(self, task: Task, out: Path) -> Result:
         """Run a task into a folder, or go on with what the folder holds.
@@ -65,14 +66,17 @@ class Session:
         if self.llm is None and task.samples > 1:
             raise QuadragError("the extractive baseline draws nothing; --samples needs a model with --llm")
         questions, source = load_questions(task, benchmark)
-        inputs = self._inputs(task, questions, prompts)
+        corpus = open_corpus(task, benchmark)
+        inputs = self._inputs(task, questions, prompts, corpus)
+        if corpus is not None and corpus.source != source:
+            source = f"{source}; corpus: {corpus.source}"
         with locked(out):
             folder = RunFolder(out, inputs)
             if folder.finished and not folder.info.get("failures") and not folder.info.get("failed_verdicts"):
                 return finished_result(folder)
             before = dict(folder.info, files=dict(folder.info["files"]))
             try:
-                return self._work(folder, benchmark, task, questions, source, prompts)
+                return self._work(folder, benchmark, task, questions, corpus, source, prompts)
             except QuadragError:
                 if before["state"] == "finished" and before["files"] == folder.info["files"]:
                     # Nothing came of asking the failed calls again: what was finished is so still.
@@ -86,6 +90,7 @@ class Session:
         benchmark: Benchmark,
         task: Task,
         questions: Sequence[Question],
+        corpus: Corpus | None,
         source: str,
         prompts: Mapping[str, Mapping[str, str]],
     ) -> Result:
@@ -93,16 +98,16 @@ class Session:
         folder.save(state="running", source=source, command=list(self.command), versions=_versions())
         started = time.time()
         before = {name: dict(model.spent) for name, model in self._models().items()}
-        passages = self._retrieve(folder, task, questions)
+        passages = self._retrieve(folder, task, questions, corpus)
         generated, stopped = self._generate(folder, benchmark, task, questions, passages, prompts)
         if folder.replaced("items.jsonl") and not stopped:
             items = [row for _, row in read_jsonl(folder.path / "items.jsonl")]
-            scores = given_scores(folder.path / "items.jsonl", benchmark, items, questions, task.retriever)
+            scores = given_scores(folder.path / "items.jsonl", benchmark, items, questions, task.conditions)
             folder.keep("items.jsonl")
             folder.write("scores.json", score_text(scores))
         else:
             answered = generated.asked if stopped else generated.answers
-            items, scores, stopped = score_answers(self, benchmark, questions, answered, task, stopped)
+            items, scores, stopped = score_answers(self, benchmark, questions, answered, task, stopped, passages)
             if stopped:
                 stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
                 folder.write_partial({"items.jsonl": jsonl_text(items), "scores.json": score_text(scores)})
@@ -123,37 +128,45 @@ class Session:
     def _models(self) -> dict[str, Completer]:
         return {name: model for name, model in (("llm", self.llm), ("judge", self.judge)) if model is not None}
 
-    def _inputs(self, task: Task, questions: Sequence[Question], prompts: Mapping[str, Any]) -> dict[str, Any]:
+    def _inputs(
+        self, task: Task, questions: Sequence[Question], prompts: Mapping[str, Any], corpus: Corpus | None
+    ) -> dict[str, Any]:
         """Name everything that decides the bytes of the stages' files."""
+        searched = {**task.settings(), "corpus": corpus.fingerprint[:16]} if corpus else {}
         content = hashlib.sha256()
         for question in questions:
             passages = [passage.text for passage in question.passages]
-            content.update(dumps([*question.key, question.query, question.references, passages]).encode())
+            more = [passages, question.relevant, dict(question.slots)]
+            content.update(dumps([*question.key, question.query, question.references, *more]).encode())
         return {
             "quadrag": __version__,
             "benchmark": task.benchmark,
             "config": task.config,
             "splits": list(dict.fromkeys(question.split for question in questions)),
             "retriever": task.retriever,
+            **({"retrieval": searched} if searched else {}),
             "options": dict(task.options),
             "limit": task.limit,
             "samples": task.samples,
             "llm": self.llm.model if self.llm else EXTRACTIVE,
             "parameters": dict(self.llm.parameters) if self.llm else {},
             "judge": self.judge.model if self.judge else None,
+            **({"bertscore": getattr(self.embed, "model", None)} if self.embed else {}),
             "prompts": hashlib.sha256(dumps(prompts).encode()).hexdigest()[:16],
             "questions": content.hexdigest()[:16],
             "seeds": {"bootstrap": stats.SEED},
         }
 
-    def _retrieve(self, folder: RunFolder, task: Task, questions: Sequence[Question]) -> dict[Key, tuple[Passage, ...]]:
+    def _retrieve(
+        self, folder: RunFolder, task: Task, questions: Sequence[Question], corpus: Corpus | None
+    ) -> dict[Key, tuple[Passage, ...]]:
         path = folder.path / "retrieved.jsonl"
         if folder.replaced(path.name):
             passages = retrieve.read(path, questions)
             folder.keep(path.name)
             return passages
         if not folder.stands(path.name):
-            found = retrieve.retrieve(questions, task.retriever)
+            found = retrieve.retrieve(questions, task, corpus)
             folder.write(path.name, jsonl_text(retrieve.rows(questions, found)))
         return retrieve.read(path, questions)
 
@@ -181,7 +194,7 @@ class Session:
             with Progress(f"{task.config}: answers", len(questions) * task.samples) as progress:
                 self.llm.on_progress = progress.update
                 try:
-                    generated = ask(benchmark, questions, passages, prompts, self.llm, task.samples)
+                    generated = ask(benchmark, questions, passages, prompts, self.llm, task.samples, task.retriever)
                 except BudgetReached as stop:
                     (generated,), stopped = stop.results, str(stop)
         entries = {
@@ -217,8 +230,9 @@ def score_answers(
     answers: Sequence[Answer],
     task: Task,
     stopped: str | None = None,
+    passages: Mapping[Key, Sequence[Passage]] | None = None,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str | None]:
-    """Score answers with the session's judge, unless the run has stopped before.
+    """Score answers with the session's judge, unless the run has stopped before; ranks too, where passages are given.
 
     Returns:
         Items and scores as `score` does, and why the run stopped: a budget that ends among the verdicts leaves the
@@ -226,8 +240,9 @@ def score_answers(
     """
     by_key = {question.key: question for question in questions}
     judge = None if stopped else session.judge
+    aids = Aids(embed=session.embed, passages=passages)
     if judge is None:
-        return *score(benchmark, by_key, answers, task.retriever, None, task.options), stopped
+        return *score(benchmark, by_key, answers, task.conditions, aids), stopped
     ended: list[str] = []
     with Progress(f"{task.config}: verdicts", len(answers)) as progress:
         judge.on_progress = progress.update
@@ -240,7 +255,7 @@ def score_answers(
                 return list(stop.results)
 
         verdicts.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
-        items, scores = score(benchmark, by_key, answers, task.retriever, verdicts, task.options)
+        items, scores = score(benchmark, by_key, answers, task.conditions, replace(aids, judge=verdicts))
     return items, scores, ended[0] if ended else None
 
 

@@ -2,22 +2,25 @@
 
 The figures are in ``published/BENCHMARK.csv`` as printed; ``published/mapping.csv`` says, per table and printed metric,
 which config, split, retriever and metric of ours it is, and what to multiply by. A rejection table's ``noise=1.0`` is
-the only split of its config.
+the only split of its config. Table ``*`` of the mapping is every table of the paper.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _FOLDER = Path(__file__).with_name("published")
 
 
 class Published(NamedTuple):
-    """One printed number; `value` is in our unit, a rate in [0, 1]."""
+    """One printed number; `value` is in our unit, a rate in [0, 1] or characters.
+
+    `setting` is that of the row: in a paper that varies the retrieval, by the names of `Retrieval`.
+    """
 
     table: str
     model: str
@@ -30,6 +33,7 @@ class Published(NamedTuple):
     value: float
     conditions: str
     note: str
+    setting: Mapping[str, Any]
 
 
 @cache
@@ -41,34 +45,54 @@ def published(benchmark: str) -> tuple[Published, ...]:
         return tuple(_convert(mapping, lines))
 
 
-def matching(benchmark: str, config: str, retriever: str) -> list[Published]:
-    """Return the printed numbers that stand beside a config's scores, whichever version of the data it reads."""
+def matching(benchmark: str, config: str, retriever: str, settings: Mapping[str, Any]) -> list[Published]:
+    """Return the printed numbers that stand beside a config's scores, whichever version of the data it reads.
+
+    Where passages are searched, they are those under the same settings.
+    """
     ability = config.removesuffix("_original")
     return [
         row
         for row in published(benchmark)
-        if row.config.removesuffix("_original") == ability and row.retriever == retriever
+        if row.config.removesuffix("_original") == ability
+        and row.retriever == retriever
+        and under(row.setting, settings)
     ]
+
+
+def under(setting: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Whether a printed row's setting is ours, as far as ours has its parts."""
+    return all(settings.get(name, value) == value for name, value in setting.items())
 
 
 def _convert(mapping: dict[tuple[str, str], dict[str, str]], lines: Iterator[str]) -> Iterator[Published]:
     for row in csv.DictReader(lines):
-        ours = mapping.get((row["table"], row["metric"]))
+        ours = mapping.get((row["table"], row["metric"])) or mapping.get(("*", row["metric"]))
         if ours is None:
             continue
         setting = dict(pair.split("=", 1) for pair in row["setting"].split(";"))
+        setting |= {"task": row["task"], "retriever": setting.get("retriever", "").replace("_", "-")}
         if "noise" in setting:
             setting["noise"] = f"{float(setting['noise']) * 100:g}"
         yield Published(
             table=row["table"],
-            model=setting["model"],
-            language=setting["lang"],
+            model=setting.get("model") or setting["llm"],
+            language=setting.get("lang", ""),
             config=ours["config"].format(**setting),
             split=ours["split"].format(**setting),
-            retriever=ours["retriever"],
+            retriever=ours["retriever"].format(**setting),
             module=ours["module"],
             key=ours["key"],
             value=round(float(row["value"]) * float(ours["scale"]), 12),
             conditions=ours["conditions"],
             note=row["note"],
+            setting=_retrieval(setting) if "top_k" in setting else {},
         )
+
+
+def _retrieval(printed: Mapping[str, str]) -> dict[str, Any]:
+    """Return a row's setting by our names; what its retriever does not use is left out."""
+    names = {"chunk_size": "chunk_size", "overlap": "chunk_overlap", "top_k": "top_k"}
+    numbers = {ours: int(printed[theirs]) for theirs, ours in names.items()}
+    models = {name: printed[name] for name in ("embedding", "reranker") if printed.get(name, "none") != "none"}
+    return {**numbers, **models}

@@ -31,6 +31,7 @@ from .paper import PAPERS
 from .pipeline import Result, spread
 from .published import Published, matching
 from .score import PROFILES, items_of
+from .sweep import SWEEPS, sweep_grids
 
 Scores = Sequence[Mapping[str, Any]]
 
@@ -61,9 +62,10 @@ def config_grids(result: Result, profiles: Sequence[str] = PROFILES) -> list[Gri
     name, scores = result_name(result.info), result.scores
     splits = list(dict.fromkeys(row["split"] for row in scores)) or inputs["splits"]
     title = f"{inputs['benchmark']} {inputs['config']}, {name}"
+    lengths = ", length in characters" if any(row["key"] == "length" for row in scores) else ""
     notes = [
         *partial_notes([result]),
-        f"Percent, {profiles[0]} profile, {INTERVALS}.",
+        f"Percent{lengths}, {profiles[0]} profile, {INTERVALS}.",
         *data_notes([result.info]),
         *settings_notes(inputs),
         *not_run_notes(scores),
@@ -71,9 +73,11 @@ def config_grids(result: Result, profiles: Sequence[str] = PROFILES) -> list[Gri
     ]
     grids = [Grid(title, "metric", splits, lines_of(scores, splits, profiles), notes)]
     # Beside another mix of documents the paper's numbers would say nothing.
-    rows = [] if inputs.get("options") else matching(inputs["benchmark"], inputs["config"], inputs["retriever"])
+    mixed = inputs.get("options") and inputs["benchmark"] not in SWEEPS
+    settings = inputs.get("retrieval", {})
+    rows = [] if mixed else matching(inputs["benchmark"], inputs["config"], inputs["retriever"], settings)
     rows = [row for row in rows if row.split in splits]
-    return [*grids, _beside(scores, splits, name, rows)] if rows else grids
+    return [*grids, _beside(inputs["benchmark"], scores, splits, name, rows)] if rows else grids
 
 
 def partial_notes(results: Sequence[Result]) -> list[str]:
@@ -81,7 +85,7 @@ def partial_notes(results: Sequence[Result]) -> list[str]:
     return [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
 
 
-def _beside(scores: Scores, splits: Sequence[str], name: str, rows: Sequence[Published]) -> Grid:
+def _beside(benchmark: str, scores: Scores, splits: Sequence[str], name: str, rows: Sequence[Published]) -> Grid:
     """Put the published rows under ours: columns are splits, or metrics where there is one split."""
     keys = list(dict.fromkeys(row.key for row in rows))
     if len(splits) > 1:
@@ -97,7 +101,7 @@ def _beside(scores: Scores, splits: Sequence[str], name: str, rows: Sequence[Pub
     for rank, model in enumerate(dict.fromkeys(row.model for row in rows)):
         lines.append(published_line(model, [printed.get((model, *place)) for place in places], rule=rank == 0))
     title = f"Published: {keys[0]}" if len(splits) > 1 else "Published"
-    return Grid(title, "model", columns, lines, paper_notes(rows))
+    return Grid(title, "model", columns, lines, paper_notes(benchmark, rows))
 
 
 def paper_grids(benchmark: str, results: Sequence[Result], profiles: Sequence[str] = PROFILES) -> list[Grid]:
@@ -106,6 +110,8 @@ def paper_grids(benchmark: str, results: Sequence[Result], profiles: Sequence[st
     Raises:
         QuadragError: two runs claim the same cell, as on refined and on original data.
     """
+    if benchmark in SWEEPS:
+        return sweep_grids(benchmark, results, profiles)
     scores: dict[Any, Mapping[str, Any]] = {}
     by_config: dict[str, dict[str, Any]] = {}
     for result in results:
@@ -134,6 +140,16 @@ def paper_grids(benchmark: str, results: Sequence[Result], profiles: Sequence[st
             grid.notes = [*partial_notes(results), *grid.notes, *data_notes(infos), *settings]
             grids.append(grid)
     return grids
+
+
+def swept_grids(benchmark: str, results: Sequence[Result], profiles: Sequence[str] = PROFILES) -> list[Grid]:
+    """Make the tables of a sweep; where the paper's table has one line for ours, every model has a table of its own."""
+    if benchmark in SWEEPS:
+        return paper_grids(benchmark, results, profiles)
+    by_model: dict[str, list[Result]] = {}
+    for result in results:
+        by_model.setdefault(result.info["inputs"]["llm"], []).append(result)
+    return [grid for ours in by_model.values() for grid in paper_grids(benchmark, ours, profiles)]
 
 
 def result_name(info: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """The retrieve stage: which passages are shown with each question.
 
-RGB brings its own documents; ``none`` shows none. A file of the same form, made elsewhere, may stand in for this stage.
+RGB brings its own documents, CRUD-RAG searches a corpus; ``none`` shows none. A file of the same form, made elsewhere,
+may stand in for this stage.
 """
 
 from __future__ import annotations
@@ -12,10 +13,22 @@ from typing import Any
 from quadrag.errors import QuadragError
 from quadrag.records import Key, Passage, Question, read_jsonl
 
+from .task import Corpus, Task
 
-def retrieve(questions: Sequence[Question], retriever: str) -> dict[Key, tuple[Passage, ...]]:
-    """Return the passages of every question, by its key."""
-    return {question.key: question.passages if retriever == "own" else () for question in questions}
+
+def retrieve(questions: Sequence[Question], task: Task, corpus: Corpus | None) -> dict[Key, tuple[Passage, ...]]:
+    """Return the passages of every question, by its key.
+
+    Raises:
+        QuadragError: an index cannot be built, or a model cannot be had.
+    """
+    if corpus is None:
+        return {question.key: question.passages if task.retriever == "own" else () for question in questions}
+    from .search import Search
+
+    queries = list(dict.fromkeys(question.query for question in questions))
+    found = dict(zip(queries, Search(corpus, task.retriever, task.retrieval).find(queries), strict=True))
+    return {question.key: tuple(found[question.query]) for question in questions}
 
 
 def rows(questions: Iterable[Question], passages: Mapping[Key, tuple[Passage, ...]]) -> Iterator[dict[str, Any]]:

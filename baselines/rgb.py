@@ -12,10 +12,15 @@ from typing import Any
 from quadrag.data import rows
 from quadrag.records import Passage, Question
 
-from .benchmark import Metric, Prompts
+from .benchmark import Conditions, Metric, Prompts, Retrieval
 
 NAME = "rgb"
+PAPER = "arXiv:2309.01431"
 RETRIEVERS = ("own", "none")
+RETRIEVAL = Retrieval()
+DEFAULT_SPLIT = None  # all of the config's
+CORPUS = None
+OPTIONS: dict[str, tuple[str, ...]] = {}
 # The authors' README; their code's default is 0.7.
 TEMPERATURE = 0.2
 
@@ -32,7 +37,7 @@ _ERRORS = Metric(
 )
 
 
-def questions(builder: Any, split: str) -> Iterator[Question]:
+def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
     """Yield the questions of a split, their references as lists of alternatives lists."""
     config = builder.config
     for row in rows(builder, split):
@@ -50,7 +55,7 @@ def questions(builder: Any, split: str) -> Iterator[Question]:
         )
 
 
-def messages(question: Question, passages: Sequence[Passage], prompts: Prompts) -> list[dict[str, str]]:
+def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[dict[str, str]]:
     """Build the chat messages of one question; without passages there is no system message, as upstream."""
     words = prompts[question.language]
     # Not str.format: documents may hold braces, and a document may hold "{query}".
@@ -61,14 +66,19 @@ def messages(question: Question, passages: Sequence[Passage], prompts: Prompts) 
     return [*system, {"role": "user", "content": user}]
 
 
-def metrics(config: str, retriever: str, options: Mapping[str, Any]) -> list[Metric]:
+def parse(config: str, text: str) -> str:
+    """Return the whole reply: RGB's rules read it as it is."""
+    return text
+
+
+def metrics(config: str, conditions: Conditions) -> list[Metric]:
     """Return the metrics of a config's testbed.
 
     Without documents only accuracy means anything, and a rejection is right only where all documents are noise.
     """
-    if retriever == "none":
+    if conditions.retriever == "none":
         return [_ACCURACY]
-    if options.get("noise_ratio", 1) != 1 and config.startswith("negative_rejection"):
+    if conditions.options.get("noise_ratio", 1) != 1 and config.startswith("negative_rejection"):
         return [_ACCURACY]
     if config.startswith("negative_rejection"):
         return [_REJECTION]
@@ -77,12 +87,13 @@ def metrics(config: str, retriever: str, options: Mapping[str, Any]) -> list[Met
     return [_ACCURACY]
 
 
-def keywords(config: str) -> dict[str, Any]:
-    """Return the keyword arguments that a config's metrics take besides the common ones."""
-    return {"language": config.removesuffix("_original")[-2:]}
+def keywords(metric: Metric, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+    """Return the keyword arguments that a metric takes besides the common ones."""
+    asked = {"questions": [question.query for question in questions]} if metric.judged else {}
+    return {"language": questions[0].language, **asked}
 
 
-def campaign(original: bool = False) -> list[tuple[str, str]]:
+def campaign(original: bool = False) -> list[tuple[str, str | None]]:
     """Return every (config, retriever) that the paper's four tables need.
 
     Args:
@@ -100,4 +111,4 @@ def campaign(original: bool = False) -> list[tuple[str, str]]:
         for language in ("en", "zh")
     ]
     bare = [(config, "none") for config in configs if config.startswith("counterfactual")]
-    return [(config, "own") for config in configs] + bare
+    return [*((config, "own") for config in configs), *bare]

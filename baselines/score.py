@@ -1,7 +1,7 @@
-"""The score stage: answers against references through the evaluate modules, under both profiles.
+"""The score stage: answers against references, and ranks against relevant documents, through the evaluate modules.
 
-Values come from the modules, intervals from `quadrag.stats`; nothing is computed here. A metric that needs a judge and
-has none is reported as not run.
+Values come from the modules, intervals from `quadrag.stats`; nothing is computed here. A metric that needs a judge or
+an embedding and has none is reported as not run. Both profiles are computed.
 """
 
 from __future__ import annotations
@@ -9,19 +9,30 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from quadrag.catalogue import metric_folder
 from quadrag.errors import QuadragError
-from quadrag.records import Answer, Key, Question, dumps
+from quadrag.records import Answer, Key, Passage, Question, document_id, dumps
 from quadrag.stats import Item, Summary, summarise
 
-from .benchmark import Benchmark, Metric
+from .benchmark import Benchmark, Conditions, Metric
 
 PROFILES = ("official", "corrected")
 ALL = "all"  # the slice that holds every item
 Judge = Callable[[list[list[dict[str, str]]]], list[Any]]
+Embed = Callable[[list[str]], Any]  # n texts to an n x d array
+
+
+@dataclass(frozen=True, slots=True)
+class Aids:
+    """What metrics may need beside answers and references; each may be lacking."""
+
+    judge: Judge | None = None
+    embed: Embed | None = None
+    passages: Mapping[Key, Sequence[Passage]] | None = None
 
 
 class Once:
@@ -46,9 +57,8 @@ def score(
     benchmark: Benchmark,
     questions: Mapping[Key, Question],
     answers: Sequence[Answer],
-    retriever: str,
-    judge: Judge | None = None,
-    options: Mapping[str, Any] | None = None,
+    conditions: Conditions,
+    aids: Aids = Aids(),
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Score answers.
 
@@ -56,15 +66,15 @@ def score(
         benchmark: whose metrics apply.
         questions: every question by its key.
         answers: in input order; each key is among the questions.
-        retriever: as it was when the answers were made; without documents fewer metrics apply.
-        judge: asked at most once per distinct chat.
-        options: those of the dataset script; another mix of documents may be another testbed.
+        conditions: as they were when the answers were made; without documents, say, fewer metrics apply.
+        aids: the judge is asked at most once per distinct chat; without passages ranks are not measured.
 
     Returns:
         The lines of ``items.jsonl``, in the order of the answers, and the rows of ``scores.json``: per config, split,
         metric, key and profile.
     """
-    verdicts = Once(judge) if judge else None
+    if aids.judge:
+        aids = replace(aids, judge=Once(aids.judge))
     items: dict[int, dict[str, Any]] = {index: {} for index in range(len(answers))}
     scores: list[dict[str, Any]] = []
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -72,13 +82,16 @@ def score(
         groups[(answer.config, answer.split)].append(index)
     for (config, split), indices in groups.items():
         place = {"benchmark": benchmark.NAME, "config": config, "split": split, "slice": ALL}
-        for metric in benchmark.metrics(config, retriever, options or {}):
+        for metric in benchmark.metrics(config, conditions):
+            if metric.ranks and aids.passages is None:
+                continue
             for profile in PROFILES:
-                result = _compute(benchmark, metric, questions, [answers[i] for i in indices], profile, verdicts)
+                here = [answers[i] for i in indices]
+                result = _compute(benchmark, metric, questions, here, profile, conditions, aids)
                 for index, row in zip(indices, result["per_item"], strict=True):
                     _note(items[index], metric, profile, row)
                 rows = [(answers[i].id, row) for i, row in zip(indices, result["per_item"], strict=True)]
-                scores += [place | _row(metric, key, profile, result, rows) for key in metric.keys]
+                scores += [place | _row(metric, key, profile, result, rows, aids) for key in metric.keys]
     lines = [
         {"benchmark": a.benchmark, "config": a.config, "split": a.split, "id": a.id, "sample": a.sample} | items[i]
         for i, a in enumerate(answers)
@@ -95,25 +108,30 @@ def items_of(lines: Sequence[Mapping[str, Any]], metric: str, profile: str) -> l
     ]
 
 
-def scores_of(benchmark: Benchmark, lines: Sequence[Mapping[str, Any]], retriever: str) -> list[dict[str, Any]]:
+def scores_of(benchmark: Benchmark, lines: Sequence[Mapping[str, Any]], conditions: Conditions) -> list[dict[str, Any]]:
     """Make the rows of ``scores.json`` from lines of ``items.jsonl`` alone, where the user put in a file of his own."""
     scores = []
     for config, split in dict.fromkeys((line["config"], line["split"]) for line in lines):
         here = [line for line in lines if (line["config"], line["split"]) == (config, split)]
         place = {"benchmark": benchmark.NAME, "config": config, "split": split, "slice": ALL}
-        for metric in benchmark.metrics(config, retriever, {}):
+        for metric in benchmark.metrics(config, conditions):
             for profile in PROFILES:
                 for key in metric.keys:
                     items = items_of(here, f"{metric.module}.{key}", profile)
                     signature = f"{metric.module}|profile:{profile}|items:given"
                     head = place | {"metric": metric.module, "key": key, "profile": profile}
-                    scores.append(head | (_summary(items, profile) if items else _NOT_RUN | {"n_total": len(here)}))
+                    nothing = _not_run("no values given", len(here))
+                    scores.append(head | (_summary(items, profile) if items else nothing))
                     scores[-1]["signature"] = signature
     return scores
 
 
 def given_scores(
-    path: Path, benchmark: Benchmark, items: Sequence[Mapping[str, Any]], questions: Sequence[Question], retriever: str
+    path: Path,
+    benchmark: Benchmark,
+    items: Sequence[Mapping[str, Any]],
+    questions: Sequence[Question],
+    conditions: Conditions,
 ) -> list[dict[str, Any]]:
     """Aggregate the user's own ``items.jsonl``.
 
@@ -124,7 +142,7 @@ def given_scores(
     try:
         found = {(line["config"], line["split"], line["id"]) for line in items}
         if found == wanted:
-            return scores_of(benchmark, items, retriever)
+            return scores_of(benchmark, items, conditions)
     except (KeyError, TypeError, AttributeError) as error:
         raise QuadragError(f"{path} is not of the form of items.jsonl ({error!r}); remove it to score again") from None
     raise QuadragError(
@@ -147,7 +165,8 @@ def score_text(scores: Sequence[dict[str, Any]]) -> str:
     return "[\n" + ",\n".join(dumps(row) for row in scores) + "\n]\n"
 
 
-_NOT_RUN: dict[str, Any] = {"value": None, "interval": None, "not_run": "no judge"}
+def _not_run(why: str, n: int) -> dict[str, Any]:
+    return {"value": None, "interval": None, "not_run": why, "n_total": n}
 
 
 def _reason(entry: Mapping[str, Any], profile: str) -> str | None:
@@ -174,20 +193,32 @@ def _compute(
     questions: Mapping[Key, Question],
     answers: Sequence[Answer],
     profile: str,
-    judge: Judge | None,
+    conditions: Conditions,
+    aids: Aids,
 ) -> Any:
+    if all(metric.lacks(key, bool(aids.judge), bool(aids.embed)) for key in metric.keys):
+        nothing: dict[str, Any] = {"reasons": {}}
+        signature = f"{metric.module}|profile:{profile}"
+        return {"n_total": len(answers), "per_item": [nothing] * len(answers), "signature": signature}
     asked = [questions[answer.key] for answer in answers]
-    keywords = dict(benchmark.keywords(asked[0].config), profile=profile)
-    keywords["states"] = [None if answer.answer is not None else answer.state for answer in answers]
-    if metric.judged and judge:
-        keywords.update(judge=judge, questions=[question.query for question in asked])
+    keywords: dict[str, Any] = {"profile": profile}
+    predictions: list[Any]
+    if metric.ranks:
+        passages = aids.passages or {}
+        predictions = [[document_id(passage) for passage in passages[answer.key]] for answer in answers]
+        references: list[Any] = [list(question.relevant) for question in asked]
+    else:
+        keywords["states"] = [None if answer.answer is not None else answer.state for answer in answers]
+        predictions = [None if a.answer is None else benchmark.parse(a.config, a.answer) for a in answers]
+        references = [question.references for question in asked]
+    if metric.embedded and aids.embed:
+        keywords["embed"] = aids.embed
+    keywords |= benchmark.keywords(metric, asked, conditions)
+    if metric.judged and aids.judge:
+        keywords["judge"] = aids.judge
     with _quiet_evaluate() as evaluate:
         module = evaluate.load(str(metric_folder(metric.module)))
-        return module.compute(
-            predictions=[answer.answer for answer in answers],
-            references=[question.references for question in asked],
-            **keywords,
-        )
+        return module.compute(predictions=predictions, references=references, **keywords)
 
 
 @contextlib.contextmanager
@@ -219,12 +250,18 @@ def _note(line: dict[str, Any], metric: Metric, profile: str, row: Mapping[str, 
 
 
 def _row(
-    metric: Metric, key: str, profile: str, result: Mapping[str, Any], rows: Sequence[tuple[str, Mapping[str, Any]]]
+    metric: Metric,
+    key: str,
+    profile: str,
+    result: Mapping[str, Any],
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    aids: Aids,
 ) -> dict[str, Any]:
     """Make one row of ``scores.json``."""
     row: dict[str, Any] = {"metric": metric.module, "key": key, "profile": profile}
     signature = {"signature": result["signature"]}
     if key not in result:
-        return row | _NOT_RUN | {"n_total": result["n_total"]} | signature
+        why = metric.lacks(key, bool(aids.judge), bool(aids.embed)) or "no references"
+        return row | _not_run(why, result["n_total"]) | signature
     items = [Item(question, line[key], line["reasons"].get(key)) for question, line in rows]
     return row | _summary(items, profile) | {"value": result[key]} | signature

@@ -1,16 +1,26 @@
-"""What to run, and the questions it means."""
+"""What to run, the questions it means, and the corpus that passages are found in."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
-from quadrag.data import check_split, open_builder, splits
-from quadrag.errors import QuadragError
+from quadrag.data import check_split, fingerprint, open_builder, rows, splits
+from quadrag.errors import QuadragError, unknown_name
 from quadrag.records import Question
 
-from .benchmark import Benchmark
+from .benchmark import Benchmark, Conditions, Retrieval, Searched
+from .passages import Document
+
+# What each retriever reads of the settings, besides the chunks and top_k that all of them need.
+_USES: dict[str, tuple[str, ...]] = {
+    "bm25": ("tokenizer",),
+    "dense": ("embedding", "index"),
+    "hybrid": ("tokenizer", "embedding", "index"),
+    "hybrid-rerank": ("tokenizer", "embedding", "index", "reranker"),
+}
+_CHUNKS = ("chunk_size", "chunk_overlap", "chunk_tokenizer", "top_k")
 
 
 @dataclass(slots=True)
@@ -22,10 +32,54 @@ class Task:
     split: str | None = None
     data_dir: str | None = None
     retriever: str = "own"
+    retrieval: Retrieval = field(default_factory=Retrieval)
     options: Mapping[str, Any] = field(default_factory=dict)
     limit: int | None = None
     samples: int = 1
     prompts: str | None = None
+
+    @property
+    def searches(self) -> bool:
+        """Whether passages are found in a corpus."""
+        return self.retriever in _USES
+
+    @property
+    def conditions(self) -> Conditions:
+        """What the metrics depend on."""
+        top_k = self.retrieval.top_k if self.searches else 0
+        return Conditions(self.retriever, self.options, top_k, self.data_dir)
+
+    def settings(self) -> dict[str, Any]:
+        """Return those settings of the retrieval that its retriever uses; {} where nothing is searched."""
+        used = (*_CHUNKS, *_USES[self.retriever]) if self.searches else ()
+        return {name: value for name, value in asdict(self.retrieval).items() if name in used and value is not None}
+
+
+class Corpus(NamedTuple):
+    """A corpus that can be read: a digest of all that decides its documents, and where they come from."""
+
+    fingerprint: str
+    source: str
+    builder: Any
+    declared: Searched
+
+    def documents(self) -> Iterator[Document]:
+        """Yield its documents in order."""
+        for row in rows(self.builder, splits(self.builder)[0]):
+            yield self.declared.document(row)
+
+
+def script_options(task: Task, benchmark: Benchmark) -> dict[str, Any]:
+    """Return the options that the dataset script of the questions takes, less the baseline's and the corpus's own.
+
+    Raises:
+        QuadragError: one of the baseline's own has no such value.
+    """
+    for name, known in benchmark.OPTIONS.items():
+        if task.options.get(name, known[0]) not in known:
+            raise unknown_name(f"value of {name}", str(task.options[name]), known)
+    own = (*benchmark.OPTIONS, *(benchmark.CORPUS.options if benchmark.CORPUS else ()))
+    return {name: value for name, value in task.options.items() if name not in own}
 
 
 def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], str]:
@@ -34,15 +88,34 @@ def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], st
     Raises:
         QuadragError: a name is unknown, a file is missing or wrong, or two questions of a split have one id.
     """
-    builder, source = open_builder(task.benchmark, task.config, task.data_dir, task.options)
-    chosen = [check_split(builder, task.split)] if task.split else splits(builder)
+    asked = [config for config, _ in benchmark.campaign()]
+    if benchmark.CORPUS and task.config not in asked:
+        raise QuadragError(f"{task.benchmark} {task.config} holds no questions; expected one of {', '.join(asked)}")
+    split = task.split or benchmark.DEFAULT_SPLIT
+    options = script_options(task, benchmark)
+    builder, source = open_builder(task.benchmark, task.config, task.data_dir, options, split)
+    chosen = [check_split(builder, split)] if split else splits(builder)
     questions: list[Question] = []
-    for split in chosen:
-        part = list(benchmark.questions(builder, split))
+    for name in chosen:
+        part = list(benchmark.questions(builder, name, task.options))
         ids = {question.id for question in part}
         if len(ids) != len(part):
-            raise QuadragError(f"{task.config} {split}: {len(part)} questions but {len(ids)} ids; expected one id each")
+            raise QuadragError(f"{task.config} {name}: {len(part)} questions but {len(ids)} ids; expected one id each")
         questions += part[: task.limit] if task.limit else part
     if not questions:
         raise QuadragError(f"{task.config} holds no questions in {source}")
     return questions, source
+
+
+def open_corpus(task: Task, benchmark: Benchmark) -> Corpus | None:
+    """Open the corpus that a task searches; None where it searches none.
+
+    Raises:
+        QuadragError: its files are missing, or an option is wrong.
+    """
+    declared = benchmark.CORPUS
+    if not task.searches or declared is None:
+        return None
+    options = {name: task.options[name] for name in declared.options if name in task.options}
+    builder, source = open_builder(task.benchmark, declared.config, task.data_dir, options)
+    return Corpus(fingerprint(builder), source, builder, declared)

@@ -15,6 +15,7 @@ _MODELS = "extractive | http://HOST:PORT/v1#MODEL | provider:MODEL | local:MODEL
 _EXAMPLES = """\
 examples:
   quadrag demo
+  quadrag run crud_rag summary --data-dir CRUD_RAG --retriever bm25
   quadrag prepare rgb --data-dir RGB
   quadrag run rgb noise_robustness_en --llm http://127.0.0.1:8080/v1
   quadrag run rgb --all --llm http://127.0.0.1:8080/v1 --judge http://HOST/v1
@@ -105,11 +106,14 @@ def _run(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="of the dataset script; rgb: passage_num, noise_ratio, correct_ratio, order (may be repeated)",
+        help="may be repeated; rgb: passage_num, noise_ratio, correct_ratio, order; crud_rag: gold=test (gold "
+        "documents into the corpus, so that retrieval is measured), query=code|paper",
     )
     what.add_argument("--limit", metavar="N", type=_whole(1), help="the first N questions of every split")
-    what.add_argument("--retriever", metavar="R", help="own (default): the benchmark's documents; none: no documents")
-    what.add_argument("--recipe", metavar="NAME|FILE", help="the runs and settings of a published table row")
+    what.add_argument(
+        "--recipe", metavar="NAME|FILE", help="a published table row, or all of a table (crud_rag-table3): a sweep"
+    )
+    _retrieval(parser.add_argument_group("how passages are found"))
     how = parser.add_argument_group("how to answer")
     how.add_argument("--llm", metavar="SPEC", help=f"{_MODELS} (default: extractive)")
     how.add_argument("--prompts", metavar="FILE", help="YAML of the form of quadrag/baselines/prompts/BENCHMARK.yaml")
@@ -139,6 +143,22 @@ def _score(parser: argparse.ArgumentParser) -> None:
     _output(parser, "write items.jsonl, scores.json, run.json and report.html here")
 
 
+def _retrieval(group: Any) -> None:
+    group.add_argument(
+        "--retriever",
+        metavar="R",
+        help="rgb: own (default), none; crud_rag: bm25 (default), dense, hybrid, hybrid-rerank, none",
+    )
+    group.add_argument("--tokenizer", metavar="T", help="terms of BM25: unigram (default), jieba, rjieba")
+    group.add_argument("--embedding", metavar="M", help="sentence-transformers model: preset, name or folder")
+    group.add_argument("--reranker", metavar="M", help="cross-encoder of hybrid-rerank: preset, name or folder")
+    group.add_argument("--index", metavar="I", help="milvus:URI, a file or an address (default: exact search here)")
+    group.add_argument("--chunk-size", metavar="N", type=_whole(1), help="characters (crud_rag: 128)")
+    group.add_argument("--chunk-overlap", metavar="P", type=_whole(0), help="percent of a chunk, 0 to 90 (default: 0)")
+    group.add_argument("--chunk-tokenizer", metavar="T", help="count sizes in tokens of this tokenizer: file or name")
+    group.add_argument("--top-k", metavar="K", type=_whole(1), help="passages shown with a question (crud_rag: 8)")
+
+
 def _data(parser: Any) -> None:
     parser.add_argument(
         "--data-dir",
@@ -150,6 +170,9 @@ def _data(parser: Any) -> None:
 def _calls(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("calls to models")
     group.add_argument("--judge", metavar="SPEC", help="model for judged metrics (default: none, they are not run)")
+    group.add_argument(
+        "--bertscore", metavar="M", help="sentence-transformers model for crud_rag's bertscore (text2vec-base-chinese)"
+    )
     group.add_argument("--judge-max-tokens", metavar="N", type=_whole(1), default=1024, help="(default: 1024)")
     group.add_argument("--concurrency", metavar="N", type=_whole(1), default=16, help="calls in flight (default: 16)")
     group.add_argument("--prices", metavar="FILE", help="YAML or JSON: {MODEL: {input: 0.5, output: 1.5}}, per million")

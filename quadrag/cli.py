@@ -91,21 +91,27 @@ def _run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines import campaign, report
     from quadrag.baselines.grid import print_grids
 
-    runs = campaign.planned(arguments)
-    # Before a ledger or a server is touched, so that a mistyped name costs nothing.
-    task = campaign.task(arguments) if runs is None else None
     profiles = ("official", "corrected") if arguments.profile == "both" else (arguments.profile,)
     lacking: list[tuple[str, list[str]]] = []
-    with _session(arguments) as session:
-        if task is not None:
-            out = Path(arguments.out or campaign.default_out(task))
+    recipes = campaign.swept(arguments.recipe)
+    runs = None if recipes else campaign.planned(arguments)
+    budget = _budget(arguments)
+    if recipes:
+        out = Path(arguments.out or f"runs/{arguments.recipe}")
+        results, lacking = _sweep(arguments, recipes, out, budget)
+        grids = report.swept_grids(results[0][1].info["inputs"]["benchmark"], [r for _, r in results], profiles)
+    elif runs is None:
+        # Before a ledger or a server is touched, so that a mistyped name costs nothing.
+        task = campaign.task(arguments)
+        out = Path(arguments.out or campaign.default_out(task))
+        with _session(arguments, budget) as session:
             results = [(out, session.run(task, out))]
-            grids = report.config_grids(results[0][1], profiles)
-        else:
-            name = arguments.recipe or f"{arguments.benchmark}-all{'-original' if arguments.original else ''}"
-            out = Path(arguments.out or f"runs/{name}")
-            results, lacking = campaign.run_all(session, arguments, runs or [], out)
-            grids = report.paper_grids(arguments.benchmark, [result for _, result in results], profiles)
+        grids = report.config_grids(results[0][1], profiles)
+    else:
+        out = Path(arguments.out or campaign.campaign_out(arguments, runs))
+        with _session(arguments, budget) as session:
+            results, lacking = campaign.run_all(session, arguments, runs, out)
+        grids = report.paper_grids(arguments.benchmark, [result for _, result in results], profiles)
     report.write_page(out / "report.html", f"quadrag: {out.name}", [result for _, result in results], grids)
     if any(result.reused for _, result in results):
         print(f"{out}: finished before, shown again", file=sys.stderr)
@@ -116,6 +122,37 @@ def _run(arguments: argparse.Namespace) -> int:
         print(f"\ncalls: {spent}")
     print(f"\n{out / 'report.html'}")
     return _closing(results)
+
+
+def _sweep(
+    arguments: argparse.Namespace, recipes: Sequence[str], out: Path, budget: Any
+) -> tuple[list[tuple[Path, Any]], list[tuple[str, list[str]]]]:
+    """Run recipes one after the other, each in a folder of its own below `out`, until one is stopped."""
+    from quadrag.baselines import campaign
+
+    results: list[tuple[Path, Any]] = []
+    lacking: dict[str, list[str]] = {}
+    for recipe in recipes:
+        one = argparse.Namespace(**{**vars(arguments), "recipe": recipe})
+        runs = campaign.planned(one) or []
+        with _session(one, budget) as session:
+            found, missing = campaign.run_all(session, one, runs, out / recipe)
+        results += found
+        lacking.update(missing)
+        if found[-1][1].stopped:
+            break
+    return results, list(lacking.items())
+
+
+def _budget(arguments: argparse.Namespace) -> Any:
+    """Return what the command may spend on all its models together; None where nothing bounds it."""
+    if arguments.budget is None:
+        return None
+    if not arguments.prices:
+        raise QuadragError("--budget needs the prices of the models; name a price file with --prices")
+    from quadrag.prices import Budget, Prices
+
+    return Budget(arguments.budget, Prices.load(arguments.prices).currency)
 
 
 def _closing(results: Sequence[tuple[Path, Any]]) -> int:
@@ -134,23 +171,20 @@ def _closing(results: Sequence[tuple[Path, Any]]) -> int:
 
 
 @contextlib.contextmanager
-def _session(arguments: argparse.Namespace) -> Iterator[Any]:
+def _session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
     """Open the models and the ledger that the arguments name, and close them."""
     from quadrag.baselines.benchmark import load
-    from quadrag.baselines.models import open_model
+    from quadrag.baselines.models import Embedding, open_model
     from quadrag.baselines.pipeline import Session
     from quadrag.ledger import Ledger
-    from quadrag.prices import Budget, Prices
+    from quadrag.prices import Prices
 
     prices = Prices.load(arguments.prices) if arguments.prices else None
-    if arguments.budget is not None and prices is None:
-        raise QuadragError("--budget needs the prices of the models; name a price file with --prices")
-    # One for both models: the limit is on what the command spends.
-    budget = Budget(arguments.budget, prices.currency) if prices and arguments.budget is not None else None
+    embed = Embedding(arguments.bertscore) if arguments.bertscore else None
     llm_spec = getattr(arguments, "llm", None) or "extractive"
     with contextlib.ExitStack() as stack:
         if llm_spec == "extractive" and not arguments.judge:
-            yield Session(command=_command(arguments))
+            yield Session(command=_command(arguments), embed=embed)
             return
         ledger = stack.enter_context(Ledger(arguments.ledger))
         common: dict[str, Any] = {
@@ -176,7 +210,7 @@ def _session(arguments: argparse.Namespace) -> Iterator[Any]:
         for model in (llm, judge):
             if model is not None:
                 stack.callback(model.close)
-        yield Session(llm, judge, _command(arguments))
+        yield Session(llm, judge, _command(arguments), embed)
 
 
 def _score(arguments: argparse.Namespace) -> int:
@@ -185,7 +219,7 @@ def _score(arguments: argparse.Namespace) -> int:
 
     campaign.task(arguments)  # before a ledger or a server is touched, so that a mistyped name costs nothing
     profiles = ("official", "corrected") if arguments.profile == "both" else (arguments.profile,)
-    with _session(arguments) as session:
+    with _session(arguments, _budget(arguments)) as session:
         result = campaign.score_file(session, arguments)
     grids = report.config_grids(result, profiles)
     print_grids(grids)
@@ -215,26 +249,35 @@ def _report(arguments: argparse.Namespace) -> None:
         print(f"\n{arguments.html}")
 
 
+_DEMO = {
+    "rgb": "RGB on the bundled sample: 12 made-up questions a file",
+    "crud_rag": "CRUD-RAG on the bundled sample: 8 made-up questions a task over some 80 articles, found by BM25",
+}
+
+
 def _demo(arguments: argparse.Namespace) -> None:
     import tempfile
 
     from quadrag.baselines import campaign, report
+    from quadrag.baselines.benchmark import known
     from quadrag.baselines.grid import print_grids
 
     started = time.monotonic()
     with contextlib.ExitStack() as stack:
         out = Path(arguments.out or stack.enter_context(tempfile.TemporaryDirectory(prefix="quadrag-")))
-        results = campaign.demo(out)
-        grids = report.paper_grids("rgb", [result for _, result in results])
-        print("RGB on the bundled sample: 12 made-up questions a file, answered by the most similar sentence.")
-        print_grids(grids)
-        if arguments.out:
-            page = "quadrag demo: RGB on the bundled sample"
-            report.write_page(out / "report.html", page, [result for _, result in results], grids)
-            print(f"\n{out / 'report.html'}")
-    print(
-        f"\n{len(results)} runs in {time.monotonic() - started:.1f} s, without a model or a network. The sample shows"
-    )
+        results = []
+        for name in known():
+            runs = campaign.demo(name, out)
+            results += runs
+            grids = report.paper_grids(name, [result for _, result in runs])
+            print(f"{_DEMO[name]}, answered by the most similar sentence.")
+            print_grids(grids)
+            print()
+            if arguments.out:
+                page = out / name / "report.html"
+                report.write_page(page, f"quadrag demo: {name} on the bundled sample", [r for _, r in runs], grids)
+                print(f"{page}\n")
+    print(f"{len(results)} runs in {time.monotonic() - started:.1f} s, without a model or a network. The sample shows")
     print("that all works; it measures nothing. Next: quadrag run rgb noise_robustness_en --llm http://HOST:PORT/v1")
 
 

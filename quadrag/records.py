@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,11 +26,17 @@ class Passage(NamedTuple):
     score: float | None = None
 
 
+def document_id(passage: Passage) -> str:
+    """Return the id of the document that a passage is cut from: what stands before ``#`` in its own."""
+    return passage.id.partition("#")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question with its reference answers.
 
-    `references` has the shape that the benchmark's metrics take. `passages` are those the benchmark itself supplies.
+    `references` has the shape that the benchmark's metrics take. `passages` are those the benchmark itself supplies,
+    `relevant` the ids of the documents that hold the answer, `slots` further texts that its prompt shows.
     """
 
     benchmark: str
@@ -41,6 +47,8 @@ class Question:
     references: Any
     language: str
     passages: tuple[Passage, ...] = ()
+    relevant: tuple[str, ...] = ()
+    slots: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> Key:

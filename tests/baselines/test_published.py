@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 from collections import Counter
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 import yaml
 
 from quadrag import catalogue
-from quadrag.baselines import rgb
+from quadrag.baselines import crud_rag, rgb
+from quadrag.baselines.benchmark import Conditions, Retrieval
 from quadrag.baselines.paper import PAPERS
 from quadrag.baselines.published import matching, published
+from quadrag.baselines.sweep import SWEEPS
 from quadrag.paths import room
 
 FOLDER = Path(room("baselines"))
@@ -23,8 +26,9 @@ def printed():
         return list(csv.DictReader(lines))
 
 
-def recipes():
-    return {name: yaml.safe_load(path.read_text(encoding="utf-8")) for name, path in catalogue.recipes().items()}
+def recipes(benchmark="rgb"):
+    found = {name: yaml.safe_load(path.read_text(encoding="utf-8")) for name, path in catalogue.recipes().items()}
+    return {name: recipe for name, recipe in found.items() if recipe["benchmark"] == benchmark}
 
 
 def test_every_printed_row_is_mapped():
@@ -40,7 +44,7 @@ def test_every_mapped_name_exists():
         assert row.split in configs[row.config].splits
         assert configs[row.config].language == row.language
         assert row.retriever in rgb.RETRIEVERS
-        keys = {metric.module: metric.keys for metric in rgb.metrics(row.config, row.retriever, {})}
+        keys = {metric.module: metric.keys for metric in rgb.metrics(row.config, Conditions(row.retriever))}
         assert row.key in keys[row.module], row
         assert 0 <= row.value <= 1
         assert row.conditions
@@ -73,10 +77,10 @@ def test_no_printed_number_changes_on_its_way(line):
 
 
 def test_refined_and_original_data_both_stand_beside_the_printed_rows():
-    original, refined = (matching("rgb", f"noise_robustness_en{end}", "own") for end in ("_original", ""))
+    original, refined = (matching("rgb", f"noise_robustness_en{end}", "own", {}) for end in ("_original", ""))
     assert original == refined and len(original) == 6 * 5
-    assert {row.key for row in matching("rgb", "counterfactual_robustness_zh", "none")} == {"accuracy"}
-    assert len(matching("rgb", "counterfactual_robustness_zh", "none")) == 2
+    assert {row.key for row in matching("rgb", "counterfactual_robustness_zh", "none", {})} == {"accuracy"}
+    assert len(matching("rgb", "counterfactual_robustness_zh", "none", {})) == 2
 
 
 def test_the_papers_tables_hold_every_printed_number():
@@ -116,3 +120,69 @@ def test_each_row_of_a_printed_table_has_exactly_one_recipe():
     everything = {(row.table, row.model, row.config, row.split, row.retriever, row.key) for row in published("rgb")}
     assert set(rows) == everything
     assert set(rows.values()) == {1}
+
+
+def printed_by_crud_rag():
+    with (FOLDER / "published" / "crud_rag.csv").open(encoding="utf-8", newline="") as lines:
+        return [row for row in csv.DictReader(lines) if row["metric"] != "count"]
+
+
+def test_every_printed_score_of_crud_rag_is_mapped():
+    rows = published("crud_rag")
+    assert len(rows) == len(printed_by_crud_rag()) == 1080
+    for row, line in zip(rows, printed_by_crud_rag(), strict=True):
+        assert row.table == line["table"] and row.config == line["task"] and row.split == "test"
+        assert row.retriever in crud_rag.RETRIEVERS and row.conditions
+        keys = {m.module: m.keys for m in crud_rag.metrics(row.config, Conditions(row.retriever))}
+        assert row.key in keys[row.module]
+        assert round(row.value * (1 if row.key == "length" else 100), 10) == float(line["value"])
+
+
+def test_settings_of_printed_rows_are_settings_of_ours():
+    names = {field.name for field in dataclasses.fields(Retrieval)}
+    for row in published("crud_rag"):
+        assert {"chunk_size", "chunk_overlap", "top_k"} <= set(row.setting) <= names
+        assert ("embedding" in row.setting) == (row.retriever != "bm25")
+        assert ("reranker" in row.setting) == (row.retriever == "hybrid-rerank")
+
+
+def test_the_printed_rows_beside_a_run_are_those_of_its_settings():
+    default = {"chunk_size": 128, "chunk_overlap": 0, "top_k": 8}
+    rows = matching("crud_rag", "summary", "bm25", {**default, "tokenizer": "jieba", "corpus": "x"})
+    assert {row.table for row in rows} == {"5"} and len(rows) == 6
+    assert {row.key: row.value for row in rows}["rouge_l"] == pytest.approx(float(_cell("5", "bm25", "rouge_l")) / 100)
+    assert matching("crud_rag", "summary", "bm25", {**default, "top_k": 4}) == []
+    models = {row.model for row in matching("crud_rag", "qa_1doc", "dense", {**default, "embedding": "bge-base"})}
+    assert len(models) == 8
+    assert matching("crud_rag", "summary", "none", {}) == []
+
+
+def _cell(table, retriever, metric):
+    (row,) = [
+        row
+        for row in printed_by_crud_rag()
+        if (row["table"], row["task"], row["metric"]) == (table, "summary", metric)
+        and f"retriever={retriever};" in row["setting"]
+    ]
+    return row["value"]
+
+
+def test_crud_rag_has_a_recipe_for_each_printed_row():
+    found = recipes("crud_rag")
+    assert len(found) == 30
+    seen = set()
+    for name, recipe in found.items():
+        assert name.startswith(f"crud_rag-table{recipe['published']['table']}-")
+        assert [run["config"] for run in recipe["runs"]] == [config for config, _ in crud_rag.campaign()]
+        varies = SWEEPS["crud_rag"][str(recipe["published"]["table"])].varies
+        rows = [
+            row
+            for row in published("crud_rag")
+            if row.table == str(recipe["published"]["table"])
+            and row.retriever == recipe["retriever"]
+            and all(recipe["retrieval"].get(key) == value for key, value in row.setting.items())
+            and (varies != "llm" or row.model == recipe["published"]["llm"])
+        ]
+        assert len(rows) == 36, f"{name} stands for one row: six tasks by six metrics"
+        seen.update((row.table, row.config, row.key, row.model, row.retriever, *row.setting.items()) for row in rows)
+    assert len(seen) == 1080

@@ -39,7 +39,7 @@ def shown(*texts):
     ],
 )
 def test_the_layout_of_the_protocol(language, user):
-    messages = rgb.messages(question(language), shown("first", "second"), load_prompts("rgb"))
+    messages = rgb.messages(question(language), shown("first", "second"), load_prompts("rgb"), "own")
     assert [message["role"] for message in messages] == ["system", "user"]
     assert messages[1]["content"] == user
 
@@ -48,12 +48,12 @@ def test_the_layout_of_the_protocol(language, user):
     ("language", "user"), [("en", "Document:\n \n\nQuestion:\nQ?"), ("zh", "文档：\n \n\n问题：\nQ?")]
 )
 def test_without_documents_there_is_no_system_message(language, user):
-    assert rgb.messages(question(language), [], load_prompts("rgb")) == [{"role": "user", "content": user}]
+    assert rgb.messages(question(language), [], load_prompts("rgb"), "own") == [{"role": "user", "content": user}]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_phrases_that_the_rules_match_are_told_word_for_word(language):
-    system = rgb.messages(question(language), shown("x"), load_prompts("rgb"))[0]["content"]
+    system = rgb.messages(question(language), shown("x"), load_prompts("rgb"), "own")[0]["content"]
     for phrase in PHRASES[language]:
         assert phrase in system
     assert "\n" not in system
@@ -62,9 +62,9 @@ def test_the_phrases_that_the_rules_match_are_told_word_for_word(language):
 @pytest.mark.parametrize("text", ["{query}", "{documents}", "{0} {{x}} %s \\n", "{", "</s>", "\t\r"])
 def test_nothing_in_documents_or_queries_is_taken_for_a_slot(text):
     prompts = load_prompts("rgb")
-    user = rgb.messages(question("en"), shown(text, "b"), prompts)[1]["content"]
+    user = rgb.messages(question("en"), shown(text, "b"), prompts, "own")[1]["content"]
     assert user == f"Document:\n{text}\nb \n\nQuestion:\nQ?"
-    user = rgb.messages(question("en", query=text), shown("a", "b"), prompts)[1]["content"]
+    user = rgb.messages(question("en", query=text), shown("a", "b"), prompts, "own")[1]["content"]
     assert user == f"Document:\na\nb \n\nQuestion:\n{text}"
 
 
@@ -73,7 +73,7 @@ def test_a_users_own_prompts_may_have_the_query_first(tmp_path):
     mine["en"]["user"] = "{query} < {documents} >"
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump(mine, allow_unicode=True), encoding="utf-8")
-    user = rgb.messages(question("en"), shown("{query}"), load_prompts("rgb", str(path)))[1]["content"]
+    user = rgb.messages(question("en"), shown("{query}"), load_prompts("rgb", str(path)), "own")[1]["content"]
     assert user == "Q? < {query} >"
 
 

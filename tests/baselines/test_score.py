@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from quadrag.baselines import rgb
-from quadrag.baselines.score import Once, items_of, score
+from quadrag.baselines.benchmark import Conditions
+from quadrag.baselines.score import Aids, Once, items_of, score
 from quadrag.records import Answer, Question
 
 REFUSAL = "I can not answer the question because of the insufficient information in documents."
@@ -66,7 +67,7 @@ REJECTION = (
 def test_accuracy_worked_by_hand():
     questions = asked("noise_robustness_en", ["Oslo", "70", "Rome", "Bern"], "noise_0")
     answers = answered(questions, ["oslo!", "about 170", "Paris", "truncated"])
-    lines, scores = score(rgb, questions, answers, "own")
+    lines, scores = score(rgb, questions, answers, Conditions("own"))
     assert [line["rgb_accuracy.accuracy"]["official"] for line in lines] == [1.0, 1.0, 0.0, None]
     assert [line["rgb_accuracy.accuracy_bounded"]["official"] for line in lines] == [1.0, 0.0, 0.0, None]
     assert lines[3]["rgb_accuracy.accuracy"] == {
@@ -95,7 +96,7 @@ def test_accuracy_worked_by_hand():
 
 def test_rejection_without_a_judge():
     questions, texts = REJECTION
-    lines, scores = score(rgb, questions, answered(questions, texts), "own")
+    lines, scores = score(rgb, questions, answered(questions, texts), Conditions("own"))
     assert row(scores, "rejection_rate", "official")["value"] == pytest.approx(2 / 3)
     assert row(scores, "rejection_rate", "corrected")["value"] == pytest.approx(1 / 4)
     assert row(scores, "unsupported_correct", "official")["value"] == pytest.approx(1 / 3)
@@ -113,7 +114,7 @@ def test_rejection_with_a_plain_function_as_judge():
         batches.append(batch)
         return [NO if "Bern" in chat[-1]["content"] else "hm" for chat in batch]
 
-    lines, scores = score(rgb, questions, answered(questions, texts), "own", judge)
+    lines, scores = score(rgb, questions, answered(questions, texts), Conditions("own"), Aids(judge))
     name = "rejection_rate.rejection_rate_judged"
     assert [line[name]["official"] for line in lines] == [0.0, 0.0, 1.0, None]
     assert [line[name]["corrected"] for line in lines] == [None, None, 1.0, None]
@@ -139,7 +140,7 @@ def test_verdicts_that_failed_are_unscored_with_their_reason():
         return [NO, SimpleNamespace(reason="api_error"), SimpleNamespace(reason="truncated")]
 
     judge.model = "judge-1"
-    lines, scores = score(rgb, questions, answered(questions, texts), "own", judge)
+    lines, scores = score(rgb, questions, answered(questions, texts), Conditions("own"), Aids(judge))
     name = "rejection_rate.rejection_rate_judged"
     assert [line[name]["official"] for line in lines] == [1.0, None, None, None]
     reasons = [line[name].get("reason", {}).get("official") for line in lines]
@@ -153,7 +154,7 @@ def test_verdicts_that_failed_are_unscored_with_their_reason():
 def test_error_detection_and_correction():
     questions = asked("counterfactual_robustness_en", ["Oslo", "Rome", "Bern", "Paris"])
     answers = answered(questions, [f"{ERRORS} It is Oslo.", f"{ERRORS} {REFUSAL}", "Bern", f"{ERRORS} Nice."])
-    lines, scores = score(rgb, questions, answers, "own")
+    lines, scores = score(rgb, questions, answers, Conditions("own"))
     assert row(scores, "accuracy", "official")["value"] == pytest.approx(2 / 4)
     assert row(scores, "error_detection", "official")["value"] == pytest.approx(3 / 4)
     # The authors' rule lets the rejection pass as corrected; the paper's does not.
@@ -166,7 +167,7 @@ def test_error_detection_and_correction():
 
 def test_without_documents_only_accuracy_is_scored():
     questions = asked("counterfactual_robustness_zh", ["甲"])
-    _, scores = score(rgb, questions, answered(questions, ["甲 乙"]), "none")
+    _, scores = score(rgb, questions, answered(questions, ["甲 乙"]), Conditions("none"))
     assert {one["metric"] for one in scores} == {"rgb_accuracy"}
     assert "language:zh" in scores[0]["signature"]
 
@@ -175,7 +176,7 @@ def test_configs_and_splits_are_kept_apart():
     first, second = asked("noise_robustness_en", ["A", "B"], "noise_0"), asked("noise_robustness_en", ["A"], "noise_20")
     questions = {**first, **second}
     answers = answered(questions, ["A", "x", "A"])
-    lines, scores = score(rgb, questions, [answers[2], answers[0], answers[1]], "own")
+    lines, scores = score(rgb, questions, [answers[2], answers[0], answers[1]], Conditions("own"))
     assert [(line["split"], line["id"]) for line in lines] == [("noise_20", "0"), ("noise_0", "0"), ("noise_0", "1")]
     values = {one["split"]: one["value"] for one in scores if (one["key"], one["profile"]) == ("accuracy", "official")}
     assert values == {"noise_20": 1.0, "noise_0": 0.5}
@@ -184,17 +185,17 @@ def test_configs_and_splits_are_kept_apart():
 
 def test_no_answer_at_all_and_no_answers():
     questions = asked("noise_robustness_zh", ["甲", "乙"], "noise_0")
-    lines, scores = score(rgb, questions, answered(questions, ["api_error", "api_error"]), "own")
+    lines, scores = score(rgb, questions, answered(questions, ["api_error", "api_error"]), Conditions("own"))
     assert row(scores, "accuracy", "official")["value"] is None
     assert row(scores, "accuracy", "official")["interval"] is None
     assert row(scores, "accuracy", "corrected")["value"] == 0.0
     check_means(lines, scores)
-    assert score(rgb, questions, [], "own") == ([], [])
+    assert score(rgb, questions, [], Conditions("own")) == ([], [])
 
 
 def test_items_are_read_back_as_they_were():
     questions, texts = REJECTION
-    lines, _ = score(rgb, questions, answered(questions, texts), "own")
+    lines, _ = score(rgb, questions, answered(questions, texts), Conditions("own"))
     items = items_of(lines, "rejection_rate.rejection_rate", "corrected")
     assert [item.value for item in items] == [1.0, 0.0, 0.0, None]
     assert items[3].reason == "api_error"

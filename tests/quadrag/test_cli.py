@@ -409,7 +409,7 @@ def test_list_names_all_there_is(cli):
         assert name in out
 
 
-def test_the_demo_prints_four_tables_without_a_model(cli, environment):
+def test_the_demo_prints_the_tables_of_every_benchmark_without_a_model(cli, environment):
     code, out, err = cli("demo")
     assert code == 0 and err == ""
     assert [line.split(".")[0] for line in out.splitlines() if line.startswith("Table ")] == [
@@ -419,9 +419,18 @@ def test_the_demo_prints_four_tables_without_a_model(cli, environment):
         "Table 7",
     ]
     assert "extractive" in out and "96.33" in out
+    tasks = ("summary", "continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination")
+    for task in tasks:
+        assert [line for line in out.splitlines() if re.match(rf"{task} +\d", line)], task
+    assert re.search(r"summary +\d+\.\d+ +\d+\.\d+ +not run +not run +not run +\d+\.\d\n", out)
+    assert "\nRetrieval\n" in out and "mrr" in out
     assert list(Path().iterdir()) == [], "nothing is left behind"
     code, out, err = cli("demo", "--out", "kept")
-    assert code == 0 and Path("kept/report.html").is_file() and len(list(Path("kept").glob("*/scores.json"))) == 10
+    assert code == 0 and Path("kept/rgb/report.html").is_file() and Path("kept/crud_rag/report.html").is_file()
+    assert {name: len(list(Path("kept", name).glob("*/scores.json"))) for name in ("rgb", "crud_rag")} == {
+        "rgb": 10,
+        "crud_rag": 6,
+    }
     assert cli("demo", "--out", "kept")[0] == 0
 
 

@@ -1,0 +1,127 @@
+"""CRUD-RAG: what each of its six tasks searches for, is told, and is judged by.
+
+Lyu et al. 2024 (arXiv:2401.17043), sections 3 and 4. The query is the event, the beginning of the article or the
+question. For hallucination modification the authors' code searches with the beginning alone, their paper describes
+beginning and continuation: ``--option query=paper`` takes the paper's word.
+
+The default retriever is BM25 over single characters, which needs no model; the recipes of published rows say theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from quadrag.data import open_builder, rows
+from quadrag.records import Passage, Question
+
+from .benchmark import Conditions, Metric, Prompts, Retrieval, Searched
+from .passages import Document
+
+
+def _document(row: Mapping[str, Any]) -> Document:
+    return Document(row["id"], "", row["body"])
+
+
+NAME = "crud_rag"
+PAPER = "arXiv:2401.17043"
+RETRIEVERS = ("bm25", "dense", "hybrid", "hybrid-rerank", "none")
+RETRIEVAL = Retrieval()
+TEMPERATURE = 0.1
+DEFAULT_SPLIT = "test"  # the paper's experiments; `full` holds these questions again
+CORPUS = Searched("corpus", ("gold",), _document)
+OPTIONS = {"query": ("code", "paper")}
+
+_TASKS = ("summary", "continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination")
+_OVERLAP = Metric(
+    "crud_overlap",
+    ("bleu", "bleu_bp", "bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "bertscore", "length"),
+    embedded=("bertscore",),
+)
+_QUESTIONS = Metric("ragquesteval", ("precision", "recall"), judged=("precision", "recall"))
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
+    """Yield the questions of a split; `query` is what is searched for."""
+    config = builder.config.name
+    for row in rows(builder, split):
+        query, continuation = row["query"], row["continuation"] or ""
+        whole = config == "hallucination" and options.get("query") == "paper"
+        # Named as in the protocol, so that the authors' own prompts can be put in.
+        slot = {"continuation": "beginning_text", "summary": "event", "hallucination": "begin"}.get(config, "question")
+        yield Question(
+            benchmark=NAME,
+            config=config,
+            split=split,
+            id=row["id"],
+            query=query + continuation if whole else query,
+            references=row["reference"],
+            language="zh",
+            relevant=tuple(dict.fromkeys(row["document_ids"])),
+            slots={slot: query, **({"hallu_continue": continuation} if config == "hallucination" else {})},
+        )
+
+
+def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[dict[str, str]]:
+    """Build the one user message of a question.
+
+    Passages are joined as in the authors' runs: by one line break from BM25, by two from the others. Nothing found
+    leaves the place empty.
+    """
+    found = ("\n" if retriever == "bm25" else "\n\n").join(passage.text for passage in passages)
+    slots = {**question.slots, "search_documents": found}
+    # Not str.format, and in one pass: texts may hold braces.
+    user = _SLOT.sub(lambda slot: slots.get(slot[1], slot[0]), prompts[question.config]["user"])
+    return [{"role": "user", "content": user}]
+
+
+def parse(config: str, text: str) -> str:
+    """Return what stands after the last ``<response>``, up to the next closing tag; without a tag, the whole reply."""
+    return text.rpartition("<response>")[2].partition("</response>")[0].strip()
+
+
+def metrics(config: str, conditions: Conditions) -> list[Metric]:
+    """Return a task's metrics; retrieval is measured where option ``gold`` puts the gold documents into the corpus."""
+    found = [_OVERLAP, _QUESTIONS]
+    if conditions.top_k and conditions.options.get("gold"):
+        per_cut = [f"{name}@{k}" for name in ("recall", "ndcg", "hit") for k in _cuts(conditions.top_k)]
+        found.append(Metric("retrieval_ranking", ("mrr_per_gold", "mrr", "map", *per_cut), ranks=True))
+    return found
+
+
+def keywords(metric: Metric, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+    """Return the keyword arguments that a metric takes besides the common ones."""
+    if metric is _QUESTIONS:
+        shipped = _shipped(questions[0].config, conditions.data_dir)
+        return {"ids": [question.id for question in questions], "question_cache": shipped}
+    return {"k": _cuts(conditions.top_k)} if metric.ranks else {}
+
+
+def campaign(original: bool = False) -> list[tuple[str, str | None]]:
+    """Return the six tasks, in the paper's order; the retriever is the user's choice."""
+    return [(config, None) for config in _TASKS]
+
+
+def _cuts(top_k: int) -> list[int]:
+    return sorted({k for k in (1, 5, 10) if k <= top_k} | {top_k})
+
+
+@lru_cache(maxsize=len(_TASKS))
+def _shipped(config: str, data_dir: str | None) -> dict[str, dict[str, list[str]]] | None:
+    """Read the questions that upstream ships for a task; None where the folder lacks the file."""
+    from quadrag.data import find_files
+
+    if data_dir is not None and data_dir != "sample":
+        wanted = set(find_files(NAME, "ragquesteval", data_dir)[0])
+        from quadrag import catalogue
+
+        if not wanted.issuperset(catalogue.config(NAME, "ragquesteval").files_of(config)):
+            return None
+    builder, _ = open_builder(NAME, "ragquesteval", data_dir, None, config)
+    return {
+        row["id"]: {"key_info": row["key_info"], "question": row["questions"], "answers": row["answers"]}
+        for row in rows(builder, config)
+    }

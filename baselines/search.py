@@ -1,0 +1,139 @@
+"""Search: from a corpus and settings to passages, through indexes that are built once and kept.
+
+The chunks, and each index over them, lie in folders named by all that decides their content; see `store.py`. Fusion and
+reranking follow the authors' choice: each list is cut at top_k; then both are fused, or their union is scored again.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from quadrag.records import Passage
+
+from .benchmark import Retrieval
+from .chunk import Chunking
+from .passages import VERSION, PassageStore
+from .store import IndexStore
+from .task import Corpus
+
+_LONG = 2.0  # seconds
+Hits = list[list[tuple[int, float]]]  # per query (row of the store, score), best first
+
+
+class Search:
+    """A corpus that can be searched under one set of settings."""
+
+    def __init__(self, corpus: Corpus, retriever: str, settings: Retrieval, store: IndexStore | None = None) -> None:
+        """Open the passages and the indexes that a retriever needs; those that are lacking are built.
+
+        Args:
+            corpus: what is searched.
+            retriever: ``bm25``, ``dense``, ``hybrid`` or ``hybrid-rerank``.
+            settings: of chunks, indexes and depth.
+            store: where indexes lie; None is the user's cache folder.
+
+        Raises:
+            QuadragError: a setting cannot be used, an extra is lacking, or a file of the corpus is wrong.
+        """
+        self._retriever, self._settings = retriever, settings
+        self._store = store or IndexStore()
+        chunking = Chunking(settings.chunk_size, settings.chunk_overlap, settings.chunk_tokenizer)
+        self._key = {
+            "kind": "passages",
+            "version": VERSION,
+            "corpus": corpus.fingerprint,
+            "chunks": chunking.describe(),
+        }
+
+        def build(folder: Path) -> None:
+            with _announced("cutting the corpus into passages"):
+                PassageStore.build(corpus.documents(), folder, chunking)
+
+        # Before the passages are cut: a model that is not there should say so at once.
+        encoder = self._encoder() if retriever != "bm25" else None
+        self._reranker = self._cross_encoder() if retriever == "hybrid-rerank" else None
+        self.passages = PassageStore.open(self._store.get(self._key, build))
+        self._indexes: list[Any] = []
+        if retriever != "dense":
+            self._indexes.append(self._bm25())
+        if encoder is not None:
+            self._indexes.append(self._dense(encoder))
+
+    def find(self, queries: Sequence[str]) -> list[list[Passage]]:
+        """Return the passages of each query, best first, `top_k` at most; what nothing fits has none."""
+        k = self._settings.top_k
+        lists = [index.search(queries, k) for index in self._indexes]
+        if self._retriever == "hybrid":
+            from .fuse import fuse
+
+            hits: Hits = [fuse(found, k) for found in zip(*lists, strict=True)]
+        elif self._reranker is not None:
+            hits = self._reranked(queries, lists, k)
+        else:
+            hits = lists[0]
+        return [[self.passages[row]._replace(score=round(score, 6)) for row, score in found] for found in hits]
+
+    def _reranked(self, queries: Sequence[str], lists: Sequence[Hits], k: int) -> Hits:
+        from .fuse import union
+
+        unions = [union(found) for found in zip(*lists, strict=True)]
+        texts = [[self.passages[row].text for row in rows] for rows in unions]
+        assert self._reranker is not None
+        return [
+            self._reranker.rerank(query, rows, shown, k)
+            for query, rows, shown in zip(queries, unions, texts, strict=True)
+        ]
+
+    def _bm25(self) -> Any:
+        from .bm25 import Bm25Index
+
+        terms = self._settings.tokenizer
+        key = {"kind": "bm25", "passages": self._key, **Bm25Index.describe(terms)}
+
+        def build(folder: Path) -> None:
+            with _announced(f"indexing {len(self.passages):,} passages for BM25 over {terms} terms"):
+                Bm25Index.build(self.passages, folder, terms=terms)
+
+        return Bm25Index.open(self._store.get(key, build))
+
+    def _encoder(self) -> Any:
+        from .encoder import Encoder
+
+        return Encoder(self._settings.embedding)
+
+    def _cross_encoder(self) -> Any:
+        from .rerank import Reranker
+
+        return Reranker(self._settings.reranker)
+
+    def _dense(self, encoder: Any) -> Any:
+        from .dense import DenseIndex
+
+        key = {"kind": "dense", "passages": self._key, **encoder.key()}
+
+        def build(folder: Path) -> None:
+            with _announced(f"encoding {len(self.passages):,} passages with {self._settings.embedding}"):
+                DenseIndex.build(self.passages, folder, encoder)
+
+        return DenseIndex.open(self._store.get(key, build), encoder)
+
+
+@contextmanager
+def _announced(what: str) -> Iterator[None]:
+    """Say on stderr what takes long, and then how long it took; what is done at once goes without a word."""
+    started = time.monotonic()
+    word = threading.Timer(_LONG, print, (f"{what} ...",), {"file": sys.stderr, "flush": True})
+    word.daemon = True
+    word.start()
+    try:
+        yield
+    finally:
+        word.cancel()
+    if (seconds := time.monotonic() - started) > _LONG:
+        print(f"{what}: {seconds:.1f} s, kept for later runs", file=sys.stderr, flush=True)
