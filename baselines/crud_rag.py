@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from quadrag.data import open_builder, rows
+from quadrag.data import SAMPLE, find_files, open_builder, rows
 from quadrag.records import Passage, Question
 
 from .benchmark import Conditions, Metric, Prompts, Retrieval, Searched
@@ -112,14 +112,8 @@ def _cuts(top_k: int) -> list[int]:
 @lru_cache(maxsize=len(_TASKS))
 def _shipped(config: str, data_dir: str | None) -> dict[str, dict[str, list[str]]] | None:
     """Read the questions that upstream ships for a task; None where the folder lacks the file."""
-    from quadrag.data import find_files
-
-    if data_dir is not None and data_dir != "sample":
-        wanted = set(find_files(NAME, "ragquesteval", data_dir)[0])
-        from quadrag import catalogue
-
-        if not wanted.issuperset(catalogue.config(NAME, "ragquesteval").files_of(config)):
-            return None
+    if data_dir not in (None, SAMPLE) and find_files(NAME, "ragquesteval", data_dir, config)[1]:
+        return None
     builder, _ = open_builder(NAME, "ragquesteval", data_dir, None, config)
     return {
         row["id"]: {"key_info": row["key_info"], "question": row["questions"], "answers": row["answers"]}

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from quadrag.progress import Progress
 from quadrag.records import Passage
 
 from .benchmark import Retrieval
@@ -55,6 +56,10 @@ class Search:
             with _announced("cutting the corpus into passages"):
                 PassageStore.build(corpus.documents(), folder, chunking)
 
+        if settings.index is not None:
+            from .milvus import address
+
+            address(settings.index)
         # Before the passages are cut: a model that is not there should say so at once.
         encoder = self._encoder() if retriever != "bm25" else None
         self._reranker = self._cross_encoder() if retriever == "hybrid-rerank" else None
@@ -105,23 +110,30 @@ class Search:
     def _encoder(self) -> Any:
         from .encoder import Encoder
 
-        return Encoder(self._settings.embedding)
+        encoder = Encoder(self._settings.embedding)
+        encoder.check()
+        return encoder
 
     def _cross_encoder(self) -> Any:
         from .rerank import Reranker
 
-        return Reranker(self._settings.reranker)
+        reranker = Reranker(self._settings.reranker)
+        reranker.check()
+        return reranker
 
     def _dense(self, encoder: Any) -> Any:
-        from .dense import DenseIndex
-
         key = {"kind": "dense", "passages": self._key, **encoder.key()}
+        with Progress(f"encoding with {self._settings.embedding}", len(self.passages)) as progress:
+            if self._settings.index is not None:
+                from .milvus import MilvusIndex
 
-        def build(folder: Path) -> None:
-            with _announced(f"encoding {len(self.passages):,} passages with {self._settings.embedding}"):
-                DenseIndex.build(self.passages, folder, encoder)
+                return MilvusIndex.get(self._settings.index, key, self.passages, encoder, progress=progress.update)
+            from .dense import DenseIndex
 
-        return DenseIndex.open(self._store.get(key, build), encoder)
+            def build(folder: Path) -> None:
+                DenseIndex.build(self.passages, folder, encoder, progress=progress.update)
+
+            return DenseIndex.open(self._store.get(key, build), encoder)
 
 
 @contextmanager

@@ -56,9 +56,9 @@ def sweep_grids(benchmark: str, results: Sequence[Result], profiles: Sequence[st
     if len(conditions) == 1:
         return [_overview(benchmark, results, profiles), *_retrieval(results, profiles)]
 
-    def fits(number: str) -> int:
+    def fits(number: str) -> tuple[int, bool]:
         values = {_value(result.info["inputs"], tables[number].varies) for result in results}
-        return len(values) if any(_beside(number, result) for result in results) else 0
+        return len(values), any(_beside(number, result) for result in results)
 
     number = max(tables, key=fits)
     configs = dict.fromkeys(result.info["inputs"]["config"] for result in results)

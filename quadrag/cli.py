@@ -77,6 +77,8 @@ def _prepare(arguments: argparse.Namespace) -> None:
     )
     for name, rows in done.built.items():
         print(f"{name}: " + ", ".join(f"{split} {count}" for split, count in rows.items()))
+    for name, files in done.partial.items():
+        print(f"{name}: built without {', '.join(files)}")
     for name, files in done.lacking.items():
         print(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}")
         before = built_from(arguments.benchmark, name)

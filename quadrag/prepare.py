@@ -14,17 +14,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quadrag import catalogue, data
+from quadrag import catalogue, data, files
 from quadrag.errors import QuadragError
 from quadrag.records import write_text
 
 
 class Prepared(NamedTuple):
-    """What `prepare` did: rows by split for each config built, missing files for each config left out, and metrics."""
+    """What `prepare` did.
+
+    Attributes:
+        built: rows by split for each config built.
+        lacking: for each config left out, missing files and missing parts of files.
+        metrics: names of the metrics installed.
+        partial: for each config built in part, what its other splits lack, or the files it did without.
+    """
 
     built: dict[str, dict[str, int]]
     lacking: dict[str, list[str]]
     metrics: list[str]
+    partial: dict[str, list[str]]
 
 
 def prepare(
@@ -46,27 +54,33 @@ def prepare(
         QuadragError: a name is unknown, a file is wrong, or the folder holds nothing of what was asked.
     """
     names = [config] if config else list(catalogue.configs(benchmark))
-    built: dict[str, dict[str, int]] = {}
-    lacking: dict[str, list[str]] = {}
+    done = Prepared({}, {}, [], {})
     for name in names:
-        folder = str(data.sample_dir(benchmark)) if data_dir == data.SAMPLE else data_dir
-        found, missing = data.find_files(
-            benchmark, name, data.fetch_files(benchmark, name) if folder is None else folder
-        )
-        if missing:
-            lacking[name] = missing
+        known = catalogue.config(benchmark, name)
+        if data_dir is None:
+            folder, source = str(files.fetch_files(benchmark, known)), data.UPSTREAM_SOURCE
+        elif data_dir == data.SAMPLE:
+            folder, source = str(files.sample_dir(benchmark)), data.SAMPLE_SOURCE
+        else:
+            folder, source = data_dir, ""
+        found, lacking = files.located(benchmark, known, folder)
+        if all(lacking.values()):
+            done.lacking[name] = files.unique(lacking)
             continue
         on_config(name)
-        sources = {None: data.UPSTREAM_SOURCE, data.SAMPLE: data.SAMPLE_SOURCE}
-        source = sources.get(data_dir) or data.describe(benchmark, str(data_dir), found)
-        built[name] = _build(benchmark, name, found, source)
-    if not built:
-        wanted = ", ".join(sorted({file for files in lacking.values() for file in files}))
+        source = source or files.describe(benchmark, known, folder, found)
+        done.built[name] = _build(benchmark, name, folder, found, source)
+        without = files.unique(lacking) + (files.unused(known, found) if known.partial else [])
+        if without:
+            done.partial[name] = without
+    if not done.built:
+        wanted = ", ".join(sorted(files.unique(done.lacking)))
         raise QuadragError(f"{data_dir} holds none of the files of {benchmark}: lacking {wanted}")
-    return Prepared(built, lacking, [_install_metric(script) for script in catalogue.metrics().values()])
+    done.metrics.extend(_install_metric(script) for script in catalogue.metrics().values())
+    return done
 
 
-def _build(benchmark: str, config: str, files: dict[str, Path], source: str) -> dict[str, int]:
+def _build(benchmark: str, config: str, place: str, found: dict[str, Path], source: str) -> dict[str, int]:
     """Build one config under the hash of its script and files; one that stands already is made the newest.
 
     It is built aside and moved when it is whole: `datasets` would trip over a half-built folder beside the built ones.
@@ -75,8 +89,8 @@ def _build(benchmark: str, config: str, files: dict[str, Path], source: str) -> 
 
     cls = catalogue.builder_class(benchmark)
     script = catalogue.benchmarks()[benchmark]
-    builder = cls(config_name=config, dataset_name=benchmark, hash=data.digest({"script": script, **files}))
-    data.point_to(builder, next(iter(files.values())).parent)
+    builder = cls(config_name=config, dataset_name=benchmark, hash=files.digest({"script": script, **found}))
+    data.point_to(builder, Path(place).expanduser())
     folder = Path(builder.cache_dir)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -87,7 +101,7 @@ def _build(benchmark: str, config: str, files: dict[str, Path], source: str) -> 
             # Another process may have put the very same there meanwhile.
             if not folder.is_dir():
                 whole.replace(folder)
-    write_text(folder / data.RECORD, json.dumps({"script": data.digest({"script": script}), "source": source}))
+    write_text(folder / data.RECORD, json.dumps({"script": files.digest({"script": script}), "source": source}))
     os.utime(folder)
     splits = json.loads((folder / "dataset_info.json").read_text(encoding="utf-8"))["splits"]
     return {name: split["num_examples"] for name, split in splits.items()}
@@ -154,7 +168,7 @@ def _install_metric(script: Path) -> str:
 
     modules = {path.name: path for path in script.parent.glob("*.py") if path.name != "app.py"}
     home = Path(init_dynamic_modules()) / "metrics" / f"evaluate-metric--{script.stem}"
-    folder = home / data.digest(modules)
+    folder = home / files.digest(modules)
     folder.mkdir(parents=True, exist_ok=True)
     for package in (home.parent, home, folder):
         (package / "__init__.py").touch()

@@ -174,6 +174,10 @@ class RgbConfig(datasets.BuilderConfig):
         order: "fixed" (upstream: one seed for every question) or "per_item" (seeded by the question's id).
     """
 
+    # Set by a reader who wants one split. All splits are composed from one file.
+    only = None
+    partial = False
+
     def __init__(self, *, passage_num=5, noise_ratio=None, correct_ratio=0.0, order="fixed", **kwargs):
         super().__init__(version=datasets.Version("1.0.0"), **kwargs)
         self.passage_num, self.noise_ratio = passage_num, noise_ratio
@@ -222,6 +226,14 @@ class RgbConfig(datasets.BuilderConfig):
         """Names of the upstream files that this config reads."""
         return [f"{self.language}{self.kind}.json"]
 
+    def files_of(self, split):
+        """Names of the upstream files of one split: all of them."""
+        return self.files
+
+    def lacking(self, split, found):
+        """Names of the files that a split cannot be built without, and that are not among those found."""
+        return [name for name in self.files_of(split) if name not in found]
+
     @property
     def splits(self):
         """Names of the splits, in the paper's order."""
@@ -252,6 +264,12 @@ class Rgb(datasets.GeneratorBasedBuilder):
     # Where a checkout of upstream keeps the files, so that its root is accepted as data_dir too.
     UPSTREAM_FOLDER = "data"
 
+    @classmethod
+    def locate(cls, root, name):
+        """Find one of FILES below a folder, the files' own or a checkout's root; None where it is not."""
+        places = (Path(root) / name, Path(root) / cls.UPSTREAM_FOLDER / name)
+        return next((place for place in places if place.is_file()), None)
+
     def _info(self):
         self.config.validate()
         text = datasets.Value("string")
@@ -278,7 +296,7 @@ class Rgb(datasets.GeneratorBasedBuilder):
         (name,) = self.config.files
         if self.config.data_dir:
             root = Path(self.config.data_dir)
-            path = next((p for p in (root / name, root / self.UPSTREAM_FOLDER / name) if p.is_file()), None)
+            path = self.locate(root, name)
             if path is None:
                 raise FileNotFoundError(
                     f"{self.config.name} needs {name}; neither {root} nor {root / self.UPSTREAM_FOLDER} holds it"

@@ -38,8 +38,8 @@ LOAD_ALL = """
 import json, sys
 from datasets import load_dataset
 loaded = {
-    name: {split: list(load_dataset("rgb", name, split=split)) for split in splits}
-    for name, splits in json.loads(sys.argv[1]).items()
+    name: {split: list(load_dataset(sys.argv[1], name, split=split)) for split in splits}
+    for name, splits in json.loads(sys.argv[2]).items()
 }
 print(json.dumps(loaded))
 """
@@ -80,8 +80,8 @@ def hub(request: pytest.FixtureRequest) -> Iterator[tuple[dict[str, str | None],
     server.server_close()
 
 
-def sample(config: str, split: str) -> list[dict[str, Any]]:
-    return list(data.rows(data.open_builder("rgb", config, data.SAMPLE)[0], split))
+def sample(config: str, split: str, benchmark: str = "rgb") -> list[dict[str, Any]]:
+    return list(data.rows(data.open_builder(benchmark, config, data.SAMPLE)[0], split))
 
 
 def printed(done: subprocess.CompletedProcess[str]) -> Any:
@@ -116,14 +116,21 @@ def test_bare_names_load_elsewhere_with_the_hub_or_without(
         assert any("datasets/rgb" in path for path in asked), "the Hub was to be asked and to know nothing"
 
 
-def test_every_config_loads_by_name(quadrag: Process, python: Process, environment: Environment) -> None:
-    done = quadrag("prepare", "rgb", "--data-dir", "sample", env=environment())
+@pytest.mark.parametrize("benchmark", sorted(catalogue.benchmarks()))
+def test_every_config_loads_by_name(
+    quadrag: Process, python: Process, environment: Environment, benchmark: str
+) -> None:
+    done = quadrag("prepare", benchmark, "--data-dir", "sample", env=environment())
     assert done.returncode == 0, done.stderr
-    asked = {name: config.splits for name, config in catalogue.configs("rgb").items()}
-    for name, splits in asked.items():
-        assert f"{name}: " + ", ".join(f"{split} 12" for split in splits) in done.stdout.splitlines()
-    loaded = printed(python(LOAD_ALL, json.dumps(asked), env=environment()))
-    assert loaded == {name: {split: sample(name, split) for split in splits} for name, splits in asked.items()}
+    expected = {
+        name: {split: sample(name, split, benchmark) for split in config.splits}
+        for name, config in catalogue.configs(benchmark).items()
+    }
+    for name, splits in expected.items():
+        counts = ", ".join(f"{split} {len(found)}" for split, found in splits.items())
+        assert f"{name}: {counts}" in done.stdout.splitlines()
+    asked = json.dumps({name: list(splits) for name, splits in expected.items()})
+    assert printed(python(LOAD_ALL, benchmark, asked, env=environment())) == expected
 
 
 @pytest.mark.parametrize("direction", ["written here", "read here"])
@@ -146,6 +153,31 @@ def test_versions_of_datasets_read_each_others_caches(
     done = quadrag(*arguments, env=environment(), executable=reader)
     assert "noise_robustness_zh: noise_0 12, noise_20 12, noise_40 12, noise_60 12, noise_80 12" in done.stdout
     assert printed(python(LOAD, env=environment(), executable=writer)) == loaded
+
+
+LOAD_CRUD = """
+import json
+from datasets import load_dataset
+names = {"hallucination": "test", "corpus": "corpus", "ragquesteval": "hallucination"}
+print(json.dumps({name: list(load_dataset("crud_rag", name, split=split)) for name, split in names.items()}))
+"""
+
+
+@pytest.mark.parametrize("direction", ["written here", "read here"])
+def test_lists_of_records_too_are_read_by_both_versions(
+    quadrag: Process, python: Process, environment: Environment, direction: str
+) -> None:
+    other = os.environ.get("QUADRAG_OTHER_PYTHON")
+    if not other:
+        pytest.skip("QUADRAG_OTHER_PYTHON names no interpreter with another version of datasets")
+    writer, reader = (sys.executable, other) if direction == "written here" else (other, sys.executable)
+    done = quadrag("prepare", "crud_rag", "--data-dir", "sample", env=environment(), executable=writer)
+    assert done.returncode == 0, done.stderr
+    loaded = printed(python(LOAD_CRUD, env=environment(), executable=reader))
+    for name, found in loaded.items():
+        split = {"hallucination": "test", "corpus": "corpus", "ragquesteval": "hallucination"}[name]
+        assert found == sample(name, split, "crud_rag")
+    assert loaded["hallucination"][0]["all_keywords"]
 
 
 def test_the_newest_wins(quadrag: Process, python: Process, environment: Environment, tmp_path: Path) -> None:
@@ -173,6 +205,83 @@ def test_a_partial_folder_builds_what_it_holds_and_names_what_it_lacks(
     done = quadrag("prepare", "rgb", "--config", "information_integration_en", "--data-dir", folder, env=environment())
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"quadrag: {folder} holds none of the files of rgb: lacking en_int.json\n"
+
+
+def test_keys_that_a_file_lacks_leave_their_configs_out(
+    quadrag: Process, environment: Environment, tmp_path: Path
+) -> None:
+    root = tmp_path / "root"
+    split, full = root / "data/crud_split/split_merged.json", root / "data/crud/merged.zip"
+    shutil.copytree(data.sample_dir("crud_rag"), root)
+    content = json.loads(split.read_text(encoding="utf-8"))
+    kept = {key: content[key] for key in ("event_summary", "questanswer_1doc")}
+    split.write_text(json.dumps(kept), encoding="utf-8")
+    full.unlink()
+    (root / "src/quest_eval/Summary_quest_gt_save.json").unlink()
+    done = quadrag("prepare", "crud_rag", "--data-dir", root, env=environment())
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert f"summary: test {len(kept['event_summary'])}" in lines
+    assert f"qa_1doc: test {len(kept['questanswer_1doc'])}" in lines
+    assert f"corpus: corpus {len(sample('corpus', 'corpus', 'crud_rag'))}" in lines
+    held = "data/crud_split/split_merged.json (it holds event_summary, questanswer_1doc), data/crud/merged.zip"
+    assert f"continuation: not built, {root} lacks continuing_writing in {held}" in lines
+    assert f"hallucination: not built, {root} lacks hallu_modified in {held}" in lines
+    assert sum("not built" in line for line in lines) == 4
+    done = quadrag("prepare", "crud_rag", "--config", "hallucination", "--data-dir", root, env=environment())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"quadrag: {root} holds none of the files of crud_rag: lacking data/crud/merged.zip")
+    # A broken file is no lacking one.
+    full.write_bytes(b"PK\3\4 cut short")
+    done = quadrag("prepare", "crud_rag", "--data-dir", root, env=environment())
+    assert done.returncode == 2
+    assert done.stderr == f"quadrag: {full} is no whole zip (File is not a zip file); fetch it again\n"
+
+
+def test_what_a_config_was_built_without_is_named(own_cache: Path, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(data.sample_dir("crud_rag"), root)
+    (root / "data/crud/merged.zip").unlink()
+    for name in ("ContinueWriting", "Summary"):
+        (root / f"src/quest_eval/{name}_quest_gt_save.json").unlink()
+    done = prepare("crud_rag", None, str(root))
+    assert done.lacking == {}
+    assert list(done.built) == list(catalogue.configs("crud_rag"))
+    assert list(done.built["ragquesteval"]) == ["qa_1doc", "qa_2doc", "qa_3doc", "hallucination"]
+    assert done.partial == {
+        **{name: ["data/crud/merged.zip"] for name in list(done.built)[:6]},
+        "corpus": [
+            "documents_dup_part_1_part_3 to documents_dup_part_15_part_3",
+            "documents_hallu.txt_part_2 to documents_hallu.txt_part_3",
+        ],
+        "ragquesteval": [
+            "src/quest_eval/ContinueWriting_quest_gt_save.json",
+            "src/quest_eval/Summary_quest_gt_save.json",
+        ],
+    }
+    assert prepare("rgb", "noise_robustness_zh", data.SAMPLE).partial == {}
+
+
+def test_real_crud_rag_files_build(
+    quadrag: Process, python: Process, environment: Environment, real_data: Callable[[str], Path]
+) -> None:
+    root = real_data("CRUD_RAG")
+    if (root / "data/crud/merged.zip").exists() or not (root / "data/80000_docs").is_dir():
+        pytest.skip("not the files of the real-data pack")
+    done = quadrag("prepare", "crud_rag", "--data-dir", root, env=environment())
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "summary: test 900" in lines
+    assert "corpus: corpus 68126" in lines
+    assert "ragquesteval: qa_1doc 800, qa_2doc 800" in lines
+    assert sum(line.endswith("(it holds event_summary), data/crud/merged.zip") for line in lines) == 5
+    code = """
+from datasets import load_dataset
+corpus = load_dataset("crud_rag", "corpus", split="corpus")
+print(len(corpus), corpus[-1]["file"], corpus[-1]["line"])
+"""
+    loaded = python(code, env=environment())
+    assert loaded.stdout == "68126 documents_hallu.txt_part_3 1710\n", loaded.stderr
 
 
 def test_real_partial_files_build(quadrag: Process, environment: Environment, real_data: Callable[[str], Path]) -> None:
@@ -324,13 +433,16 @@ def test_two_builders_of_a_config_keep_their_own_folders(tmp_path: Path) -> None
     assert catalogue.config("rgb", name).data_dir is None
 
 
-def test_streamed_and_prepared_rows_are_the_same(own_cache: Path, tmp_path: Path) -> None:
-    shutil.copytree(data.sample_dir("rgb"), tmp_path / "files")
-    for name, config in catalogue.configs("rgb").items():
-        prepare("rgb", name, str(tmp_path / "files"))
-        builder, _ = data.open_builder("rgb", name)
+@pytest.mark.parametrize("benchmark", sorted(catalogue.benchmarks()))
+def test_read_and_prepared_rows_are_the_same(own_cache: Path, tmp_path: Path, benchmark: str) -> None:
+    shutil.copytree(data.sample_dir(benchmark), tmp_path / "files")
+    for name, config in catalogue.configs(benchmark).items():
+        prepare(benchmark, name, str(tmp_path / "files"))
+        builder, _ = data.open_builder(benchmark, name)
         for split in config.splits:
-            assert list(data.rows(builder, split)) == sample(name, split)
+            expected = sample(name, split, benchmark)
+            assert list(data.rows(builder, split)) == expected
+            assert list(builder.as_dataset(split=split)) == expected
 
 
 def test_an_unknown_split_gets_the_nearest() -> None:

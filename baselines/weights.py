@@ -1,0 +1,172 @@
+"""Where the weights of a pretrained encoder or cross-encoder lie, and what tells them from others under the same name.
+
+A name is a preset's, a folder's or ``ORG/NAME`` on the Hub, there with ``@REVISION`` where one is wanted. A preset
+whose weights an installed package brings along is taken from that package, without the Hub. Nothing is loaded here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError, unknown_name
+
+# Beside the weights in many repositories, and without a say in what the model computes.
+_IDLE = {".md", ".onnx", ".h5", ".msgpack", ".ot", ".png", ".jpg"}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A model by a short name.
+
+    `instruction` stands before queries as the paper ran the model, `card_instruction` as its model card asks for.
+    `max_length` is in tokens, None for the model's own. `package` bundles the weights in its folder ``model``.
+    """
+
+    model: str
+    instruction: str = ""
+    card_instruction: str = ""
+    max_length: int | None = None
+    package: str | None = None
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A model's place: `folder`, or where that is None `model` on the Hub at the commit that `wanted` stands for."""
+
+    kind: str
+    model: str
+    folder: Path | None = None
+    wanted: str | None = None
+
+    def check(self) -> None:
+        """See to it, without loading anything, that the model can be loaded: before long work that leads up to it.
+
+        Raises:
+            QuadragError: sentence-transformers is not installed, or the weights cannot be had.
+        """
+        if find_spec("sentence_transformers") is None:
+            raise no_loader(self.kind, self.model, ImportError("not installed"))
+        self.identity()
+
+    @property
+    def place(self) -> str:
+        """What a loader takes: a folder, or a name on the Hub."""
+        return self.model if self.folder is None else str(self.folder)
+
+    @cached_property
+    def revision(self) -> str | None:
+        """The commit on the Hub, as a loader takes it; None for a folder.
+
+        Without a connection it is the one in the Hub's own cache.
+
+        Raises:
+            QuadragError: the Hub has no such model, or cannot be reached and nothing is cached.
+        """
+        if self.folder is not None:
+            return None
+        from huggingface_hub import resolve_revision
+        from huggingface_hub.errors import HfHubHTTPError, RevisionResolutionError
+
+        try:
+            return resolve_revision(self.model, revision=self.wanted).resolved
+        except (HfHubHTTPError, RevisionResolutionError, OSError, ValueError) as error:
+            raise QuadragError(
+                f"{self.kind} {self.model!r} is neither a folder nor to be had from the Hub ({one_line(error)}); "
+                "name a folder that holds its files, or download it where the Hub can be reached"
+            ) from error
+
+    def identity(self) -> dict[str, str]:
+        """Return what two runs must agree on to have used the same weights: a commit, or the sha256 of a folder.
+
+        All files of a folder count, by their bytes and relative paths, but for hidden ones, documents and the formats
+        of other frameworks.
+
+        Raises:
+            QuadragError: as `revision`, or the folder cannot be read.
+        """
+        if self.folder is None:
+            return {"model": self.model, "revision": str(self.revision)}
+        return {"model": self.model, "weights": self._digest}
+
+    @cached_property
+    def _digest(self) -> str:
+        assert self.folder is not None
+        folder, digest = self.folder, hashlib.sha256()
+        try:
+            for path in sorted(folder.rglob("*")):
+                parts = path.relative_to(folder).parts
+                if path.is_file() and path.suffix not in _IDLE and not any(part.startswith(".") for part in parts):
+                    with path.open("rb") as file:
+                        digest.update("/".join(parts).encode() + b"\0" + _sha256(file) + b"\0")
+        except OSError as error:
+            raise QuadragError(
+                f"cannot read {self.kind} {folder} ({one_line(error)}); expected a model's files"
+            ) from error
+        return digest.hexdigest()
+
+
+def locate(kind: str, name: str, presets: Mapping[str, Preset]) -> Weights:
+    """Return the place of a model's weights; the Hub is not asked yet.
+
+    Args:
+        kind: what the model is to the user, as a noun: ``"embedding"``.
+        name: a preset's name, a folder, or ``ORG/NAME`` with or without ``@REVISION``.
+        presets: the names known.
+
+    Raises:
+        QuadragError: the name can be none of these.
+    """
+    if preset := presets.get(name):
+        spec = find_spec(preset.package) if preset.package else None
+        if spec is not None and spec.origin is not None:
+            return Weights(kind, preset.model, Path(spec.origin).parent / "model")
+        return Weights(kind, preset.model)
+    folder = Path(name).expanduser()
+    if name and folder.is_dir():
+        return Weights(kind, folder.resolve().name, folder)
+    model, _, wanted = name.partition("@")
+    if model.count("/") != 1 or model.startswith((".", "~", "/")):
+        raise QuadragError(
+            f"{unknown_name(kind, name, presets)}; or name a folder that is there, or ORG/NAME on the Hub"
+        )
+    return Weights(kind, model, None, wanted or None)
+
+
+def no_loader(kind: str, name: str, error: ImportError) -> QuadragError:
+    """Build the error for an installation without sentence-transformers, for the caller to raise."""
+    return QuadragError(f"{kind} {name} needs sentence-transformers ({one_line(error)}); pip install 'quadrag[dense]'")
+
+
+def quiet_loading() -> None:
+    """Keep the bars that transformers draws while it loads out of logs."""
+    import sys
+
+    from transformers.utils import logging
+
+    if not sys.stderr.isatty():
+        logging.disable_progress_bar()
+
+
+def pick_device(device: str | None) -> str:
+    """Return the device named, else ``cuda`` where there is one, else ``cpu``."""
+    import torch
+
+    return device or ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def one_line(error: BaseException) -> str:
+    """Return an error's message on one line, cut at 300 characters, or its type where it has none."""
+    return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+def _sha256(file: Any) -> bytes:
+    digest = hashlib.sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
+    return digest.digest()

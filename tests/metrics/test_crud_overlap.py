@@ -1,0 +1,379 @@
+"""crud_overlap: the spec's vectors, the quirks of the authors' code one by one, and other people's BLEU and ROUGE."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jieba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rouge_score import rouge_scorer
+from sacrebleu.metrics import BLEU
+
+DATA = json.loads(Path(__file__).with_name("crud_overlap_vectors.json").read_text(encoding="utf-8"))
+GOLD = "上海市体育局发放了500万元体育消费券。"
+START = "上海市体育局发放了"
+PROFILES = ("official", "corrected")
+KEYS = ("bleu", "bleu_bp", "bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "length")
+# Words, half words, names for the model of unknown ones, digits, Latin, rare characters, all kinds of whitespace.
+PIECES = [
+    *"上海市体育局发放消费券的一不𠮷龘、，。“”",
+    "杭研大厦",
+    "大众点评",
+    "小明硕士",
+    "500万元",
+    "3.5%",
+    "GDP",
+    "a-b",
+    "C++",
+]
+PIECES += [" ", "  ", "\t", "\n", "\r\n", "\u3000", "\u00a0", "\u2028"]
+text = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+full = text.filter(bool)
+
+
+@pytest.fixture(scope="module")
+def metric(load_metric: Callable[[str], Any]) -> Any:
+    return load_metric("crud_overlap")
+
+
+@pytest.fixture(scope="module")
+def words(load_file: Callable[[str], ModuleType]) -> ModuleType:
+    return load_file("crud_overlap/words.py")
+
+
+def cut(sentence: str) -> list[str]:
+    """Tokens by jieba itself."""
+    return list(jieba.cut(sentence))
+
+
+class Tokens:
+    """What rouge_score asks for its tokens."""
+
+    def tokenize(self, sentence: str) -> list[str]:
+        return cut(sentence)
+
+
+def one(metric: Any, prediction: str, reference: str, profile: str = "official", **options: Any) -> dict[str, Any]:
+    """The values of one pair."""
+    got = metric.compute(predictions=[prediction], references=[reference], profile=profile, **options)
+    row: dict[str, Any] = got["per_item"][0]
+    return row
+
+
+def papineni(candidate: list[str], reference: list[str]) -> tuple[list[float], float, float]:
+    """Precisions, brevity penalty and their product by the formulas of the paper, without a thought for speed."""
+    precisions = []
+    for n in range(1, 5):
+        grams = [tuple(candidate[i : i + n]) for i in range(len(candidate) - n + 1)]
+        wanted = [tuple(reference[i : i + n]) for i in range(len(reference) - n + 1)]
+        clipped = sum(min(grams.count(gram), wanted.count(gram)) for gram in set(grams))
+        precisions.append(clipped / len(grams) if grams else 0.0)
+    c, r = len(candidate), len(reference)
+    penalty = 1.0 if c > r else math.exp(1 - r / c)
+    return precisions, penalty, penalty * math.prod(precisions) ** 0.25
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("case", DATA["pairs"], ids=lambda case: case["name"])
+def test_vectors(metric: Any, case: dict[str, Any], profile: str) -> None:
+    got = one(metric, case["prediction"], case["reference"], profile)
+    assert got["bleu"] == pytest.approx(case["bleu" if profile == "official" else "bleu_bp"], abs=1e-6)
+    assert got["bleu_bp"] == pytest.approx(case["bleu_bp"], abs=1e-6)
+    assert [got[f"bleu_{n}"] for n in range(1, 5)] == pytest.approx(case["precisions"], abs=1e-6)
+    assert got["rouge_l"] == pytest.approx(case["rouge_l"], abs=1e-6)
+    assert got["length"] == len(case["prediction"])
+
+
+def test_official_has_no_brevity_penalty(metric: Any) -> None:
+    official, corrected = (one(metric, START, GOLD, profile) for profile in PROFILES)
+    assert official["bleu"] == 1.0 and official["bleu_bp"] == pytest.approx(math.exp(1 - 10 / 4))
+    assert corrected["bleu"] == corrected["bleu_bp"] == official["bleu_bp"]
+
+
+def test_official_bleu_of_fewer_than_four_tokens_is_0(metric: Any) -> None:
+    assert [one(metric, "，。；！"[:n], "，。；！"[:n])["bleu"] for n in (1, 2, 3, 4)] == [0.0, 0.0, 0.0, 1.0]
+
+
+def test_official_bleu_is_0_where_one_precision_is(metric: Any) -> None:
+    got = one(metric, "，。；！，。；", "，。；？，。；")
+    assert got["bleu_4"] == 0.0 < got["bleu_3"] and (got["bleu"], got["bleu_bp"]) == (0.0, 0.0)
+
+
+def test_official_bleu_is_0_where_the_brevity_penalty_underflows(metric: Any) -> None:
+    within, beyond = (one(metric, "，。；！", "，。；！" * times) for times in (700, 760))
+    assert within["bleu"] == 1.0 and 0 < within["bleu_bp"] < 1e-300
+    assert (beyond["bleu"], beyond["bleu_bp"], beyond["bleu_4"]) == (0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(("prediction", "reference"), [("", GOLD), (GOLD, ""), ("", ""), (GOLD, None), ("", None)])
+def test_official_loses_an_item_with_an_empty_text_from_every_metric(
+    metric: Any, prediction: str, reference: str | None
+) -> None:
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [[1.0]] * len(texts)
+
+    alone = metric.compute(predictions=[GOLD], references=[GOLD], embed=embed)
+    got = metric.compute(predictions=[GOLD, prediction], references=[GOLD, reference], embed=embed)
+    assert got["per_item"][1] == dict.fromkeys([*KEYS, "bertscore"]) | {
+        "reasons": dict.fromkeys([*KEYS, "bertscore"], "empty")
+    }
+    assert (got["n_total"], got["n_scored"], got["unscored"]) == (2, 1, {"empty": 1})
+    assert all(got[key] == alone[key] for key in (*KEYS, "bertscore"))
+
+
+def test_official_failures_leave_the_denominator(metric: Any) -> None:
+    answers, golds = [GOLD, None, START, None], [GOLD] * 4
+    got = metric.compute(predictions=answers, references=golds, states=[None, "truncated", None, None])
+    assert got["bleu"] == 1.0 and got["length"] == (len(GOLD) + len(START)) / 2
+    assert (got["n_scored"], got["unscored"]) == (2, {"truncated": 1, "api_error": 1})
+
+
+def test_corrected_counts_failed_and_empty_answers_as_0(metric: Any) -> None:
+    got = metric.compute(predictions=[GOLD, None, ""], references=[GOLD] * 3, profile="corrected")
+    for key in KEYS:
+        whole = len(GOLD) if key == "length" else 1.0
+        assert (got[key], got[f"{key}_over_scored"]) == (whole / 3, whole / 2)
+    assert (got["n_scored"], got["unscored"]) == (2, {"api_error": 1})
+    assert got["per_item"][2] == {**dict.fromkeys(KEYS, 0.0), "reasons": {}}
+
+
+@pytest.mark.parametrize("gold", ["", None, [], [""], [None]])
+@pytest.mark.parametrize("answer", [GOLD, "", None])
+def test_corrected_has_no_use_for_an_item_without_a_gold_answer(metric: Any, answer: str | None, gold: Any) -> None:
+    got = metric.compute(predictions=[GOLD, answer], references=[GOLD, gold], profile="corrected")
+    assert got["bleu"] == got["bleu_over_scored"] == 1.0
+    assert got["per_item"][1]["reasons"] == dict.fromkeys(KEYS, "not_applicable")
+    assert (got["n_scored"], got["unscored"]) == (2, {})
+
+
+@settings(max_examples=200, deadline=None)
+@given(full, full, st.sampled_from(PROFILES))
+def test_bleu_is_papineni_s(metric: Any, prediction: str, reference: str, profile: str) -> None:
+    got = one(metric, prediction, reference, profile)
+    precisions, penalty, value = papineni(cut(prediction), cut(reference))
+    assert [got[f"bleu_{n}"] for n in range(1, 5)] == pytest.approx(precisions, abs=1e-12)
+    assert got["bleu_bp"] == pytest.approx(value, abs=1e-12)
+    assert got["bleu"] == pytest.approx(value if profile == "corrected" else value / penalty, abs=1e-9)
+    assert all(0 <= got[key] <= 1 for key in KEYS if key != "length")
+
+
+@settings(max_examples=100, deadline=None)
+@given(full, full)
+def test_bleu_is_sacrebleu_s_of_tokens_that_it_can_tell_apart(metric: Any, prediction: str, reference: str) -> None:
+    names: dict[str, str] = {}
+    lines = [" ".join(names.setdefault(t, f"t{len(names)}") for t in cut(s)) for s in (prediction, reference)]
+    score = BLEU(tokenize="none", smooth_method="none").corpus_score([lines[0]], [[lines[1]]])
+    assert one(metric, prediction, reference)["bleu_bp"] == pytest.approx(score.score / 100, abs=1e-12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(full, full)
+def test_rouge_l_is_rouge_score_s(metric: Any, prediction: str, reference: str) -> None:
+    oracle = rouge_scorer.RougeScorer(["rougeL"], tokenizer=Tokens())
+    expected = oracle.score(reference, prediction)["rougeL"].fmeasure
+    assert one(metric, prediction, reference)["rouge_l"] == pytest.approx(expected, abs=1e-12)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text)
+def test_tokens_are_jieba_s(words: ModuleType, sentence: str) -> None:
+    assert words.cut(sentence) == cut(sentence)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=20))
+def test_tokens_of_any_text_are_jieba_s(words: ModuleType, sentence: str) -> None:
+    assert words.cut(sentence) == cut(sentence)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.dictionaries(st.text("甲乙丙", min_size=1, max_size=3), st.sampled_from((1, 2, 4)), max_size=12),
+    st.sampled_from((1, 4)),
+    st.text("甲乙丙，", max_size=8),
+)
+def test_equal_sums_fall_as_jieba_s(words: ModuleType, known: dict[str, int], total: int, sentence: str) -> None:
+    tokenizer = jieba.Tokenizer()  # frequencies that are powers of the total make many paths equal
+    tokenizer.FREQ = {word[:i]: 0 for word in known for i in range(1, len(word))} | known
+    tokenizer.total, tokenizer.initialized = total, True
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "dictionary", lambda: (tokenizer.FREQ, math.log(total)))
+        words.unknown.cache_clear()
+        assert words.cut(sentence) == list(tokenizer.cut(sentence))
+    words.unknown.cache_clear()
+
+
+def test_tokens_of_real_news_are_jieba_s(words: ModuleType, real_data: Callable[[str], Path]) -> None:
+    path = real_data("CRUD_RAG") / "data" / "crud_split" / "split_merged.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))["event_summary"]
+    texts = [text for row in rows[:300] for text in (row["summary"], row["text"])]
+    assert sum(map(len, texts)) > 200_000
+    assert all(words.cut(text) == cut(text) for text in texts)
+
+
+def test_words_added_to_jieba_s_shared_dictionary_change_nothing(metric: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = one(metric, "体育消费券", GOLD)
+    assert len(cut("体育消费券")) > 1
+    monkeypatch.setattr(jieba.dt, "FREQ", dict(jieba.dt.FREQ))  # put back afterwards, as the next line
+    monkeypatch.setattr(jieba.dt, "total", jieba.dt.total)
+    jieba.add_word("体育消费券")
+    assert len(cut("体育消费券")) == 1
+    assert one(metric, "体育消费券", GOLD) == before
+
+
+def test_the_dictionary_is_read_at_the_first_use_in_silence(
+    metrics_root: Path, python: Callable[..., Any], environment: Callable[..., dict[str, str]]
+) -> None:
+    code = """
+        import sys, evaluate
+        metric = evaluate.load(sys.argv[1])
+        words = sys.modules[type(metric).__module__.rpartition(".")[0] + ".words"]
+        metric.compute(predictions=["", None], references=["一", "一"])
+        assert words.dictionary.cache_info().misses == 0
+        metric.compute(predictions=["一"], references=["一"])
+        metric.compute(predictions=["二"], references=["一"])
+        assert words.dictionary.cache_info().misses == 1
+    """
+    lines = "\n".join(line.strip() for line in code.splitlines())
+    done = python(lines, metrics_root / "crud_overlap", env=environment())
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("case", DATA["cosines"], ids=lambda case: case["name"])
+def test_cosine(metric: Any, case: dict[str, Any]) -> None:
+    vectors = {"左": case["left"], "右": case["right"]}
+    got = one(metric, "左", "右", embed=lambda texts: [vectors[text] for text in texts])
+    assert got["bertscore"] == pytest.approx(case["cosine"], abs=1e-6) and -1 <= got["bertscore"] <= 1
+
+
+def test_embed_is_called_once_with_each_text_once(metric: Any) -> None:
+    asked: list[list[str]] = []
+
+    def embed(texts: list[str]) -> Any:
+        asked.append(texts)
+        return np.array([[len(text), 1] for text in texts], dtype=np.float16)
+
+    answers = ["甲", "乙乙", " 甲\n", "", None, "\u3000", "乙乙"]
+    golds = ["甲甲甲", "甲", "甲", "丙", "丙", "丁", "\t"]
+    got = metric.compute(predictions=answers, references=golds, embed=embed, profile="corrected")
+    assert asked == [["甲", "甲甲甲", "乙乙"]]
+    values = [row["bertscore"] for row in got["per_item"]]
+    assert values[:3] == pytest.approx([4 / math.sqrt(2 * 10), 3 / math.sqrt(5 * 2), 1.0])
+    assert values[3:] == [0.0, None, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("prediction", "reference"), [("", "甲"), (" ", "甲"), ("甲", "\u3000\n")])
+def test_embed_is_not_called_for_nothing(metric: Any, prediction: str, reference: str) -> None:
+    def embed(texts: list[str]) -> Any:
+        raise AssertionError(texts)
+
+    got = metric.compute(predictions=[prediction], references=[reference], embed=embed, profile="corrected")
+    assert got["bertscore"] == 0.0
+
+
+def test_bertscore_is_there_only_with_embed(metric: Any) -> None:
+    assert "bertscore" not in metric.compute(predictions=[GOLD], references=[GOLD])
+    got = metric.compute(predictions=[], references=[], embed=lambda texts: texts)
+    assert got["bertscore"] is None
+
+
+def test_signature(metric: Any) -> None:
+    class Embedder:
+        model = "text2vec-base-chinese"
+
+        def __call__(self, texts: list[str]) -> Any:
+            return np.ones((len(texts), 2))
+
+    import sacrebleu
+
+    def signature(**options: Any) -> str:
+        return str(metric.compute(predictions=["甲"], references=["甲"], **options)["signature"])
+
+    head = "crud_overlap|version:1.0.0|profile:{}|tokenizer:jieba-0.42.1|bleu:sacrebleu-" + sacrebleu.__version__
+    tail = "|embed:{}|prompt:none|judge:none"
+    assert signature() == (head + tail).format("official", "none")
+    assert signature(profile="corrected", embed=Embedder()) == (head + tail).format("corrected", Embedder.model)
+    assert signature(embed=lambda texts: np.ones((1, 1))) == (head + tail).format("official", "unnamed")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_compute_add_batch_and_add_agree(metric: Any, profile: str) -> None:
+    answers, golds = [GOLD, None, "", START, GOLD], [[GOLD], GOLD, GOLD, (GOLD,), None]
+    whole = metric.compute(predictions=answers, references=golds, profile=profile)
+    metric.add_batch(predictions=answers[:2], references=golds[:2])
+    metric.add_batch(predictions=[], references=[])
+    metric.add_batch(predictions=np.array(answers[2:], dtype=object), references=golds[2:])
+    assert metric.compute(profile=profile) == whole
+    for answer, gold in zip(answers, golds, strict=True):
+        metric.add(prediction=answer, reference=gold)
+    assert metric.compute(profile=profile) == whole
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_items(metric: Any, profile: str) -> None:
+    got = metric.compute(predictions=[], references=[], profile=profile)
+    assert (got["n_total"], got["n_scored"], got["unscored"], got["per_item"]) == (0, 0, {}, [])
+    assert all(got[key] is None for key in KEYS)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_item_with_a_value(metric: Any, profile: str) -> None:
+    got = metric.compute(predictions=[None, None], references=[None, GOLD], profile=profile)
+    assert [got["bleu"], got.get("bleu_over_scored")] == ([None, None] if profile == "official" else [0.0, None])
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"predictions": ["a"]}, "1 predictions but 2 references"),
+        ({"predictions": "ab"}, "predictions is str; expected a list"),
+        ({"predictions": ["a", 1]}, r"predictions\[1\] is int; expected a string or None"),
+        ({"references": None}, "references is NoneType; expected a list"),
+        ({"references": ["a", ["a", "b"]]}, r"references\[1\] holds 2 entries; expected one string, or a list of one"),
+        ({"references": ["a", 7]}, r"references\[1\] is int; expected a string or None"),
+        ({"references": ["a", [["a"]]]}, r"references\[1\] is list; expected a string or None"),
+        ({"profile": "offical"}, "profile is 'offical'; expected 'official' or 'corrected'"),
+        ({"states": [None]}, "states has 1 entries for 2 predictions"),
+        ({"embed": "text2vec"}, "embed is str; expected a callable"),
+        ({"embed": lambda texts: [1.0] * len(texts)}, r"embed returned shape \(2,\) for 2 texts; expected \(2, d\)"),
+        ({"embed": lambda texts: [[1.0]]}, r"embed returned shape \(1, 1\) for 2 texts; expected \(2, d\)"),
+        ({"embed": lambda texts: [[1.0], [math.nan]]}, "embed returned numbers that are not finite"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_leaves_nothing_behind(
+    metric: Any, changed: dict[str, Any], message: str
+) -> None:
+    good: dict[str, Any] = {"predictions": ["a", "b"], "references": ["a", "a"]}
+    with pytest.raises(ValueError, match=message) as caught:
+        metric.compute(**{**good, **changed})
+    assert "\n" not in str(caught.value)
+    assert metric.compute(**good)["n_total"] == 2
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.none() | text, st.none() | text), max_size=6),
+    st.sampled_from(PROFILES),
+)
+def test_invariants_of_the_result(metric: Any, items: list[Any], profile: str) -> None:
+    def score(pairs: list[Any]) -> Any:
+        answers, golds = [p for p, _ in pairs], [g for _, g in pairs]
+        return metric.compute(predictions=answers, references=golds, profile=profile)
+
+    got = score(items)
+    assert got["n_total"] == len(items) == got["n_scored"] + sum(got["unscored"].values())
+    for key in KEYS:
+        values = [row[key] for row in got["per_item"] if row[key] is not None]
+        n = sum(row["reasons"].get(key) != "not_applicable" for row in got["per_item"])
+        n = n if profile == "corrected" else len(values)
+        assert got[key] == (sum(values) / n if n else None)
+    for i, pair in enumerate(items):
+        assert score([pair])["per_item"][0] == got["per_item"][i]

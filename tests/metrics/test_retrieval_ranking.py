@@ -1,0 +1,225 @@
+"""retrieval_ranking: worked examples, ir-measures on rankings of every kind, OmniEval's MAP, bad input."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+CASES = json.loads(Path(__file__).with_name("retrieval_ranking_vectors.json").read_text(encoding="utf-8"))["rankings"]
+PROFILES = ("official", "corrected")
+K = (1, 3, 5, 10)
+names = st.sampled_from("abcdefghij")
+rankings = st.lists(names, max_size=14)
+relevants = st.lists(names, min_size=1, max_size=6)
+
+
+@pytest.fixture(scope="module")
+def metric(load_metric: Callable[[str], Any]) -> Any:
+    return load_metric("retrieval_ranking")
+
+
+@pytest.fixture(scope="module")
+def ranking(load_file: Callable[[str], ModuleType]) -> ModuleType:
+    return load_file("retrieval_ranking/ranking.py")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_vectors(metric: Any, case: dict[str, Any], profile: str) -> None:
+    got = metric.compute(predictions=[case["ranking"]], references=[case["relevant"]], profile=profile)
+    expected = [case[profile], case["mrr"], case["mrr_per_gold"]]
+    assert [got["map"], got["mrr"], got["mrr_per_gold"]] == pytest.approx(expected, abs=1e-6)
+
+
+def test_official_map_is_over_the_hits_found(metric: Any) -> None:
+    official, corrected = (
+        metric.compute(predictions=[["a", "x", "b", "y"]], references=[["a", "b", "c"]], profile=profile)
+        for profile in PROFILES
+    )
+    assert official["map"] == pytest.approx((1 + 2 / 3) / 2)
+    assert corrected["map"] == pytest.approx((1 + 2 / 3) / 3)
+    assert all(official[key] == corrected[key] for key in ("mrr", "mrr_per_gold", "recall@5", "ndcg@5", "hit@5"))
+
+
+def test_cut_offs_by_hand(metric: Any) -> None:
+    got = metric.compute(predictions=[["x", "a", "y", "b"]], references=[["a", "b", "c"]], k=[1, 2, 4])
+    assert [got[f"recall@{k}"] for k in (1, 2, 4)] == pytest.approx([0, 1 / 3, 2 / 3])
+    assert [got[f"hit@{k}"] for k in (1, 2, 4)] == [0.0, 1.0, 1.0]
+    best = [1, 1 + 1 / math.log2(3), 1 + 1 / math.log2(3) + 1 / 2]
+    gains = [0, 1 / math.log2(3), 1 / math.log2(3) + 1 / math.log2(5)]
+    assert [got[f"ndcg@{k}"] for k in (1, 2, 4)] == pytest.approx([g / b for g, b in zip(gains, best, strict=True)])
+
+
+def test_keys_follow_k(metric: Any) -> None:
+    standard = {"n_total", "n_scored", "unscored", "per_item", "signature"}
+
+    def found(**options: Any) -> list[str]:
+        got = metric.compute(predictions=[["a"]], references=[["a"]], **options)
+        return [key for key in got if key not in standard]
+
+    fixed = ["map", "mrr", "mrr_per_gold"]
+    assert found() == [*fixed, *(f"{name}@{k}" for name in ("recall", "ndcg", "hit") for k in (1, 5, 10))]
+    assert found(k=np.array([20, 2])) == [
+        *fixed,
+        *(f"{name}@{k}" for name in ("recall", "ndcg", "hit") for k in (20, 2)),
+    ]
+    assert found(k=iter([3])) == [*fixed, "recall@3", "ndcg@3", "hit@3"]
+
+
+def by_ir_measures(rankings: list[list[str]], relevants: list[list[str]]) -> list[dict[str, float]]:
+    """The same measures by ir-measures, which knows no id twice: one met again becomes an id of its own."""
+    measures = {"map": ir_measures.AP, "mrr": ir_measures.RR}
+    for k in K:
+        measures |= {
+            f"recall@{k}": ir_measures.R @ k,
+            f"ndcg@{k}": ir_measures.nDCG @ k,
+            f"hit@{k}": ir_measures.Success @ k,
+        }
+    qrels = {str(q): dict.fromkeys(relevant, 1) for q, relevant in enumerate(relevants)}
+    run = {
+        str(q): {
+            name if name not in ranking[:rank] else f"again-{rank}": float(len(ranking) - rank)
+            for rank, name in enumerate(ranking)
+        }
+        for q, ranking in enumerate(rankings)
+    }
+    rows: list[dict[str, float]] = [{} for _ in rankings]
+    keys = {str(measure): key for key, measure in measures.items()}
+    for value in ir_measures.iter_calc(list(measures.values()), qrels, run):
+        rows[int(value.query_id)][keys[str(value.measure)]] = value.value
+    return rows
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(rankings, relevants), min_size=1, max_size=5))
+def test_textbook_measures_are_ir_measures(metric: Any, items: list[tuple[list[str], list[str]]]) -> None:
+    given_rankings, golds = [r for r, _ in items], [g for _, g in items]
+    got = metric.compute(predictions=given_rankings, references=golds, k=list(K), profile="corrected")
+    for row, expected in zip(got["per_item"], by_ir_measures(given_rankings, golds), strict=True):
+        assert {key: row[key] for key in expected} == pytest.approx(expected, abs=1e-6)
+        assert len(expected) == 2 + 3 * len(K)
+
+
+@settings(max_examples=200, deadline=None)
+@given(rankings, relevants)
+def test_measures_hold_together(ranking: ModuleType, given_ranking: list[str], relevant: list[str]) -> None:
+    wanted = set(relevant)
+    firsts = {name: given_ranking.index(name) + 1 for name in wanted if name in given_ranking}
+    ranks = ranking.places(given_ranking, relevant)
+    assert ranks == sorted(firsts.values())
+    official, corrected = (ranking.measures(ranks, len(wanted), K, profile) for profile in PROFILES)
+    assert all(0 <= value <= 1 for value in (*official.values(), *corrected.values()))
+    assert corrected["map"] <= official["map"]
+    assert official["map"] * len(ranks) == pytest.approx(corrected["map"] * len(wanted))
+    assert official["mrr_per_gold"] == pytest.approx(sum(1 / r for r in firsts.values()) / len(wanted))
+    assert official["mrr_per_gold"] <= official["mrr"]
+    for name in ("recall", "hit"):
+        values = [official[f"{name}@{k}"] for k in K]
+        assert values == sorted(values)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("gold", [[], None])
+@pytest.mark.parametrize("ranked", [["a"], [], None])
+def test_an_item_with_nothing_to_find_is_not_applicable(metric: Any, profile: str, gold: Any, ranked: Any) -> None:
+    got = metric.compute(predictions=[["a"], ranked], references=[["a"], gold], profile=profile)
+    assert got["mrr"] == 1.0 and (got["n_scored"], got["unscored"]) == (2, {})
+    row = got["per_item"][1]
+    assert set(row["reasons"].values()) == {"not_applicable"} and row["map"] is None
+    assert set(row["reasons"]) == set(row) - {"reasons"}
+
+
+def test_a_failed_retrieval_leaves_the_official_denominator_and_stays_in_the_corrected(metric: Any) -> None:
+    given_ = {"predictions": [["a"], None, None], "references": [["a"]] * 3, "states": [None, "truncated", None]}
+    official, corrected = (metric.compute(**given_, profile=profile) for profile in PROFILES)
+    assert official["unscored"] == corrected["unscored"] == {"truncated": 1, "api_error": 1}
+    assert (official["map"], corrected["map"], corrected["map_over_scored"]) == (1.0, 1 / 3, 1.0)
+    assert official["per_item"][1]["reasons"]["hit@1"] == "truncated"
+
+
+def test_a_retrieval_that_found_nothing_is_scored(metric: Any) -> None:
+    got = metric.compute(predictions=[[], ["a"]], references=[["a"], ["a"]])
+    assert (got["mrr"], got["n_scored"]) == (0.5, 2)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_compute_add_batch_and_add_agree(metric: Any, profile: str) -> None:
+    ranked, golds = [["a", "b"], None, [], [7, "8"], ["a"]], [["b"], ["a"], ["a"], (8, 9), None]
+    whole = metric.compute(predictions=ranked, references=golds, profile=profile)
+    metric.add_batch(predictions=ranked[:2], references=golds[:2])
+    metric.add_batch(predictions=[], references=[])
+    metric.add_batch(predictions=[[], np.array([7, 8]), ("a",)], references=golds[2:])
+    assert metric.compute(profile=profile) == whole
+    for ranking_, gold in zip(ranked, golds, strict=True):
+        metric.add(prediction=ranking_, reference=gold)
+    assert metric.compute(profile=profile) == whole
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_items(metric: Any, profile: str) -> None:
+    got = metric.compute(predictions=[], references=[], profile=profile)
+    assert (got["n_total"], got["n_scored"], got["unscored"], got["per_item"]) == (0, 0, {}, [])
+    assert got["map"] is None and got["ndcg@10"] is None
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_ranking_at_all(metric: Any, profile: str) -> None:
+    got = metric.compute(predictions=[None, None], references=[["a"], []], profile=profile)
+    assert got["map"] == (None if profile == "official" else 0.0) and got["unscored"] == {"api_error": 1}
+
+
+def test_signature(metric: Any) -> None:
+    got = metric.compute(predictions=[["a"]], references=[["a"]], k=[5, 1], profile="corrected")
+    assert got["signature"] == (
+        "retrieval_ranking|version:1.0.0|profile:corrected|k:5,1|tokenizer:none|prompt:none|judge:none"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"predictions": [["a"]]}, "1 predictions but 2 references"),
+        ({"predictions": "ab"}, "predictions is str; expected a list of id lists"),
+        ({"predictions": ["ab", ["a"]]}, r"predictions\[0\] is str; expected a list of ids"),
+        (
+            {"predictions": [["a"], ["a", 1.5]]},
+            r"predictions\[1\]\[1\] is float; expected an id, a string or an integer",
+        ),
+        ({"predictions": [["a"], [True]]}, r"predictions\[1\]\[0\] is bool; expected an id"),
+        ({"predictions": [["a"], [None]]}, r"predictions\[1\]\[0\] is NoneType; expected an id"),
+        ({"references": None}, "references is NoneType; expected a list of id lists"),
+        ({"references": ["a", ["a"]]}, r"references\[0\] is str; expected a list of ids"),
+        ({"references": [["a"], [["a"]]]}, r"references\[1\]\[0\] is list; expected an id"),
+        ({"profile": "offical"}, "profile is 'offical'; expected 'official' or 'corrected'"),
+        ({"states": [None]}, "states has 1 entries for 2 predictions"),
+        ({"k": 5}, r"k is 5; expected a list of positive integers such as \[1, 5, 10\]"),
+        ({"k": "15"}, "k is '15'; expected a list of positive integers"),
+        ({"k": []}, "k is empty; expected a list of positive integers"),
+        ({"k": [1, 0]}, r"k\[1\] is 0; expected a positive integer"),
+        ({"k": [2.0]}, r"k\[0\] is 2.0; expected a positive integer"),
+        ({"k": [True]}, r"k\[0\] is True; expected a positive integer"),
+        ({"k": [5, 1, 5]}, r"k\[2\] is 5 for the second time; expected different integers"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_leaves_nothing_behind(
+    metric: Any, changed: dict[str, Any], message: str
+) -> None:
+    good: dict[str, Any] = {"predictions": [["a"], ["b"]], "references": [["a"], ["a"]]}
+    with pytest.raises(ValueError, match=message) as caught:
+        metric.compute(**{**good, **changed})
+    assert "\n" not in str(caught.value)
+    assert metric.compute(**good)["n_total"] == 2
+
+
+def test_half_a_surrogate_pair_is_no_error(metric: Any) -> None:
+    assert metric.compute(predictions=[["\ud83d", "b"]], references=[["b"]])["mrr"] == 0.5
