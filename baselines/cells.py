@@ -41,6 +41,13 @@ def value_cell(row: Mapping[str, Any] | None) -> Cell:
     return Cell(shown(row["key"], row["value"]), "–".join(bound(row["key"], side) for side in row["interval"] or ()))
 
 
+def difference_cell(key: str, value: float, low: float, high: float, mark: str = "") -> Cell:
+    """Show a difference of two values of a key with its interval, as `value_cell` shows the values."""
+    if key in _CHARACTERS:
+        return Cell(f"{value:+.1f}{mark}", f"{low:+.0f} to {high:+.0f}")
+    return Cell(f"{value * 100:+.2f}{mark}", f"{low * 100:+.1f} to {high * 100:+.1f}")
+
+
 def published_line(label: str, rows: Sequence[Published | None], rule: bool = False) -> Line:
     """Make a line of printed numbers; a question mark stands behind a doubtful one."""
 

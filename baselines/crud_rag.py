@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from quadrag.data import SAMPLE, find_files, open_builder, rows
+from quadrag.errors import QuadragError
 from quadrag.records import Passage, Question
 
 from .benchmark import Conditions, Metric, Prompts, Retrieval, Searched
@@ -45,8 +45,14 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 
 def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
-    """Yield the questions of a split; `query` is what is searched for."""
+    """Yield the questions of a split; `query` is what is searched for.
+
+    Raises:
+        QuadragError: the option ``gold`` puts the gold documents of fewer questions into the corpus.
+    """
     config = builder.config.name
+    if split == "full" and options.get("gold") == "test":
+        raise QuadragError("gold=test lacks most gold documents of the split full; give --option gold=full")
     for row in rows(builder, split):
         query, continuation = row["query"], row["continuation"] or ""
         whole = config == "hallucination" and options.get("query") == "paper"
@@ -109,7 +115,6 @@ def _cuts(top_k: int) -> list[int]:
     return sorted({k for k in (1, 5, 10) if k <= top_k} | {top_k})
 
 
-@lru_cache(maxsize=len(_TASKS))
 def _shipped(config: str, data_dir: str | None) -> dict[str, dict[str, list[str]]] | None:
     """Read the questions that upstream ships for a task; None where the folder lacks the file."""
     if data_dir not in (None, SAMPLE) and find_files(NAME, "ragquesteval", data_dir, config)[1]:

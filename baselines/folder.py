@@ -50,10 +50,10 @@ class RunFolder:
                     (path / STAGES[0]).unlink()
                 self.info = {**_FRESH, "inputs": inputs, "files": {}}
             elif differing:
-                name = differing[0]
+                name, was, now = _first(differing[0], found.get(differing[0]), inputs.get(differing[0]))
                 raise QuadragError(
-                    f"{path} holds a run with {name} {_short(found.get(name))}, not {_short(inputs.get(name))}; "
-                    "name another folder with --out, or remove it"
+                    f"{path} holds a run with {name} {_short(was)}, not {_short(now)}; name another folder with --out, "
+                    "or remove it"
                 )
         elif path.exists() and any(path.iterdir()):
             raise QuadragError(f"{path} is not empty and holds no run.json; name another folder with --out")
@@ -128,6 +128,14 @@ def read_run(path: Path) -> dict[str, Any]:
 
 def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _first(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:
+    """Return the first part in which two values of an input differ: of a mapping, the entry."""
+    while isinstance(was, dict) and isinstance(now, dict):
+        key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
+        name, was, now = f"{name}.{key}", was.get(key), now.get(key)
+    return name, was, now
 
 
 def _short(value: Any) -> str:

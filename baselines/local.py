@@ -17,7 +17,7 @@ from quadrag.ledger import Ledger, call_key
 from quadrag.reply import Failure, Reply, as_verdict, split_reasoning
 
 _MAX_TOKENS = 512
-_PARAMETERS = {"temperature", "max_tokens", "seed"}
+_PARAMETERS = {"temperature", "top_p", "max_tokens", "seed"}
 
 
 class LocalModel:
@@ -32,7 +32,7 @@ class LocalModel:
             model: a Hub name or a folder.
             ledger: where replies are kept.
             replay: answer from the ledger alone.
-            parameters: temperature (0: greedy), max_tokens (512 when absent) and seed; None values are dropped.
+            parameters: temperature (0: greedy), top_p, max_tokens (512 when absent) and seed; None values are dropped.
         """
         self.model = model
         self.parameters = {name: value for name, value in parameters.items() if value is not None}
@@ -123,6 +123,8 @@ class LocalModel:
         sampling: dict[str, Any] = (
             {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}
         )
+        if temperature and "top_p" in self.parameters:
+            sampling["top_p"] = self.parameters["top_p"]
         torch.manual_seed(int.from_bytes(key[:8], "big"))
         start = time.perf_counter()
         with torch.inference_mode():

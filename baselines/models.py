@@ -29,7 +29,7 @@ def open_model(
     Args:
         spec: ``extractive``, ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
         ledger: where replies are kept.
-        parameters: temperature, max_tokens and seed.
+        parameters: temperature, top_p, max_tokens and seed.
         concurrency: calls in flight at once.
         prices: what tokens cost.
         budget: hard limit, shared by all models of a session.
@@ -60,21 +60,27 @@ def open_model(
 
 
 class Embedding:
-    """A sentence-transformers model as a metric takes it: texts to vectors; loaded at its first call."""
+    """A sentence-transformers model as a metric takes it: texts to vectors; weights are loaded at the first call."""
 
     def __init__(self, name: str) -> None:
-        """Name the model; `model` enters the signature."""
-        self.model = name
-        self._encoder: Any = None
-
-    def __call__(self, texts: list[str]) -> Any:
-        """Return an n x d array for n texts.
+        """Name the model; `model` enters the signature.
 
         Raises:
-            QuadragError: the extra is not installed, or the model cannot be had.
+            QuadragError: no model can have that name, the extra is not installed, or the weights cannot be had.
         """
-        if self._encoder is None:
-            from .encoder import Encoder
+        from .encoder import Encoder
 
-            self._encoder = Encoder(self.model)
-        return self._encoder.documents(texts)
+        self.model = name
+        self._encoder = Encoder(name)
+        self._encoder.check()
+        self._last: tuple[list[str], Any] = ([], None)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what decides the vectors, the weights by their content or commit."""
+        return self._encoder.describe()
+
+    def __call__(self, texts: list[str]) -> Any:
+        """Return an n x d array for n texts; both profiles of a metric ask for the same ones, one after the other."""
+        if self._last[1] is None or self._last[0] != texts:
+            self._last = (list(texts), self._encoder.documents(texts))
+        return self._last[1]

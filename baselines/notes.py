@@ -15,6 +15,7 @@ from quadrag.records import dumps
 from .benchmark import load, load_prompts
 from .cells import shown
 from .published import Published
+from .task import UNKNOWN
 
 INTERVALS = "95% bootstrap intervals over questions (no width where all values are equal)"
 
@@ -66,7 +67,8 @@ def settings_notes(inputs: Mapping[str, Any]) -> list[str]:
     """Say how passages were found, and in what else a run differs from the benchmark's own settings."""
     bundled = hashlib.sha256(dumps(load_prompts(inputs["benchmark"])).encode()).hexdigest()[:16]
     searched = {name: value for name, value in inputs.get("retrieval", {}).items() if name != "corpus"}
-    parts = [f"retriever {inputs['retriever']}"] if searched else []
+    unknown = inputs["retriever"] == UNKNOWN
+    parts = [f"retriever {inputs['retriever']}"] if searched or unknown else []
     parts += [f"{name} {value}" for name, value in {**searched, **inputs.get("options", {})}.items()]
     if inputs.get("limit"):
         parts.append(f"the first {inputs['limit']} questions of a split")
@@ -74,7 +76,8 @@ def settings_notes(inputs: Mapping[str, Any]) -> list[str]:
         parts.append(f"{inputs['samples']} answers a question")
     if inputs.get("prompts", bundled) != bundled:
         parts.append("prompts of the user's own")
-    return [f"Settings: {'; '.join(parts)}."] if parts else []
+    why = " The paper's rows vary how passages are found, so none stands beside." if unknown else ""
+    return [f"Settings: {'; '.join(parts)}.{why}"] if parts else []
 
 
 def data_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -87,7 +90,23 @@ def data_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
         elif f"{config}_original" in known:
             versions.append("refined data")
     parts = [*dict.fromkeys(versions), *dict.fromkeys(info.get("source", "unknown") for info in infos)]
-    return [f"Ours on: {'; '.join(parts)}."]
+    return [f"Ours on: {'; '.join(parts)}.", *given_notes(infos)]
+
+
+def given_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say which stages the user's own files stood in for, whatever the settings say of them."""
+    given = sorted({name for info in infos for name in info.get("given", ())})
+    return [f"The user's own files in place of ours: {', '.join(given)}."] if given else []
+
+
+def corpus_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say where ours searched another corpus than the printed rows beside them, as with the gold documents in it."""
+    found: dict[str, None] = {}
+    for inputs in (info["inputs"] for info in infos):
+        corpus = load(inputs["benchmark"]).CORPUS
+        options = inputs.get("options", {}) if corpus and "retrieval" in inputs else {}
+        found |= {f"{name}={options[name]}": None for name in (corpus.options if corpus else ()) if options.get(name)}
+    return [f"Ours searched a corpus with {', '.join(found)}, the published rows one without."] if found else []
 
 
 def paper_notes(benchmark: str, rows: Sequence[Published]) -> list[str]:

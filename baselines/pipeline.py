@@ -6,7 +6,6 @@ from the ledger. What a table looks like is `report.py`'s affair.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 import time
@@ -16,17 +15,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from quadrag import __version__, stats
+from quadrag import __version__
 from quadrag.errors import QuadragError
 from quadrag.prices import BudgetReached
 from quadrag.progress import Progress
-from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text, read_jsonl
+from quadrag.records import Answer, Key, Passage, Question, jsonl_text, read_jsonl
 
 from . import retrieve
 from .benchmark import Benchmark, load, load_prompts
 from .folder import RunFolder, locked
 from .generate import Completer, Generated, ask, extract
-from .models import EXTRACTIVE
+from .inputs import run_inputs
 from .score import Aids, Embed, failed_verdicts, given_scores, score, score_text
 from .task import Corpus, Task, load_questions, open_corpus
 
@@ -67,7 +66,7 @@ class Session:
             raise QuadragError("the extractive baseline draws nothing; --samples needs a model with --llm")
         questions, source = load_questions(task, benchmark)
         corpus = open_corpus(task, benchmark)
-        inputs = self._inputs(task, questions, prompts, corpus)
+        inputs = run_inputs(self, benchmark, task, questions, prompts, corpus)
         if corpus is not None and corpus.source != source:
             source = f"{source}; corpus: {corpus.source}"
         with locked(out):
@@ -103,7 +102,7 @@ class Session:
         if folder.replaced("items.jsonl") and not stopped:
             items = [row for _, row in read_jsonl(folder.path / "items.jsonl")]
             scores = given_scores(folder.path / "items.jsonl", benchmark, items, questions, task.conditions)
-            folder.keep("items.jsonl")
+            folder.keep("items.jsonl", given=_given(folder, "items.jsonl", True))
             folder.write("scores.json", score_text(scores))
         else:
             answered = generated.asked if stopped else generated.answers
@@ -112,7 +111,7 @@ class Session:
                 stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
                 folder.write_partial({"items.jsonl": jsonl_text(items), "scores.json": score_text(scores)})
             else:
-                folder.write("items.jsonl", jsonl_text(items))
+                folder.write("items.jsonl", jsonl_text(items), given=_given(folder, "items.jsonl", False))
                 folder.write("scores.json", score_text(scores))
             folder.info["failed_verdicts"] = 0 if stopped else failed_verdicts(answered, items)
         folder.save(
@@ -128,46 +127,18 @@ class Session:
     def _models(self) -> dict[str, Completer]:
         return {name: model for name, model in (("llm", self.llm), ("judge", self.judge)) if model is not None}
 
-    def _inputs(
-        self, task: Task, questions: Sequence[Question], prompts: Mapping[str, Any], corpus: Corpus | None
-    ) -> dict[str, Any]:
-        """Name everything that decides the bytes of the stages' files."""
-        searched = {**task.settings(), "corpus": corpus.fingerprint[:16]} if corpus else {}
-        content = hashlib.sha256()
-        for question in questions:
-            passages = [passage.text for passage in question.passages]
-            more = [passages, question.relevant, dict(question.slots)]
-            content.update(dumps([*question.key, question.query, question.references, *more]).encode())
-        return {
-            "quadrag": __version__,
-            "benchmark": task.benchmark,
-            "config": task.config,
-            "splits": list(dict.fromkeys(question.split for question in questions)),
-            "retriever": task.retriever,
-            **({"retrieval": searched} if searched else {}),
-            "options": dict(task.options),
-            "limit": task.limit,
-            "samples": task.samples,
-            "llm": self.llm.model if self.llm else EXTRACTIVE,
-            "parameters": dict(self.llm.parameters) if self.llm else {},
-            "judge": self.judge.model if self.judge else None,
-            **({"bertscore": getattr(self.embed, "model", None)} if self.embed else {}),
-            "prompts": hashlib.sha256(dumps(prompts).encode()).hexdigest()[:16],
-            "questions": content.hexdigest()[:16],
-            "seeds": {"bootstrap": stats.SEED},
-        }
-
     def _retrieve(
         self, folder: RunFolder, task: Task, questions: Sequence[Question], corpus: Corpus | None
     ) -> dict[Key, tuple[Passage, ...]]:
         path = folder.path / "retrieved.jsonl"
         if folder.replaced(path.name):
             passages = retrieve.read(path, questions)
-            folder.keep(path.name)
+            folder.keep(path.name, given=_given(folder, path.name, True))
             return passages
         if not folder.stands(path.name):
             found = retrieve.retrieve(questions, task, corpus)
-            folder.write(path.name, jsonl_text(retrieve.rows(questions, found)))
+            text = jsonl_text(retrieve.rows(questions, found))
+            folder.write(path.name, text, given=_given(folder, path.name, False))
         return retrieve.read(path, questions)
 
     def _generate(
@@ -185,7 +156,8 @@ class Session:
         if replaced or (folder.stands(path.name) and not folder.info.get("failures")):
             answers = read_answers(path, {question.key: question for question in questions})
             if replaced:
-                folder.keep(path.name, failures={}, latency_seconds={}, latency=None)
+                given = _given(folder, path.name, True)
+                folder.keep(path.name, failures={}, latency_seconds={}, latency=None, given=given)
             return Generated(answers), None
         stopped = None
         if self.llm is None:
@@ -201,12 +173,19 @@ class Session:
             "failures": generated.failures,
             "latency_seconds": generated.latency,
             "latency": spread(list(generated.latency.values())),
+            "given": _given(folder, path.name, False),
         }
         if stopped:
             folder.save(**entries)
         else:
             folder.write(path.name, jsonl_text(answer.as_row() for answer in generated.answers), **entries)
         return generated, stopped
+
+
+def _given(folder: RunFolder, stage: str, given: bool) -> list[str]:
+    """List the stages whose files are the user's own, this one among them or not."""
+    others = [name for name in folder.info.get("given", []) if name != stage]
+    return sorted([*others, stage]) if given else others
 
 
 def finished_result(folder: RunFolder) -> Result:

@@ -48,7 +48,7 @@ def published(benchmark: str) -> tuple[Published, ...]:
 def matching(benchmark: str, config: str, retriever: str, settings: Mapping[str, Any]) -> list[Published]:
     """Return the printed numbers that stand beside a config's scores, whichever version of the data it reads.
 
-    Where passages are searched, they are those under the same settings.
+    Where passages are searched, they are those under the same settings: none where the settings are not known.
     """
     ability = config.removesuffix("_original")
     return [
@@ -60,9 +60,22 @@ def matching(benchmark: str, config: str, retriever: str, settings: Mapping[str,
     ]
 
 
+def beside(info: Mapping[str, Any]) -> list[Published]:
+    """Return the printed numbers that stand beside a run; none where the user's own passages stood in for its search.
+
+    Args:
+        info: its `run.json`.
+    """
+    inputs = info["inputs"]
+    if "retrieved.jsonl" in info.get("given", ()):
+        return []
+    rows = matching(inputs["benchmark"], inputs["config"], inputs["retriever"], inputs.get("retrieval", {}))
+    return [row for row in rows if row.split in inputs["splits"]]
+
+
 def under(setting: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
-    """Whether a printed row's setting is ours, as far as ours has its parts."""
-    return all(settings.get(name, value) == value for name, value in setting.items())
+    """Whether a printed row's setting is ours; ours may have more parts."""
+    return all(settings.get(name) == value for name, value in setting.items())
 
 
 def _convert(mapping: dict[tuple[str, str], dict[str, str]], lines: Iterator[str]) -> Iterator[Published]:
@@ -95,4 +108,6 @@ def _retrieval(printed: Mapping[str, str]) -> dict[str, Any]:
     names = {"chunk_size": "chunk_size", "overlap": "chunk_overlap", "top_k": "top_k"}
     numbers = {ours: int(printed[theirs]) for theirs, ours in names.items()}
     models = {name: printed[name] for name in ("embedding", "reranker") if printed.get(name, "none") != "none"}
-    return {**numbers, **models}
+    # The authors' search server takes a character for a term.
+    terms = {"tokenizer": "unigram"} if printed["retriever"] in ("bm25", "hybrid", "hybrid-rerank") else {}
+    return {**numbers, **models, **terms}

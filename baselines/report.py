@@ -16,10 +16,11 @@ from quadrag.errors import QuadragError
 from quadrag.records import write_text
 from quadrag.stats import paired_difference
 
-from .cells import NOTHING, published_line, value_cell
+from .cells import NOTHING, difference_cell, published_line, value_cell
 from .grid import Cell, Grid, Line, render_html
 from .notes import (
     INTERVALS,
+    corpus_notes,
     data_notes,
     denominator,
     not_run_notes,
@@ -29,7 +30,7 @@ from .notes import (
 )
 from .paper import PAPERS
 from .pipeline import Result, spread
-from .published import Published, matching
+from .published import Published, beside
 from .score import PROFILES, items_of
 from .sweep import SWEEPS, sweep_grids
 
@@ -74,10 +75,11 @@ def config_grids(result: Result, profiles: Sequence[str] = PROFILES) -> list[Gri
     grids = [Grid(title, "metric", splits, lines_of(scores, splits, profiles), notes)]
     # Beside another mix of documents the paper's numbers would say nothing.
     mixed = inputs.get("options") and inputs["benchmark"] not in SWEEPS
-    settings = inputs.get("retrieval", {})
-    rows = [] if mixed else matching(inputs["benchmark"], inputs["config"], inputs["retriever"], settings)
-    rows = [row for row in rows if row.split in splits]
-    return [*grids, _beside(inputs["benchmark"], scores, splits, name, rows)] if rows else grids
+    rows = [] if mixed else [row for row in beside(result.info) if row.split in splits]
+    if rows:
+        grids.append(_beside(inputs["benchmark"], scores, splits, name, rows))
+        grids[-1].notes += corpus_notes([result.info])
+    return grids
 
 
 def partial_notes(results: Sequence[Result]) -> list[str]:
@@ -238,12 +240,13 @@ def comparison(runs: Sequence[tuple[str, Result]], profile: str = "official") ->
             cells.append(_difference([result for _, result in runs], place, profile))
         lines.append(Line(f"{config} {split}: {key}", cells, rule=last not in (None, config)))
         last = config
-    notes = [
-        f"{column}: {name}, {result_name(result.info)}; {data_notes([result.info])[0].removeprefix('Ours ')}"
-        for column, (name, result) in zip(columns, runs, strict=True)
-    ]
+    notes = []
+    for column, (name, result) in zip(columns, runs, strict=True):
+        where = " ".join([*data_notes([result.info]), *settings_notes(result.info["inputs"])])
+        notes.append(f"{column}: {name}, {result_name(result.info)}; {where.removeprefix('Ours ')}")
     notes += [f"PARTIAL, {column}: {r.stopped}." for column, (_, r) in zip(columns, runs, strict=True) if r.stopped]
-    notes.append(f"Percent, {profile} profile, {INTERVALS}.")
+    lengths = ", length in characters" if any(place[3] == "length" for table in tables for place in table) else ""
+    notes.append(f"Percent{lengths}, {profile} profile, {INTERVALS}.")
     if pair:
         notes.append("B - A: paired bootstrap on the questions scored in both; * excludes zero; – other questions.")
     return Grid("Comparison", "config, split: metric", [*columns, "B - A"] if pair else columns, lines, notes)
@@ -262,4 +265,4 @@ def _difference(results: Sequence[Result], place: tuple[str, str, str, str], pro
         return Cell(NOTHING)
     value, (low, high) = found
     mark = "*" if low > 0 or high < 0 else ""
-    return Cell(f"{value * 100:+.2f}{mark}", f"{low * 100:+.1f} to {high * 100:+.1f}")
+    return difference_cell(key, value, low, high, mark)

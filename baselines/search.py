@@ -6,14 +6,16 @@ reranking follow the authors' choice: each list is cut at top_k; then both are f
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from quadrag.errors import QuadragError
 from quadrag.progress import Progress
 from quadrag.records import Passage
 
@@ -25,6 +27,33 @@ from .task import Corpus
 
 _LONG = 2.0  # seconds
 Hits = list[list[tuple[int, float]]]  # per query (row of the store, score), best first
+
+
+def identity(retriever: str, settings: Retrieval) -> dict[str, Any]:
+    """Return what decides the passages found beside corpus and settings: versions, and weights by content or commit.
+
+    Raises:
+        QuadragError: a setting cannot be used, or what identifies a model cannot be had.
+    """
+    chunking = Chunking(settings.chunk_size, settings.chunk_overlap, settings.chunk_tokenizer)
+    found: dict[str, Any] = {"chunks": chunking.describe()}
+    if settings.index is not None:
+        from .milvus import address
+
+        address(settings.index)
+    if retriever != "dense":
+        from .bm25 import Bm25Index
+
+        found["bm25"] = Bm25Index.describe(settings.tokenizer)
+    if retriever != "bm25":
+        from .encoder import Encoder
+
+        found["embedding"] = Encoder(settings.embedding).describe()
+    if retriever == "hybrid-rerank":
+        from .rerank import Reranker
+
+        found["reranker"] = Reranker(settings.reranker).describe()
+    return found
 
 
 class Search:
@@ -63,15 +92,35 @@ class Search:
         # Before the passages are cut: a model that is not there should say so at once.
         encoder = self._encoder() if retriever != "bm25" else None
         self._reranker = self._cross_encoder() if retriever == "hybrid-rerank" else None
-        self.passages = PassageStore.open(self._store.get(self._key, build))
+        self._folders: list[Path] = []  # of what is searched
+        self.passages = PassageStore.open(self._get(self._key, build))
         self._indexes: list[Any] = []
         if retriever != "dense":
             self._indexes.append(self._bm25())
         if encoder is not None:
             self._indexes.append(self._dense(encoder))
 
+    def _get(self, key: Mapping[str, Any], build: Callable[[Path], None]) -> Path:
+        folder = self._store.get(key, build)
+        self._folders.append(folder)
+        return folder
+
     def find(self, queries: Sequence[str]) -> list[list[Passage]]:
-        """Return the passages of each query, best first, `top_k` at most; what nothing fits has none."""
+        """Return the passages of each query, best first, `top_k` at most; what nothing fits has none.
+
+        Raises:
+            QuadragError: an index was altered since it was built, as far as that shows, or a model fails.
+        """
+        try:
+            return self._found(queries)
+        except (IndexError, UnicodeDecodeError) as error:
+            raise self._damaged(str(error)) from error
+
+    def _damaged(self, why: str) -> QuadragError:
+        places = ", ".join(map(str, self._folders))
+        return QuadragError(f"an index was altered since it was built ({why}); remove {places} to build it again")
+
+    def _found(self, queries: Sequence[str]) -> list[list[Passage]]:
         k = self._settings.top_k
         lists = [index.search(queries, k) for index in self._indexes]
         if self._retriever == "hybrid":
@@ -82,6 +131,8 @@ class Search:
             hits = self._reranked(queries, lists, k)
         else:
             hits = lists[0]
+        if not all(math.isfinite(score) for found in hits for _, score in found):
+            raise self._damaged("a score is no number")
         return [[self.passages[row]._replace(score=round(score, 6)) for row, score in found] for found in hits]
 
     def _reranked(self, queries: Sequence[str], lists: Sequence[Hits], k: int) -> Hits:
@@ -105,7 +156,7 @@ class Search:
             with _announced(f"indexing {len(self.passages):,} passages for BM25 over {terms} terms"):
                 Bm25Index.build(self.passages, folder, terms=terms)
 
-        return Bm25Index.open(self._store.get(key, build))
+        return Bm25Index.open(self._get(key, build))
 
     def _encoder(self) -> Any:
         from .encoder import Encoder
@@ -122,18 +173,19 @@ class Search:
         return reranker
 
     def _dense(self, encoder: Any) -> Any:
-        key = {"kind": "dense", "passages": self._key, **encoder.key()}
+        from . import dense
+
+        key = {"kind": "dense", "passages": self._key, "version": dense.VERSION, **encoder.key()}
         with Progress(f"encoding with {self._settings.embedding}", len(self.passages)) as progress:
             if self._settings.index is not None:
                 from .milvus import MilvusIndex
 
                 return MilvusIndex.get(self._settings.index, key, self.passages, encoder, progress=progress.update)
-            from .dense import DenseIndex
 
             def build(folder: Path) -> None:
-                DenseIndex.build(self.passages, folder, encoder, progress=progress.update)
+                dense.DenseIndex.build(self.passages, folder, encoder, progress=progress.update)
 
-            return DenseIndex.open(self._store.get(key, build), encoder)
+            return dense.DenseIndex.open(self._get(key, build), encoder)
 
 
 @contextmanager

@@ -9,11 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .benchmark import load
 from .cells import NOTHING, published_line, value_cell
 from .grid import Cell, Grid, Line
-from .notes import INTERVALS, data_notes, denominator, not_run_notes, paper_notes, settings_notes, unscored_notes
+from .notes import (
+    INTERVALS,
+    corpus_notes,
+    data_notes,
+    denominator,
+    not_run_notes,
+    paper_notes,
+    settings_notes,
+    unscored_notes,
+)
 from .pipeline import Result
-from .published import Published, published, under
+from .published import Published, beside, published
 
 
 class Swept(NamedTuple):
@@ -52,8 +62,9 @@ def sweep_grids(benchmark: str, results: Sequence[Result], profiles: Sequence[st
         profiles: the first is shown; of two, the second where it differs.
     """
     tables = SWEEPS[benchmark]
-    conditions = {_conditions(result) for result in results}
-    if len(conditions) == 1:
+    order = {config: place for place, (config, _) in enumerate(load(benchmark).campaign())}
+    results = sorted(results, key=lambda result: order[result.info["inputs"]["config"]])
+    if len({_conditions(result) for result in results}) == 1:
         return [_overview(benchmark, results, profiles), *_retrieval(results, profiles)]
 
     def fits(number: str) -> tuple[int, bool]:
@@ -61,15 +72,44 @@ def sweep_grids(benchmark: str, results: Sequence[Result], profiles: Sequence[st
         return len(values), any(_beside(number, result) for result in results)
 
     number = max(tables, key=fits)
-    configs = dict.fromkeys(result.info["inputs"]["config"] for result in results)
+    results = sorted(results, key=lambda result: _rank(_value(result.info["inputs"], tables[number].varies)))
+    configs = sorted({result.info["inputs"]["config"] for result in results}, key=order.__getitem__)
     grids = [_table(benchmark, number, config, results, profiles) for config in configs]
     return [*grids, *_retrieval(results, profiles)]
 
 
-def _conditions(result: Result) -> tuple[Any, ...]:
+def _rank(value: str) -> int:
+    """Rank what is a number by its size; what is none keeps its place."""
+    return int(value) if value.isdigit() else 0
+
+
+def _settings(result: Result) -> dict[str, str]:
+    """Return all that a run's label may have to say, by name, in the order in which it says it."""
     inputs = result.info["inputs"]
-    settings = {**inputs.get("retrieval", {}), **inputs.get("options", {})}
-    return (inputs["llm"], inputs["retriever"], tuple(sorted((name, str(value)) for name, value in settings.items())))
+    named = {"llm": _value(inputs, "llm"), "retriever": inputs["retriever"], **inputs.get("retrieval", {})}
+    named |= inputs.get("options", {})
+    named |= {name: inputs.get(name) for name in ("limit", "samples", "prompts")}
+    named |= {name: value for name, value in inputs.get("parameters", {}).items()}
+    given = ", ".join(result.info.get("given", ()))
+    return {**{name: str(value) for name, value in named.items()}, "given": given}
+
+
+def _conditions(result: Result) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(_settings(result).items()))
+
+
+def _told_apart(labels: Sequence[str], results: Sequence[Result]) -> list[str]:
+    """Add to labels that several runs of one task bear what these runs differ in."""
+    places = [(label, result.info["inputs"]["config"]) for label, result in zip(labels, results, strict=True)]
+    told = []
+    for place, result in zip(places, results, strict=True):
+        alike = [other for at, other in zip(places, results, strict=True) if at == place]
+        mine, theirs = _settings(result), [_settings(other) for other in alike]
+        parts = [f"{name} {value[:24]}" for name, value in mine.items() if {one.get(name) for one in theirs} != {value}]
+        if len({tuple(other.info["inputs"]["splits"]) for other in alike}) > 1:
+            parts.append("+".join(result.info["inputs"]["splits"]))
+        told.append(", ".join([place[0], *parts]))
+    return told
 
 
 def _value(inputs: Mapping[str, Any], varies: str) -> str:
@@ -79,23 +119,17 @@ def _value(inputs: Mapping[str, Any], varies: str) -> str:
 
 def _beside(number: str | None, result: Result) -> list[Published]:
     """Return the printed numbers of one task that were made under a run's settings, in one table or in all."""
-    inputs = result.info["inputs"]
-    return [
-        row
-        for row in published(inputs["benchmark"])
-        if number in (None, row.table)
-        and row.config == inputs["config"]
-        and row.retriever == inputs["retriever"]
-        and under(row.setting, inputs.get("retrieval", {}))
-    ]
+    rows = beside(result.info)
+    return [row for row in rows if number in (None, row.table)]
 
 
 def _overview(benchmark: str, results: Sequence[Result], profiles: Sequence[str]) -> Grid:
     """Make one table of all tasks; under each stand the printed rows of the same settings by the paper's main model."""
     lines: list[Line] = []
     rows: list[Published] = []
-    for result in results:
-        lines += _ours(result.info["inputs"]["config"], result, list(_COLUMNS), profiles)
+    names = _told_apart([result.info["inputs"]["config"] for result in results], results)
+    for name, result in zip(names, results, strict=True):
+        lines += _ours(name, result, list(_COLUMNS), profiles)
         # The tables before the last one have one model; the last one varies it.
         last = max(SWEEPS[benchmark], key=int)
         printed = [row for row in _beside(None, result) if row.table != last]
@@ -104,7 +138,9 @@ def _overview(benchmark: str, results: Sequence[Result], profiles: Sequence[str]
             rows += printed
     inputs = results[0].info["inputs"]
     title = f"{benchmark}, {_value(inputs, 'llm')}"
-    paper = paper_notes(benchmark, rows) if rows else ["No row of the paper was made under these settings."]
+    paper = ["No row of the paper was made under these settings."]
+    if rows:
+        paper = [*paper_notes(benchmark, rows), *corpus_notes([result.info for result in results])]
     return Grid(title, "task", list(_COLUMNS.values()), lines, [*_notes(results, profiles), *paper])
 
 
@@ -114,25 +150,35 @@ def _table(benchmark: str, number: str, config: str, results: Sequence[Result], 
     rows = [row for row in published(benchmark) if row.table == number and row.config == config]
     here = [result for result in results if result.info["inputs"]["config"] == config]
     lines: list[Line] = []
-    placed: list[int] = []
     by_label: dict[str, list[Published]] = {}
     for row in rows:
         by_label.setdefault(_label(row, varies), []).append(row)
+    # The rows of a table over models are not told apart by their settings, and a model's name has many spellings.
+    rows_of = {} if varies == "llm" else by_label
+    under = [next((label for label, each in rows_of.items() if _stands(number, each, one)), None) for one in here]
+    names = [
+        _value(one.info["inputs"], "llm")
+        if varies == "llm"
+        else f"{label or _value(one.info['inputs'], varies)}, {_value(one.info['inputs'], 'llm')}"
+        for label, one in zip(under, here, strict=True)
+    ]
+    names = _told_apart(names, here)
     for label, printed in by_label.items():
         lines.append(_printed(label if varies == "llm" else f"{label}, {printed[0].model}", printed))
-        for place, result in enumerate(here):
-            beside = any(row in _beside(number, result) for row in printed)
-            if place not in placed and beside and varies != "llm":
-                placed.append(place)
-                lines += _ours(f"{label}, {_value(result.info['inputs'], 'llm')}", result, list(_COLUMNS), profiles)
-    for place, result in enumerate(here):
-        if place not in placed:
-            inputs = result.info["inputs"]
-            name = _value(inputs, "llm") if varies == "llm" else f"{_value(inputs, varies)}, {_value(inputs, 'llm')}"
-            lines += _ours(name, result, list(_COLUMNS), profiles, rule=place == 0)
+        for name, place, result in zip(names, under, here, strict=True):
+            if place == label:
+                lines += _ours(name, result, list(_COLUMNS), profiles)
+    others = [(name, result) for name, place, result in zip(names, under, here, strict=True) if place is None]
+    for rank, (name, result) in enumerate(others):
+        lines += _ours(name, result, list(_COLUMNS), profiles, rule=rank == 0)
     title = f"Table {number}. {SWEEPS[benchmark][number].title}: {config}"
-    notes = [*_notes(here, profiles), *paper_notes(benchmark, rows)]
+    notes = [*_notes(here, profiles), *paper_notes(benchmark, rows), *corpus_notes([one.info for one in here])]
     return Grid(title, varies, list(_COLUMNS.values()), lines, notes)
+
+
+def _stands(number: str, printed: Sequence[Published], result: Result) -> bool:
+    """Whether a run stands under these printed rows."""
+    return any(row in _beside(number, result) for row in printed)
 
 
 def _label(row: Published, varies: str) -> str:
@@ -154,13 +200,13 @@ def _retrieval(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]
     keys = list(dict.fromkeys(r["key"] for result in ranked for r in result.scores if r["metric"] == _RANKING))
     depth = max(int(key.partition("@")[2] or 0) for key in keys)
     columns = [key for key in keys if "@" not in key or key.endswith(f"@{depth}")]
-    same = len({_conditions(result) for result in ranked}) == 1
     lines = []
-    for result in ranked:
-        inputs = result.info["inputs"]
-        name = inputs["config"] if same else f"{inputs['config']}, {inputs['retriever']}"
+    for name, result in zip(_told_apart([one.info["inputs"]["config"] for one in ranked], ranked), ranked, strict=True):
         lines += _ours(name, result, columns, profiles)
-    notes = ["Ranks are of passages; a document counts at its first. mrr_per_gold: mean over a question's documents."]
+    notes = [
+        "Ranks are of passages; a document counts at its first. mrr_per_gold: mean over a question's documents.",
+        "map: official over the documents found, corrected over all that are relevant.",
+    ]
     heads = [column.replace("_", "_\n", 1) for column in columns]
     return [Grid("Retrieval", "task", heads, lines, notes)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
@@ -20,7 +21,11 @@ _USES: dict[str, tuple[str, ...]] = {
     "hybrid": ("tokenizer", "embedding", "index"),
     "hybrid-rerank": ("tokenizer", "embedding", "index", "reranker"),
 }
+UNKNOWN = "unknown"  # the retriever behind a file of answers that does not say it
 _CHUNKS = ("chunk_size", "chunk_overlap", "chunk_tokenizer", "top_k")
+
+
+_SECRET = re.compile(r"(\w+://)[^/\s]*@")
 
 
 @dataclass(slots=True)
@@ -50,9 +55,13 @@ class Task:
         return Conditions(self.retriever, self.options, top_k, self.data_dir)
 
     def settings(self) -> dict[str, Any]:
-        """Return those settings of the retrieval that its retriever uses; {} where nothing is searched."""
+        """Return those settings of the retrieval that its retriever uses; {} where nothing is searched.
+
+        They are for files and folder names: an address is there without user name and password.
+        """
         used = (*_CHUNKS, *_USES[self.retriever]) if self.searches else ()
-        return {name: value for name, value in asdict(self.retrieval).items() if name in used and value is not None}
+        found = {name: value for name, value in asdict(self.retrieval).items() if name in used and value is not None}
+        return found | ({"index": _SECRET.sub(r"\1", found["index"])} if "index" in found else {})
 
 
 class Corpus(NamedTuple):
@@ -88,6 +97,10 @@ def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], st
     Raises:
         QuadragError: a name is unknown, a file is missing or wrong, or two questions of a split have one id.
     """
+    if benchmark.CORPUS and task.retriever == "none":
+        for name in benchmark.CORPUS.options:
+            if task.options.get(name) is not None:
+                raise QuadragError(f"option {name} is of the corpus, and --retriever none searches none; leave it out")
     asked = [config for config, _ in benchmark.campaign()]
     if benchmark.CORPUS and task.config not in asked:
         raise QuadragError(f"{task.benchmark} {task.config} holds no questions; expected one of {', '.join(asked)}")

@@ -48,7 +48,7 @@ _UNIGRAM = re.compile(
 
 _BLOCK = 8192  # passages counted at once: a few megabytes, and enough blocks to keep the workers even
 _WORKERS = 4  # at most; each holds a dictionary of 80 MB
-# Two workers take 0.5 s to start, jieba's 1.5 s with its dictionary; from this many bytes of passages on they save more.
+# Two workers start in 0.5 s, jieba's in 1.5 s for its dictionary; from this many bytes of passages on they save more.
 _WORTH_WORKERS = {"jieba": 8_000_000, "rjieba": 32_000_000, "unigram": 32_000_000}
 
 
@@ -73,8 +73,8 @@ def analyser(name: str) -> Callable[[str], list[str]]:
     Raises:
         QuadragError: the name is none of ``unigram``, ``jieba``, ``rjieba``, or its package cannot be used.
     """
-    cut = _cutter(name)
-    return lambda text: [term for word in cut(text) if (term := _term(word))]
+    cut, known = _cutter(name), _Terms()
+    return lambda text: [term for word in cut(text) if (term := known[word])]
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -170,8 +170,21 @@ def _count(texts: Iterable[str], name: str) -> Counts:
     )
 
 
+def _term(word: str) -> str:
+    """Return a word's term, "" if it has none."""
+    return word.lower() if any(map(str.isalnum, word)) else ""
+
+
+class _Terms(dict[str, str]):
+    """The term of each word seen: a word is looked at once."""
+
+    def __missing__(self, word: str) -> str:
+        term = self[word] = _term(word)
+        return term
+
+
 class _Numbers(dict[str, int]):
-    """The number of the term of each word seen, -1 for a word that is none; a word is looked at once."""
+    """The number of each word's term, -1 for a word that is none; `terms` are numbered as they appear."""
 
     def __init__(self) -> None:
         self.terms: dict[str, int] = {}
@@ -180,11 +193,6 @@ class _Numbers(dict[str, int]):
         term = _term(word)
         number = self[word] = self.terms.setdefault(term, len(self.terms)) if term else -1
         return number
-
-
-def _term(word: str) -> str:
-    """Return a word's term, "" if it has none."""
-    return word.lower() if any(map(str.isalnum, word)) else ""
 
 
 @lru_cache

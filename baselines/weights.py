@@ -70,16 +70,22 @@ class Weights:
         """
         if self.folder is not None:
             return None
-        from huggingface_hub import resolve_revision
-        from huggingface_hub.errors import HfHubHTTPError, RevisionResolutionError
+        from huggingface_hub import errors, resolve_revision
 
         try:
             return resolve_revision(self.model, revision=self.wanted).resolved
-        except (HfHubHTTPError, RevisionResolutionError, OSError, ValueError) as error:
-            raise QuadragError(
-                f"{self.kind} {self.model!r} is neither a folder nor to be had from the Hub ({one_line(error)}); "
-                "name a folder that holds its files, or download it where the Hub can be reached"
-            ) from error
+        except errors.RevisionNotFoundError:
+            why = f"it has no revision {self.wanted} there"
+        except errors.RepositoryNotFoundError:
+            why = "there is none of that name, or not for this user"
+        except errors.RevisionResolutionError:
+            why = "which cannot be reached, and nothing of it is in the Hub's cache here"
+        except (OSError, ValueError) as error:
+            why = one_line(error)
+        raise QuadragError(
+            f"{self.kind} {self.model} is no folder here and not to be had from the Hub ({why}); name a folder that "
+            "holds its files, or download it where the Hub can be reached"
+        )
 
     def identity(self) -> dict[str, str]:
         """Return what two runs must agree on to have used the same weights: a commit, or the sha256 of a folder.

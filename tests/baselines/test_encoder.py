@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hub_server import hub_serving
 
 from quadrag.baselines.chunk import Chunking
 from quadrag.baselines.dense import DenseIndex
@@ -131,7 +132,7 @@ def test_a_model_of_the_hub_is_known_by_its_commit(tmp_path):
     assert Encoder("quadrag-tests/known").key()["revision"] == OTHER
     assert Encoder(f"quadrag-tests/known@{COMMIT}").key()["revision"] == COMMIT
     for name in ("quadrag-tests/unknown", "quadrag-tests/known@v9", "models/no such folder"):
-        with pytest.raises(QuadragError, match="neither a folder nor to be had from the Hub") as caught:
+        with pytest.raises(QuadragError, match="no folder here and not to be had from the Hub") as caught:
             Encoder(name).key()
         assert "\n" not in str(caught.value)
 
@@ -144,14 +145,14 @@ def test_without_the_extra(monkeypatch, tmp_path):
 
 
 def test_torch_comes_in_with_the_first_text(python, environment):
-    code = """
+    code = """if True:
         import sys
         from quadrag.baselines import dense, encoder, fuse, milvus, rerank
         encoder.Encoder("bge-base"), rerank.Reranker("bge-rank"), encoder.Encoder(sys.argv[1]).describe()
         heavy = {"torch", "transformers", "sentence_transformers", "pymilvus", "grpc"} & set(sys.modules)
         assert not heavy, heavy
     """
-    result = python("\n".join(line.strip() for line in code.splitlines()), SAMPLE, env=environment())
+    result = python(code, SAMPLE, env=environment())
     assert result.returncode == 0, result.stderr
 
 
@@ -224,6 +225,29 @@ def test_a_model_from_the_hubs_cache(tiny):
     pinned.check()
     assert np.array_equal(pinned.queries(TEXTS), Encoder(str(tiny)).queries(TEXTS))
     assert np.array_equal(Encoder("quadrag-tests/tiny").queries(TEXTS), Encoder(str(other)).queries(TEXTS))
+
+
+@pytest.mark.serve
+def test_a_model_from_a_hub(tiny, python, environment):
+    code = """if True:
+        import json
+        from quadrag.baselines.encoder import Encoder
+        from quadrag.errors import QuadragError
+        encoder = Encoder("quadrag-tests/served")
+        print(json.dumps([encoder.key()["revision"], encoder.queries(["abc"]).tolist()]))
+        for name in ("quadrag-tests/served@v9", "quadrag-tests/lacking"):
+            try:
+                Encoder(name).check()
+            except QuadragError as error:
+                print(error)
+    """
+    with hub_serving(tiny, "quadrag-tests/served", COMMIT) as endpoint:
+        result = python(code, env=environment(HF_ENDPOINT=endpoint, HF_HUB_OFFLINE=None))
+    assert result.returncode == 0, result.stderr
+    loaded, revision, name = result.stdout.splitlines()
+    assert json.loads(loaded)[0] == COMMIT
+    assert np.allclose(json.loads(loaded)[1], Encoder(str(tiny)).queries(["abc"]), atol=1e-6)
+    assert "it has no revision v9 there" in revision and "there is none of that name" in name
 
 
 @pytest.mark.serve

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from quadrag import catalogue
-from quadrag.baselines.campaign import read_runs, swept
+from quadrag.baselines.campaign import read_runs
+from quadrag.baselines.recipe import swept
 from quadrag.baselines.sweep import sweep_grids
 
 
@@ -55,13 +56,13 @@ def sweep_of_chunks(cli):
 def test_runs_that_differ_stand_in_the_table_that_varies_what_they_vary(sweep_of_chunks):
     grids = sweep_grids("crud_rag", sweep_of_chunks, ("official", "corrected"))
     titles = [grid.title for grid in grids]
-    assert titles == [f"Table 3. Chunk size, with top-k in step: {config}" for config in ("qa_1doc", "summary")]
-    labels = [line.label for line in grids[0].lines]
+    assert titles == [f"Table 3. Chunk size, with top-k in step: {config}" for config in ("summary", "qa_1doc")]
+    labels = [line.label for line in grids[1].lines]
     # The printed rows are dense: ours, by BM25, stand under no one of them, but after them all.
     printed = [f"{size}, gpt-3.5-turbo" for size in (64, 128, 256, 512)]
     assert labels[:4] == printed
     assert [label for label in labels[4:] if "," in label] == [f"{size}, extractive" for size in (64, 128, 256)]
-    assert any("retriever bm25" in note for note in grids[0].notes)
+    assert any("retriever bm25" in note for note in grids[1].notes)
 
 
 def test_one_run_under_a_printed_rows_settings_stands_beside_it(cli):
@@ -107,15 +108,15 @@ def test_a_sweep_runs_every_recipe_and_prints_the_papers_table(cli, monkeypatch)
     with ChatServer(text="<response>答案</response>", models=[recipe["model"] for recipe in recipes]) as server:
         arguments = ("--recipe", "crud_rag-table8", "--data-dir", "sample", "--limit", "1", "--ledger", "L")
         # The rows of table 8 are dense; the sweep over models is run here with what needs no weights.
-        from quadrag.baselines import campaign
+        from quadrag.baselines import recipe as recipes_of
 
-        read = campaign._read_recipe
+        read = recipes_of.read
 
         def with_bm25(name):
             found, recipe = read(name)
             return found, {**recipe, "retriever": "bm25", "retrieval": {"chunk_size": 128, "top_k": 8}}
 
-        monkeypatch.setattr(campaign, "_read_recipe", with_bm25)
+        monkeypatch.setattr(recipes_of, "read", with_bm25)
         code, out, err = cli("run", *arguments, "--llm", server.url, "--out", "s")
         assert (code, err) == (0, "")
         assert server.requests == 8 * 6
@@ -146,3 +147,114 @@ def test_tasks_whose_key_a_file_lacks_are_named_and_the_others_run(cli):
     assert (code, err) == (0, "")
     assert re.search(r"^qa_1doc: not run, \. lacks .*questanswer_1doc", out, flags=re.MULTILINE)
     assert Path("r/summary/scores.json").is_file() and not Path("r/qa_1doc").exists()
+
+
+def test_the_folder_of_a_sweep_is_reported_and_one_that_did_not_finish_is_named(cli, sweep_of_chunks):
+    code, out, err = cli("report", "swept")
+    assert (code, err) == (0, "")
+    assert "Table 3. Chunk size, with top-k in step: summary" in out and max(map(len, out.splitlines())) <= 80
+    rows = [line.split(",")[0] for line in table(out, "Table 3") if ", extractive" in line]
+    assert rows == ["64", "128", "256"], "by size, not by the names of the folders"
+    Path("swept/chunk64/summary/scores.json").unlink()
+    code, out, err = cli("report", "swept")
+    assert code == 0 and err == "not finished and left out: swept/chunk64/summary\n"
+    code, _, err = cli("report", "swept", "swept/chunk64/qa_1doc")
+    assert code == 2 and "swept holds several runs of qa_1doc test; compare single folders" in err
+
+
+def test_runs_that_one_label_would_name_alike_are_told_apart(cli):
+    base = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--option", "gold=test")
+    assert cli(*base, "--out", "two/a")[0] == cli(*base, "--tokenizer", "jieba", "--out", "two/b")[0] == 0
+    code, out, _ = cli("report", "two")
+    assert code == 0 and max(map(len, out.splitlines())) <= 80
+    for title in ("Table 5", "Retrieval"):
+        lines = "\n".join(table(out, title))
+        assert "\ntokenizer unigram" in lines and "\ntokenizer jieba" in lines
+
+
+def test_no_printed_row_stands_beside_another_split(cli):
+    base = ("run", "crud_rag", "--all", "--data-dir", "sample")
+    code, out, _ = cli(*base, "--split", "full", "--out", "full")
+    assert code == 0 and "No row of the paper was made under these settings." in out
+    assert "gpt-3.5-turbo" in cli(*base, "--out", "test").out
+
+
+def test_gold_documents_in_the_corpus_are_said_beside_printed_rows(cli):
+    said = "Ours searched a corpus with gold=test, the published rows one without."
+    for arguments in (("summary",), ("--all",)):
+        base = ("run", "crud_rag", *arguments, "--data-dir", "sample")
+        assert said in " ".join(cli(*base, "--option", "gold=test", "--out", f"g{arguments[0]}").out.split())
+        assert said not in " ".join(cli(*base, "--out", f"n{arguments[0]}").out.split())
+
+
+def test_only_a_table_s_name_is_a_sweep(cli):
+    assert swept("crud_rag") == swept("rgb-table7-chatgpt") == []
+    code, _, err = cli("run", "--recipe", "crud_rag", "--data-dir", "sample", "--llm", "extractive")
+    assert code == 2 and "unknown recipe 'crud_rag'" in err and err.count("\n") == 1
+
+
+def test_a_sweep_over_models_is_not_run_with_one(cli):
+    for llm in ("extractive", "http://127.0.0.1:9/v1#m", "local:m"):
+        code, _, err = cli("run", "--recipe", "crud_rag-table8", "--data-dir", "sample", "--llm", llm)
+        assert code == 2 and "the recipes ask 8 models" in err and err.count("\n") == 1
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("retrieval: {chunk_size: x}", "chunk_size is 'x'; expected a whole number from 1"),
+        ("retrieval: {chunk_size: 12.5}", "chunk_size is 12.5"),
+        ("retrieval: {top_k: 0}", "top_k is 0; expected a whole number from 1"),
+        ("retrieval: {top_k: '8'}", "top_k is '8'"),
+        ("retrieval: {chunk_overlap: true}", "chunk_overlap is True"),
+        ("retrieval: {tokenizer: [jieba]}", "tokenizer is ['jieba']; expected a name"),
+        ("retrieval: null", "retrieval is None; expected a mapping"),
+        ("retrieval: [top_k]", "retrieval is ['top_k']; expected a mapping"),
+        ("top_p: 1.5", "top_p is 1.5; expected a number from 0 to 1"),
+        ("max_tokens: 0.5", "max_tokens is 0.5"),
+        ("temperature: true", "temperature is True"),
+    ],
+)
+def test_a_recipes_values_are_checked_before_anything_is_run(cli, line, words):
+    Path("r.yaml").write_text(f"benchmark: crud_rag\n{line}\nruns:\n  - {{config: summary}}\n", encoding="utf-8")
+    code, _, err = cli("run", "--recipe", "r.yaml", "--data-dir", "sample", "--out", "a")
+    assert code == 2 and words in err and err.count("\n") == 1, err
+    assert not Path("a").exists()
+
+
+def test_the_authors_sampling_is_sent_by_their_recipes(cli):
+    from chat_server import ChatServer
+
+    with ChatServer(models=["gpt-3.5-turbo"], text="答案") as server:
+        arguments = ("--recipe", "crud_rag-table5-bm25", "--data-dir", "sample", "--limit", "1", "--ledger", "L")
+        code, _, err = cli("run", *arguments, "--llm", server.url, "--max-tokens", "9", "--out", "a")
+        assert (code, err) == (0, "")
+        (body, *_) = server.state.bodies
+    assert (body["temperature"], body["top_p"], body["max_tokens"]) == (0.1, 0.9, 9), "what the user says goes first"
+    for name in catalogue.recipes():
+        if name.startswith("crud_rag-"):
+            recipe = yaml.safe_load(catalogue.recipes()[name].read_text(encoding="utf-8"))
+            assert (recipe["temperature"], recipe["top_p"], recipe["max_tokens"]) == (0.1, 0.9, 1280)
+
+
+def test_one_folder_may_hold_several_benchmarks(cli):
+    assert cli("demo", "--out", "d")[0] == 0
+    code, out, err = cli("report", "d")
+    assert (code, err) == (0, "")
+    assert "crud_rag, extractive" in out and "Table 1. Noise robustness" in out
+
+
+def test_a_model_that_is_not_there_ends_a_sweep_with_one_line_that_names_the_recipe(cli):
+    from chat_server import ChatServer
+
+    with ChatServer(models=["gpt-3.5-turbo"], text="答案") as server:
+        arguments = ("--recipe", "rgb-table7", "--data-dir", "sample", "--limit", "1", "--ledger", "L", "--out", "s")
+        code, _, err = cli("run", *arguments, "--llm", server.url)
+        assert code == 2 and err.count("\n") == 1
+        assert "quadrag: rgb-table7-qwen-7b-chat-zh: " in err and "`quadrag report s` shows what is done" in err
+        code, out, err = cli("report", "s")
+        assert code == 0 and "Table 7" in out and "not finished and left out: s/rgb-table7-qwen-7b-chat-zh" in err
+        server.state.models.append("Qwen/Qwen-7B-Chat")
+        code, _, err = cli("run", *arguments, "--llm", server.url)
+        assert code == 0 and "s: 4 of 6 runs finished before, shown again" in err
