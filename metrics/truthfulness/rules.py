@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is decided of an answer without a judge: whether it is missing, and which accepted answers settle it.
+
+The rules follow CRAG's evaluation code as it was meant (Yang et al., NeurIPS 2024, arXiv:2406.04744; as released it
+cannot run). It asks nobody and reads no verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from .tally import (
+    is_list,
+    strings,
+)
+
+CORRECT, INCORRECT, MISSING = "correct", "incorrect", "missing"
+UNSURE, INVALID = "i don't know", "invalid"  # the protocol's
+MAX_TOKENS = 75  # the challenge's, of Llama 2's tokenizer
+_APOSTROPHES = re.compile("[\u2018\u2019\u201b\u02b9\u02bc\u2032\uff07`\u00b4]")
+
+
+class Ruling(NamedTuple):
+    """The outcome where the rules settle it, else "" and the accepted answers to ask the judge about."""
+
+    outcome: str
+    open: tuple[str, ...] = ()
+
+
+def accepted(reference: Any, name: str = "reference") -> list[str]:
+    """Bring a reference to a list of accepted answers, in order, each once whatever its case; blank ones are none.
+
+    Args:
+        reference: a string, a list of strings, or None.
+        name: what an error calls it.
+
+    Raises:
+        ValueError: for any other shape.
+    """
+    if reference is not None and not isinstance(reference, str) and not is_list(reference):
+        raise ValueError(f"{name} is {type(reference).__name__}; expected a string, a list of strings or None")
+    golds = [reference] if isinstance(reference, str) else [] if reference is None else reference
+    found: dict[str, str] = {}
+    for text in strings(golds, name):
+        found.setdefault(str(text).strip().lower(), str(text).strip())
+    return [text for text in found.values() if text]
+
+
+def settle(answer: str, golds: Sequence[str], profile: str) -> Ruling:
+    """Decide what needs no judge.
+
+    An answer that says `i don't know`, in any case, is missing. Of the accepted answers, an equal one (ignoring case)
+    accepts, and so does one with `invalid` in it where the answer has it too; one of the two with `invalid` alone
+    rejects. The others are open.
+
+    Args:
+        answer: the model's, trimmed and stripped.
+        golds: at least one accepted answer, stripped.
+        profile: "official" knows the straight apostrophe alone and has an empty answer judged; "corrected" reads any
+            apostrophe and any spacing, and takes an empty answer for missing.
+    """
+
+    def plain(text: str) -> str:
+        return text.lower() if profile == "official" else _APOSTROPHES.sub("'", " ".join(text.lower().split()))
+
+    said = plain(answer)
+    if UNSURE in said or not (said or profile == "official"):
+        return Ruling(MISSING)
+    undecided: list[str] = []
+    for gold in golds:
+        wanted = plain(gold)
+        both = (INVALID in said) + (INVALID in wanted)
+        if said == wanted or both == 2:
+            return Ruling(CORRECT)
+        if not both:
+            undecided.append(gold)
+    return Ruling("", tuple(undecided)) if undecided else Ruling(INCORRECT)
+
+
+def trimmer(tokenizer: Any) -> Callable[[str], str]:
+    """Return what cuts an answer to 75 tokens.
+
+    The protocol encodes (which prepends BOS), keeps ids[1:76] and decodes. Whatever ids the tokenizer gives to the
+    empty text too are left out here, so that a tokenizer without BOS loses no token.
+
+    Args:
+        tokenizer: an object with `encode` (text to ids, or to an object with `ids`) and `decode` (ids to text); or a
+            function from a text to the text cut short; or None for no cut.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if tokenizer is None:
+        return str
+    encode, decode = getattr(tokenizer, "encode", None), getattr(tokenizer, "decode", None)
+    if callable(encode) and callable(decode):
+
+        def ids(text: str) -> list[Any]:
+            found = encode(text)
+            return list(getattr(found, "ids", found))
+
+        empty = ids("")
+
+        def cut(text: str) -> str:
+            found = ids(text)
+            head = int(found[:1] == empty[:1])
+            tail = empty[head:]
+            if tail and found[-len(tail) :] == tail:
+                found = found[: -len(tail)]
+            return _text(decode(found[head : head + MAX_TOKENS]))
+
+        return cut
+    if not callable(tokenizer):
+        kind = type(tokenizer).__name__
+        raise ValueError(f"tokenizer is {kind}; expected an object with encode and decode, or a function of a text")
+    return lambda text: _text(tokenizer(text))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"tokenizer returned {type(value).__name__}; expected the text of at most {MAX_TOKENS} tokens")
+    return value
+
+
+def tokenizer_name(tokenizer: Any) -> str:
+    """Name a tokenizer for the signature, without its folder; "none" for None."""
+    if tokenizer is None:
+        return "none"
+    name = getattr(tokenizer, "name_or_path", None) or getattr(tokenizer, "__name__", None) or type(tokenizer).__name__
+    return f"{PurePath(name).name}-{MAX_TOKENS}"

@@ -1,0 +1,838 @@
+"""truthfulness: vectors, quirks by name, judges, ratings, weights, slices, fuzzed verdicts, attacks on a judge."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import inspect
+import json
+import random
+import re
+import sys
+import time
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from chat_server import ChatServer, Rule
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from quadrag.chat import ChatClient
+from quadrag.ledger import Ledger
+from quadrag.stats import Item, summarise
+
+ROOT = Path(__file__).parents[2]
+CASES = json.loads(Path(__file__).with_name("truthfulness_vectors.json").read_text(encoding="utf-8"))
+ATTACKS = json.loads(Path(__file__).with_name("truthfulness_attacks.json").read_text(encoding="utf-8"))
+PROFILES = ("official", "corrected")
+KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
+SHARES = KEYS[1:]
+YES, NO = '{"score": 1, "explanation": "ok"}', '{"score": 0, "explanation": "no"}'
+
+
+def material(request: list[dict[str, str]]) -> dict[str, str]:
+    """The three texts of a request, read back from its one line of JSON."""
+    (line,) = [line for line in request[-1]["content"].splitlines() if line.startswith('{"question": ')]
+    texts = json.loads(line)
+    assert list(texts) == ["question", "reference", "answer"]
+    return dict(texts)
+
+
+class Substring:
+    """The judge of the worked examples: accepts an answer that contains the accepted one. Keeps what it was asked."""
+
+    model = "substring"
+
+    def __init__(self) -> None:
+        self.batches: list[list[dict[str, str]]] = []
+
+    def __call__(self, requests: list[list[dict[str, str]]]) -> list[str]:
+        self.batches.append([material(request) for request in requests])
+        return [YES if one["reference"].lower() in one["answer"].lower() else NO for one in self.batches[-1]]
+
+
+class Says:
+    """A judge with one reply to everything."""
+
+    def __init__(self, reply: Any, model: str | None = None) -> None:
+        self.reply, self.model = reply, model
+
+    def __call__(self, requests: list[Any]) -> list[Any]:
+        return [self.reply] * len(requests)
+
+
+@pytest.fixture(scope="module")
+def metric(load_metric: Callable[[str], Any]) -> Any:
+    return load_metric("truthfulness")
+
+
+@pytest.fixture(scope="module")
+def part(load_file: Callable[[str], ModuleType]) -> Callable[[str], ModuleType]:
+    return lambda name: load_file(f"truthfulness/{name}.py")
+
+
+@pytest.fixture(scope="module")
+def score(metric: Any) -> Callable[..., Any]:
+    """Score answers, each with its own question."""
+
+    def run(answers: list[Any], golds: list[Any], judge: Any, profile: str = "official", **more: Any) -> Any:
+        questions = [f"Q{i}" for i in range(len(answers))]
+        return metric.compute(
+            predictions=answers, references=golds, questions=questions, judge=judge, profile=profile, **more
+        )
+
+    return run
+
+
+def column(got: Any, key: str = "truthfulness") -> list[float | None]:
+    return [row[key] for row in got["per_item"]]
+
+
+def means(got: Any) -> list[float | None]:
+    return [got[key] for key in KEYS]
+
+
+# The worked examples
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("case", CASES["items"], ids=lambda case: case["name"])
+def test_items(score: Callable[..., Any], case: dict[str, Any], profile: str) -> None:
+    got = score([case["prediction"]], [case["references"]], Substring(), profile)
+    assert column(got) == [case[profile]] == [got["truthfulness"]] and got["unscored"] == {}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("case", CASES["verdicts"], ids=lambda case: case["name"])
+def test_verdicts(
+    part: Callable[[str], ModuleType], score: Callable[..., Any], case: dict[str, Any], profile: str
+) -> None:
+    assert part("verdict").READERS[profile](case["reply"]) == case[profile]
+    got = score(["a"], ["b"], Says(case["reply"]), profile)
+    truth = {1: 1.0, 0: -1.0, None: -1.0 if profile == "official" else None}[case[profile]]
+    assert column(got) == [truth] and got["unscored"] == ({"unparsable": 1} if case[profile] is None else {})
+
+
+def test_all_items_at_once(score: Callable[..., Any]) -> None:
+    items = CASES["items"]
+    answers, golds = [case["prediction"] for case in items], [case["references"] for case in items]
+    for profile in PROFILES:
+        expected = [case[profile] for case in items]
+        got = score(answers, golds, Substring(), profile)
+        n = len(items)
+        assert column(got) == expected and got["n_total"] == got["n_scored"] == n
+        assert got["truthfulness"] == pytest.approx((2 * expected.count(1) + expected.count(0)) / n - 1)
+        assert means(got)[1:] == [expected.count(worth) / n for worth in (1, -1, 0)]
+        for row in got["per_item"]:
+            assert sum(row[key] for key in SHARES) == 1 and all(row[key] in (0, 1) for key in SHARES)
+            assert row["truthfulness"] == row["accuracy"] - row["hallucination"]
+
+
+# The authors' quirks
+
+
+def test_official_has_an_empty_answer_judged(score: Callable[..., Any]) -> None:
+    judge = Substring()
+    assert column(score([""], ["yes"], judge)) == [-1.0] and judge.batches[0][0]["answer"] == ""
+    assert column(score([""], ["yes"], judge, "corrected")) == [0.0] and len(judge.batches) == 1
+
+
+@pytest.mark.parametrize("apostrophe", "\u2019\u2018\u02bc\u2032\uff07`\u00b4")
+def test_official_knows_the_straight_apostrophe_alone(score: Callable[..., Any], apostrophe: str) -> None:
+    answer = f"Sorry, I don{apostrophe}t know."
+    assert [column(score([answer], ["x"], Says(NO), profile)) for profile in PROFILES] == [[-1.0], [0.0]]
+
+
+@pytest.mark.parametrize("reply", ["no JSON", '{"score": 2}', "", None])
+def test_official_counts_an_item_without_a_verdict_as_a_hallucination(score: Callable[..., Any], reply: Any) -> None:
+    why = "api_error" if reply is None else "unparsable"
+    answers, golds = ["a", "b", "I don't know", "c"], ["a", "x", "x", "y"]
+    official = score(answers, golds, Says(reply))
+    assert means(official) == [-0.25, 0.25, 0.5, 0.25] and column(official) == [1.0, -1.0, 0.0, -1.0]
+    assert official["per_item"][1]["reasons"] == dict.fromkeys(KEYS, why)
+    assert (official["unscored"], official["n_scored"]) == ({why: 2}, 2)
+    excluded = score(answers, golds, Says(reply), judge_failure="excluded")
+    assert means(excluded) == [0.5, 0.5, 0.0, 0.5] and column(excluded) == [1.0, None, 0.0, None]
+    assert (excluded["unscored"], excluded["n_scored"]) == ({why: 2}, 2)
+    for failure in ("hallucination", "excluded"):
+        corrected = score(answers, golds, Says(reply), "corrected", judge_failure=failure)
+        assert means(corrected) == [0.25, 0.25, 0.0, 0.25] and corrected["unscored_share"] == 0.5
+        assert [corrected[f"{key}_over_scored"] for key in KEYS] == [0.5, 0.5, 0.0, 0.5]
+        assert (corrected["unscored"], corrected["n_scored"]) == ({why: 2}, 2)
+    assert "failures:excluded" in excluded["signature"] and "failures:unscored" in corrected["signature"]
+
+
+def test_no_answer(score: Callable[..., Any]) -> None:
+    answers, golds, states = [None, None, "a"], ["x", "y", "a"], ["truncated", None, None]
+    judge = Substring()
+    got = [score(answers, golds, judge, profile, states=states) for profile in PROFILES]
+    assert [one["unscored"] for one in got] == [{"truncated": 1, "api_error": 1}] * 2 and judge.batches == []
+    assert means(got[0]) == pytest.approx([-1 / 3, 1 / 3, 2 / 3, 0]) and column(got[0]) == [-1.0, -1.0, 1.0]
+    assert means(got[1]) == pytest.approx([1 / 3, 1 / 3, 0, 0]) and column(got[1]) == [None, None, 1.0]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.sampled_from(["{", "}", '"score"', '"score": 1', ":", " ", "0", "1", "2", ".", "\n", "a", '"', ","]))
+)
+def test_the_official_reader_is_the_authors_pattern(part: Callable[[str], ModuleType], pieces: list[str]) -> None:
+    reply = "".join(pieces)
+    braced = re.findall(r"{[^}]*}", reply)
+    found = re.search(r'"score"\s*:\s*(\d+)', braced[-1]) if braced else None
+    expected = int(found.group(1)) if found and int(found.group(1)) in (0, 1) else None
+    assert part("verdict").official(reply) == expected
+
+
+# References
+
+
+def test_every_accepted_answer_counts_and_costs_one_request(score: Callable[..., Any]) -> None:
+    judge = Substring()
+    golds = [["x", "y", "Rome"], ["invalid question", "Oslo"], ["a", "A", " a "], "Bonn", ["Bern", "invalid"]]
+    got = score(["In Rome.", "Oslo", "b", "in Bonn", "invalid premise"], golds, judge)
+    assert column(got) == [1.0, 1.0, -1.0, 1.0, 1.0]
+    (batch,) = judge.batches
+    asked = [(one["question"], one["reference"]) for one in batch]
+    assert asked == [("Q0", "x"), ("Q0", "y"), ("Q0", "Rome"), ("Q2", "a"), ("Q3", "Bonn")]
+
+
+def test_nothing_accepted_is_not_applicable(score: Callable[..., Any]) -> None:
+    for profile in PROFILES:
+        got = score(["a", None, "a", "a"], [None, [], ["", " "], "a"], Says(NO), profile)
+        assert [row["reasons"].get("accuracy") for row in got["per_item"]] == ["not_applicable"] * 3 + [None]
+        assert means(got) == [1.0, 1.0, 0.0, 0.0] and (got["n_total"], got["unscored"]) == (4, {})
+        assert got.get("unscored_share", 0.0) == 0.0
+        assert means(score(["a"], [None], Says(NO), profile)) == [None] * 4
+
+
+def test_one_accepted_is_enough_even_where_another_verdict_is_lacking(score: Callable[..., Any]) -> None:
+    def judge(requests: list[Any]) -> list[Any]:
+        return [{"yes": YES, "no": NO, "?": "?"}[material(request)["reference"]] for request in requests]
+
+    answers, golds = ["a"] * 3, [["?", "yes"], ["?", "no"], ["no", "NO "]]
+    assert column(score(answers, golds, judge, "corrected")) == [1.0, None, -1.0]
+    assert column(score(answers, golds, judge)) == [1.0, -1.0, -1.0]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_add_and_add_batch_agree_with_compute(metric: Any, score: Callable[..., Any], profile: str) -> None:
+    answers, golds = ["a", None, "", "b"], ["A", ["x", "y"], "x", None]
+    whole = score(answers, golds, Substring(), profile)
+    kwargs = {"questions": ["Q0", "Q1", "Q2", "Q3"], "judge": Substring(), "profile": profile}
+    for answer, gold in zip(answers, golds, strict=True):
+        metric.add(prediction=answer, reference=gold)
+    assert metric.compute(**kwargs) == whole
+    metric.add_batch(predictions=answers[:1], references=golds[:1])
+    metric.add_batch(predictions=answers[1:], references=golds[1:])
+    assert metric.compute(**kwargs) == whole
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_items(score: Callable[..., Any], profile: str) -> None:
+    got = score([], [], Says(NO), profile, weights={"simple": 1}, domains=[], question_types=[])
+    assert (got["n_total"], got["n_scored"], got["unscored"], got["per_item"]) == (0, 0, {}, [])
+    counted = ("n_total", "n_scored", "unscored", "per_item", "signature")
+    assert all(value is None for key, value in got.items() if key not in counted)
+
+
+# Judges
+
+
+def test_several_judges_are_averaged(score: Callable[..., Any], failure: Any) -> None:
+    answers, golds = ["b", "I don't know", "a", "c"], ["x", "x", "a", "y"]
+    for profile in PROFILES:
+        got = score(answers, golds, None, profile, judges=[Says(YES, "one"), Says(NO, "two")])
+        assert means(got) == [0.25, 0.5, 0.25, 0.25] and column(got) == [0.0, 0.0, 1.0, 0.0]
+        assert column(got, "accuracy") == [0.5, 0.0, 1.0, 0.5] and got["signature"].endswith("judge:mean(one+two)")
+        alone = [means(score(answers, golds, judge, profile)) for judge in (Says(YES), Says(NO))]
+        assert means(got) == [pytest.approx(sum(pair) / 2) for pair in zip(*alone, strict=True)]
+        lacking = score(answers, golds, None, profile, judges=[Says(YES), Says(failure("truncated"))])
+        assert lacking["unscored"] == {"truncated": 2}
+        assert column(lacking) == ([-1.0, 0.0, 1.0, -1.0] if profile == "official" else [None, 0.0, 1.0, None])
+
+
+def test_without_a_judge_only_missing_has_a_mean(metric: Any) -> None:
+    answers, golds = ["a", "I don't know", "b", "invalid"], ["A", "x", "x", "x"]
+    for profile in PROFILES:
+        got = metric.compute(predictions=answers, references=golds, profile=profile)
+        assert means(got) == [None, None, None, 0.25] and column(got) == [1.0, 0.0, None, -1.0]
+        assert got["per_item"][2]["reasons"] == dict.fromkeys(KEYS[:3], "no_judge")
+        assert got["unscored"] == {"no_judge": 1} and got["signature"].endswith("prompt:none|judge:none")
+        settled = metric.compute(predictions=["a", "invalid"], references=["A", "x"], profile=profile)
+        assert means(settled) == [0.0, 0.5, 0.5, 0.0]
+
+
+def test_the_judge_is_asked_once_and_both_profiles_ask_the_same(score: Callable[..., Any]) -> None:
+    judge = Substring()
+    answers, golds = ["in Rome", "I don’t know", "", "Oslo", "a"], ["Rome", "x", "x", ["Bonn", "Bern"], "A"]
+    for profile in PROFILES:
+        score(answers, golds, judge, profile)
+    official, corrected = judge.batches
+    assert [one["answer"] for one in official] == ["in Rome", "I don’t know", "", "Oslo", "Oslo"]
+    assert corrected == [one for one in official if one["answer"] in ("in Rome", "Oslo")]
+
+
+def test_a_judge_that_raises_is_heard_and_leaves_nothing_behind(score: Callable[..., Any]) -> None:
+    def judge(requests: list[Any]) -> list[str]:
+        raise RuntimeError("out of budget")
+
+    with pytest.raises(RuntimeError, match="out of budget"):
+        score(["a"], ["b"], judge)
+    assert score(["a"], ["b"], Says(YES))["n_total"] == 1
+
+
+def test_signature(score: Callable[..., Any], metric: Any) -> None:
+    ours = score(["a"], ["b"], Says(NO, "j"))["signature"].split("|")
+    theirs = score(["a"], ["b"], Says(NO, "j"), prompt="{reference} {answer}", tokenizer=Words())["signature"].split(
+        "|"
+    )
+    assert ours[:5] == [
+        "truthfulness",
+        "version:1.0.0",
+        "profile:official",
+        "failures:hallucination",
+        "tokenizer:none",
+    ]
+    assert theirs[4] == "tokenizer:Words-75" and ours[5] != theirs[5] and ours[6] == "judge:j"
+    weighed = {
+        metric.compute(ratings=["perfect"], weights=weights, domains=["a"], question_types=["b"])["signature"]
+        for weights in ({"b": 1}, {"b": 1, "c": 2}, {"a": {"b": 1.0}}, {"b": 2})
+    }
+    assert len(weighed) == 2 and all("|judge:human" in text for text in weighed)
+
+
+# Human ratings
+
+
+def test_ratings(metric: Any) -> None:
+    ratings = ["perfect", "Acceptable", " missing", "INCORRECT", None]
+    expected = [1.0, 0.5, 0.0, -1.0, None]
+    official = metric.compute(ratings=ratings)
+    assert column(official) == expected and official["unscored"] == {"unrated": 1}
+    assert [official[key] for key in (*KEYS, "perfect", "acceptable")] == [0.125, 0.5, 0.25, 0.25, 0.25, 0.25]
+    corrected = metric.compute(ratings=ratings, profile="corrected")
+    assert column(corrected) == expected and corrected["unscored_share"] == 0.2
+    assert [corrected[key] for key in (*KEYS, "perfect", "acceptable")] == pytest.approx([0.1, 0.4] + [0.2] * 4)
+    assert corrected["truthfulness_over_scored"] == 0.125
+    for extra in ({"predictions": ["a"] * 5}, {"predictions": ["a", None] * 2 + [""], "references": ["x"] * 5}):
+        assert metric.compute(ratings=ratings, **extra) == official
+    metric.add_batch(predictions=["a"] * 5, references=["x"] * 5)
+    assert metric.compute(ratings=ratings) == official
+    assert metric.compute(ratings=[])["perfect"] is None
+
+
+def table_6() -> list[tuple[str, dict[str, float]]]:
+    rows: dict[str, dict[str, float]] = {}
+    with (ROOT / "baselines" / "published" / "crag.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["table"] == "6" and row["unit"] == "percent":
+                rows.setdefault(row["setting"], {})[row["metric"]] = float(row["value"])
+    return list(rows.items())
+
+
+@pytest.mark.parametrize(("setting", "printed"), table_6())
+def test_table_6_is_perfect_plus_half_acceptable_minus_hallucination(
+    metric: Any, setting: str, printed: dict[str, float]
+) -> None:
+    names = {"perfect": "perfect", "acceptable": "acceptable", "missing": "missing", "hallucination": "incorrect"}
+    ratings = [rating for key, rating in names.items() for _ in range(round(10 * printed[key]))]
+    got = metric.compute(ratings=ratings)
+    assert got["truthfulness"] == pytest.approx(got["perfect"] + got["acceptable"] / 2 - got["hallucination"])
+    # Four printed numbers, each rounded to a tenth of a percent, and shares of what they add up to.
+    total = sum(printed[key] for key in names)
+    assert abs(got["truthfulness"] * total - printed["truthfulness"]) <= 0.05 * (1 + 1 + 0.5 + 1)
+
+
+def test_the_table_has_ten_rows() -> None:
+    assert len(table_6()) == 10
+
+
+# Weights and slices
+
+
+def test_weights_within_domains_then_the_mean_over_domains(metric: Any) -> None:
+    ratings = ["perfect", "incorrect", "perfect", "missing", "perfect", "acceptable"]
+    domains = ["finance"] * 4 + ["movie"] * 2
+    types = ["simple", "simple", "set", "multi-hop", "simple", "simple"]
+    kwargs = {"ratings": ratings, "domains": domains, "question_types": types}
+    got = metric.compute(**kwargs, weights={"simple": 0.6, "set": 0.3, "multi-hop": 0.1, "unused": 5})
+    # finance: .6 x 0 + .3 x 1 + .1 x 0 = .3; movie: .75
+    assert got["truthfulness_weighted"] == pytest.approx(0.525)
+    assert got["hallucination_weighted"] == pytest.approx((0.6 * 0.5 + 0.0) / 2)
+    assert got["perfect_weighted"] == pytest.approx((0.6 * 0.5 + 0.3 + 0.5) / 2)
+    assert got["truthfulness"] == metric.compute(ratings=ratings)["truthfulness"]
+    by_domain = {"finance": {"simple": 3, "set": 0, "multi-hop": 1}, "movie": {"simple": 2}}
+    got = metric.compute(**kwargs, weights=by_domain)
+    assert got["truthfulness_weighted"] == pytest.approx((0.0 + 0.75) / 2)
+    assert got["missing_weighted"] == pytest.approx((0.25 + 0.0) / 2)
+
+
+def test_weights_and_items_without_a_value(score: Callable[..., Any]) -> None:
+    more = {"weights": {"s": 1, "t": 3}, "domains": ["a", "a", "b", "b"], "question_types": ["s", "t", "s", "s"]}
+    answers, golds = ["a", "b", "a", None], ["A", "x", "A", "y"]
+    got = score(answers, golds, Says("?"), "corrected", **more)
+    # a: (1 x 1 + 3 x 0) / 4 with the unscored as 0, else 1; b: 1 / 2, else 1
+    assert got["accuracy_weighted"] == pytest.approx((0.25 + 0.5) / 2) and got["accuracy_weighted_over_scored"] == 1.0
+    official = score(answers, golds, Says("?"), **more)
+    assert official["truthfulness_weighted"] == pytest.approx(((1 - 3) / 4 + 0) / 2)
+    excluded = score(answers, golds, Says("?"), judge_failure="excluded", **more)
+    assert excluded["truthfulness_weighted"] == 1.0
+    nothing = score(answers, golds, None, **more)
+    assert nothing["truthfulness_weighted"] is None and nothing["missing_weighted"] == 0.0
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("st"), st.sampled_from([1, 0.5, 0, -1])), min_size=1))
+def test_weights_that_are_counts_give_the_mean_over_domains(
+    part: Callable[[str], ModuleType], rows: list[tuple[str, str, float]]
+) -> None:
+    domains, types, values = zip(*rows, strict=True)
+    counts: dict[str, dict[str, int]] = {}
+    for domain, kind, _ in rows:
+        counts.setdefault(domain, {}).setdefault(kind, 0)
+        counts[domain][kind] += 1
+    got = part("weights").Weighing(counts, domains, types, len(rows)).mean(values)
+    per_domain = {name: [value for domain, _, value in rows if domain == name] for name in counts}
+    assert got == pytest.approx(sum(sum(x) / len(x) for x in per_domain.values()) / len(per_domain))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_slices_and_intervals_come_from_the_rows(score: Callable[..., Any], profile: str) -> None:
+    draw = random.Random(7)
+    golds = [draw.choice(["yes", "no", "?"]) for _ in range(200)]
+    answers = [draw.choice(["yes", "x", "I don't know", None]) for _ in golds]
+    domains = [draw.choice(["finance", "movie"]) for _ in golds]
+
+    def judge(requests: list[Any]) -> list[str]:
+        return [{"yes": YES, "no": NO, "?": "?"}[material(request)["reference"]] for request in requests]
+
+    got = score(answers, golds, judge, profile)
+    assert got["unscored"]["unparsable"] > 10 and got["unscored"]["api_error"] > 10
+    for key in KEYS:
+        rows = [(i, row[key], row["reasons"].get(key)) for i, row in enumerate(got["per_item"])]
+        whole = summarise([Item(*row) for row in rows], profile=profile, resamples=200)
+        assert whole.value == pytest.approx(got[key]) and whole.interval is not None
+        assert whole.interval.low < got[key] < whole.interval.high
+        for name in ("finance", "movie"):
+            part_of = [i for i, domain in enumerate(domains) if domain == name]
+            alone = score([answers[i] for i in part_of], [golds[i] for i in part_of], judge, profile)
+            sliced = summarise([Item(*rows[i]) for i in part_of], profile=profile, resamples=2)
+            assert sliced.value == pytest.approx(alone[key])
+    if profile == "corrected":
+        assert sum(got[key] for key in SHARES) + got["unscored_share"] == pytest.approx(1)
+    else:
+        assert sum(got[key] for key in SHARES) == pytest.approx(1)
+
+
+# The trim
+
+
+class Words:
+    """A tokenizer of words; ids as its kind has them: BOS before and EOS after, or neither."""
+
+    def __init__(self, bos: bool = True, eos: bool = False) -> None:
+        self.words: list[str] = ["<s>", "</s>"]
+        self.bos, self.eos = [0] * bos, [1] * eos
+
+    def encode(self, text: str) -> list[int]:
+        self.words += text.split()
+        return self.bos + [self.words.index(word, 2) for word in text.split()] + self.eos
+
+    def decode(self, ids: list[int]) -> str:
+        return " ".join(self.words[i] for i in ids)
+
+
+@pytest.mark.parametrize("kind", [{}, {"eos": True}, {"bos": False}, {"bos": False, "eos": True}])
+def test_answers_are_cut_to_75_tokens(part: Callable[[str], ModuleType], kind: dict[str, bool]) -> None:
+    cut = part("rules").trimmer(Words(**kind))
+    assert cut("word " * 100).split() == ["word"] * 75 and cut("word " * 75) == " ".join(["word"] * 75)
+    assert cut("hello") == "hello" and cut("") == ""
+
+
+def test_the_protocol_s_ids(part: Callable[[str], ModuleType]) -> None:
+    tokenizer = Words()
+    tokenizer.encode("hello")
+    assert tokenizer.encode("hello") == [0, 2]
+    for text in ("hello", "word " * 200, " a  b "):
+        assert part("rules").trimmer(tokenizer)(text) == tokenizer.decode(tokenizer.encode(text)[1:76])
+
+
+def test_a_tokenizer_of_the_tokenizers_package(part: Callable[[str], ModuleType]) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    one = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<s>": 1, "word": 2, "hello": 3}, unk_token="word"))
+    one.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    one.post_processor = tokenizers.processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    cut = part("rules").trimmer(one)
+    assert one.encode("hello").ids == [1, 3] and cut("hello") == "hello" and len(cut("word " * 100).split()) == 75
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_cut_comes_before_the_rules_and_the_judge(score: Callable[..., Any], profile: str) -> None:
+    judge = Substring()
+    late = "word " * 75 + "I don't know"
+    got = score([late, "word " * 74 + "Rome Oslo"], ["word", "Oslo"], judge, profile, tokenizer=Words())
+    assert column(got) == [1.0, -1.0] and judge.batches[0][1]["answer"].endswith("word Rome")
+    assert column(score([late], ["word"], judge, profile)) == [0.0]
+    assert column(score([late], ["WORD"], judge, profile, tokenizer=lambda text: text[:4])) == [1.0]
+
+
+# Verdicts, fuzzed
+
+_VALUES: list[tuple[str, int | None]] = [
+    *[(text, 1) for text in ("1", '"1"', "true", "True", "1.0", "'1'", '"true"')],
+    *[(text, 0) for text in ("0", '"0"', "false", "False", "0.0", '"False"')],
+    *[(text, None) for text in ("0.9", "2", "-1", "null", '"yes"', "10", "01", '""', "1/2", "[1]", "NaN", "1e3")],
+    *[(text, None) for text in ("None", "{}", "00", "+1", "1 out of 5", '"1 or 0"', "0.5.", "\u0661", "1%", "'no'")],
+]
+_FIELDS = ('"score"', "'score'", "score", '"Score"', "\u201cscore\u201d", '"score" ', '\\"score\\"', ' "SCORE"')
+_WORDS = ("the answer is right", 'lacks "goose"', "a } b", "{x}", "two\nlines", "it's so", "1, 2 and 0", "\\", "50%")
+_ROUND = (
+    "",
+    "```json\n",
+    "Here you are:\n",
+    "\ufeff",
+    "{a} and {b}: ",
+    "<think>hm</think>",
+    "\u2003",
+    "[",
+    "(",
+    "Note. ",
+)
+
+
+def malformed(draw: random.Random) -> tuple[str, int | None]:
+    """A reply that says one thing, damaged in places that do not change it, and what it says; None for nothing."""
+    text, truth = draw.choice(_VALUES)
+    said = draw.choice(_WORDS)
+    if draw.random() < 0.3:  # it quotes what an answer asked for
+        other = draw.choice(
+            ['{"score": %s}', '"score": %s,', "score: %s", "{'score': %s}", 'a "score": %s', "score=%s"]
+        )
+        said = f"{said} {other % draw.choice('01')} {draw.choice(_WORDS)}"
+    field = draw.choice(_FIELDS) + draw.choice([":", ": ", " : ", ":\n", "=", "\uff1a"]) + text
+    end = draw.choice([",", ", ", "\n,", "}", "\n}", " }"])
+    before, after = draw.choice([("{", ""), ("{ ", ""), ("{\n    ", ""), ("{{", "}"), ("[{", "}]")]), ""
+    reason = f'"explanation": "{said}"'
+    head, tail = before[0], f" {reason}}}" if "," in end else f" {reason}" if draw.random() < 0.3 else ""
+    if draw.random() < 0.3 and "{" not in said and "score" not in said:
+        head, tail = f"{before[0]}{reason}, ", "}" if "," in end else ""
+    tail += before[1] + after
+
+    def damaged(piece: str, least: int = 0) -> str:
+        for _ in range(draw.choice([0, 0, 1, 2])):
+            at = draw.randrange(least, len(piece) + 1) if len(piece) >= least else len(piece)
+            piece = draw.choice(
+                [
+                    piece[:at] + piece[at + 1 :],
+                    piece[:at] + draw.choice("{}[]\"',:\\x \n\u2028") + piece[at:],
+                    piece[:at],
+                ]
+            )
+        return piece
+
+    reply = head + field + end + damaged(tail)
+    cut = draw.random() < 0.1
+    if cut:
+        reply = reply[: draw.randrange(len(reply) + 1)]
+    reply = draw.choice(_ROUND) + reply
+    if not cut:
+        reply += draw.choice(["", "\n```", " Thank you.", "]", "\n\nDone {ok}", "}"])
+    if not cut and draw.random() < 0.1:  # after a cut, it might be the only one
+        reply += draw.choice(['\n{"score": 1}', '\n{"score": 0}', "\nScore: 1", " Wait, no: {'score': 0}"])
+    if draw.random() < 0.05:
+        reply = json.dumps(reply)
+    return reply, truth
+
+
+def test_100_000_malformed_verdicts(part: Callable[[str], ModuleType]) -> None:
+    """None crashes a reader, and none is read as what it does not say; a second verdict makes it say nothing."""
+    verdict, draw = part("verdict"), random.Random(20240604)
+    counts = {"readable": 0, "read": 0, "silent": 0, "official": 0}
+    wrong: list[tuple[str, int | None, int]] = []
+    for _ in range(100_000):
+        reply, truth = malformed(draw)
+        got = verdict.corrected(reply)
+        counts["official"] += verdict.official(reply) is not None
+        counts["readable"] += truth is not None
+        counts["read"] += got is not None
+        if got is not None and got != truth:
+            wrong.append((reply, truth, got))
+    assert wrong == [], f"{len(wrong)} of 100000, {counts}: {wrong[:10]}"
+    print(counts)
+    assert counts["read"] > 0.6 * counts["readable"], counts
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.one_of(st.text(), st.text(alphabet="{}[]\"'score:=01 \n\\,.truefals“”："), st.binary().map(str)))
+@example("{" * 50_000)
+@example('{"a":' * 50_000)
+@example("[" * 100_000 + '{"score": 1}')
+@example('{"score": ' + "9" * 10_000 + "}")
+@example('{"score": ' + "0" * 4_400 + "1}")
+@example('{"score":' + " " * 50_000 + "1}")
+@example('"score' * 20_000)
+def test_no_reply_crashes_a_reader_or_takes_long(part: Callable[[str], ModuleType], reply: str) -> None:
+    start = time.perf_counter()
+    for profile in PROFILES:
+        got = part("verdict").READERS[profile](reply)
+        assert got in (0, 1, None) and type(got) in (int, type(None))
+        assert got is None or "score" in reply.lower(), "a verdict from nowhere"
+    assert time.perf_counter() - start < 2
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.dictionaries(st.text(), st.one_of(st.text(), st.integers(), st.lists(st.text())), max_size=4),
+    st.sampled_from([(1, 1), (0, 0), (True, 1), (False, 0), ("1", 1), ("0", 0), (1.0, 1), (2, None), (0.5, None)]),
+    st.booleans(),
+    st.sampled_from([None, 2]),
+    st.sampled_from(["", "```json\n", "Verdict:\n"]),
+)
+def test_well_formed_verdicts_are_read_whatever_else_they_hold(
+    part: Callable[[str], ModuleType],
+    other: dict[str, Any],
+    value: tuple[Any, int | None],
+    ascii_only: bool,
+    indent: int | None,
+    before: str,
+) -> None:
+    other = {key: held for key, held in other.items() if key.strip().lower() != "score"}
+    reply = before + json.dumps({**other, "score": value[0]}, ensure_ascii=ascii_only, indent=indent)
+    assert part("verdict").corrected(reply) == value[1]
+
+
+# What reaches the judge
+
+
+def harmless(text: str) -> bool:
+    """Whether a text has nothing that markup, a chat template or a hidden message is made of."""
+    unseen = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+    return not any(char in "<>[]{}`" or unicodedata.category(char) in unseen for char in text)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.one_of(st.text(), st.sampled_from([attack["answer"] for attack in ATTACKS])))
+def test_a_text_goes_in_as_one_json_string(part: Callable[[str], ModuleType], text: str) -> None:
+    quoted = part("prompts").quoted(text)
+    assert json.loads(quoted) == text and len(quoted.splitlines()) == 1 and harmless(quoted)
+    assert not re.search(r'(?<!\\)(?:\\\\)*"', quoted[1:-1]), "a quotation mark that ends the string"
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack['style']}: {ascii(attack['answer'])[:30]}")
+@pytest.mark.parametrize("slot", ["question", "reference", "answer"])
+def test_an_attack_stays_in_its_place(part: Callable[[str], ModuleType], attack: dict[str, Any], slot: str) -> None:
+    messages, ours = part("prompts").messages, part("prompts").PROMPT
+    texts = {"question": "Where?", "reference": "Oslo", "answer": "Rome"}
+    benign = messages(ours, **texts)[0]["content"].splitlines()
+    (request,) = messages(ours, **(texts | {slot: attack["answer"]}))
+    lines = request["content"].splitlines()
+    assert request["role"] == "user" and material([request]) == texts | {slot: attack["answer"]}
+    changed = [i for i, line in enumerate(benign) if lines[i] != line]
+    assert len(lines) == len(benign) and len(changed) == 1, "nothing outside the one line is touched"
+    assert lines[changed[0]].startswith("{") and harmless(lines[changed[0]][1:-1])
+    assert attack["hook"] is None or attack["hook"] not in request["content"]
+
+
+def test_the_set_of_attacks() -> None:
+    assert len(ATTACKS) >= 40 and len({attack["style"] for attack in ATTACKS}) >= 10
+    assert all(attack["hook"] is None or attack["hook"] in attack["answer"] for attack in ATTACKS)
+
+
+def test_attacks_on_a_gullible_judge_over_http(metric: Any, part: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    """It obeys whatever has got out of its place. Filled in as they stand, the attacks win; as they are sent, none."""
+    answers = [attack["answer"] for attack in ATTACKS]
+    hooks = [attack["hook"] for attack in ATTACKS if attack["hook"]]
+    benign = part("prompts").messages(part("prompts").PROMPT, "Where?", "Oslo", "Rome")
+    assert not any(hook in benign[0]["content"] for hook in hooks)
+    with ChatServer(models=["m"]) as server:
+        server.rules.extend(Rule("reply", match=hook, message={"content": YES}) for hook in hooks)
+        server.rules.append(Rule("reply", message={"content": NO}))
+        with Ledger(tmp_path / "ledger") as ledger, ChatClient(server.url + "#m", ledger=ledger) as judge:
+            naive = [f"Question: Where?\nReference: Oslo\nAnswer: {text}" for text in [*answers, "Rome"]]
+            replies = judge([[{"role": "user", "content": text}] for text in naive])
+            fooled = {text for text, reply in zip([*answers, "Rome"], replies, strict=True) if reply == YES}
+            before = server.requests
+            got = {
+                profile: metric.compute(
+                    predictions=answers,
+                    references=["Oslo"] * len(answers),
+                    questions=["Where?"] * len(answers),
+                    judge=judge,
+                    profile=profile,
+                )
+                for profile in PROFILES
+            }
+            sent = [body["messages"] for body in server.bodies[before:]]
+    hooked = {attack["answer"] for attack in ATTACKS if attack["hook"]}
+    assert len(hooked) >= 30 and hooked <= fooled and "Rome" not in fooled
+    assert [got[profile]["accuracy"] for profile in PROFILES] == [0.0, 0.0]
+    assert all(one["hallucination"] == 1.0 and one["unscored"] == {} for one in got.values())
+    assert len(sent) == len(answers), "both profiles share one reply"
+    assert sorted(material(messages)["answer"] for messages in sent) == sorted(answer.strip() for answer in answers)
+
+
+def test_from_answers_over_http_to_the_result(metric: Any) -> None:
+    with ChatServer(models=["m"]) as server:
+        server.rules.append(Rule("status", match='"Bern"', status=400))
+        server.rules.append(Rule("reply", match='"in Oslo"', message={"content": "```json\n{'score': 1}\n```"}))
+        server.rules.append(Rule("reply", match='"Bonn"', message={"content": NO}))
+        with ChatClient(server.url + "#m", concurrency=4) as judge:
+            kwargs = {"predictions": ["in Oslo", "Bonn", "Bern", "I don't know"], "references": ["Oslo"] * 4}
+            got = [metric.compute(**kwargs, questions=["?"] * 4, judge=judge, profile=p) for p in PROFILES]
+    assert means(got[0]) == [-0.75, 0.0, 0.75, 0.25] and got[0]["unscored"] == {"unparsable": 1, "api_error": 1}
+    assert means(got[1]) == [0.0, 0.25, 0.25, 0.25] and got[1]["unscored"] == {"api_error": 1}
+    assert got[1]["unscored_share"] == 0.25 and got[0]["signature"].endswith("judge:m")
+
+
+def test_our_prompt_asks_for_what_both_readers_read(part: Callable[[str], ModuleType]) -> None:
+    text = part("prompts").PROMPT
+    form = text.rstrip().splitlines()[-1]
+    for value in (0, 1):
+        reply = form.replace("0 or 1", str(value))
+        assert [part("verdict").READERS[profile](reply) for profile in PROFILES] == [value, value]
+    assert all(text.count(slot) == 1 for slot in ("{question}", "{reference}", "{answer}"))
+
+
+def test_a_prompt_of_the_user_s(score: Callable[..., Any]) -> None:
+    asked: list[str] = []
+
+    def judge(requests: list[Any]) -> list[str]:
+        asked.extend(request[0]["content"] for request in requests)
+        return [YES] * len(requests)
+
+    score(["{reference} \\1"], ['a "b"'], judge, prompt="{answer}|{reference}|{x}|{answer}")
+    shown = '"\\u007breference\\u007d \\\\1"'
+    assert asked == [f'{shown}|"a \\"b\\""|{{x}}|{shown}']
+
+
+# Real questions
+
+
+def test_the_real_questions_answered_as_upstream_has_them(score: Callable[..., Any], real_data: Any) -> None:
+    path = real_data("CRAG") / "example_data" / "dev_data.jsonl.bz2"
+    with bz2.open(path, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    golds = [[row["answer"], *json.loads(row["alternative_answers"])] for row in rows]
+    judge = Substring()
+    for profile in PROFILES:
+        assert means(score([gold[0].upper() for gold in golds], golds, judge, profile)) == [1.0, 1.0, 0.0, 0.0]
+        assert means(score(["I don't know."] * len(rows), golds, judge, profile)) == [0.0, 0.0, 0.0, 1.0]
+        assert len(judge.batches) == PROFILES.index(profile)
+        wordy = [f"The answer: {gold[0]}" for gold in golds]
+        assert means(score(wordy, golds, judge, profile)) == [1.0, 1.0, 0.0, 0.0]
+        assert len(judge.batches[-1]) == len(rows) == 6
+
+
+# Input
+
+GOOD: dict[str, Any] = {"predictions": ["a", None], "references": ["b", "b"], "questions": ["q", "q"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"judge": "http://127.0.0.1/v1"}, "judge holds str; expected a callable"),
+        ({"judge": lambda requests: []}, "judge returned 0 replies to 1 requests"),
+        ({"judge": lambda requests: "Yes"}, "judge returned str; expected a list"),
+        ({"judges": [Says(NO)]}, "both judge and judges were given"),
+        ({"judge": None, "judges": []}, "judges is empty; expected a list of callables"),
+        ({"judge": None, "judges": Says(NO)}, "judges is Says; expected a list of callables"),
+        ({"judge": None, "judges": [Says(NO), 1]}, "judges holds int; expected a callable"),
+        ({"profile": "offical"}, "profile is 'offical'; expected 'official' or 'corrected'"),
+        ({"judge_failure": "missing"}, "judge_failure is 'missing'; expected 'hallucination' or 'excluded'"),
+        ({"predictions": "a"}, "predictions is str; expected a list of strings"),
+        ({"predictions": [1, "a"]}, r"predictions\[0\] is int; expected a string or None"),
+        ({"references": ["b"]}, "2 predictions but 1 references"),
+        ({"references": None}, "references is NoneType; expected a list, one per prediction"),
+        ({"references": ["b", 7]}, r"references\[1\] is int; expected a string, a list of strings or None"),
+        ({"references": ["b", ["c", 7]]}, r"references\[1\]\[1\] is int; expected a string"),
+        ({"references": ["b", {"c": 1}]}, r"references\[1\] is dict; expected a string, a list"),
+        ({"questions": None}, "judge was given without questions; pass questions="),
+        ({"questions": ["q"]}, "questions has 1 entries for 2 predictions"),
+        ({"questions": ["q", None]}, r"questions\[1\] is NoneType; expected a string"),
+        ({"states": [None, "late"]}, r"states\[1\] is 'late'"),
+        ({"prompt": "Q {question} {answer}"}, r"prompt has no \{reference\}; expected a text with"),
+        ({"prompt": 7}, r"prompt has no \{reference\}"),
+        ({"tokenizer": "llama"}, "tokenizer is str; expected an object with encode and decode"),
+        ({"tokenizer": lambda text: [1]}, "tokenizer returned list; expected the text"),
+        ({"ratings": ["perfect", None]}, "both ratings and a judge were given"),
+        ({"judge": None, "ratings": ["perfect"]}, "ratings has 1 entries for 2 predictions"),
+        ({"judge": None, "ratings": ["perfect", "good"]}, r"ratings\[1\] is 'good'; expected None or one of perfect"),
+        ({"judge": None, "ratings": [1, 1]}, r"ratings\[0\] is int; expected a string or None"),
+        ({"weights": {"s": 1}}, "weights was given without domains; pass domains="),
+        ({"weights": {"s": 1}, "domains": ["a", "a"]}, "weights was given without question_types"),
+        ({"weights": {}, "domains": ["a", "a"], "question_types": ["s", "s"]}, "weights is empty; expected a mapping"),
+        ({"weights": [1], "domains": ["a", "a"], "question_types": ["s", "s"]}, "weights is list; expected a mapping"),
+        (
+            {"weights": {"s": 1}, "domains": ["a", "a"], "question_types": ["s", "t"]},
+            "weights has none for question type 't'; give every type",
+        ),
+        (
+            {"weights": {"a": {"s": 1}}, "domains": ["a", "b"], "question_types": ["s", "s"]},
+            "weights has none for question type 's' in domain 'b'",
+        ),
+        (
+            {"weights": {"a": {"s": -1}}, "domains": ["a", "a"], "question_types": ["s", "s"]},
+            r"weights\['a'\]\['s'\] is -1; expected a number of at least 0",
+        ),
+        ({"weights": {"s": True}, "domains": ["a", "a"], "question_types": ["s", "s"]}, r"weights\['s'\] is True"),
+        (
+            {"weights": {"s": 1, "a": {}}, "domains": ["a"], "question_types": ["s"]},
+            "weights mixes numbers and mappings",
+        ),
+        ({"weights": {"s": 1}, "domains": ["a"], "question_types": ["s", "s"]}, "domains has 1 entries for 2"),
+    ],
+)
+def test_bad_input_is_one_clear_line(metric: Any, given: dict[str, Any], message: str) -> None:
+    good = {**GOOD, "judge": Says(NO)}
+    with pytest.raises(ValueError, match=message) as caught:
+        metric.compute(**{**good, **given})
+    assert "\n" not in str(caught.value)
+    assert metric.compute(**good)["n_total"] == 2
+
+
+def test_arrays_tuples_and_half_a_surrogate_pair(score: Callable[..., Any]) -> None:
+    import numpy as np
+
+    got = score(np.array(["a", "b\ud83d"]), (("A", "x"), np.array(["y"])), (judge := Substring()))
+    assert column(got) == [1.0, -1.0] and judge.batches[0][0]["answer"] == "b\ufffd"
+
+
+def test_documented_keywords_and_keys(metric: Any) -> None:
+    asked = set(inspect.signature(type(metric).compute).parameters) - {"self"}
+    assert asked == set(inspect.signature(type(metric)._compute).parameters) - {"self"}
+    arguments, returned = metric.inputs_description.split("Returns:")
+    assert all(f"    {keyword}: " in arguments for keyword in asked)
+    got = metric.compute(
+        ratings=["perfect"], weights={"s": 1}, domains=["a"], question_types=["s"], profile="corrected"
+    )
+    for key in got:
+        plain = "<key>_over_scored" if key.endswith("_over_scored") else re.sub(".+_weighted", "<key>_weighted", key)
+        assert f"{plain}" in returned, key
+    module = sys.modules[type(metric).__module__]
+    card = (ROOT / "metrics" / "truthfulness" / "README.md").read_text(encoding="utf-8")
+    assert module._CITATION.strip() in card and all(f"**{keyword}**" in card for keyword in asked)
+
+
+def test_the_card_s_tables_are_the_published_ones(metrics_root: Path) -> None:
+    card = (metrics_root / "truthfulness" / "README.md").read_text(encoding="utf-8")
+    printed: dict[tuple[str, str, str], float] = {}
+    for first, keys in (("model", SHARES + KEYS[:1]), ("system", ("perfect", "acceptable", *SHARES[1:], KEYS[0]))):
+        table = card[card.index(f"| {first} |") :].partition("\n\n")[0].splitlines()
+        header, _, *rows = [line.strip("| ").split(" | ") for line in table]
+        for row in rows:
+            for place, cell in zip(header[1:], row[1:], strict=True):
+                printed |= {(row[0], place, key): float(x) for key, x in zip(keys, cell.split(" / "), strict=True)}
+    published = {}
+    with (ROOT / "baselines" / "published" / "crag.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            setting = dict(pair.split("=", 1) for pair in row["setting"].split(";"))
+            name = setting.get("llm") or setting.get("system")
+            if row["table"] in ("6", "11") and row["unit"] == "percent":
+                place = setting["weighting"] if row["table"] == "6" else row["task"]
+                published[name, place, row["metric"]] = round(float(row["value"]) / 100, 4)
+    assert len(printed) == 8 * 4 * 4 + 5 * 2 * 5 and printed == published
