@@ -1,0 +1,259 @@
+"""The server answers as the functions do, over real HTTP, to bodies as the authors' clients send them."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from quadrag.errors import QuadragError
+from quadrag.kg import serve
+from quadrag.kg.build import build
+from quadrag.kg.clock import at
+from quadrag.kg.graph import Graph
+from quadrag.kg.tools import FUNCTIONS, call
+
+NEEDED = "the server needs FastAPI: pip install 'quadrag[serve]'"
+SAMPLE = Path(__file__).parents[3] / "datasets_scripts" / "crag" / "sample" / "mock_api" / "cragkg"
+
+# Two calls of each function, the first of which finds something in the sample.
+CALLS: dict[str, list[dict[str, Any]]] = {
+    "open_search_entity_by_name": [{"query": "Lindholt"}, {"query": "zzz"}],
+    "open_get_entity": [{"query": "Lindholt Bridge"}, {"query": "zzz"}],
+    "movie_get_person_info": [{"query": "Brandeaux"}, {"query": "zzz"}],
+    "movie_get_movie_info": [{"query": "Glass Orchard"}, {"query": ""}],
+    "movie_get_year_info": [{"query": "2016"}, {"query": "1990"}],
+    "movie_get_movie_info_by_id": [{"query": 9001}, {"query": "1"}],
+    "movie_get_person_info_by_id": [{"query": "501"}, {"query": -1}],
+    "finance_get_company_name": [{"query": "quillmark"}, {"query": "'"}],
+    "finance_get_ticker_by_name": [{"query": "Quillmark Systems Inc. Common Stock"}, {"query": "quillmark"}],
+    "finance_get_price_history": [{"query": "QMRK"}, {"query": "zzz"}],
+    "finance_get_detailed_price_history": [{"query": "QMRK"}, {"query": "zzz"}],
+    "finance_get_dividends_history": [{"query": "QMRK"}, {"query": "TRNW"}],
+    "finance_get_market_capitalization": [{"query": "QMRK"}, {"query": "zzz"}],
+    "finance_get_eps": [{"query": "QMRK"}, {"query": "zzz"}],
+    "finance_get_pe_ratio": [{"query": "QMRK"}, {"query": "zzz"}],
+    "finance_get_info": [{"query": "QMRK"}, {"query": "zzz"}],
+    "music_search_artist_entity_by_name": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
+    "music_search_song_entity_by_name": [{"query": "salt on the sill"}, {"query": "zzz"}],
+    "music_get_billboard_rank_date": [{"rank": 1}, {"rank": 1, "date": "2024-01-27"}, {"rank": 0, "date": None}],
+    "music_get_billboard_attributes": [
+        {"date": "2024-02-17", "attribute": "weeks_in_chart", "song_name": "Brass and Clover"},
+        {"date": "2024-02-17", "attribute": "rank", "song_name": "zzz"},
+    ],
+    "music_grammy_get_best_artist_by_year": [{"query": 2019}, {"query": "1900"}],
+    "music_grammy_get_award_count_by_artist": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
+    "music_grammy_get_award_count_by_song": [{"query": "Glass Weather"}, {"query": "zzz"}],
+    "music_grammy_get_best_song_by_year": [{"query": 2018}, {"query": 2030}],
+    "music_grammy_get_award_date_by_artist": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
+    "music_grammy_get_best_album_by_year": [{"query": 2019}, {"query": 1900}],
+    "music_grammy_get_all_awarded_artists": [{}],
+    "music_get_artist_birth_place": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
+    "music_get_artist_birth_date": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
+    "music_get_members": [{"query": "The Copper Lanterns"}, {"query": "zzz"}],
+    "music_get_lifespan": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
+    "music_get_song_author": [{"query": "Slow Harbor"}, {"query": "zzz"}],
+    "music_get_song_release_country": [{"query": "Slow Harbor"}, {"query": "zzz"}],
+    "music_get_song_release_date": [{"query": "Slow Harbor"}, {"query": "zzz"}],
+    "music_get_artist_all_works": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
+    "sports_soccer_get_games_on_date": [{"date": "2024-03"}, {"date": "2024-03-02", "team_name": "Nieuwmeer"}],
+    "sports_nba_get_games_on_date": [{"date": "2024-02-09"}, {"date": "1900", "team_name": None}],
+    "sports_nba_get_play_by_play_data_by_game_ids": [{"game_ids": ["0022300701"]}, {"game_ids": []}],
+}
+EACH = [(name, arguments) for name, calls in CALLS.items() for arguments in calls]
+
+
+@contextmanager
+def running(path: Path, *more: str) -> Iterator[str]:
+    """A server in a process of its own; gives its address."""
+    pytest.importorskip("fastapi", reason=NEEDED)
+    pytest.importorskip("uvicorn", reason=NEEDED)
+    code = (
+        "import sys; from quadrag.kg.serve import serve\n"
+        "serve(sys.argv[1], port=0, query_time=(sys.argv[2:] or [None])[0], ready=lambda at: print(at, flush=True))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(path), *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        address = process.stdout.readline().strip()
+        assert address, process.communicate()[1]
+        yield address
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
+    path = tmp_path_factory.mktemp("kg") / "kg.sqlite"
+    build(SAMPLE, path)
+    with closing(Graph(path)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def server(graph: Graph) -> Iterator[str]:
+    with running(graph.path) as address:
+        yield address
+
+
+def post(address: str, name: str, arguments: dict[str, Any]) -> requests.Response:
+    return requests.post(address + FUNCTIONS[name].route, json=arguments, timeout=30)
+
+
+def test_every_function_is_called() -> None:
+    assert list(CALLS) == list(FUNCTIONS)
+
+
+@pytest.mark.parametrize(("name", "arguments"), EACH, ids=lambda value: str(value)[:60])
+def test_a_route_answers_as_its_function(server: str, graph: Graph, name: str, arguments: dict[str, Any]) -> None:
+    response = post(server, name, arguments)
+    assert response.status_code == 200
+    assert response.headers["content-type"] == "application/json"
+    assert response.json() == {"result": json.loads(serve.dump(call(graph, name, arguments)))}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_sample_holds_an_answer(graph: Graph, name: str) -> None:
+    # Else the test above would compare nothing with nothing.
+    assert call(graph, name, CALLS[name][0]) not in (None, [], {}, 0, [None, None], [[], []])
+
+
+def test_the_root_answers(server: str) -> None:
+    assert requests.get(server + "/", timeout=30).status_code == 200
+
+
+def test_an_error_of_a_function_is_500_with_plain_text(server: str) -> None:
+    response = post(server, "movie_get_year_info", {"query": "1989"})
+    assert (response.status_code, response.text) == (500, "Internal Server Error")
+    assert response.headers["content-type"].startswith("text/plain")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("open_get_entity", {}),
+        ("open_get_entity", {"query": None}),
+        ("movie_get_movie_info_by_id", {"query": "ten"}),
+        ("sports_nba_get_play_by_play_data_by_game_ids", {"game_ids": "0022300701"}),
+    ],
+)
+def test_a_wrong_body_is_422(server: str, name: str, arguments: dict[str, Any]) -> None:
+    response = post(server, name, arguments)
+    assert response.status_code == 422
+    assert response.json()["detail"]
+
+
+def test_a_body_without_a_type_is_read_as_json(server: str) -> None:
+    body = json.dumps({"query": "Lindholt Bridge"})
+    response = requests.post(server + "/open/get_entity", data=body, timeout=30)
+    assert response.json()["result"]["summary_structured"]["name"] == "Lindholt Bridge"
+
+
+def test_a_function_without_arguments_takes_any_body(server: str, graph: Graph) -> None:
+    route = server + FUNCTIONS["music_grammy_get_all_awarded_artists"].route
+    expected = {"result": graph.music_grammy_get_all_awarded_artists()}
+    assert requests.post(route, timeout=30).json() == expected
+    assert requests.post(route, json={}, timeout=30).json() == expected
+
+
+def test_half_a_surrogate_pair_breaks_nothing(server: str) -> None:
+    for name in ("open_get_entity", "open_search_entity_by_name"):
+        body = b'{"query": "\\ud800 Lindholt"}'
+        headers = {"content-type": "application/json"}
+        response = requests.post(server + FUNCTIONS[name].route, data=body, headers=headers, timeout=30)
+        assert response.status_code == 200
+
+
+def test_many_at_once_get_their_own_answers(server: str, graph: Graph) -> None:
+    expected = [json.loads(serve.dump(call(graph, name, arguments))) for name, arguments in EACH]
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda one: post(server, *one).json()["result"], EACH * 4))
+    assert answers == expected * 4
+
+
+def test_nan_is_null(graph_of: Callable[..., Graph]) -> None:
+    info = {"A": {"forwardEps": math.nan, "forwardPE": math.inf, "rest": [{"x": -math.inf}, 1.5]}}
+    graph = graph_of({"finance/finance_info.sqlite": info})
+    with running(graph.path) as address:
+        assert post(address, "finance_get_eps", {"query": "A"}).text == '{"result":null}'
+        answer = post(address, "finance_get_info", {"query": "A"}).json()["result"]
+        assert answer == {"forwardEps": None, "forwardPE": None, "rest": [{"x": None}, 1.5]}
+        # A domain that the graph was built without is an error of its functions, not an empty answer.
+        assert post(address, "open_get_entity", {"query": "A"}).status_code == 500
+
+
+def test_a_server_can_stand_at_a_time(graph: Graph) -> None:
+    time = "02/16/2024, 12:00:00 PT"
+    hidden = at(graph, time)
+    with running(graph.path, time) as address:
+        for name in ("finance_get_price_history", "finance_get_eps", "music_get_billboard_rank_date"):
+            arguments = CALLS[name][0]
+            answer = post(address, name, arguments).json()["result"]
+            assert answer == call(hidden, name, arguments)
+            assert answer != call(graph, name, arguments)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"a": [1, "é"]}, '{"a":[1,"é"]}'),
+        ((math.nan, {"x": math.inf}), '[null,{"x":null}]'),
+        ("\ud800é", r'"\ud800\u00e9"'),
+        (["\ud800", math.nan], r'["\ud800",null]'),
+    ],
+)
+def test_dump(value: Any, expected: str) -> None:
+    assert serve.dump(value) == expected.encode()
+
+
+def test_a_taken_address_is_one_line(graph: Graph) -> None:
+    pytest.importorskip("fastapi", reason=NEEDED)
+    pytest.importorskip("uvicorn", reason=NEEDED)
+    with serve._listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(QuadragError, match=rf"cannot listen at 127\.0\.0\.1:{port}: .*; choose another"):
+            serve.serve(graph.path, port=port)
+
+
+def test_no_graph_is_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("fastapi", reason=NEEDED)
+    pytest.importorskip("uvicorn", reason=NEEDED)
+    with pytest.raises(QuadragError, match="no knowledge graph"):
+        serve.serve(tmp_path / "kg.sqlite")
+
+
+def test_without_fastapi_the_extra_is_named(python: Any, environment: Any) -> None:
+    code = (
+        "import sys; sys.modules['fastapi'] = sys.modules['uvicorn'] = None\n"
+        "from quadrag.errors import QuadragError; from quadrag.kg import serve\n"
+        "for start in (lambda: serve.app(None), lambda: serve.serve('kg.sqlite')):\n"
+        "    try: start()\n"
+        "    except QuadragError as error: print(error)"
+    )
+    done = python(code, env=environment())
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2, done.stderr
+    assert all(line.endswith("is not installed: pip install 'quadrag[serve]'") for line in lines)
+
+
+def test_small_answers_are_not_held_up(server: str) -> None:
+    # Nagle's algorithm and delayed acknowledgements make 40 ms of each answer, whatever the machine.
+    body = {"query": "Idra Vanleer"}
+    with requests.Session() as session:
+        cost = [session.post(server + "/music/get_members", json=body, timeout=30).elapsed for _ in range(20)]
+    assert min(one.total_seconds() for one in cost[1:]) < 0.03
