@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -118,6 +119,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--llm", metavar="SPEC", help=f"{_MODELS} (default: extractive)")
     how.add_argument("--prompts", metavar="FILE", help="YAML of the form of quadrag/baselines/prompts/BENCHMARK.yaml")
     how.add_argument("--temperature", metavar="T", type=_number(0), help="default: the benchmark's own")
+    how.add_argument("--top-p", metavar="P", type=_number(0, 1), help="share of the likeliest tokens to draw from")
     how.add_argument("--max-tokens", metavar="N", type=_whole(1), help="longest answer, in tokens")
     how.add_argument("--seed", metavar="N", type=_whole(0), help="sent with every call")
     how.add_argument("--samples", metavar="N", type=_whole(1), default=1, help="answers per question (default: 1)")
@@ -206,15 +208,16 @@ def _whole(least: int) -> Callable[[str], int]:
     return whole_number
 
 
-def _number(least: float) -> Callable[[str], float]:
+def _number(least: float, most: float = sys.float_info.max) -> Callable[[str], float]:
     def number(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = float("nan")
         # Written so that NaN fails too.
-        if not least <= value < float("inf"):
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least}")
+        if not least <= value <= most:
+            upper = "" if most == sys.float_info.max else f" to {most:g}"
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least}{upper}")
         return value
 
     return number

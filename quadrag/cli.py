@@ -53,8 +53,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         # A full disk, a folder that may not be written: files are whole or not there, so the place says it all.
-        print(f"quadrag: {error.filename or 'the system'}: {error.strerror or error}", file=sys.stderr)
+        print(f"quadrag: {error.filename or 'the system'}: {error.strerror or error}{_remedy(error)}", file=sys.stderr)
         return 2
+
+
+def _remedy(error: OSError) -> str:
+    """Say what to do about a cache folder that cannot be written."""
+    from quadrag.paths import cache_dir
+
+    cache, place = cache_dir(), Path(str(error.filename))
+    mine = place == cache or cache in place.parents or place in cache.parents
+    return f"; expected a cache folder that can be written, name one with QUADRAG_CACHE (now {cache})" if mine else ""
 
 
 def _list(arguments: argparse.Namespace) -> None:
@@ -90,15 +99,16 @@ def _prepare(arguments: argparse.Namespace) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from quadrag.baselines import campaign, report
+    from quadrag.baselines import campaign, recipe, report
     from quadrag.baselines.grid import print_grids
 
     profiles = ("official", "corrected") if arguments.profile == "both" else (arguments.profile,)
     lacking: list[tuple[str, list[str]]] = []
-    recipes = campaign.swept(arguments.recipe)
-    runs = None if recipes else campaign.planned(arguments)
+    recipes = recipe.swept(arguments.recipe)
+    runs = None if recipes else recipe.planned(arguments)
     budget = _budget(arguments)
     if recipes:
+        recipe.check_models(recipes, arguments.llm)
         out = Path(arguments.out or f"runs/{arguments.recipe}")
         results, lacking = _sweep(arguments, recipes, out, budget)
         grids = report.swept_grids(results[0][1].info["inputs"]["benchmark"], [r for _, r in results], profiles)
@@ -115,8 +125,9 @@ def _run(arguments: argparse.Namespace) -> int:
             results, lacking = campaign.run_all(session, arguments, runs, out)
         grids = report.paper_grids(arguments.benchmark, [result for _, result in results], profiles)
     report.write_page(out / "report.html", f"quadrag: {out.name}", [result for _, result in results], grids)
-    if any(result.reused for _, result in results):
-        print(f"{out}: finished before, shown again", file=sys.stderr)
+    if reused := sum(result.reused for _, result in results):
+        part = "" if reused == len(results) else f"{reused} of {len(results)} runs "
+        print(f"{out}: {part}finished before, shown again", file=sys.stderr)
     print_grids(grids)
     for config, files in lacking:
         print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
@@ -131,14 +142,19 @@ def _sweep(
 ) -> tuple[list[tuple[Path, Any]], list[tuple[str, list[str]]]]:
     """Run recipes one after the other, each in a folder of its own below `out`, until one is stopped."""
     from quadrag.baselines import campaign
+    from quadrag.baselines.recipe import planned
 
     results: list[tuple[Path, Any]] = []
     lacking: dict[str, list[str]] = {}
     for recipe in recipes:
         one = argparse.Namespace(**{**vars(arguments), "recipe": recipe})
-        runs = campaign.planned(one) or []
-        with _session(one, budget) as session:
-            found, missing = campaign.run_all(session, one, runs, out / recipe)
+        try:
+            runs = planned(one) or []
+            with _session(one, budget) as session:
+                found, missing = campaign.run_all(session, one, runs, out / recipe)
+        except QuadragError as error:
+            done = f"; `quadrag report {out}` shows what is done" if results else ""
+            raise QuadragError(f"{recipe}: {error}{done}") from error
         results += found
         lacking.update(missing)
         if found[-1][1].stopped:
@@ -199,6 +215,7 @@ def _session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
         temperature = getattr(arguments, "temperature", None)
         asked = {
             "temperature": load(arguments.benchmark).TEMPERATURE if temperature is None else temperature,
+            "top_p": getattr(arguments, "top_p", None),
             "max_tokens": getattr(arguments, "max_tokens", None),
             "seed": getattr(arguments, "seed", None),
         }
@@ -239,10 +256,15 @@ def _report(arguments: argparse.Namespace) -> None:
     results = [result for _, parts in runs for result in parts]
     profiles = (arguments.profile,) if arguments.profile else ("official", "corrected")
     if len(runs) > 1:
+        for name, parts in runs:
+            campaign.one_of_each(name, parts)
         merged = [(name, report.merged(parts)) for name, parts in runs]
         grids = [report.comparison(merged, arguments.profile or "official")]
     elif len(results) > 1:
-        grids = report.paper_grids(results[0].info["inputs"]["benchmark"], results, profiles)
+        grids = []
+        for benchmark in dict.fromkeys(result.info["inputs"]["benchmark"] for result in results):
+            ours = [result for result in results if result.info["inputs"]["benchmark"] == benchmark]
+            grids += report.swept_grids(benchmark, ours, profiles)
     else:
         grids = report.config_grids(results[0], profiles)
     print_grids(grids)
@@ -287,5 +309,5 @@ def _command(arguments: argparse.Namespace) -> list[str]:
     """Return the command as typed, less user names, passwords and queries in addresses."""
     return [
         "quadrag",
-        *(re.sub(r"(https?://)[^/,\s]*@", r"\1", re.sub(r"\?[^#\s]*", "", word)) for word in arguments.typed),
+        *(re.sub(r"(\w+://)[^/,\s]*@", r"\1", re.sub(r"\?[^#\s]*", "", word)) for word in arguments.typed),
     ]

@@ -18,14 +18,13 @@ from typing import Any
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.files import describe, digest, fetch_files, located, sample_dir, unique
+from quadrag.files import describe, digest, fetch_files, given, located, sample_dir, unique
 from quadrag.files import find_files as find_files  # callers ask one module for data
 
 SAMPLE = "sample"
 SAMPLE_SOURCE = "bundled sample"
 UPSTREAM_SOURCE = "upstream files, verified"
 RECORD = "quadrag.json"  # beside a prepared config: what it was built from
-_BATCH = 512  # rows that come from Arrow at once; one by one they take ten times as long
 
 
 def open_builder(
@@ -71,7 +70,9 @@ def open_builder(
         return builder, f"{source}, as prepared"
     if data_dir is None:
         point_to(builder, fetch_files(benchmark, builder.config, split), split)
-        return builder, UPSTREAM_SOURCE
+        own = given(builder.config, split)
+        fetched = [UPSTREAM_SOURCE] if split is None or len(own) < len(builder.config.files_of(split)) else []
+        return builder, " and ".join([*fetched, *map(str, own.values())])
     folder = str(sample_dir(benchmark)) if data_dir == SAMPLE else data_dir
     found, lacking = located(benchmark, builder.config, folder, split)
     if all(lacking.values()):
@@ -130,12 +131,24 @@ def rows(builder: Any, split: str) -> Iterator[dict[str, Any]]:
             if split not in splits(builder):
                 there = ", ".join(splits(builder))
                 raise QuadragError(f"{builder.config.name} was prepared with {there} alone, not {split}")
-            for batch in builder.as_dataset(split=split).iter(batch_size=_BATCH):
-                yield from (dict(zip(batch, values, strict=True)) for values in zip(*batch.values(), strict=True))
+            for file in builder.as_dataset(split=split).cache_files:
+                yield from _stored(Path(file["filename"]))
         else:
             yield from (row for _, row in builder._generate_examples(**_arguments(builder, split)))
     except (ValueError, OSError) as error:
         raise QuadragError(" ".join(str(error).split())) from None
+
+
+def _stored(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of an Arrow file, in memory as many at once as were written at once.
+
+    Not through `Dataset`: it maps the file, and what has been read of CRAG's gigabytes would count as memory used.
+    """
+    import pyarrow as pa
+
+    with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as reader:
+        for batch in reader:
+            yield from batch.to_pylist()
 
 
 def _arguments(builder: Any, split: str) -> dict[str, Any]:
@@ -167,7 +180,9 @@ def fingerprint(builder: Any) -> str:
         return Path(builder.cache_dir).name
     found, _ = located(benchmark, config, config.data_dir)
     plain = digest({"script": catalogue.benchmarks()[benchmark], **found})
-    options = {name: (getattr(config, name), default) for name, default in _options(config).items()}
+    # A file named by an option is among those found where it decides rows, and its place decides nothing.
+    own = given(config)
+    options = {name: (getattr(config, name), default) for name, default in _options(config).items() if name not in own}
     changed = {name: value for name, (value, default) in options.items() if value != default}
     return hashlib.sha256(json.dumps([plain, changed], sort_keys=True).encode()).hexdigest() if changed else plain
 

@@ -6,6 +6,7 @@ name, and one that differs is removed and named. Nothing is unpacked here.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections.abc import Iterable
@@ -17,6 +18,8 @@ from quadrag.errors import QuadragError
 
 _CHUNK = 1 << 20
 _TIMEOUT = (10, 60)  # seconds to connect, seconds between two chunks
+# A larger file (CRAG has gigabytes) is summed once in a process, as long as its size and time stay.
+_LARGE = 1 << 26
 
 
 class RemoteFile(NamedTuple):
@@ -46,16 +49,31 @@ def fault(path: Path, file: RemoteFile) -> str | None:
     size = path.stat().st_size
     if file.size is not None and size != file.size:
         return f"{size} bytes, expected {file.size}"
-    sha256, blob = hashlib.sha256(), hashlib.sha1(b"blob %d\0" % size)
+    if file.sha256 is not None and (found := sha256(path)) != file.sha256:
+        return f"sha256 {found}, expected {file.sha256}"
+    if file.blob is not None and (found := _digest(path, hashlib.sha1(b"blob %d\0" % size))) != file.blob:
+        return f"git blob id {found}, expected {file.blob}"
+    return None
+
+
+def sha256(path: Path) -> str:
+    """Return the sha256 of a file as 64 hexadecimal digits; it may be larger than the memory."""
+    state = path.stat()
+    if state.st_size < _LARGE:
+        return _digest(path, hashlib.sha256())
+    return _remembered(path, state.st_size, state.st_mtime_ns, state.st_ino)
+
+
+@functools.lru_cache(maxsize=64)
+def _remembered(path: Path, size: int, moment: int, node: int) -> str:
+    return _digest(path, hashlib.sha256())
+
+
+def _digest(path: Path, total: hashlib._Hash) -> str:
     with path.open("rb") as stream:
         while chunk := stream.read(_CHUNK):
-            sha256.update(chunk)
-            blob.update(chunk)
-    if file.sha256 is not None and sha256.hexdigest() != file.sha256:
-        return f"sha256 {sha256.hexdigest()}, expected {file.sha256}"
-    if file.blob is not None and blob.hexdigest() != file.blob:
-        return f"git blob id {blob.hexdigest()}, expected {file.blob}"
-    return None
+            total.update(chunk)
+    return total.hexdigest()
 
 
 def fetch(files: Iterable[RemoteFile], folder: Path) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.download import RemoteFile, fault, fetch
+from quadrag.download import RemoteFile, fault, fetch, sha256
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir, room
 
@@ -66,7 +66,8 @@ def located(
     builder = catalogue.builder_class(benchmark)
     wanted = [split or config.only] if split or config.only else list(config.splits)
     names = dict.fromkeys(name for each in wanted for name in config.files_of(each))
-    found = {name: path for name in names if (path := builder.locate(root, name)) is not None}
+    own = given(config)
+    found = {name: path for name in names if (path := own.get(name) or builder.locate(root, name)) is not None}
     try:
         lacking = {each: config.lacking(each, found) for each in wanted}
     except (ValueError, OSError) as error:
@@ -78,6 +79,12 @@ def located(
 def unique(lacking: Mapping[str, Sequence[str]]) -> list[str]:
     """List what any split lacks, once each."""
     return list(dict.fromkeys(name for names in lacking.values() for name in names))
+
+
+def given(config: Any, split: str | None = None) -> dict[str, Path]:
+    """Map the options by which the user names files of a config, or of one split, to those files."""
+    own: dict[str, Path] = getattr(config, "given", {})
+    return {name: path for name, path in own.items() if split is None or name in config.files_of(split)}
 
 
 def unused(config: Any, found: Collection[str]) -> list[str]:
@@ -96,12 +103,20 @@ def unused(config: Any, found: Collection[str]) -> list[str]:
 
 def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path]) -> str:
     """Say where files are, which of a partial config's are missing, and which are not those that the script pins."""
-    pinned = catalogue.builder_class(benchmark).FILES
-    other = [path.name for name, path in found.items() if fault(path, RemoteFile(name, "", *pinned[name])) is not None]
-    parts = []
+    builder = catalogue.builder_class(benchmark)
+    stand_ins: dict[str, str] = getattr(builder, "STAND_INS", {})
+    parts: list[str] = []
+    other: dict[str, None] = {}
+    for name, path in found.items():
+        stand_in = next((each for each in stand_ins if Path(each).name == path.name), None)
+        if stand_in:
+            parts.append(f"{stand_ins[stand_in]} {path.name} in place of {Path(name).name}")
+        pinned = builder.FILES.get(stand_in or name)
+        if pinned is None or fault(path, RemoteFile(name, "", *pinned)) is not None:
+            other[path.name] = None
     if config.partial and (missing := unused(config, found)):
         parts.append(f"{len(found)} of {len(config.files)} files, lacking {_some(missing)}")
-    parts.append(f"{_some(other)}: not upstream's pinned file" if other else "upstream's pinned files")
+    parts.append(f"{_some(list(other))}: not upstream's pinned file" if other else "upstream's pinned files")
     return f"{place} ({'; '.join(parts)})"
 
 
@@ -114,12 +129,20 @@ def fetch_files(benchmark: str, config: Any, split: str | None = None) -> Path:
     """Fetch and verify the upstream files of a builder's config, or of one split, into the cache folder.
 
     Returns:
-        That folder, below which they have the names of the script.
+        That folder, below which they have the names of the script; files that the user names by an option are not.
+
+    Raises:
+        QuadragError: the split has no files upstream, or one cannot be had or is not the one expected.
     """
     builder = catalogue.builder_class(benchmark)
     names = dict.fromkeys(config.files_of(split) if split else config.files)
-    remote = [RemoteFile(name, builder.URL + name, *builder.FILES[name]) for name in names]
-    return fetch(remote, cache_dir() / "upstream" / benchmark)
+    if split and not names:
+        raise QuadragError(f"{benchmark} {config.name} lacks {', '.join(config.lacking(split, {}))}")
+    own = given(config)
+    remote = [RemoteFile(name, builder.URL + name, *builder.FILES[name]) for name in names if name not in own]
+    folder = cache_dir() / "upstream" / benchmark
+    folder.mkdir(parents=True, exist_ok=True)
+    return fetch(remote, folder)
 
 
 def sample_dir(benchmark: str) -> Path:
@@ -131,5 +154,5 @@ def digest(paths: Mapping[str, Path]) -> str:
     """Return one sha256 over named files, as 64 hexadecimal digits."""
     total = hashlib.sha256()
     for name, path in sorted(paths.items()):
-        total.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+        total.update(f"{name}\0{sha256(path)}\n".encode())
     return total.hexdigest()

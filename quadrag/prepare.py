@@ -147,7 +147,8 @@ def _spell_lists_as_literals(folder: Path) -> None:
     if features != info["features"]:
         write_text(path, json.dumps({**info, "features": features}))
     for arrow in folder.glob("*.arrow"):
-        with pa.memory_map(str(arrow)) as source, pa.ipc.open_stream(source) as reader:
+        # Not memory-mapped: what has been read of a large file would count as this process's memory.
+        with pa.OSFile(str(arrow)) as source, pa.ipc.open_stream(source) as reader:
             schema = reader.schema
             meta = json.loads(schema.metadata[b"huggingface"])
             spelled = _literal(meta["info"]["features"])

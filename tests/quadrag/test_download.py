@@ -189,7 +189,9 @@ def test_every_file_of_every_script_can_be_verified() -> None:
     for name in catalogue.benchmarks():
         builder = catalogue.builder_class(name)
         used = {file for config in catalogue.configs(name).values() for file in config.files}
-        assert used == set(builder.FILES)
+        # Other releases and stand-ins are not among the files of the configs as they are without options.
+        assert used
+        assert used <= set(builder.FILES)
         for size, sha256, blob in builder.FILES.values():
             assert sha256 or blob
             assert size is None or size > 0

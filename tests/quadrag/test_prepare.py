@@ -84,6 +84,11 @@ def sample(config: str, split: str, benchmark: str = "rgb") -> list[dict[str, An
     return list(data.rows(data.open_builder(benchmark, config, data.SAMPLE)[0], split))
 
 
+def released(config: Any) -> list[str]:
+    """The splits that upstream has files of; one of CRAG's is withheld."""
+    return [split for split in config.splits if config.files_of(split)]
+
+
 def printed(done: subprocess.CompletedProcess[str]) -> Any:
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -123,7 +128,7 @@ def test_every_config_loads_by_name(
     done = quadrag("prepare", benchmark, "--data-dir", "sample", env=environment())
     assert done.returncode == 0, done.stderr
     expected = {
-        name: {split: sample(name, split, benchmark) for split in config.splits}
+        name: {split: sample(name, split, benchmark) for split in released(config)}
         for name, config in catalogue.configs(benchmark).items()
     }
     for name, splits in expected.items():
@@ -439,7 +444,7 @@ def test_read_and_prepared_rows_are_the_same(own_cache: Path, tmp_path: Path, be
     for name, config in catalogue.configs(benchmark).items():
         prepare(benchmark, name, str(tmp_path / "files"))
         builder, _ = data.open_builder(benchmark, name)
-        for split in config.splits:
+        for split in released(config):
             expected = sample(name, split, benchmark)
             assert list(data.rows(builder, split)) == expected
             assert list(builder.as_dataset(split=split)) == expected
