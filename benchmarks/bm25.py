@@ -16,6 +16,7 @@ import argparse
 import gc
 import json
 import multiprocessing
+import os
 import statistics
 import tempfile
 import threading
@@ -44,6 +45,11 @@ def timed(function: Callable[[], Any]) -> tuple[float, Any]:
     started = time.perf_counter()
     result = function()
     return time.perf_counter() - started, result
+
+
+def processor() -> float:
+    """Return the seconds that processors spent on this process and on those it started that have ended."""
+    return sum(os.times()[:4])
 
 
 def apart(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -96,13 +102,14 @@ def resident(pid: int | None) -> float:
     return next((int(line.split()[1]) / 1e6 for line in status.splitlines() if line.startswith("VmRSS")), 0.0)
 
 
-def build(store: Path, folder: Path, terms: str, workers: int | None) -> dict[str, float]:
+def build(store: Path, folder: Path, terms: str, workers: int) -> dict[str, float]:
     """Build an index; seconds to count terms, to lay out and save the scores, and the peak memory."""
     passages = PassageStore.open(store)
+    used = processor()
     with peak() as memory:
         counting, blocks = timed(lambda: list(count(passages, terms, workers)))
         indexing, _ = timed(lambda: bm25._save(blocks, folder, terms))
-    return {"terms": counting, "index": indexing, "memory": memory[0]}
+    return {"terms": counting, "index": indexing, "memory": memory[0], "processor": processor() - used}
 
 
 def search(folder: Path, queries: list[str], compiled: bool, rounds: int) -> dict[str, float]:
@@ -129,8 +136,11 @@ def peer(store: Path, terms: str, queries: list[str]) -> dict[str, float]:
 
     analyse = analyser(terms)
     texts = list(PassageStore.open(store).texts())
+    used = processor()
     cutting, corpus = timed(lambda: [analyse(text) for text in texts])
     indexing, index = timed(lambda: BM25Okapi(corpus, k1=1.2, b=0.75))
+
+    used = processor() - used
 
     def best(query: str) -> Any:
         scores = index.get_scores(analyse(query))
@@ -139,7 +149,7 @@ def peer(store: Path, terms: str, queries: list[str]) -> dict[str, float]:
     gc.collect()
     best(queries[0])
     seconds, _ = timed(lambda: [best(query) for query in queries])
-    return {"terms": cutting, "index": indexing, "rate": len(queries) / seconds}
+    return {"terms": cutting, "index": indexing, "rate": len(queries) / seconds, "processor": used}
 
 
 # The tables
@@ -185,17 +195,18 @@ def main() -> None:
             for name in parts:
                 place = root / f"{terms}-{name}"
                 place.mkdir()
-                ours[name] = apart(build, root / name, place, terms, None)
+                ours[name] = apart(build, root / name, place, terms, 2)
                 ours[name] |= apart(search, place, queries, True, options.rounds)
             place = root / f"{terms}-alone"
             place.mkdir()
             alone = apart(build, root / "store", place, terms, 0)
             plain = apart(search, place, queries, False, options.rounds)
             whole = ours["store"]
-            for who, cost in (("rank_bm25", theirs), ("quadrag, no workers", alone), ("quadrag", whole)):
+            for who, cost in (("rank_bm25", theirs), ("quadrag, no workers", alone), ("quadrag, 2 workers", whole)):
                 cells = [cost["terms"], cost["index"], cost["terms"] + cost["index"]]
                 its = [theirs["terms"], theirs["index"], theirs["terms"] + theirs["index"]]
                 ratios = [f"{cell / one:.2f}" for cell, one in zip(cells[1:], its[1:], strict=True)]
+                cells.append(cost["processor"])
                 building.append([terms, who, *(f"{cell:.1f}" for cell in cells), *ratios])
             for who, cost in (("rank_bm25", theirs), ("quadrag, numpy", plain), ("quadrag, numba warm", whole)):
                 spread = f"{cost['worst']:.0f} to {cost['best']:.0f}" if "best" in cost else ""
@@ -209,7 +220,9 @@ def main() -> None:
                 else:
                     costs = [ours[name][what] for name in parts]
                 growing.append([terms, what, *(f"{cost:.2f}" for cost in costs), exponent(sizes, costs)])
-    table(["terms", "seconds", "to cut", "to index", "both", "index to peer", "both to peer"], building)
+    table(
+        ["terms", "seconds", "to cut", "to index", "both", "of a processor", "index to peer", "both to peer"], building
+    )
     table(["terms", "queries a second", "median", "rounds", "to peer", "first, s"], searching)
     units = {"terms": "to cut, s", "index": "to index, s", "query": "a query, ms", "memory": "peak memory, GB"}
     growing = [[terms, units[what], *rest] for terms, what, *rest in growing]

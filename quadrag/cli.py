@@ -275,7 +275,7 @@ def _report(arguments: argparse.Namespace) -> None:
 
 _DEMO = {
     "rgb": "RGB on the bundled sample: 12 made-up questions a file",
-    "crud_rag": "CRUD-RAG on the bundled sample: 8 made-up questions a task over some 80 articles, found by BM25",
+    "crud_rag": "CRUD-RAG on the bundled sample: 8 made-up questions a task over some 130 articles, found by BM25",
 }
 
 
