@@ -81,11 +81,24 @@ def build_parser(version: str) -> argparse.ArgumentParser:
         "quadrag score mine.jsonl --benchmark rgb --config noise_robustness_zh",
     )
     _score(score)
+    _kg(command("kg", "build and serve CRAG's mock knowledge graph", "quadrag kg build cragkg kg.sqlite"))
     report = command("report", "show one run again, or compare several", "quadrag report runs/a runs/b --html c.html")
     report.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
     report.add_argument("--html", metavar="FILE", help="write the page too")
     report.add_argument("--profile", choices=("official", "corrected"), help="this one alone (compared: official)")
     return parser
+
+
+def _kg(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="build|serve")
+    build = actions.add_parser("build", help="turn upstream's files into one SQLite file; pickles are never unpickled")
+    build.add_argument("source", metavar="SRC", help="folder that holds finance, movie, music, open, sports (or some)")
+    build.add_argument("target", metavar="FILE", help="the graph, kg.sqlite say; an older one is replaced")
+    serve = actions.add_parser("serve", help="answer upstream's 38 routes over HTTP; needs the extra serve")
+    serve.add_argument("graph", metavar="FILE", help="the graph that `quadrag kg build` made")
+    serve.add_argument("--host", default="127.0.0.1", help="(default: 127.0.0.1)")
+    serve.add_argument("--port", type=_whole(0), default=8000, help="(default: 8000)")
+    serve.add_argument("--query-time", metavar="T", help="hide what is later: '03/10/2024, 23:19:21 PT'")
 
 
 def _prepare(parser: argparse.ArgumentParser) -> None:

@@ -66,6 +66,31 @@ def _remedy(error: OSError) -> str:
     return f"; expected a cache folder that can be written, name one with QUADRAG_CACHE (now {cache})" if mine else ""
 
 
+def _kg(arguments: argparse.Namespace) -> None:
+    if arguments.action == "serve":
+        from quadrag.kg.serve import serve
+
+        def ready(address: str) -> None:
+            print(f"serving {arguments.graph} at {address}, until Ctrl-C", flush=True)
+
+        serve(arguments.graph, arguments.host, arguments.port, arguments.query_time, ready)
+        return
+    from quadrag.kg.build import Step, build
+    from quadrag.progress import Progress
+
+    with Progress("reading", 1) as progress:
+
+        def step(now: Step) -> None:
+            progress.update(now.done, now.total)
+
+        built = build(Path(arguments.source), Path(arguments.target), step)
+    for name, rows in built.rows.items():
+        print(f"{name}: {rows:,}")
+    if built.lacking:
+        print(f"not there, and so without its functions: {', '.join(built.lacking)}")
+    print(f"\n{built.path}")
+
+
 def _list(arguments: argparse.Namespace) -> None:
     from quadrag import catalogue
 

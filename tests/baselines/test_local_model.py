@@ -152,8 +152,14 @@ def test_what_cannot_be_loaded_is_one_line(tmp_path):
         with pytest.raises(QuadragError, match="cannot load local:") as caught:
             local(name).complete([CHAT])
         assert "\n" not in str(caught.value)
-    with pytest.raises(QuadragError, match="top_p"):
-        local(tmp_path, top_p=0.5)
+    with pytest.raises(QuadragError, match="not min_p"):
+        local(tmp_path, min_p=0.5)
+
+
+def test_the_share_of_likeliest_tokens_counts_where_the_model_draws(folder):
+    drawn = [[local(folder, top_p=share, temperature=1).complete([CHAT])[0].text] for share in (1e-9, 1)]
+    greedy = local(folder, temperature=0).complete([CHAT])[0].text
+    assert drawn[0] == [greedy] and drawn[1] != [greedy]
 
 
 def test_a_run_with_a_local_model(cli, folder, stages):
