@@ -138,7 +138,7 @@ def test_a_build_that_fails_leaves_nothing(store, build):
     assert build.times == 1
 
 
-def test_what_a_killed_build_left_is_swept(store, build):
+def test_what_a_killed_build_left_is_swept(store, build, tmp_path):
     code = """
 import os, sys
 from pathlib import Path
@@ -148,7 +148,9 @@ def build(folder):
     os._exit(9)
 IndexStore(Path(sys.argv[1])).get({"kind": "bm25", "chunking": {"size": 128}, "corpus": "新闻"}, build)
 """
-    assert subprocess.run([sys.executable, "-c", code, str(store.root)], check=False).returncode == 9
+    # Not from the checkout, where `quadrag` would lack its mapped rooms.
+    ran = subprocess.run([sys.executable, "-c", code, str(store.root)], cwd=tmp_path, check=False)
+    assert ran.returncode == 9
     assert [path.name for path in store.root.iterdir() if path.is_dir()] != []
     place = store.get(KEY, build)
     assert [path.name for path in store.root.iterdir() if path.is_dir()] == [place.name]
@@ -168,7 +170,9 @@ print(IndexStore(Path(sys.argv[1])).get({"kind": "bm25"}, build))
 """
     log = tmp_path / "log"
     running = [
-        subprocess.Popen([sys.executable, "-c", code, str(store.root), str(log)], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(store.root), str(log)], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        )
         for _ in range(3)
     ]
     places = {process.communicate()[0].strip() for process in running}

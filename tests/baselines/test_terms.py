@@ -172,7 +172,7 @@ def test_a_worker_that_is_killed_costs_time_alone(long):
     same(count(long, "unigram", workers=0), [first, *counting])
 
 
-def test_workers_end_with_a_parent_that_is_killed(long, environment):
+def test_workers_end_with_a_parent_that_is_killed(long, environment, tmp_path):
     code = """
 import os, signal, sys
 from pathlib import Path
@@ -184,7 +184,11 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     # A worker that stays holds the pipe open.
     ran = subprocess.run(
-        [sys.executable, "-c", code, str(long.folder)], env=environment(), capture_output=True, timeout=60
+        [sys.executable, "-c", code, str(long.folder)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        timeout=60,
     )
     assert ran.returncode == -signal.SIGKILL
 

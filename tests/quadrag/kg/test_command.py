@@ -7,6 +7,7 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,8 @@ def graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 def test_a_graph_is_built_and_served_on_upstreams_routes(graph: Path) -> None:
     pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra: serve)")
     command = [sys.executable, "-c", ENTRY, "kg", "serve", str(graph), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=graph.parent, **pipes) as server:
         try:
             assert server.stdout is not None
             address = server.stdout.readline().split(" at ")[1].split(",")[0]
