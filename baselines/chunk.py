@@ -110,7 +110,7 @@ class Chunking:
         """Return what decides the spans, for the key of an index; a tokenizer stands there by its content."""
         digest = None
         if self.tokenizer is not None:
-            digest = hashlib.sha256(_load(self.tokenizer).to_str().encode()).hexdigest()
+            digest = hashlib.sha256(load_tokenizer(self.tokenizer).to_str().encode()).hexdigest()
         return {
             "size": self.size,
             "overlap": self.overlap,
@@ -120,13 +120,29 @@ class Chunking:
         }
 
 
+def head(text: str, size: int, tokenizer: str | None = None) -> tuple[str, int]:
+    """Cut a text to its first `size` characters, or tokens of a tokenizer as in `Chunking`.
+
+    Returns:
+        The piece and how many of the units it has; a character of more tokens than are left is left out.
+
+    Raises:
+        QuadragError: the tokenizer cannot be had.
+    """
+    if tokenizer is None:
+        return text[:size], min(len(text), size)
+    cuts, counts = _token_cuts(tokenizer, text)
+    at = max(bisect_right(counts, size) - 1, 0)
+    return text[: cuts[at]], counts[at]
+
+
 def _token_cuts(name: str, text: str) -> tuple[list[int], list[int]]:
     """Return the places where tokens start, from 0 to the text's end, and the number of tokens before each.
 
     Several tokens of one character, as byte-level tokenizers make them, have one place.
     """
     # A half of a surrogate pair has no UTF-8, and tokenizers refuses it.
-    encoding = _load(name).encode(LONE_SURROGATE.sub("\ufffd", text), add_special_tokens=False)
+    encoding = load_tokenizer(name).encode(LONE_SURROGATE.sub("\ufffd", text), add_special_tokens=False)
     cuts, counts = [0], [0]
     for number, (start, _) in enumerate(encoding.offsets):
         if start > cuts[-1] and number:
@@ -139,7 +155,7 @@ def _token_cuts(name: str, text: str) -> tuple[list[int], list[int]]:
 
 
 @lru_cache(maxsize=4)
-def _load(name: str) -> Any:
+def load_tokenizer(name: str) -> Any:
     """Load a tokenizer, its truncation and padding off.
 
     Raises:
@@ -149,7 +165,7 @@ def _load(name: str) -> Any:
         from tokenizers import Tokenizer
     except ImportError:
         raise QuadragError(
-            "chunk sizes in tokens need the package tokenizers; install it with: pip install 'quadrag[dense]'"
+            "sizes in tokens need the package tokenizers; install it with: pip install 'quadrag[dense]'"
         ) from None
     path = Path(name).expanduser()
     path = path / "tokenizer.json" if path.is_dir() else path

@@ -17,7 +17,7 @@ from quadrag.data import SAMPLE, find_files, open_builder, rows
 from quadrag.errors import QuadragError
 from quadrag.records import Passage, Question
 
-from .benchmark import Conditions, Metric, Prompts, Retrieval, Searched
+from .benchmark import Conditions, Metric, Own, Prompts, Retrieval, Searched
 from .passages import Document
 
 
@@ -32,7 +32,8 @@ RETRIEVAL = Retrieval()
 TEMPERATURE = 0.1
 DEFAULT_SPLIT = "test"  # the paper's experiments; `full` holds these questions again
 CORPUS = Searched("corpus", ("gold",), _document)
-OPTIONS = {"query": ("code", "paper")}
+MACRO: tuple[str, ...] = ()
+OPTIONS = {"query": Own("code", ("code", "paper"))}
 
 _TASKS = ("summary", "continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination")
 _OVERLAP = Metric(
@@ -69,6 +70,10 @@ def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[
             relevant=tuple(dict.fromkeys(row["document_ids"])),
             slots={slot: query, **({"hallu_continue": continuation} if config == "hallucination" else {})},
         )
+
+
+def finder(task: Any) -> None:
+    """Return nothing: passages come from the corpus."""
 
 
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[dict[str, str]]:

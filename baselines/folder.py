@@ -20,6 +20,7 @@ from quadrag.paths import cache_dir
 from quadrag.records import write_text
 
 _FRESH: dict[str, Any] = {"state": "new", "inputs": {}, "files": {}}
+PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 
 
@@ -48,6 +49,7 @@ class RunFolder:
                 # Nothing is answered yet, as after a mistyped model: there is nothing to lose.
                 if self.stands(STAGES[0]):
                     (path / STAGES[0]).unlink()
+                (path / PARTIAL).unlink(missing_ok=True)
                 self.info = {**_FRESH, "inputs": inputs, "files": {}}
             elif differing:
                 name, was, now = _first(differing[0], found.get(differing[0]), inputs.get(differing[0]))

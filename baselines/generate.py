@@ -1,21 +1,24 @@
 """The generate stage: an answer to every question, by a model named in a spec.
 
 ``extractive`` needs no model, ``http(s)://host:port/v1#model`` and ``provider:MODEL`` are chat endpoints, and
-``local:MODEL`` is loaded here with transformers. A call that fails leaves an answer of None with the reason.
+``local:MODEL`` is loaded here with transformers; ``challenge:FILE.py#Class`` is a model file of the CRAG challenge. A
+call that fails leaves an answer of None with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from quadrag.errors import QuadragError
 from quadrag.prices import BudgetReached
 from quadrag.records import Answer, Key, Passage, Question
 from quadrag.reply import NOT_ASKED, Failure, Reply
 
 from . import extractive
 from .benchmark import Benchmark, Prompts
+from .challenge import ChallengeModel
 
 
 class Completer(Protocol):
@@ -87,6 +90,21 @@ def ask(
     except BudgetReached as stop:
         stop.results = [_collect(jobs, stop.results)]
         raise
+
+
+def ask_challenge(
+    questions: Sequence[Question], records: Iterable[Mapping[str, Any]], model: ChallengeModel
+) -> Generated:
+    """Answer with a model of the CRAG challenge, which is handed the pages and has its own ways with them.
+
+    Raises:
+        QuadragError: the model is dead, or the data lack a question.
+    """
+    found = dict(model.answer(records, len(questions)))
+    missing = [question.id for question in questions if question.id not in found]
+    if missing:
+        raise QuadragError(f"the data changed while they were read: {missing[0]} is no longer there; run again")
+    return _collect([(question, 0) for question in questions], [found[question.id] for question in questions])
 
 
 def _collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Reply | Failure]) -> Generated:

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 from quadrag import __version__, stats
 from quadrag.records import Question, dumps
 
-from .benchmark import Benchmark
+from .benchmark import Benchmark, Finder, identified
+from .challenge import ChallengeModel
 from .generate import Completer
 from .models import EXTRACTIVE
 from .score import Embed
@@ -24,8 +25,8 @@ from .task import Corpus, Task
 class Models(Protocol):
     """The models of a session."""
 
-    llm: Completer | None
-    judge: Completer | None
+    llm: Completer | ChallengeModel | None
+    judges: Sequence[Completer]
     embed: Embed | None
 
 
@@ -36,6 +37,7 @@ def run_inputs(
     questions: Sequence[Question],
     prompts: Mapping[str, Any],
     corpus: Corpus | None,
+    finder: Finder | None = None,
 ) -> dict[str, Any]:
     """Name everything that decides the bytes of the stages' files.
 
@@ -46,6 +48,7 @@ def run_inputs(
         questions: all of them.
         prompts: as loaded.
         corpus: what is searched, or None.
+        finder: what finds passages otherwise, or None.
 
     Raises:
         QuadragError: a setting cannot be used, a model cannot be had, or a file that a metric reads is wrong.
@@ -54,6 +57,9 @@ def run_inputs(
     if corpus:
         searched["retrieval"] = {**task.settings(), "corpus": corpus.fingerprint[:16]}
         searched["search"] = identity(task.retriever, task.retrieval)
+    if finder:
+        searched = dict(finder.inputs)
+    judges = models.judges
     return {
         "quadrag": __version__,
         "benchmark": task.benchmark,
@@ -61,13 +67,13 @@ def run_inputs(
         "splits": list(dict.fromkeys(question.split for question in questions)),
         "retriever": task.retriever,
         **searched,
-        "options": dict(task.options),
+        "options": identified(benchmark.OPTIONS, task.options),
         "limit": task.limit,
         "samples": task.samples,
         "llm": models.llm.model if models.llm else EXTRACTIVE,
         "parameters": dict(models.llm.parameters) if models.llm else {},
-        "judge": models.judge.model if models.judge else None,
-        **({"judging": _judging(models.judge, benchmark, task, questions)} if models.judge else {}),
+        "judge": judges_name(judges),
+        **({"judging": _judging(judges, benchmark, task, questions)} if judges else {}),
         **({"bertscore": _embedding(models.embed)} if models.embed else {}),
         "prompts": _digest(prompts),
         "questions": _questions(questions),
@@ -75,11 +81,25 @@ def run_inputs(
     }
 
 
-def _judging(judge: Completer, benchmark: Benchmark, task: Task, questions: Sequence[Question]) -> dict[str, Any]:
-    """Name what verdicts depend on beside judge and answers: its parameters, and what the metrics are given."""
+def judges_name(judges: Sequence[Completer]) -> str | None:
+    """Name the judges: one by its model, several as ``mean(a+b)``; None where there is none."""
+    names = [judge.model for judge in judges]
+    return f"mean({'+'.join(names)})" if len(names) > 1 else names[0] if names else None
+
+
+def _judging(
+    judges: Sequence[Completer], benchmark: Benchmark, task: Task, questions: Sequence[Question]
+) -> dict[str, Any]:
+    """Name what verdicts depend on beside judges and answers: their parameters, and what the metrics are given."""
     judged = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
-    given = {metric.module: benchmark.keywords(metric, questions, task.conditions) for metric in judged}
-    return {"parameters": dict(judge.parameters), "given": _digest(given)}
+    given = {metric.module: _plain(benchmark.keywords(metric, questions, task.conditions)) for metric in judged}
+    parameters = [dict(judge.parameters) for judge in judges]
+    return {"parameters": parameters if len(parameters) > 1 else parameters[0], "given": _digest(given)}
+
+
+def _plain(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Name a tokenizer among keywords; its content is among the options."""
+    return {name: getattr(value, "name_or_path", value) for name, value in keywords.items()}
 
 
 def _embedding(embed: Embed) -> Any:
@@ -91,7 +111,9 @@ def _questions(questions: Sequence[Question]) -> str:
     content = hashlib.sha256()
     for question in questions:
         passages = [passage.text for passage in question.passages]
-        more = [passages, question.relevant, dict(question.slots)]
+        more: list[Any] = [passages, question.relevant, dict(question.slots)]
+        more += [dict(question.slices)] if question.slices else []
+        more += [question.history] if question.history else []
         content.update(dumps([*question.key, question.query, question.references, *more]).encode())
     return content.hexdigest()[:16]
 

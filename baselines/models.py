@@ -2,16 +2,56 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, unknown_name
 from quadrag.ledger import Ledger
 from quadrag.prices import Budget, Prices
 
+from .challenge import ChallengeModel
 from .generate import Completer
 
 EXTRACTIVE = "extractive"
+
+
+class JudgePreset(NamedTuple):
+    """A judge of a paper: the model's name as servers call it, and how it is asked."""
+
+    model: str
+    parameters: Mapping[str, Any]
+    source: str
+
+
+_PRESET = re.compile(r"[\w.-]+")
+_JSON = {"response_format": {"type": "json_object"}}
+JUDGES = {
+    "gpt-3.5-turbo-0125": JudgePreset("gpt-3.5-turbo-0125", _JSON, "CRAG, section 5.1"),
+    "llama-3-70b-instruct": JudgePreset("meta-llama/Meta-Llama-3-70B-Instruct", _JSON, "CRAG, section 5.1"),
+}
+
+
+def judge_spec(text: str) -> tuple[str, dict[str, Any]]:
+    """Read what ``--judge`` names: a spec, or a preset with where it is served, as ``llama-3-70b-instruct=http://...``.
+
+    Returns:
+        The spec with the model's name, and parameters of the preset, of which ``local:`` takes none.
+
+    Raises:
+        QuadragError: no such preset, or a model is named beside it.
+    """
+    name, mark, place = text.partition("=")
+    if not mark or not _PRESET.fullmatch(name):
+        return text, {}
+    if name not in JUDGES:
+        raise unknown_name("judge preset", name, JUDGES)
+    preset = JUDGES[name]
+    if place.startswith("http"):
+        if "#" in place:
+            raise QuadragError(f"--judge {text} names a model beside the preset's {preset.model}; leave out #...")
+        return f"{place}#{preset.model}", dict(preset.parameters)
+    return place, {} if place.startswith("local:") else dict(preset.parameters)
 
 
 def open_model(
@@ -23,26 +63,32 @@ def open_model(
     prices: Prices | None = None,
     budget: Budget | None = None,
     replay: bool = False,
-) -> Completer | None:
+    time_limit: float | None = None,
+) -> Completer | ChallengeModel | None:
     """Return the model that a spec names; None for ``extractive``, which is none.
 
     Args:
-        spec: ``extractive``, ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
+        spec: ``extractive``, ``http(s)://host:port/v1#model``, ``provider:MODEL``, ``local:MODEL`` or
+            ``challenge:FILE.py#Class``.
         ledger: where replies are kept.
         parameters: temperature, top_p, max_tokens and seed.
         concurrency: calls in flight at once.
         prices: what tokens cost.
         budget: hard limit, shared by all models of a session.
         replay: answer from the ledger alone.
+        time_limit: seconds that a challenge: model may take for a query of a batch.
 
     Raises:
         QuadragError: the spec or a setting cannot be used.
     """
     if spec == EXTRACTIVE:
         return None
-    if spec.startswith("local:"):
-        if budget is not None:
-            raise QuadragError("--budget bounds calls that are paid for; a local: model has none")
+    kind = spec.partition(":")[0]
+    if kind in ("local", "challenge") and budget is not None:
+        raise QuadragError(f"--budget bounds calls that are paid for; a {kind}: model has none")
+    if kind == "challenge":
+        return ChallengeModel(spec.removeprefix("challenge:"), ledger=ledger, replay=replay, time_limit=time_limit)
+    if kind == "local":
         from .local import LocalModel
 
         return LocalModel(spec.removeprefix("local:"), ledger=ledger, replay=replay, parameters=parameters)

@@ -6,13 +6,14 @@ A table without these lines would be read as saying more than was measured.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quadrag.catalogue import configs
 from quadrag.records import dumps
 
-from .benchmark import load, load_prompts
+from .benchmark import WHOLE, load, load_prompts
 from .cells import shown
 from .published import Published
 from .task import UNKNOWN
@@ -29,7 +30,7 @@ def denominator(row: Mapping[str, Any]) -> int | None:
         return None
     if row["profile"] == "corrected":
         return int(row["n_total"] - row["n_not_applicable"])
-    return int(row["n_scored"])
+    return int(row["n_scored"] + row.get("n_filled", 0))
 
 
 def unscored_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -46,7 +47,9 @@ def unscored_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         for profile, places in list(profiles.items())[: 1 if same else None]:
             alike.setdefault(f"{'' if same else f' ({profile})'}: {'; '.join(places)}.", []).append(key)
     notes = [f"Unscored, {', '.join(keys)}{said}" for said, keys in alike.items()]
-    if notes:
+    if notes and any(row.get("n_filled") for row in rows):
+        notes.append("Official counts unscored items as hallucinations, corrected as a share of their own.")
+    elif notes:
         notes.append("Official leaves unscored items out, corrected counts them as wrong.")
     return notes
 
@@ -67,6 +70,10 @@ def settings_notes(inputs: Mapping[str, Any]) -> list[str]:
     """Say how passages were found, and in what else a run differs from the benchmark's own settings."""
     bundled = hashlib.sha256(dumps(load_prompts(inputs["benchmark"])).encode()).hexdigest()[:16]
     searched = {name: value for name, value in inputs.get("retrieval", {}).items() if name != "corpus"}
+    if searched.get("chunk_size", 0) >= WHOLE:
+        searched = {k: v for k, v in searched.items() if k not in ("chunk_size", "chunk_overlap")} | {
+            "passages": "whole"
+        }
     unknown = inputs["retriever"] == UNKNOWN
     parts = [f"retriever {inputs['retriever']}"] if searched or unknown else []
     parts += [f"{name} {value}" for name, value in {**searched, **inputs.get("options", {})}.items()]
@@ -90,13 +97,25 @@ def data_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
         elif f"{config}_original" in known:
             versions.append("refined data")
     parts = [*dict.fromkeys(versions), *dict.fromkeys(info.get("source", "unknown") for info in infos)]
-    return [f"Ours on: {'; '.join(parts)}.", *given_notes(infos)]
+    return [f"Ours on: {'; '.join(parts)}.", *given_notes(infos), *found_notes(infos)]
 
 
 def given_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
     """Say which stages the user's own files stood in for, whatever the settings say of them."""
     given = sorted({name for info in infos for name in info.get("given", ())})
     return [f"The user's own files in place of ours: {', '.join(given)}."] if given else []
+
+
+def found_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say how the entities of questions were found, where a graph was asked about them."""
+    counts = Counter[str]()
+    for info in infos:
+        counts.update(info.get("found", {}).get("entities", {}))
+    if not counts.get("rules"):
+        return []
+    if counts.get("model"):
+        return [f"Entities of {counts['rules']} of {counts.total()} questions by rules: the model named none readably."]
+    return ["Entities of the questions were found by rules, without a model."]
 
 
 def corpus_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -6,6 +6,7 @@ from the ledger. What a table looks like is `report.py`'s affair.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
 import time
@@ -22,11 +23,12 @@ from quadrag.progress import Progress
 from quadrag.records import Answer, Key, Passage, Question, jsonl_text, read_jsonl
 
 from . import retrieve
-from .benchmark import Benchmark, load, load_prompts
-from .folder import RunFolder, locked
-from .generate import Completer, Generated, ask, extract
+from .benchmark import Benchmark, Finder, load, load_prompts
+from .challenge import ChallengeModel
+from .folder import PARTIAL, RunFolder, locked
+from .generate import Completer, Generated, ask, ask_challenge, extract
 from .inputs import run_inputs
-from .score import Aids, Embed, failed_verdicts, given_scores, score, score_text
+from .score import Aids, Embed, Judge, failed_verdicts, given_scores, score, score_text
 from .task import Corpus, Task, load_questions, open_corpus
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
@@ -47,8 +49,8 @@ class Result:
 class Session:
     """What several runs share: the models, and how the user started them."""
 
-    llm: Completer | None = None
-    judge: Completer | None = None
+    llm: Completer | ChallengeModel | None = None
+    judges: Sequence[Completer] = ()
     command: Sequence[str] = ()
     embed: Embed | None = None
 
@@ -64,9 +66,35 @@ class Session:
         prompts = load_prompts(task.benchmark, task.prompts)
         if self.llm is None and task.samples > 1:
             raise QuadragError("the extractive baseline draws nothing; --samples needs a model with --llm")
+        check_judges(benchmark, task, self.judges)
+        self._check_challenge(task)
+        with contextlib.ExitStack() as stack:
+            finder = benchmark.finder(task)
+            if finder is not None:
+                stack.callback(finder.close)
+            return self._run(task, benchmark, finder, prompts, out)
+
+    def _check_challenge(self, task: Task) -> None:
+        """See to it that a model of the challenge, and it alone, is handed whole pages, and answers once."""
+        challenged = isinstance(self.llm, ChallengeModel)
+        if challenged and (task.benchmark != "crag" or task.retriever != "own"):
+            raise QuadragError("a challenge: model is handed CRAG's pages themselves; run crag with --retriever own")
+        if task.benchmark == "crag" and task.retriever == "own" and not challenged:
+            raise QuadragError("--retriever own hands whole pages to a model file; give --llm challenge:FILE.py#Class")
+        if challenged and task.samples > 1:
+            raise QuadragError("a challenge: model has no seed to vary; leave out --samples")
+
+    def _run(
+        self,
+        task: Task,
+        benchmark: Benchmark,
+        finder: Finder | None,
+        prompts: Mapping[str, Mapping[str, str]],
+        out: Path,
+    ) -> Result:
         questions, source = load_questions(task, benchmark)
         corpus = open_corpus(task, benchmark)
-        inputs = run_inputs(self, benchmark, task, questions, prompts, corpus)
+        inputs = run_inputs(self, benchmark, task, questions, prompts, corpus, finder)
         if corpus is not None and corpus.source != source:
             source = f"{source}; corpus: {corpus.source}"
         with locked(out):
@@ -75,7 +103,7 @@ class Session:
                 return finished_result(folder)
             before = dict(folder.info, files=dict(folder.info["files"]))
             try:
-                return self._work(folder, benchmark, task, questions, corpus, source, prompts)
+                return self._work(folder, benchmark, task, questions, corpus, finder, source, prompts)
             except QuadragError:
                 if before["state"] == "finished" and before["files"] == folder.info["files"]:
                     # Nothing came of asking the failed calls again: what was finished is so still.
@@ -90,6 +118,7 @@ class Session:
         task: Task,
         questions: Sequence[Question],
         corpus: Corpus | None,
+        finder: Finder | None,
         source: str,
         prompts: Mapping[str, Mapping[str, str]],
     ) -> Result:
@@ -97,7 +126,7 @@ class Session:
         folder.save(state="running", source=source, command=list(self.command), versions=_versions())
         started = time.time()
         before = {name: dict(model.spent) for name, model in self._models().items()}
-        passages = self._retrieve(folder, task, questions, corpus)
+        passages = self._retrieve(folder, task, questions, corpus, finder, prompts)
         generated, stopped = self._generate(folder, benchmark, task, questions, passages, prompts)
         if folder.replaced("items.jsonl") and not stopped:
             items = [row for _, row in read_jsonl(folder.path / "items.jsonl")]
@@ -124,11 +153,18 @@ class Session:
         )
         return Result(folder.info, scores, items, stopped=stopped)
 
-    def _models(self) -> dict[str, Completer]:
-        return {name: model for name, model in (("llm", self.llm), ("judge", self.judge)) if model is not None}
+    def _models(self) -> dict[str, Completer | ChallengeModel]:
+        judges = {"judge" if not rank else f"judge {rank + 1}": judge for rank, judge in enumerate(self.judges)}
+        return ({} if self.llm is None else {"llm": self.llm}) | judges
 
     def _retrieve(
-        self, folder: RunFolder, task: Task, questions: Sequence[Question], corpus: Corpus | None
+        self,
+        folder: RunFolder,
+        task: Task,
+        questions: Sequence[Question],
+        corpus: Corpus | None,
+        finder: Finder | None,
+        prompts: Mapping[str, Mapping[str, str]],
     ) -> dict[Key, tuple[Passage, ...]]:
         path = folder.path / "retrieved.jsonl"
         if folder.replaced(path.name):
@@ -136,9 +172,15 @@ class Session:
             folder.keep(path.name, given=_given(folder, path.name, True))
             return passages
         if not folder.stands(path.name):
-            found = retrieve.retrieve(questions, task, corpus)
+            if finder is not None:
+                llm = None if isinstance(self.llm, ChallengeModel) else self.llm
+                found = retrieve.supplied(questions, finder, llm, prompts, folder.path / PARTIAL)
+                folder.save(found=dict(finder.found))
+            else:
+                found = retrieve.retrieve(questions, task, corpus)
             text = jsonl_text(retrieve.rows(questions, found))
             folder.write(path.name, text, given=_given(folder, path.name, False))
+            (folder.path / PARTIAL).unlink(missing_ok=True)
         return retrieve.read(path, questions)
 
     def _generate(
@@ -166,7 +208,12 @@ class Session:
             with Progress(f"{task.config}: answers", len(questions) * task.samples) as progress:
                 self.llm.on_progress = progress.update
                 try:
-                    generated = ask(benchmark, questions, passages, prompts, self.llm, task.samples, task.retriever)
+                    if isinstance(self.llm, ChallengeModel):
+                        from .crag_finder import challenge_records
+
+                        generated = ask_challenge(questions, challenge_records(task, questions), self.llm)
+                    else:
+                        generated = ask(benchmark, questions, passages, prompts, self.llm, task.samples, task.retriever)
                 except BudgetReached as stop:
                     (generated,), stopped = stop.results, str(stop)
         entries = {
@@ -218,14 +265,13 @@ def score_answers(
         rest of them unscored.
     """
     by_key = {question.key: question for question in questions}
-    judge = None if stopped else session.judge
+    judges = () if stopped else session.judges
     aids = Aids(embed=session.embed, passages=passages)
-    if judge is None:
+    if not judges:
         return *score(benchmark, by_key, answers, task.conditions, aids), stopped
     ended: list[str] = []
-    with Progress(f"{task.config}: verdicts", len(answers)) as progress:
-        judge.on_progress = progress.update
 
+    def stopping(judge: Completer) -> Judge:
         def verdicts(batch: list[list[dict[str, str]]]) -> list[Any]:
             try:
                 return list(judge(batch))
@@ -234,8 +280,26 @@ def score_answers(
                 return list(stop.results)
 
         verdicts.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
-        items, scores = score(benchmark, by_key, answers, task.conditions, replace(aids, judge=verdicts))
+        return verdicts
+
+    with Progress(f"{task.config}: verdicts", len(answers)) as progress:
+        for judge in judges:
+            judge.on_progress = progress.update
+        aids = replace(aids, judges=[stopping(judge) for judge in judges])
+        items, scores = score(benchmark, by_key, answers, task.conditions, aids)
     return items, scores, ended[0] if ended else None
+
+
+def check_judges(benchmark: Benchmark, task: Task, judges: Sequence[Completer]) -> None:
+    """See to it that several judges are given to metrics alone that average them.
+
+    Raises:
+        QuadragError: a metric takes one.
+    """
+    metrics = benchmark.metrics(task.config, task.conditions)
+    judged = [metric.module for metric in metrics if metric.judged and not metric.panel]
+    if len(judges) > 1 and judged:
+        raise QuadragError(f"{judged[0]} asks one judge, and {len(judges)} were named; give --judge once")
 
 
 def read_answers(

@@ -1,13 +1,14 @@
 """The papers' own numbers, in our names and units, with the conditions they were made under.
 
-The figures are in ``published/BENCHMARK.csv`` as printed; ``published/mapping.csv`` says, per table and printed metric,
-which config, split, retriever and metric of ours it is, and what to multiply by. A rejection table's ``noise=1.0`` is
-the only split of its config. Table ``*`` of the mapping is every table of the paper.
+The figures are in ``published/BENCHMARK.csv`` as printed; ``published/mapping.csv`` says, per table, task and printed
+metric, which config, split, retriever and metric of ours it is, and what to multiply by. ``*`` for a table or a task is
+every one of the paper. A rejection table's ``noise=1.0`` is the only split of its config.
 """
 
 from __future__ import annotations
 
 import csv
+import itertools
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -40,7 +41,8 @@ class Published(NamedTuple):
 def published(benchmark: str) -> tuple[Published, ...]:
     """Return every printed number of a benchmark's paper that has a counterpart here, in the paper's order."""
     with (_FOLDER / "mapping.csv").open(encoding="utf-8", newline="") as lines:
-        mapping = {(row["table"], row["metric"]): row for row in csv.DictReader(lines) if row["benchmark"] == benchmark}
+        rows = [row for row in csv.DictReader(lines) if row["benchmark"] == benchmark]
+        mapping = {(row["table"], row["task"], row["metric"]): row for row in rows}
     with (_FOLDER / f"{benchmark}.csv").open(encoding="utf-8", newline="") as lines:
         return tuple(_convert(mapping, lines))
 
@@ -78,13 +80,20 @@ def under(setting: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
     return all(settings.get(name) == value for name, value in setting.items())
 
 
-def _convert(mapping: dict[tuple[str, str], dict[str, str]], lines: Iterator[str]) -> Iterator[Published]:
+def _convert(mapping: dict[tuple[str, str, str], dict[str, str]], lines: Iterator[str]) -> Iterator[Published]:
     for row in csv.DictReader(lines):
-        ours = mapping.get((row["table"], row["metric"])) or mapping.get(("*", row["metric"]))
+        places = itertools.product((row["table"], "*"), (row["task"], "*"))
+        ours = next((found for place in places if (found := mapping.get((*place, row["metric"])))), None)
         if ours is None:
             continue
         setting = dict(pair.split("=", 1) for pair in row["setting"].split(";"))
-        setting |= {"task": row["task"], "retriever": setting.get("retriever", "").replace("_", "-")}
+        setting |= {"task": row["task"], "split": row["split"].partition("_")[0]}
+        if "generator" in setting:
+            # OmniEval names a retriever by its embedding.
+            named = setting["retriever"]
+            setting |= {"llm": setting["generator"], "embedding": named}
+            setting["retriever"] = "none" if named == "none" else "dense"
+        setting["retriever"] = setting.get("retriever", "").replace("_", "-")
         if "noise" in setting:
             setting["noise"] = f"{float(setting['noise']) * 100:g}"
         yield Published(
@@ -105,8 +114,10 @@ def _convert(mapping: dict[tuple[str, str], dict[str, str]], lines: Iterator[str
 
 def _retrieval(printed: Mapping[str, str]) -> dict[str, Any]:
     """Return a row's setting by our names; what its retriever does not use is left out."""
+    if printed["retriever"] == "none":
+        return {}
     names = {"chunk_size": "chunk_size", "overlap": "chunk_overlap", "top_k": "top_k"}
-    numbers = {ours: int(printed[theirs]) for theirs, ours in names.items()}
+    numbers = {ours: int(printed[theirs]) for theirs, ours in names.items() if theirs in printed}
     models = {name: printed[name] for name in ("embedding", "reranker") if printed.get(name, "none") != "none"}
     # The authors' search server takes a character for a term.
     terms = {"tokenizer": "unigram"} if printed["retriever"] in ("bm25", "hybrid", "hybrid-rerank") else {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from quadrag.errors import QuadragError
 from quadrag.records import write_text
 from quadrag.stats import paired_difference
 
+from .benchmark import load
 from .cells import NOTHING, difference_cell, published_line, value_cell
+from .crag_tables import crag_grids
 from .grid import Cell, Grid, Line, render_html
+from .matrix import matrix_grids
 from .notes import (
     INTERVALS,
     corpus_notes,
@@ -28,10 +32,12 @@ from .notes import (
     settings_notes,
     unscored_notes,
 )
+from .omnieval_tables import omnieval_grids
 from .paper import PAPERS
 from .pipeline import Result, spread
 from .published import Published, beside
 from .score import PROFILES, items_of
+from .slices import slice_grids, whole
 from .sweep import SWEEPS, sweep_grids
 
 Scores = Sequence[Mapping[str, Any]]
@@ -57,10 +63,25 @@ def lines_of(scores: Scores, splits: Sequence[str], profiles: Sequence[str]) -> 
     return [*lines, Line("n", [Cell(str(total)) for total in totals], rule=True)]
 
 
-def config_grids(result: Result, profiles: Sequence[str] = PROFILES) -> list[Grid]:
-    """Make the tables of one run: its scores, and the published rows beside its official values."""
+_TABLES = {"crag": crag_grids, "omnieval": omnieval_grids}
+# A matrix on the page for each of these; in the terminal for the first that was run.
+_MATRIX = ("acc", "rouge_l", "hal", "com", "utl", "nac", "f1", "em", "map", "mrr")
+
+
+def config_grids(
+    result: Result, profiles: Sequence[str] = PROFILES, labels: str = "en", whole_page: bool = False
+) -> list[Grid]:
+    """Make the tables of one run: its scores, its slices or matrix, the published rows beside its official values.
+
+    Args:
+        result: of the run.
+        profiles: the first is shown; of two, the second where it differs.
+        labels: of a matrix, ``en`` or ``zh``.
+        whole_page: a matrix for every metric, not for the main one alone.
+    """
     inputs = result.info["inputs"]
-    name, scores = result_name(result.info), result.scores
+    name, sliced = result_name(result.info), result.scores
+    scores = whole(sliced)
     splits = list(dict.fromkeys(row["split"] for row in scores)) or inputs["splits"]
     title = f"{inputs['benchmark']} {inputs['config']}, {name}"
     lengths = ", length in characters" if any(row["key"] == "length" for row in scores) else ""
@@ -73,13 +94,22 @@ def config_grids(result: Result, profiles: Sequence[str] = PROFILES) -> list[Gri
         *unscored_notes([row for row in scores if row["profile"] in profiles]),
     ]
     grids = [Grid(title, "metric", splits, lines_of(scores, splits, profiles), notes)]
+    grids += matrices(result, profiles[0], labels, whole_page) or slice_grids(sliced, title, profiles[0])
     # Beside another mix of documents the paper's numbers would say nothing.
-    mixed = inputs.get("options") and inputs["benchmark"] not in SWEEPS
+    mixed = inputs.get("options") and inputs["benchmark"] in PAPERS
     rows = [] if mixed else [row for row in beside(result.info) if row.split in splits]
     if rows:
         grids.append(_beside(inputs["benchmark"], scores, splits, name, rows))
         grids[-1].notes += corpus_notes([result.info])
     return grids
+
+
+def matrices(result: Result, profile: str = PROFILES[0], labels: str = "en", every: bool = False) -> list[Grid]:
+    """Make the matrices of a run by topic and task: of its main metric, or of every one; [] where it has no cells."""
+    run = {row["key"] for row in result.scores if "not_run" not in row}
+    keys = [key for key in _MATRIX if key in run]
+    title = f"{result.info['inputs']['benchmark']} {result.info['inputs']['config']}, {result_name(result.info)}"
+    return matrix_grids(result.scores, title, profile, keys if every else keys[:1], labels)
 
 
 def partial_notes(results: Sequence[Result]) -> list[str]:
@@ -112,8 +142,11 @@ def paper_grids(benchmark: str, results: Sequence[Result], profiles: Sequence[st
     Raises:
         QuadragError: two runs claim the same cell, as on refined and on original data.
     """
+    results = [replace(result, scores=whole(result.scores)) for result in results]
     if benchmark in SWEEPS:
         return sweep_grids(benchmark, results, profiles)
+    if benchmark in _TABLES:
+        return _TABLES[benchmark](results, profiles)
     scores: dict[Any, Mapping[str, Any]] = {}
     by_config: dict[str, dict[str, Any]] = {}
     for result in results:
@@ -146,7 +179,7 @@ def paper_grids(benchmark: str, results: Sequence[Result], profiles: Sequence[st
 
 def swept_grids(benchmark: str, results: Sequence[Result], profiles: Sequence[str] = PROFILES) -> list[Grid]:
     """Make the tables of a sweep; where the paper's table has one line for ours, every model has a table of its own."""
-    if benchmark in SWEEPS:
+    if benchmark not in PAPERS:
         return paper_grids(benchmark, results, profiles)
     by_model: dict[str, list[Result]] = {}
     for result in results:
@@ -168,21 +201,25 @@ def facts(results: Sequence[Result], out: Path) -> list[tuple[str, str]]:
 
     inputs = [r.info["inputs"] for r in results]
     seconds = sum(r.info.get("seconds", 0) for r in results)
-    latencies = [seconds for r in results for seconds in (r.info.get("latency_seconds") or {}).values()]
-    latency = spread(latencies)
     rows = [
         ("model", every(value["llm"] for value in inputs)),
         ("judge", every(value["judge"] or "none: judged metrics are not run" for value in inputs)),
         ("data", every(r.info.get("source", "") for r in results)),
         ("parameters", every(", ".join(f"{k} {v}" for k, v in i["parameters"].items()) or "none" for i in inputs)),
         ("calls", spending(results)),
-        ("latency", f"median {latency['median']} s, 95th percentile {latency['p95']} s" if latency else ""),
+        ("latency", latency(results)),
         ("run", f"{results[0].info['started']}, {seconds:.1f} s" if "started" in results[0].info else ""),
         ("command", every(" ".join(r.info.get("command", [])) for r in results)),
         ("folder", str(out)),
         ("signatures", every(row["signature"] for r in results for row in r.scores)),
     ]
     return [(name, value) for name, value in rows if value]
+
+
+def latency(results: Sequence[Result]) -> str:
+    """Say how long a model took for an answer, as each was first made; "" where none was asked."""
+    found = spread([seconds for r in results for seconds in (r.info.get("latency_seconds") or {}).values()])
+    return f"median {found['median']} s, 95th percentile {found['p95']} s" if found else ""
 
 
 def spending(results: Sequence[Result]) -> str:
@@ -205,12 +242,15 @@ def write_page(path: Path, title: str, results: Sequence[Result], grids: Sequenc
 
 
 def merged(results: Sequence[Result]) -> Result:
-    """Put the runs of one campaign together; where a config ran twice, the splits without documents are called so."""
+    """Put the runs of one campaign together; where a config ran several times, splits say how they were answered."""
 
     def named(result: Result, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         inputs = result.info["inputs"]
-        bare = inputs["retriever"] == "none" and ran[inputs["config"]] > 1
-        return [row | {"split": f"{row['split']} (no documents)"} if bare else row for row in rows]
+        retriever = inputs["retriever"]
+        if ran[inputs["config"]] == 1 or retriever == load(inputs["benchmark"]).RETRIEVERS[0]:
+            return list(rows)
+        how = "no documents" if retriever == "none" else retriever
+        return [row | {"split": f"{row['split']} ({how})"} for row in rows]
 
     ran = Counter(result.info["inputs"]["config"] for result in results)
 
@@ -227,7 +267,7 @@ def comparison(runs: Sequence[tuple[str, Result]], profile: str = "official") ->
     # Paths are longer than columns are wide.
     columns = [chr(ord("A") + rank) if len(runs) <= 26 else str(rank) for rank in range(len(runs))]
     tables = [
-        {(r["config"], r["split"], r["metric"], r["key"]): r for r in result.scores if r["profile"] == profile}
+        {(r["config"], r["split"], r["metric"], r["key"]): r for r in whole(result.scores) if r["profile"] == profile}
         for _, result in runs
     ]
     pair = len(runs) == 2

@@ -1,7 +1,7 @@
 """The retrieve stage: which passages are shown with each question.
 
-RGB brings its own documents, CRUD-RAG searches a corpus; ``none`` shows none. A file of the same form, made elsewhere,
-may stand in for this stage.
+RGB brings its own documents, CRUD-RAG searches a corpus, CRAG has a finder of its own; ``none`` shows none. A file of
+the same form, made elsewhere, may stand in for this stage.
 """
 
 from __future__ import annotations
@@ -11,9 +11,54 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.records import Key, Passage, Question, read_jsonl
+from quadrag.progress import Progress
+from quadrag.records import Key, Passage, Question, dumps, read_jsonl
 
+from .benchmark import Finder, Prompts
+from .generate import Completer
 from .task import Corpus, Task
+
+
+def supplied(
+    questions: Sequence[Question], finder: Finder, llm: Completer | None, prompts: Prompts, partial: Path
+) -> dict[Key, tuple[Passage, ...]]:
+    """Return the passages of every question as a benchmark's own finder finds them.
+
+    Args:
+        questions: all of them.
+        finder: finds passages, maybe for seconds a question.
+        llm: the model that answers, which may be asked about questions first.
+        prompts: of the benchmark.
+        partial: a file where they are written one by one, so that a run that was cut short goes on from there.
+
+    Raises:
+        QuadragError: a file, a graph or a model cannot be had.
+    """
+    found = _so_far(partial)
+    waiting = [question for question in questions if question.key not in found]
+    with Progress("passages", len(questions)) as progress, partial.open("a", encoding="utf-8") as lines:
+        for question, passages in finder.find(waiting, llm, prompts) if waiting else ():
+            found[question.key] = passages
+            for row in rows([question], found):
+                lines.write(dumps(row) + "\n")
+            lines.flush()
+            progress.update(len(found), len(questions))
+    missing = [question for question in questions if question.key not in found]
+    if missing:
+        raise QuadragError(f"the data changed while it was read: {missing[0].id} is no longer there; run again")
+    return found
+
+
+def _so_far(partial: Path) -> dict[Key, tuple[Passage, ...]]:
+    """Read what a run found before it was cut short, and cut off a line that it did not finish."""
+    found: dict[Key, tuple[Passage, ...]] = {}
+    if not partial.is_file():
+        return found
+    whole = partial.read_bytes().rpartition(b"\n")[0]
+    partial.write_bytes(whole + b"\n" if whole else b"")
+    for _, row in read_jsonl(partial):
+        found[(row["config"], row["split"], row["id"])] = tuple(_passage(p) for p in row["passages"])
+    return found
 
 
 def retrieve(questions: Sequence[Question], task: Task, corpus: Corpus | None) -> dict[Key, tuple[Passage, ...]]:

@@ -12,7 +12,7 @@ from typing import Any
 from quadrag.data import rows
 from quadrag.records import Passage, Question
 
-from .benchmark import Conditions, Metric, Prompts, Retrieval
+from .benchmark import Conditions, Metric, Own, Prompts, Retrieval
 
 NAME = "rgb"
 PAPER = "arXiv:2309.01431"
@@ -20,7 +20,8 @@ RETRIEVERS = ("own", "none")
 RETRIEVAL = Retrieval()
 DEFAULT_SPLIT = None  # all of the config's
 CORPUS = None
-OPTIONS: dict[str, tuple[str, ...]] = {}
+MACRO: tuple[str, ...] = ()
+OPTIONS: dict[str, Own] = {}
 # The authors' README; their code's default is 0.7.
 TEMPERATURE = 0.2
 
@@ -53,6 +54,10 @@ def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[
                 Passage(id=f"{row['id']}-{rank}", title="", text=text) for rank, text in enumerate(row["documents"])
             ),
         )
+
+
+def finder(task: Any) -> None:
+    """Return nothing: the documents come with the questions."""
 
 
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[dict[str, str]]:

@@ -7,7 +7,8 @@ an embedding and has none is reported as not run. Both profiles are computed.
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
+import itertools
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 from quadrag.catalogue import metric_folder
 from quadrag.errors import QuadragError
 from quadrag.records import Answer, Key, Passage, Question, document_id, dumps
-from quadrag.stats import Item, Summary, summarise
+from quadrag.stats import NOT_APPLICABLE, Interval, Item, Summary, macro, summarise_all
 
 from .benchmark import Benchmark, Conditions, Metric
 
@@ -30,7 +31,7 @@ Embed = Callable[[list[str]], Any]  # n texts to an n x d array
 class Aids:
     """What metrics may need beside answers and references; each may be lacking."""
 
-    judge: Judge | None = None
+    judges: Sequence[Judge] = ()
     embed: Embed | None = None
     passages: Mapping[Key, Sequence[Passage]] | None = None
 
@@ -71,17 +72,17 @@ def score(
 
     Returns:
         The lines of ``items.jsonl``, in the order of the answers, and the rows of ``scores.json``: per config, split,
-        metric, key and profile.
+        metric, profile, slice and key.
     """
-    if aids.judge:
-        aids = replace(aids, judge=Once(aids.judge))
+    aids = replace(aids, judges=[Once(judge) for judge in aids.judges])
     items: dict[int, dict[str, Any]] = {index: {} for index in range(len(answers))}
     scores: list[dict[str, Any]] = []
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, answer in enumerate(answers):
         groups[(answer.config, answer.split)].append(index)
     for (config, split), indices in groups.items():
-        place = {"benchmark": benchmark.NAME, "config": config, "split": split, "slice": ALL}
+        slices = _slices([questions[answers[index].key] for index in indices])
+        place = {"benchmark": benchmark.NAME, "config": config, "split": split}
         for metric in benchmark.metrics(config, conditions):
             if metric.ranks and aids.passages is None:
                 continue
@@ -89,9 +90,15 @@ def score(
                 here = [answers[i] for i in indices]
                 result = _compute(benchmark, metric, questions, here, profile, conditions, aids)
                 for index, row in zip(indices, result["per_item"], strict=True):
-                    _note(items[index], metric, profile, row)
+                    _note(items[index], metric, profile, row, aids)
                 rows = [(answers[i].id, row) for i, row in zip(indices, result["per_item"], strict=True)]
-                scores += [place | _row(metric, key, profile, result, rows, aids) for key in metric.keys]
+                for name, members in slices.items():
+                    part = [rows[member] for member in members]
+                    scores += _rows({**place, "slice": name}, metric, profile, result, part, aids)
+                for grouping in benchmark.MACRO:
+                    named = [members for name, members in slices.items() if name.startswith(f"{grouping}=")]
+                    parts = [[rows[member] for member in members] for members in named]
+                    scores += _macro_rows({**place, "slice": f"macro:{grouping}"}, metric, profile, result, parts, aids)
     lines = [
         {"benchmark": a.benchmark, "config": a.config, "split": a.split, "id": a.id, "sample": a.sample} | items[i]
         for i, a in enumerate(answers)
@@ -102,28 +109,45 @@ def score(
 def items_of(lines: Sequence[Mapping[str, Any]], metric: str, profile: str) -> list[Item]:
     """Read one metric's items back from lines of ``items.jsonl``; `metric` is ``module.key``."""
     return [
-        Item((line["config"], line["split"], line["id"]), line[metric][profile], _reason(line[metric], profile))
+        Item((line["config"], line["split"], line["id"]), line[metric].get(profile), _reason(line[metric], profile))
         for line in lines
         if metric in line
     ]
 
 
-def scores_of(benchmark: Benchmark, lines: Sequence[Mapping[str, Any]], conditions: Conditions) -> list[dict[str, Any]]:
-    """Make the rows of ``scores.json`` from lines of ``items.jsonl`` alone, where the user put in a file of his own."""
+def scores_of(
+    benchmark: Benchmark,
+    lines: Sequence[Mapping[str, Any]],
+    conditions: Conditions,
+    questions: Mapping[Key, Question],
+) -> list[dict[str, Any]]:
+    """Make the rows of ``scores.json`` from lines of ``items.jsonl``, where the user put in a file of his own."""
     scores = []
     for config, split in dict.fromkeys((line["config"], line["split"]) for line in lines):
         here = [line for line in lines if (line["config"], line["split"]) == (config, split)]
-        place = {"benchmark": benchmark.NAME, "config": config, "split": split, "slice": ALL}
+        place = {"benchmark": benchmark.NAME, "config": config, "split": split}
+        slices = _slices([questions[(config, split, line["id"])] for line in here])
         for metric in benchmark.metrics(config, conditions):
-            for profile in PROFILES:
+            for profile, (name, members) in itertools.product(PROFILES, slices.items()):
+                part = [here[member] for member in members]
                 for key in metric.keys:
-                    items = items_of(here, f"{metric.module}.{key}", profile)
-                    signature = f"{metric.module}|profile:{profile}|items:given"
-                    head = place | {"metric": metric.module, "key": key, "profile": profile}
-                    nothing = _not_run("no values given", len(here))
-                    scores.append(head | (_summary(items, profile) if items else nothing))
-                    scores[-1]["signature"] = signature
+                    items = items_of(part, f"{metric.module}.{key}", profile)
+                    head = {**place, "slice": name, "metric": metric.module, "key": key, "profile": profile}
+                    worst = metric.worst.get(key, 0.0)
+                    found = _summaries([items], profile, worst)[0] if items else _not_run("no values given", len(part))
+                    scores.append(head | found | {"signature": f"{metric.module}|profile:{profile}|items:given"})
     return scores
+
+
+def _slices(questions: Sequence[Question]) -> dict[str, list[int]]:
+    """Return the members of every slice by their places, all of them first; ``domain=finance`` is a slice's name."""
+    found: dict[str, list[int]] = {}
+    for at, question in enumerate(questions):
+        for name, value in question.slices.items():
+            found.setdefault(f"{name}={value}", []).append(at)
+    order = {name: rank for rank, name in enumerate(questions[0].slices)} if questions else {}
+    names = sorted(found, key=lambda name: (order.get(name.partition("=")[0], len(order)), name))
+    return {ALL: list(range(len(questions)))} | {name: found[name] for name in names}
 
 
 def given_scores(
@@ -138,15 +162,15 @@ def given_scores(
     Raises:
         QuadragError: a line is not of its form, or questions are missing or unknown.
     """
-    wanted = {question.key for question in questions}
+    wanted = {question.key: question for question in questions}
     try:
         found = {(line["config"], line["split"], line["id"]) for line in items}
-        if found == wanted:
-            return scores_of(benchmark, items, conditions)
+        if found == wanted.keys():
+            return scores_of(benchmark, items, conditions, wanted)
     except (KeyError, TypeError, AttributeError) as error:
         raise QuadragError(f"{path} is not of the form of items.jsonl ({error!r}); remove it to score again") from None
     raise QuadragError(
-        f"{path} holds {len(found)} questions of which {len(found & wanted)} are among the {len(wanted)} asked; "
+        f"{path} holds {len(found)} questions of which {len(found & wanted.keys())} are among the {len(wanted)} asked; "
         "remove it to score again"
     )
 
@@ -174,8 +198,19 @@ def _reason(entry: Mapping[str, Any], profile: str) -> str | None:
     return reasons.get(profile) if isinstance(reasons, Mapping) else reasons
 
 
-def _summary(items: Sequence[Item], profile: str) -> dict[str, Any]:
-    summary: Summary = summarise(items, profile=profile)
+def _summaries(columns: Sequence[Sequence[Item]], profile: str, worst: float = 0.0) -> list[dict[str, Any]]:
+    """Summarise values of the same items; an item that has both value and reason was filled in by its metric."""
+    found = []
+    for items, summary in zip(columns, summarise_all(columns, profile=profile, worst=worst), strict=True):
+        filled = Counter(item.reason for item in items if item.value is not None and item.reason)
+        unscored = Counter(summary.unscored) + filled
+        entry = _entry(summary) | {"n_scored": summary.n_scored - filled.total()}
+        entry |= {"unscored": dict(sorted(unscored.items()))} | ({"n_filled": filled.total()} if filled else {})
+        found.append(entry)
+    return found
+
+
+def _entry(summary: Summary) -> dict[str, Any]:
     return {
         "value": summary.value,
         "interval": list(summary.interval) if summary.interval else None,
@@ -196,7 +231,7 @@ def _compute(
     conditions: Conditions,
     aids: Aids,
 ) -> Any:
-    if all(metric.lacks(key, bool(aids.judge), bool(aids.embed)) for key in metric.keys):
+    if all(_lacks(metric, key, aids) for key in metric.keys):
         nothing: dict[str, Any] = {"reasons": {}}
         signature = f"{metric.module}|profile:{profile}"
         return {"n_total": len(answers), "per_item": [nothing] * len(answers), "signature": signature}
@@ -210,12 +245,14 @@ def _compute(
     else:
         keywords["states"] = [None if answer.answer is not None else answer.state for answer in answers]
         predictions = [None if a.answer is None else benchmark.parse(a.config, a.answer) for a in answers]
-        references = [question.references for question in asked]
+        references = [metric.shape(question.references) for question in asked]
     if metric.embedded and aids.embed:
         keywords["embed"] = aids.embed
     keywords |= benchmark.keywords(metric, asked, conditions)
-    if metric.judged and aids.judge:
-        keywords["judge"] = aids.judge
+    if metric.contexts and aids.passages is not None:
+        keywords["contexts"] = [[passage.text for passage in aids.passages[answer.key]] for answer in answers]
+    if metric.judged and aids.judges:
+        keywords |= {"judges": list(aids.judges)} if len(aids.judges) > 1 else {"judge": aids.judges[0]}
     with _quiet_evaluate() as evaluate:
         module = evaluate.load(str(metric_folder(metric.module)))
         return module.compute(predictions=predictions, references=references, **keywords)
@@ -238,10 +275,10 @@ def _quiet_evaluate() -> Iterator[Any]:
         evaluate.logging.set_verbosity(before)
 
 
-def _note(line: dict[str, Any], metric: Metric, profile: str, row: Mapping[str, Any]) -> None:
+def _note(line: dict[str, Any], metric: Metric, profile: str, row: Mapping[str, Any], aids: Aids) -> None:
     """Enter one item's values of one metric and profile into its line."""
     for key in metric.keys:
-        if key not in row:
+        if key not in row or _lacks(metric, key, aids):
             continue
         entry = line.setdefault(f"{metric.module}.{key}", {})
         entry[profile] = row[key]
@@ -249,19 +286,83 @@ def _note(line: dict[str, Any], metric: Metric, profile: str, row: Mapping[str, 
             entry.setdefault("reason", {})[profile] = row["reasons"][key]
 
 
-def _row(
+def _rows(
+    place: Mapping[str, Any],
     metric: Metric,
-    key: str,
     profile: str,
     result: Mapping[str, Any],
     rows: Sequence[tuple[str, Mapping[str, Any]]],
     aids: Aids,
-) -> dict[str, Any]:
-    """Make one row of ``scores.json``."""
-    row: dict[str, Any] = {"metric": metric.module, "key": key, "profile": profile}
+) -> list[dict[str, Any]]:
+    """Make the rows of ``scores.json`` of one metric, profile and slice.
+
+    The value of all items is the module's; that of a slice, and every interval, is the mean over its items. What has no
+    value an item, as a mean weighted by groups, is there for all items alone and without an interval.
+    """
     signature = {"signature": result["signature"]}
-    if key not in result:
-        why = metric.lacks(key, bool(aids.judge), bool(aids.embed)) or "no references"
-        return row | _not_run(why, result["n_total"]) | signature
-    items = [Item(question, line[key], line["reasons"].get(key)) for question, line in rows]
-    return row | _summary(items, profile) | {"value": result[key]} | signature
+    run = [key for key in metric.keys if key in result and not _lacks(metric, key, aids)]
+    itemised = [key for key in run if all(key in line for _, line in rows)]
+    columns = [[Item(ident, line[key], line["reasons"].get(key)) for ident, line in rows] for key in itemised]
+    found: dict[str, dict[str, Any]] = {}
+    for worst in sorted({metric.worst.get(key, 0.0) for key in itemised}):
+        alike = [at for at, key in enumerate(itemised) if metric.worst.get(key, 0.0) == worst]
+        entries = _summaries([columns[at] for at in alike], profile, worst)
+        found |= {itemised[at]: entry for at, entry in zip(alike, entries, strict=True)}
+    whole = place["slice"] == ALL
+    made = []
+    for key in metric.keys:
+        if key in found:
+            value = {"value": result[key]} if whole else {}
+            entry = found[key] | value
+        elif key in run:
+            if not whole:
+                continue
+            entry = {"value": result[key], "interval": None, "n_total": len(rows), "n_scored": result["n_scored"]}
+            entry |= {"n_not_applicable": 0, "unscored": result["unscored"]}
+        else:
+            entry = _not_run(_lacks(metric, key, aids) or "no references", len(rows))
+        made.append({**place, "metric": metric.module, "key": key, "profile": profile} | entry | signature)
+    return made
+
+
+def _macro_rows(
+    place: Mapping[str, Any],
+    metric: Metric,
+    profile: str,
+    result: Mapping[str, Any],
+    groups: Sequence[Sequence[tuple[str, Mapping[str, Any]]]],
+    aids: Aids,
+) -> list[dict[str, Any]]:
+    """Make the rows of the means over groups, which count alike whatever their size; [] where nothing was run."""
+    run = [key for key in metric.keys if key in result and not _lacks(metric, key, aids)]
+    run = [key for key in run if all(key in line for rows in groups for _, line in rows)]
+    columns = {
+        key: [[Item(ident, line[key], line["reasons"].get(key)) for ident, line in rows] for rows in groups]
+        for key in run
+    }
+    means: dict[str, tuple[float | None, Interval | None]] = {}
+    for worst in sorted({metric.worst.get(key, 0.0) for key in run}):
+        alike = [key for key in run if metric.worst.get(key, 0.0) == worst]
+        stacked = [[columns[key][at] for key in alike] for at in range(len(groups))]
+        means |= dict(zip(alike, macro(stacked, profile=profile, worst=worst), strict=bool(groups)))
+    made = []
+    for key, (value, interval) in means.items():
+        items = [item for column in columns[key] for item in column]
+        reasons = Counter(item.reason or "api_error" for item in items if item.value is None or item.reason)
+        without = reasons.pop(NOT_APPLICABLE, 0)
+        entry = {
+            "value": value,
+            "interval": list(interval) if interval else None,
+            "n_groups": len(groups),
+            "n_total": len(items),
+            "n_scored": len(items) - without - reasons.total(),
+            "n_not_applicable": without,
+            "unscored": dict(sorted(reasons.items())),
+        }
+        head = {**place, "metric": metric.module, "key": key, "profile": profile}
+        made.append(head | entry | {"signature": result["signature"]})
+    return made
+
+
+def _lacks(metric: Metric, key: str, aids: Aids) -> str | None:
+    return metric.lacks(key, bool(aids.judges), bool(aids.embed))

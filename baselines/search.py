@@ -48,7 +48,7 @@ def identity(retriever: str, settings: Retrieval) -> dict[str, Any]:
     if retriever != "bm25":
         from .encoder import Encoder
 
-        found["embedding"] = Encoder(settings.embedding).describe()
+        found["embedding"] = Encoder(settings.embedding, on_passages=settings.instruction == "both").describe()
     if retriever == "hybrid-rerank":
         from .rerank import Reranker
 
@@ -161,7 +161,7 @@ class Search:
     def _encoder(self) -> Any:
         from .encoder import Encoder
 
-        encoder = Encoder(self._settings.embedding)
+        encoder = Encoder(self._settings.embedding, on_passages=self._settings.instruction == "both")
         encoder.check()
         return encoder
 

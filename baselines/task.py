@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from quadrag.data import check_split, fingerprint, open_builder, rows, splits
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError
 from quadrag.records import Question
 
 from .benchmark import Benchmark, Conditions, Retrieval, Searched
@@ -17,10 +17,12 @@ from .passages import Document
 # What each retriever reads of the settings, besides the chunks and top_k that all of them need.
 _USES: dict[str, tuple[str, ...]] = {
     "bm25": ("tokenizer",),
-    "dense": ("embedding", "index"),
-    "hybrid": ("tokenizer", "embedding", "index"),
-    "hybrid-rerank": ("tokenizer", "embedding", "index", "reranker"),
+    "dense": ("embedding", "instruction", "index"),
+    "hybrid": ("tokenizer", "embedding", "instruction", "index"),
+    "hybrid-rerank": ("tokenizer", "embedding", "instruction", "index", "reranker"),
 }
+# The same of retrievers that search no corpus: they take pages apart that come with the questions.
+_SUPPLIED: dict[str, tuple[str, ...]] = {"pages": ("embedding",), "pages-kg": ("embedding",)}
 UNKNOWN = "unknown"  # the retriever behind a file of answers that does not say it
 _CHUNKS = ("chunk_size", "chunk_overlap", "chunk_tokenizer", "top_k")
 
@@ -54,13 +56,20 @@ class Task:
         top_k = self.retrieval.top_k if self.searches else 0
         return Conditions(self.retriever, self.options, top_k, self.data_dir)
 
+    def uses(self, setting: str) -> bool:
+        """Whether the retriever uses a setting of the retrieval."""
+        used = (*_CHUNKS, *_USES[self.retriever]) if self.searches else _SUPPLIED.get(self.retriever, ())
+        return setting in used
+
     def settings(self) -> dict[str, Any]:
-        """Return those settings of the retrieval that its retriever uses; {} where nothing is searched.
+        """Return those settings of the retrieval that its retriever uses; {} where it uses none.
 
         They are for files and folder names: an address is there without user name and password.
         """
-        used = (*_CHUNKS, *_USES[self.retriever]) if self.searches else ()
-        found = {name: value for name, value in asdict(self.retrieval).items() if name in used and value is not None}
+        values = asdict(self.retrieval).items()
+        found = {name: value for name, value in values if self.uses(name) and value is not None}
+        if found.get("instruction") == Retrieval().instruction:
+            del found["instruction"]  # what every run had before there was a choice
         return found | ({"index": _SECRET.sub(r"\1", found["index"])} if "index" in found else {})
 
 
@@ -82,13 +91,14 @@ def script_options(task: Task, benchmark: Benchmark) -> dict[str, Any]:
     """Return the options that the dataset script of the questions takes, less the baseline's and the corpus's own.
 
     Raises:
-        QuadragError: one of the baseline's own has no such value.
+        QuadragError: one of the baseline's own has no such value, or the retriever does not use it.
     """
-    for name, known in benchmark.OPTIONS.items():
-        if task.options.get(name, known[0]) not in known:
-            raise unknown_name(f"value of {name}", str(task.options[name]), known)
-    own = (*benchmark.OPTIONS, *(benchmark.CORPUS.options if benchmark.CORPUS else ()))
-    return {name: value for name, value in task.options.items() if name not in own}
+    for name, own in benchmark.OPTIONS.items():
+        if task.options.get(name) is not None and not own.serves(task.retriever):
+            raise QuadragError(f"--retriever {task.retriever} does not use the option {name}; leave it out")
+        own.read(name, task.options)
+    known = (*benchmark.OPTIONS, *(benchmark.CORPUS.options if benchmark.CORPUS else ()))
+    return {name: value for name, value in task.options.items() if name not in known}
 
 
 def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], str]:

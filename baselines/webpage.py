@@ -2,13 +2,12 @@
 
 A page's HTML becomes its visible text, the text sentences of at most 1,000 characters, each kept once; those most like
 the question by the cosine of their embeddings stand first (Yang et al. 2024, the released RAG baseline). The HTML is
-read by selectolax, which is some thirty times as fast as BeautifulSoup over lxml on real pages (see
+read by selectolax, which is more than twenty times as fast as BeautifulSoup over lxml on real pages (see
 benchmarks/README.md). What a script would have drawn is not there.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -21,8 +20,8 @@ LONGEST = 1000  # characters of a sentence; what is longer is cut
 TOP = 20  # sentences shown
 ROOM = 4000  # characters of them together
 
-_HIDDEN = ["script", "style", "noscript", "template", "head", "svg", "iframe", "object"]
-_BLANKS = re.compile(r"\s+")
+# One selector for all: each costs a walk over the whole page.
+_HIDDEN = "script, style, noscript, template, head, svg, iframe, object, noframes, noembed"
 
 
 class Encoder(Protocol):
@@ -39,19 +38,23 @@ def text(html: str) -> str:
     """Return a page's visible text, its pieces joined by single blanks; "" for a page without any.
 
     Args:
-        html: a whole page or a piece of one, well formed or not; half of a surrogate pair is read as U+FFFD.
+        html: a whole page or a piece of one, well formed or not; half of a surrogate pair is read as "?".
     """
     from selectolax.lexbor import LexborHTMLParser
 
     if not html.strip():
         return ""
     tree = LexborHTMLParser(html.encode("utf-8", "replace"))
-    title = tree.css_first("title")
+    # Looked for in the head alone: a drawing may have a title too.
+    title = tree.head.css_first("title") if tree.head is not None else None
     heading = title.text(strip=True) if title is not None else ""
-    tree.strip_tags(_HIDDEN)
     body = tree.body or tree.root
-    words = body.text(separator=" ") if body is not None else ""
-    return _BLANKS.sub(" ", f"{heading} {words}").strip()
+    if body is None:
+        return " ".join(heading.split())
+    for hidden in body.css(_HIDDEN):
+        hidden.decompose()
+    words = body.text(separator=" ", strip=True)
+    return " ".join(f"{heading} {words}".split())
 
 
 def sentences(page: str, longest: int = LONGEST) -> list[str]:

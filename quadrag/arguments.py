@@ -81,10 +81,18 @@ def build_parser(version: str) -> argparse.ArgumentParser:
         "quadrag score mine.jsonl --benchmark rgb --config noise_robustness_zh",
     )
     _score(score)
+    _recall(
+        command(
+            "recall",
+            "count how often CRAG's web pages hold an accepted answer, by the number of pages",
+            "quadrag recall crag task_1_2 --split public --data-dir CRAG --pages 1,2,5",
+        )
+    )
     _kg(command("kg", "build and serve CRAG's mock knowledge graph", "quadrag kg build cragkg kg.sqlite"))
     report = command("report", "show one run again, or compare several", "quadrag report runs/a runs/b --html c.html")
     report.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
     report.add_argument("--html", metavar="FILE", help="write the page too")
+    _labels(report)
     report.add_argument("--profile", choices=("official", "corrected"), help="this one alone (compared: official)")
     return parser
 
@@ -121,7 +129,10 @@ def _run(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="may be repeated; rgb: passage_num, noise_ratio, correct_ratio, order; crud_rag: gold=test (gold "
-        "documents into the corpus, so that retrieval is measured), query=code|paper",
+        "documents into the corpus, so that retrieval is measured), query=code|paper; crag: kg=FILE, later=hide|show "
+        "(what the graph dates after the question), entities=model|rules, web_window=N, kg_window=N (characters, or "
+        "tokens of window_tokenizer=T), time_limit=SECONDS (challenge), trim=TOKENIZER (answers to 75 tokens), "
+        "weights=FILE, judge_failure=hallucination|excluded, release=v5|v4, private_file=FILE",
     )
     what.add_argument("--limit", metavar="N", type=_whole(1), help="the first N questions of every split")
     what.add_argument(
@@ -129,7 +140,11 @@ def _run(parser: argparse.ArgumentParser) -> None:
     )
     _retrieval(parser.add_argument_group("how passages are found"))
     how = parser.add_argument_group("how to answer")
-    how.add_argument("--llm", metavar="SPEC", help=f"{_MODELS} (default: extractive)")
+    how.add_argument(
+        "--llm",
+        metavar="SPEC",
+        help=f"{_MODELS} (default: extractive); crag: challenge:FILE.py#Class, a model file of the challenge",
+    )
     how.add_argument("--prompts", metavar="FILE", help="YAML of the form of quadrag/baselines/prompts/BENCHMARK.yaml")
     how.add_argument("--temperature", metavar="T", type=_number(0), help="default: the benchmark's own")
     how.add_argument("--top-p", metavar="P", type=_number(0, 1), help="share of the likeliest tokens to draw from")
@@ -151,21 +166,42 @@ def _score(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="of the dataset script; rgb: passage_num, noise_ratio, correct_ratio, order (may be repeated)",
+        help="may be repeated; rgb: passage_num, noise_ratio, correct_ratio, order; crag: trim, weights, "
+        "judge_failure, release, private_file (see quadrag run --help)",
     )
     parser.add_argument("--retriever", metavar="R", help="none: the answers were made without documents")
     _calls(parser)
     _output(parser, "write items.jsonl, scores.json, run.json and report.html here")
 
 
+def _recall(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("benchmark", metavar="BENCHMARK", help="crag")
+    parser.add_argument("config", metavar="CONFIG", help="task_1_2 or task_3")
+    parser.add_argument("--split", metavar="S", default="public", help="(default: public)")
+    _data(parser)
+    parser.add_argument(
+        "--option", metavar="NAME=VALUE", action="append", default=[], help="release=v5|v4, private_file=FILE"
+    )
+    parser.add_argument("--pages", metavar="N,N", type=_counts, help="numbers of pages (1,2,3,4,5; task_3: to 50)")
+    parser.add_argument("--limit", metavar="N", type=_whole(1), help="the first N questions")
+    parser.add_argument("--out", metavar="FILE", help="write the rows here too, as JSON")
+    _calls(parser)
+
+
 def _retrieval(group: Any) -> None:
     group.add_argument(
         "--retriever",
         metavar="R",
-        help="rgb: own (default), none; crud_rag: bm25 (default), dense, hybrid, hybrid-rerank, none",
+        help="rgb: own (default), none; crud_rag: bm25 (default), dense, hybrid, hybrid-rerank, none; crag: snippets "
+        "(default), pages (their sentences most like the question), each also with -kg (facts of the graph), none",
     )
     group.add_argument("--tokenizer", metavar="T", help="terms of BM25: unigram (default), jieba, rjieba")
     group.add_argument("--embedding", metavar="M", help="sentence-transformers model: preset, name or folder")
+    group.add_argument(
+        "--instruction",
+        choices=("queries", "both"),
+        help="put the embedding's instruction before queries (default), or before passages too",
+    )
     group.add_argument("--reranker", metavar="M", help="cross-encoder of hybrid-rerank: preset, name or folder")
     group.add_argument("--index", metavar="I", help="milvus:URI, a file or an address (default: exact search here)")
     group.add_argument("--chunk-size", metavar="N", type=_whole(1), help="characters (crud_rag: 128)")
@@ -184,7 +220,14 @@ def _data(parser: Any) -> None:
 
 def _calls(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("calls to models")
-    group.add_argument("--judge", metavar="SPEC", help="model for judged metrics (default: none, they are not run)")
+    group.add_argument(
+        "--judge",
+        metavar="SPEC",
+        action="append",
+        default=[],
+        help="model for judged metrics (default: none, they are not run); a preset as llama-3-70b-instruct=http://... "
+        "(quadrag list); crag averages several",
+    )
     group.add_argument(
         "--bertscore", metavar="M", help="sentence-transformers model for crud_rag's bertscore (text2vec-base-chinese)"
     )
@@ -205,7 +248,14 @@ def _calls(parser: argparse.ArgumentParser) -> None:
 
 def _output(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--profile", choices=("official", "corrected", "both"), default="both", help="(default: both)")
+    _labels(parser)
     parser.add_argument("--out", metavar="DIR", help=what)
+
+
+def _labels(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--labels", choices=("en", "zh"), default="en", help="language of omnieval's topics and tasks (default: en)"
+    )
 
 
 def _whole(least: int) -> Callable[[str], int]:
@@ -219,6 +269,10 @@ def _whole(least: int) -> Callable[[str], int]:
         return number
 
     return whole_number
+
+
+def _counts(text: str) -> list[int]:
+    return sorted({_whole(1)(part) for part in text.split(",")})
 
 
 def _number(least: float, most: float = sys.float_info.max) -> Callable[[str], float]:

@@ -100,6 +100,11 @@ def _list(arguments: argparse.Namespace) -> None:
             print(f"  {name:30} {', '.join(config.splits)}")
     print("\nmetrics: " + ", ".join(catalogue.metrics()))
     print("recipes:", *catalogue.recipes(), sep="\n  ")
+    from quadrag.baselines.models import JUDGES
+
+    print("judges, as --judge NAME=http://HOST/v1:")
+    for name, preset in JUDGES.items():
+        print(f"  {name:30} {preset.source}")
 
 
 def _prepare(arguments: argparse.Namespace) -> None:
@@ -131,6 +136,7 @@ def _run(arguments: argparse.Namespace) -> int:
     lacking: list[tuple[str, list[str]]] = []
     recipes = recipe.swept(arguments.recipe)
     runs = None if recipes else recipe.planned(arguments)
+    page = None  # where it has more than the terminal
     budget = _budget(arguments)
     if recipes:
         recipe.check_models(recipes, arguments.llm)
@@ -143,13 +149,14 @@ def _run(arguments: argparse.Namespace) -> int:
         out = Path(arguments.out or campaign.default_out(task))
         with _session(arguments, budget) as session:
             results = [(out, session.run(task, out))]
-        grids = report.config_grids(results[0][1], profiles)
+        grids = report.config_grids(results[0][1], profiles, arguments.labels)
+        page = report.config_grids(results[0][1], profiles, arguments.labels, whole_page=True)
     else:
         out = Path(arguments.out or campaign.campaign_out(arguments, runs))
         with _session(arguments, budget) as session:
             results, lacking = campaign.run_all(session, arguments, runs, out)
         grids = report.paper_grids(arguments.benchmark, [result for _, result in results], profiles)
-    report.write_page(out / "report.html", f"quadrag: {out.name}", [result for _, result in results], grids)
+    report.write_page(out / "report.html", f"quadrag: {out.name}", [result for _, result in results], page or grids)
     if reused := sum(result.reused for _, result in results):
         part = "" if reused == len(results) else f"{reused} of {len(results)} runs "
         print(f"{out}: {part}finished before, shown again", file=sys.stderr)
@@ -158,6 +165,8 @@ def _run(arguments: argparse.Namespace) -> int:
         print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
     if spent := report.spending([result for _, result in results]):
         print(f"\ncalls: {spent}")
+    if latency := report.latency([result for _, result in results]):
+        print(f"latency of an answer: {latency}")
     print(f"\n{out / 'report.html'}")
     return _closing(results)
 
@@ -217,7 +226,8 @@ def _closing(results: Sequence[tuple[Path, Any]]) -> int:
 def _session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
     """Open the models and the ledger that the arguments name, and close them."""
     from quadrag.baselines.benchmark import load
-    from quadrag.baselines.models import Embedding, open_model
+    from quadrag.baselines.campaign import time_limit
+    from quadrag.baselines.models import Embedding, judge_spec, open_model
     from quadrag.baselines.pipeline import Session
     from quadrag.ledger import Ledger
     from quadrag.prices import Prices
@@ -244,17 +254,19 @@ def _session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
             "max_tokens": getattr(arguments, "max_tokens", None),
             "seed": getattr(arguments, "seed", None),
         }
-        llm = open_model(llm_spec, parameters=asked, **common)
-        judge = None
-        if arguments.judge:
-            verdict = {"temperature": 0, "max_tokens": arguments.judge_max_tokens}
-            judge = open_model(arguments.judge, parameters=verdict, **common)
-            if judge is None:
-                raise QuadragError("--judge extractive judges nothing; expected http://host:port/v1#model or the like")
-        for model in (llm, judge):
+        llm = open_model(llm_spec, parameters=asked, time_limit=time_limit(arguments), **common)
+        judges = []
+        for named in arguments.judge:
+            spec, preset = judge_spec(named)
+            verdict = {"temperature": 0, "max_tokens": arguments.judge_max_tokens, **preset}
+            judge = open_model(spec, parameters=verdict, **common)
+            if judge is None or spec.startswith("challenge:"):
+                raise QuadragError(f"--judge {spec} judges nothing; expected http://host:port/v1#model or the like")
+            judges.append(judge)
+        for model in (llm, *judges):
             if model is not None:
                 stack.callback(model.close)
-        yield Session(llm, judge, _command(arguments), embed)
+        yield Session(llm, judges, _command(arguments), embed)
 
 
 def _score(arguments: argparse.Namespace) -> int:
@@ -265,10 +277,10 @@ def _score(arguments: argparse.Namespace) -> int:
     profiles = ("official", "corrected") if arguments.profile == "both" else (arguments.profile,)
     with _session(arguments, _budget(arguments)) as session:
         result = campaign.score_file(session, arguments)
-    grids = report.config_grids(result, profiles)
-    print_grids(grids)
+    print_grids(report.config_grids(result, profiles, arguments.labels))
     if arguments.out:
-        report.write_page(Path(arguments.out) / "report.html", "quadrag: score", [result], grids)
+        page = report.config_grids(result, profiles, arguments.labels, whole_page=True)
+        report.write_page(Path(arguments.out) / "report.html", "quadrag: score", [result], page)
         print(f"\n{Path(arguments.out) / 'report.html'}")
     return _closing([(Path(arguments.answers), result)])
 
@@ -280,6 +292,7 @@ def _report(arguments: argparse.Namespace) -> None:
     runs = campaign.read_runs(arguments.runs)
     results = [result for _, parts in runs for result in parts]
     profiles = (arguments.profile,) if arguments.profile else ("official", "corrected")
+    page = None  # where it has more than the terminal
     if len(runs) > 1:
         for name, parts in runs:
             campaign.one_of_each(name, parts)
@@ -291,15 +304,18 @@ def _report(arguments: argparse.Namespace) -> None:
             ours = [result for result in results if result.info["inputs"]["benchmark"] == benchmark]
             grids += report.swept_grids(benchmark, ours, profiles)
     else:
-        grids = report.config_grids(results[0], profiles)
+        grids = report.config_grids(results[0], profiles, arguments.labels)
+        page = report.config_grids(results[0], profiles, arguments.labels, whole_page=True)
     print_grids(grids)
     if arguments.html:
-        report.write_page(Path(arguments.html), "quadrag: report", results, grids)
+        report.write_page(Path(arguments.html), "quadrag: report", results, page or grids)
         print(f"\n{arguments.html}")
 
 
 _DEMO = {
+    "omnieval": "OmniEval on the bundled sample: 208 made-up questions in 80 cells over 144 passages, found by BM25",
     "rgb": "RGB on the bundled sample: 12 made-up questions a file",
+    "crag": "CRAG on the bundled sample: made-up questions with pages, and a small knowledge graph",
     "crud_rag": "CRUD-RAG on the bundled sample: 8 made-up questions a task over some 130 articles, found by BM25",
 }
 
@@ -319,6 +335,8 @@ def _demo(arguments: argparse.Namespace) -> None:
             runs = campaign.demo(name, out)
             results += runs
             grids = report.paper_grids(name, [result for _, result in runs])
+            if len(runs) == 1:
+                grids += report.matrices(runs[0][1])
             print(f"{_DEMO[name]}, answered by the most similar sentence.")
             print_grids(grids)
             print()

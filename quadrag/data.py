@@ -18,12 +18,12 @@ from typing import Any
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.files import describe, digest, fetch_files, given, located, sample_dir, unique
-from quadrag.files import find_files as find_files  # callers ask one module for data
+from quadrag.files import UPSTREAM_SOURCE as UPSTREAM_SOURCE  # callers ask one module for data
+from quadrag.files import describe, digest, fetch_files, fetched_source, given, located, sample_dir, unique
+from quadrag.files import find_files as find_files
 
 SAMPLE = "sample"
 SAMPLE_SOURCE = "bundled sample"
-UPSTREAM_SOURCE = "upstream files, verified"
 RECORD = "quadrag.json"  # beside a prepared config: what it was built from
 
 
@@ -70,9 +70,7 @@ def open_builder(
         return builder, f"{source}, as prepared"
     if data_dir is None:
         point_to(builder, fetch_files(benchmark, builder.config, split), split)
-        own = given(builder.config, split)
-        fetched = [UPSTREAM_SOURCE] if split is None or len(own) < len(builder.config.files_of(split)) else []
-        return builder, " and ".join([*fetched, *map(str, own.values())])
+        return builder, fetched_source(benchmark, builder.config, split)
     folder = str(sample_dir(benchmark)) if data_dir == SAMPLE else data_dir
     found, lacking = located(benchmark, builder.config, folder, split)
     if all(lacking.values()):

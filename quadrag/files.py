@@ -1,12 +1,14 @@
 """Upstream files by name: where they lie in a folder, what of them is lacking, where they come from, what they are.
 
 Which files a split needs, where a checkout keeps them and what verifies them is the dataset script's knowledge
-(`files_of`, `lacking`, `locate`, `FILES`); this is the asking. Nothing is parsed here.
+(`files_of`, `lacking`, `locate`, `FILES`); this is the asking. Nothing is parsed here. A script whose files have no
+names that are known before says what a folder holds itself (`search`), and brings them itself (`fetch`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ from quadrag.download import RemoteFile, fault, fetch, sha256
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir, room
 
+UPSTREAM_SOURCE = "upstream files, verified"
+HUB_SOURCE = "upstream's repositories on the Hub, which pin nothing"
 _NAMED = 3  # as many names or ranges a phrase under a table bears
 
 
@@ -65,6 +69,8 @@ def located(
         )
     builder = catalogue.builder_class(benchmark)
     wanted = [split or config.only] if split or config.only else list(config.splits)
+    if hasattr(builder, "search"):
+        return _searched(builder, config, root, wanted)
     names = dict.fromkeys(name for each in wanted for name in config.files_of(each))
     own = given(config)
     found = {name: path for name in names if (path := own.get(name) or builder.locate(root, name)) is not None}
@@ -74,6 +80,19 @@ def located(
         raise QuadragError(" ".join(str(error).split())) from None
     ready = {name for each in wanted if not lacking[each] for name in config.files_of(each)}
     return {name: path for name, path in found.items() if name in ready or not ready}, lacking
+
+
+def _searched(
+    builder: Any, config: Any, root: Path, wanted: Sequence[str]
+) -> tuple[dict[str, Path], dict[str, list[str]]]:
+    """Let a script look for the files of some splits itself."""
+    try:
+        searched = {each: builder.search(root, config, each) for each in wanted}
+    except (ValueError, OSError) as error:
+        raise QuadragError(" ".join(str(error).split())) from None
+    # What keeps a split from being built has no files.
+    found = {name: path for files, _ in searched.values() for name, path in files.items()}
+    return found, {each: lacking for each, (_, lacking) in searched.items()}
 
 
 def unique(lacking: Mapping[str, Sequence[str]]) -> list[str]:
@@ -104,6 +123,8 @@ def unused(config: Any, found: Collection[str]) -> list[str]:
 def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path]) -> str:
     """Say where files are, which of a partial config's are missing, and which are not those that the script pins."""
     builder = catalogue.builder_class(benchmark)
+    if hasattr(builder, "search"):
+        return f"{place} ({_places(place, found)}; upstream pins none)"
     stand_ins: dict[str, str] = getattr(builder, "STAND_INS", {})
     parts: list[str] = []
     other: dict[str, None] = {}
@@ -118,6 +139,20 @@ def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path])
         parts.append(f"{len(found)} of {len(config.files)} files, lacking {_some(missing)}")
     parts.append(f"{_some(list(other))}: not upstream's pinned file" if other else "upstream's pinned files")
     return f"{place} ({'; '.join(parts)})"
+
+
+def _places(place: str, found: Mapping[str, Path]) -> str:
+    """Say how many files of each split were found, and the folder that holds them all."""
+    by_split: dict[str, list[str]] = {}
+    for name, path in found.items():
+        by_split.setdefault(name.partition("/")[0], []).append(str(path.absolute()))
+    said = []
+    for split, paths in by_split.items():
+        common = os.path.commonpath([str(Path(path).parent) for path in paths] if len(paths) > 1 else paths)
+        below = os.path.relpath(common, Path(place).expanduser().absolute())
+        shown = common if below.startswith(os.pardir) else below
+        said.append(f"{split}: {f'{len(paths)} files of ' if len(paths) > 1 else ''}{shown}")
+    return ", ".join(said)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -138,11 +173,39 @@ def fetch_files(benchmark: str, config: Any, split: str | None = None) -> Path:
     names = dict.fromkeys(config.files_of(split) if split else config.files)
     if split and not names:
         raise QuadragError(f"{benchmark} {config.name} lacks {', '.join(config.lacking(split, {}))}")
+    if hasattr(builder, "fetch"):
+        return _linked(builder, config, split, cache_dir() / "upstream" / benchmark)
     own = given(config)
     remote = [RemoteFile(name, builder.URL + name, *builder.FILES[name]) for name in names if name not in own]
     folder = cache_dir() / "upstream" / benchmark
     folder.mkdir(parents=True, exist_ok=True)
     return fetch(remote, folder)
+
+
+def _linked(builder: Any, config: Any, split: str | None, home: Path) -> Path:
+    """Let a script bring its repositories into the Hub's cache; a folder that holds a link to each, and no others."""
+    try:
+        places: dict[str, Path] = builder.fetch(config, split)
+    except (ValueError, OSError) as error:
+        raise QuadragError(" ".join(str(error).split())) from None
+    total = hashlib.sha256("".join(f"{name}\0{place}\n" for name, place in sorted(places.items())).encode())
+    folder = home / total.hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, place in places.items():
+        partial = folder / f".{name}.{os.getpid()}"
+        partial.symlink_to(place, target_is_directory=True)
+        partial.replace(folder / name)
+    return folder
+
+
+def fetched_source(benchmark: str, config: Any, split: str | None = None) -> str:
+    """Say what the files that `fetch_files` brought are, and those that the user names by an option."""
+    own = given(config, split)
+    if hasattr(catalogue.builder_class(benchmark), "fetch"):
+        fetched = [] if own else [HUB_SOURCE]
+    else:
+        fetched = [UPSTREAM_SOURCE] if split is None or len(own) < len(config.files_of(split)) else []
+    return " and ".join([*fetched, *map(str, own.values())])
 
 
 def sample_dir(benchmark: str) -> Path:

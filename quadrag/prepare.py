@@ -58,7 +58,7 @@ def prepare(
     for name in names:
         known = catalogue.config(benchmark, name)
         if data_dir is None:
-            folder, source = str(files.fetch_files(benchmark, known)), data.UPSTREAM_SOURCE
+            folder, source = str(files.fetch_files(benchmark, known)), files.fetched_source(benchmark, known)
         elif data_dir == data.SAMPLE:
             folder, source = str(files.sample_dir(benchmark)), data.SAMPLE_SOURCE
         else:
@@ -75,7 +75,7 @@ def prepare(
             done.partial[name] = without
     if not done.built:
         wanted = ", ".join(sorted(files.unique(done.lacking)))
-        raise QuadragError(f"{data_dir} holds none of the files of {benchmark}: lacking {wanted}")
+        raise QuadragError(f"{data_dir or 'upstream'} holds none of the files of {benchmark}: lacking {wanted}")
     done.metrics.extend(_install_metric(script) for script in catalogue.metrics().values())
     return done
 

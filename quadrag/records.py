@@ -36,7 +36,9 @@ class Question:
     """A question with its reference answers.
 
     `references` has the shape that the benchmark's metrics take. `passages` are those the benchmark itself supplies,
-    `relevant` the ids of the documents that hold the answer, `slots` further texts that its prompt shows.
+    `relevant` the ids of the documents that hold the answer, `slots` further texts that its prompt shows, `slices` the
+    groups of questions that it belongs to, by the name of the grouping,
+    `history` the turns before it, each a question with its answer.
     """
 
     benchmark: str
@@ -49,6 +51,8 @@ class Question:
     passages: tuple[Passage, ...] = ()
     relevant: tuple[str, ...] = ()
     slots: Mapping[str, str] = field(default_factory=dict)
+    slices: Mapping[str, str] = field(default_factory=dict)
+    history: tuple[tuple[str, str], ...] = ()
 
     @property
     def key(self) -> Key:

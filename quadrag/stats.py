@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -53,17 +54,35 @@ class Summary:
     unscored: dict[str, int]
 
 
+_KEPT = 255  # questions of which draws are kept, at a byte each: at most 0.5 MB then
+
+
+def _draw(rng: np.random.RandomState, n: int) -> NDArray[np.int64]:
+    """How often each of n questions is drawn in one resample."""
+    return np.asarray(np.bincount(rng.randint(0, n, n), minlength=n))
+
+
+@lru_cache(maxsize=256)
+def _draws(n: int, resamples: int, seed: int) -> NDArray[np.uint8]:
+    """How often each of n questions is drawn, as an n x resamples array."""
+    rng = np.random.RandomState(seed)
+    return np.stack([_draw(rng, n) for _ in range(resamples)], axis=1).astype(np.uint8)
+
+
 def _resampled(sums: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
     """Means over resamples of n questions: from sums (k x 2 x n) of values and counts to k x resamples means.
 
     RandomState, because its stream is frozen for good, where a Generator's may change with NumPy. One resample after
-    the other, so that memory stays with n.
+    the other, so that memory stays with n; of few questions, as slices are, the draws are kept for the next metric.
     """
     n = sums.shape[-1]
-    rng = np.random.RandomState(seed)
-    drawn = np.empty((*sums.shape[:-1], resamples))
-    for column in range(resamples):
-        drawn[..., column] = sums @ np.bincount(rng.randint(0, n, n), minlength=n)
+    if n <= _KEPT:
+        drawn = sums @ _draws(n, resamples, seed).astype(np.float64)
+    else:
+        rng = np.random.RandomState(seed)
+        drawn = np.empty((*sums.shape[:-1], resamples))
+        for column in range(resamples):
+            drawn[..., column] = sums @ _draw(rng, n)
     with np.errstate(invalid="ignore"):
         return np.asarray(drawn[:, 0] / drawn[:, 1])
 
@@ -119,18 +138,93 @@ def summarise(
     Raises:
         ValueError: the profile is neither.
     """
-    questions = {question: i for i, question in enumerate(dict.fromkeys(item.question for item in items))}
-    sums = _sums(items, questions, _fill(profile, worst))
+    return summarise_all([items], profile=profile, worst=worst, level=level, resamples=resamples, seed=seed)[0]
+
+
+def summarise_all(
+    columns: Sequence[Sequence[Item]],
+    *,
+    profile: str = "official",
+    worst: float = 0.0,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> list[Summary]:
+    """Summarise several metrics over the same questions in the same order, with one set of draws; see `summarise`.
+
+    Raises:
+        ValueError: the profile is neither.
+    """
+    fill = _fill(profile, worst)
+    if not columns:
+        return []
+    questions = {question: i for i, question in enumerate(dict.fromkeys(item.question for item in columns[0]))}
+    if not questions:
+        return [_summary(items, profile, worst, None) for items in columns]
+    means = _resampled(np.stack([_sums(items, questions, fill) for items in columns]), resamples, seed)
+    intervals = [_percentiles(row, level) for row in means]
+    return [_summary(items, profile, worst, both) for items, both in zip(columns, intervals, strict=True)]
+
+
+def macro(
+    groups: Sequence[Sequence[Sequence[Item]]],
+    *,
+    profile: str = "official",
+    worst: float = 0.0,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> list[tuple[float | None, Interval | None]]:
+    """Unweighted means over groups of questions, with stratified bootstrap intervals.
+
+    Args:
+        groups: of each group the columns of `summarise_all`, the same metrics in every group.
+        profile: as in `summarise`.
+        worst: as in `summarise`.
+        level: of the intervals.
+        resamples: number of bootstrap resamples; every group is drawn from by itself.
+        seed: of the first group; the others count on from it.
+
+    Returns:
+        Of each metric the mean of those groups' values that have one, and its interval; None where no group has one.
+
+    Raises:
+        ValueError: the profile is neither.
+    """
+    fill = _fill(profile, worst)
+    points, drawn = [], []
+    for at, columns in enumerate(groups):
+        questions = {question: i for i, question in enumerate(dict.fromkeys(item.question for item in columns[0]))}
+        sums = np.stack([_sums(items, questions, fill) for items in columns])
+        with np.errstate(invalid="ignore"):
+            points.append(sums[:, 0].sum(axis=1) / sums[:, 1].sum(axis=1))
+        drawn.append(_resampled(sums, resamples, seed + at))
+    if not groups:
+        return []
+    # A metric that a group lacks, or that a resample of it does, is left out of that mean.
+    found: list[tuple[float | None, Interval | None]] = []
+    for values, resampled in zip(np.stack(points).T, np.stack(drawn, axis=1), strict=True):
+        there = np.isfinite(values)
+        if not there.any():
+            found.append((None, None))
+            continue
+        counts = np.isfinite(resampled).sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            means = np.nansum(resampled, axis=0) / counts
+        found.append((float(values[there].mean()), _percentiles(means, level)))
+    return found
+
+
+def _summary(items: Sequence[Item], profile: str, worst: float, interval: Interval | None) -> Summary:
     scored = [item.value for item in items if item.value is not None]
     reasons = Counter(item.reason or "api_error" for item in items if item.value is None)
     not_applicable = reasons.pop(NOT_APPLICABLE, 0)
     counting = len(items) - not_applicable if profile == "corrected" else len(scored)
     total = sum(scored) + worst * (counting - len(scored))
-    interval = _percentiles(_resampled(sums[None], resamples, seed)[0], level) if counting else None
     return Summary(
         value=total / counting if counting else None,
         over_scored=sum(scored) / len(scored) if scored else None,
-        interval=interval,
+        interval=interval if counting else None,
         n_total=len(items),
         n_scored=len(scored),
         n_not_applicable=not_applicable,

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -35,6 +37,10 @@ os.environ.update(
     NO_PROXY="127.0.0.1,localhost",
     no_proxy="127.0.0.1,localhost",
 )
+
+# Hypothesis's own 0.2 s for one example is too little where two workers and their child processes share two cores.
+settings.register_profile("quadrag", deadline=2000)
+settings.load_profile("quadrag")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -60,7 +66,8 @@ def real_data() -> Callable[[str], Path]:
             root = Path(named)
         elif unpack.is_file():
             root = Path(tempfile.gettempdir()) / f"quadrag-real-data-{os.getuid()}"
-            subprocess.run([str(unpack), str(root)], check=True, capture_output=True)
+            with FileLock(f"{root}.lock"):  # two workers must not unpack into one folder at once
+                subprocess.run([str(unpack), str(root)], check=True, capture_output=True)
         else:
             pytest.skip(f"no real upstream files: QUADRAG_REAL_DATA is not set and {unpack} is not there")
         if not (root / name).is_dir():

@@ -92,7 +92,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     tree = tmp_path_factory.mktemp("tree")
     # From a copy, so that a build folder left in the checkout cannot leak into the wheel.
     names = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True
+        ["git", "-c", "core.quotepath=off", "ls-files", "-co", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.splitlines()
     for name in names:
         if (ROOT / name).is_file():
@@ -116,7 +120,7 @@ def test_wheel_has_one_top_level_name(wheel: set[str]) -> None:
 
 def test_wheel_holds_every_leaf_file_and_no_litter(wheel: set[str]) -> None:
     tracked = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "--", *ROOMS, "quadrag"],
+        ["git", "-c", "core.quotepath=off", "ls-files", "-co", "--exclude-standard", "--", *ROOMS, "quadrag"],
         cwd=ROOT,
         check=True,
         capture_output=True,

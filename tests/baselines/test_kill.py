@@ -10,10 +10,17 @@ import time
 
 import pytest
 from chat_server import ChatServer
+from warm import Warm
 
 from quadrag.ledger import Ledger
 
 CALLS, CONCURRENCY, KILLS = 240, 4, 20
+IMPORTS = """
+import datasets, evaluate, jinja2, rich.console, rich.table, scipy.io
+from quadrag import engine
+from quadrag.baselines import campaign, pipeline
+from quadrag.cli import main
+"""
 
 
 @pytest.mark.timeout(180)
@@ -22,27 +29,18 @@ def test_a_run_killed_twenty_times_ends_as_an_undisturbed_one(tmp_path, environm
     code = "import sys; from quadrag.cli import main; sys.exit(main())"
     env = environment()
 
-    def start(server, name):
-        asked = ["run", "rgb", "noise_robustness_zh", "--data-dir", "sample", "--samples", "4", "--seed", "7"]
-        there = [
-            "--llm",
-            f"{server.url}#m",
-            "--concurrency",
-            str(CONCURRENCY),
-            "--ledger",
-            f"{name}.sqlite",
-            "--out",
-            name,
+    def asked(server, name):
+        return [
+            *("run", "rgb", "noise_robustness_zh", "--data-dir", "sample", "--samples", "4", "--seed", "7"),
+            *("--llm", f"{server.url}#m", "--concurrency", str(CONCURRENCY), "--ledger", f"{name}.sqlite"),
+            *("--out", name),
         ]
-        return subprocess.Popen(
-            [sys.executable, "-c", code, *asked, *there],
-            cwd=tmp_path,
-            env=env,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
 
-    with ChatServer(latency=0.02) as server:
+    def start(server, name):
+        command = [sys.executable, "-c", code, *asked(server, name)]
+        return subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    with ChatServer(latency=0.02) as server, Warm(IMPORTS, "sys.exit(main(arguments))", tmp_path, env) as warm:
         undisturbed = start(server, "undisturbed")
         assert undisturbed.wait() == 0, undisturbed.stderr.read()
         assert server.requests == CALLS
@@ -53,11 +51,12 @@ def test_a_run_killed_twenty_times_ends_as_an_undisturbed_one(tmp_path, environm
         server.state.requests = 0
         killed = 0
         for turn in range(KILLS):
-            process = start(server, "killed")
             if turn % 4 == 3:
                 # Anywhere: while it starts, reads, asks, scores or writes.
+                process = start(server, "killed")
                 time.sleep(draw.uniform(0.2, 1.5))
             else:
+                process = warm.start(*asked(server, "killed"))
                 moment = server.requests + draw.randint(1, 16)
                 while server.requests < moment and process.poll() is None:
                     time.sleep(0.001)
@@ -70,7 +69,6 @@ def test_a_run_killed_twenty_times_ends_as_an_undisturbed_one(tmp_path, environm
                     assert len(seen) - len(ledger) <= CONCURRENCY, "more is lost than was in flight"
             for path in (tmp_path / "killed").glob("*.jsonl"):
                 assert path.read_bytes().endswith(b"\n"), f"{path.name} is half-written"
-            process.stderr.close()
         assert killed >= 0.9 * KILLS, "most kills met a run at work"
 
         last = start(server, "killed")
@@ -86,9 +84,9 @@ def test_a_run_killed_twenty_times_ends_as_an_undisturbed_one(tmp_path, environm
 def test_a_kill_at_any_write_leaves_a_folder_that_goes_on(tmp_path, environment, stages):
     """The moments between two writes are too short to be hit by chance, so each of them is taken in turn."""
     code = """
-import os, signal, sys
+import signal
 from pathlib import Path
-left = [int(sys.argv.pop(1))]
+left = [arguments.pop(0)]
 def dying(real):
     def call(*arguments, **options):
         left[0] -= 1
@@ -98,28 +96,26 @@ def dying(real):
     return call
 # Before a file's text is written, before it is moved to its place, before one is removed.
 Path.write_text, Path.replace, Path.unlink = map(dying, (Path.write_text, Path.replace, Path.unlink))
-from quadrag.cli import main
-sys.exit(main())
+sys.exit(main(arguments))
 """
-    env = environment()
     asked = ["run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", "3", "--concurrency", "2"]
 
-    def run(server, number, name):
-        there = ["--llm", f"{server.url}#m", "--ledger", f"{name}.sqlite", "--out", name]
-        command = [sys.executable, "-c", code, str(number), *asked, *there]
-        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    with ChatServer() as server, Warm(IMPORTS, code, tmp_path, environment()) as warm:
 
-    with ChatServer() as server:
-        assert run(server, 10_000, "undisturbed").returncode == 0
+        def run(number, name):
+            there = ["--llm", f"{server.url}#m", "--ledger", f"{name}.sqlite", "--out", name]
+            return warm.start(number, *asked, *there).wait()
+
+        assert run(10_000, "undisturbed") == 0
         killed = 0
         # Every kill meets a folder that the kills before it have left.
         for number in range(1, 60):
-            ended = run(server, number, "killed")
-            if ended.returncode == 0:
+            ended = run(number, "killed")
+            if ended == 0:
                 break
-            assert ended.returncode == -9, ended.stderr
+            assert ended == -9, warm.errors.read_text(errors="replace")
             killed += 1
-        assert ended.returncode == 0 and killed >= 10
+        assert ended == 0 and killed >= 10
         assert server.requests == 2 * 3, "no reply is asked for twice"
     assert stages(tmp_path / "killed") == stages(tmp_path / "undisturbed")
     assert not [path for path in (tmp_path / "killed").iterdir() if path.name.startswith(".")]

@@ -114,7 +114,7 @@ def test_rejection_with_a_plain_function_as_judge():
         batches.append(batch)
         return [NO if "Bern" in chat[-1]["content"] else "hm" for chat in batch]
 
-    lines, scores = score(rgb, questions, answered(questions, texts), Conditions("own"), Aids(judge))
+    lines, scores = score(rgb, questions, answered(questions, texts), Conditions("own"), Aids([judge]))
     name = "rejection_rate.rejection_rate_judged"
     assert [line[name]["official"] for line in lines] == [0.0, 0.0, 1.0, None]
     assert [line[name]["corrected"] for line in lines] == [None, None, 1.0, None]
@@ -140,7 +140,7 @@ def test_verdicts_that_failed_are_unscored_with_their_reason():
         return [NO, SimpleNamespace(reason="api_error"), SimpleNamespace(reason="truncated")]
 
     judge.model = "judge-1"
-    lines, scores = score(rgb, questions, answered(questions, texts), Conditions("own"), Aids(judge))
+    lines, scores = score(rgb, questions, answered(questions, texts), Conditions("own"), Aids([judge]))
     name = "rejection_rate.rejection_rate_judged"
     assert [line[name]["official"] for line in lines] == [1.0, None, None, None]
     reasons = [line[name].get("reason", {}).get("official") for line in lines]

@@ -576,12 +576,12 @@ def test_100_000_malformed_verdicts(part: Callable[[str], ModuleType]) -> None:
 @example('{"score":' + " " * 50_000 + "1}")
 @example('"score' * 20_000)
 def test_no_reply_crashes_a_reader_or_takes_long(part: Callable[[str], ModuleType], reply: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for profile in PROFILES:
         got = part("verdict").READERS[profile](reply)
         assert got in (0, 1, None) and type(got) in (int, type(None))
         assert got is None or "score" in reply.lower(), "a verdict from nowhere"
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @settings(max_examples=300, deadline=None)

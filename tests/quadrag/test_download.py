@@ -188,6 +188,9 @@ def test_a_mirror_answers_under_the_same_path(
 def test_every_file_of_every_script_can_be_verified() -> None:
     for name in catalogue.benchmarks():
         builder = catalogue.builder_class(name)
+        if hasattr(builder, "search"):
+            assert builder.FILES == {}, "gated upstream, so that nobody can pin what is there"
+            continue
         used = {file for config in catalogue.configs(name).values() for file in config.files}
         # Other releases and stand-ins are not among the files of the configs as they are without options.
         assert used

@@ -35,7 +35,7 @@ FAULTS = ("status", "drop", "garbage", "truncate", "no_choices", "rate")
 
 @dataclass
 class Rule:
-    """What to do with the next requests that match, in place of the echo.
+    """What to do with the next requests whose last message holds `match`, and to `model` alone, in place of the echo.
 
     ``action``: ``status`` (answer `status` with `body`, `headers`), ``rate`` (429 with `retry_after`), ``stall``
     (say nothing), ``drip`` (a byte now and then), ``drop`` (close the connection), ``truncate`` (close it within the
@@ -47,6 +47,7 @@ class Rule:
     action: str
     times: int = 1_000_000_000
     match: str = ""
+    model: str = ""
     status: int = 500
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
@@ -160,9 +161,9 @@ class _Protocol(asyncio.Protocol):
         else:
             self.finish(body, asked, authorization)
 
-    def rule(self, asked: str) -> Rule | None:
+    def rule(self, asked: str, model: str) -> Rule | None:
         for rule in self.state.rules:
-            if rule.times > 0 and rule.match in asked:
+            if rule.times > 0 and rule.match in asked and rule.model in ("", model):
                 rule.times -= 1
                 return rule
         if self.state.fault_rate and self.state.draw.random() < self.state.fault_rate:
@@ -172,7 +173,7 @@ class _Protocol(asyncio.Protocol):
     def finish(self, body: dict[str, Any], asked: str, authorization: str) -> None:
         state = self.state
         state.in_flight -= 1
-        rule = self.rule(asked)
+        rule = self.rule(asked, body["model"])
         action = rule.action if rule else ""
         if self.transport.is_closing() or action == "stall":
             return

@@ -1,0 +1,85 @@
+"""Facts of the open domain: encyclopedia entries by title, and those that a telling field links to.
+
+An entry tells no date, so that with a graph as of the question's time it may still tell what came later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .fact_asked import MOST, Asked
+from .fact_calls import Calls, core, cut, fact, fitting, flat, within
+from .wording import stems
+
+_SENTENCES = 15  # of a summary
+_HOPS = 2  # entries that are looked up because a field links to them
+_VALUE = 250  # characters of a field
+_LINK = re.compile(r"\[\[([^\[\]|#]+)")
+_KINDS = ("names", "movies", "people", "artists", "songs", "teams", "companies")
+
+
+def find(calls: Calls, asked: Asked, every: bool = False) -> None:
+    """Add the entries of the names asked about whose kind is unknown, or of every name."""
+    entities = asked.entities
+    kinds = _KINDS if every or entities.domain == "open" else _KINDS[:1]
+    titles: list[str] = []
+    for name in dict.fromkeys(one for kind in kinds for one in getattr(entities, kind)):
+        if len(titles) >= MOST or any(within(core(name), _core(title)) for title in titles):
+            continue
+        found = [title for title in calls.ask("open_search_entity_by_name", name) or () if "(disambig" not in title]
+        found.sort(key=lambda title: core(title) != core(name))  # what qualifies a title is not asked for
+        new = fitting(name, found, entities.domain == "open", _core)
+        titles += new[:1] if new and core(new[0]) == core(name) else new
+    hops: list[str] = []
+    for title in titles[:MOST]:
+        hops += _entry(calls, title)
+    for title in [hop for hop in dict.fromkeys(hops) if hop not in titles][:_HOPS]:
+        _entry(calls, title)
+
+
+def _core(title: str) -> tuple[str, ...]:
+    """The words of a title without what tells it from its namesakes: ``Moss (river)``, ``Florida City, Florida``."""
+    return core(re.sub(r"\s*\([^()]*\)$|,.*$", "", title) or title)
+
+
+def _entry(calls: Calls, title: str) -> list[str]:
+    """Add an entry; return the titles that its telling fields link to."""
+    entry = calls.ask("open_get_entity", title)
+    if not isinstance(entry, dict):
+        return []
+    summary = entry.get("summary_text")
+    sentences = [f"{title} | {one}" for one in _sentences(summary)] if isinstance(summary, str) else []
+    fields, links = [], []
+    for label, value in flat(entry.get("summary_structured")):
+        line = fact(title, label, cut(plain(value), _VALUE) if isinstance(value, str) else value)
+        fields.append(line)
+        if line and isinstance(value, str) and calls.overlap(line, stems(title)):
+            links += [link.strip() for link in _LINK.findall(value)]
+    calls.add([*sentences[:1], *fields, *sentences[1:]], "open_get_entity", title)
+    return links
+
+
+def _sentences(text: str) -> Iterator[str]:
+    parts = re.split(r"(?<=[.!?])\s+(?=[A-Z0-9\"])|\n+", text[: 200 * _SENTENCES])
+    yield from (part.strip() for part in parts[:_SENTENCES] if part.strip())
+
+
+def plain(text: str) -> str:
+    """Return the text of wiki markup: links by their labels, dates of templates as numbers, no references or tags."""
+    text = re.sub(r"<ref[^<>]*/>|<ref.*?(?:</ref>|$)|<!--.*?(?:-->|$)", "", text[:4000], flags=re.S | re.I)
+    text = re.sub(r"<br\s*/?>", ", ", text, flags=re.I)
+    text = re.sub(r"<[^<>]*>|'{2,}|&nbsp;", " ", text)
+    for _ in range(4):  # the innermost first
+        text = re.sub(r"\[\[(?:[^\[\]|]*\|)*([^\[\]|]*)\]\]", r"\1", text)
+        text = re.sub(r"\{\{([^{}]*)\}\}", _template, text)
+    return " ".join(re.sub(r"\[https?://\S+\s*([^\]]*)\]", r"\1", text).split()).strip(" ,")
+
+
+def _template(match: re.Match[str]) -> str:
+    name, *values = (part.strip() for part in match[1].split("|"))
+    values = [value for value in values if value and "=" not in value]
+    if "date" in name.lower() and len(values) >= 3 and all(value.isdecimal() for value in values[:3]):
+        year, month, day = values[:3]
+        return f"{year}-{month:0>2}-{day:0>2}"
+    return ", ".join(value.lstrip("* ").replace("\n*", ", ") for value in values)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns that a judge sees, in the shapes that users have them in, checked and brought to one.
+
+It words no request and judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .tally import (
+    is_list,
+    strings,
+)
+
+_TURN = ("question", "answer")
+
+
+def accepted(reference: Any, name: str = "reference") -> list[str]:
+    """Bring a reference to a list of accepted answers, in order, each once; blank ones are none.
+
+    Args:
+        reference: a string, a list of strings, or None.
+        name: what an error calls it.
+
+    Raises:
+        ValueError: for any other shape.
+    """
+    if reference is not None and not isinstance(reference, str) and not is_list(reference):
+        raise ValueError(f"{name} is {type(reference).__name__}; expected a string, a list of strings or None")
+    golds = [reference] if isinstance(reference, str) else [] if reference is None else reference
+    texts = [str(text) for text in strings(golds, name)]
+    return list(dict.fromkeys(text for text in texts if text.strip()))
+
+
+def _column(values: Any, name: str, n: int) -> list[Any]:
+    if not is_list(values):
+        raise ValueError(f"{name} is {type(values).__name__}; expected a list, one entry per prediction")
+    column = list(values)
+    if len(column) != n:
+        raise ValueError(f"{name} has {len(column)} entries for {n} predictions; give one per prediction")
+    return column
+
+
+def passages(contexts: Any, predictions: Sequence[str | None]) -> list[list[str]]:
+    """Return what was retrieved for each of n items.
+
+    Args:
+        contexts: n entries, each a list of passages, or one text. None stands for none where there is no answer.
+        predictions: n answers or None.
+
+    Raises:
+        ValueError: for any other shape.
+    """
+    found: list[list[str]] = []
+    column = _column(contexts, "contexts", len(predictions))
+    for i, (entry, answer) in enumerate(zip(column, predictions, strict=True)):
+        name = f"contexts[{i}]"
+        if entry is None and answer is None:
+            found.append([])
+            continue
+        if not isinstance(entry, str) and not is_list(entry):
+            raise ValueError(f"{name} is {type(entry).__name__}; expected a list of passages or a string")
+        found.append([str(text) for text in strings([entry] if isinstance(entry, str) else entry, name)])
+    return found
+
+
+def turns(history: Any, n: int) -> list[list[dict[str, str]]]:
+    """Return the conversation before each of n questions.
+
+    Args:
+        history: n lists of turns, each with `question` and, where the turn was answered, `answer`; None or an empty
+            list for none; or None for none at all.
+        n: the number of items.
+
+    Raises:
+        ValueError: for any other shape.
+    """
+    found: list[list[dict[str, str]]] = []
+    for i, entry in enumerate(_column([None] * n if history is None else history, "history", n)):
+        name = f"history[{i}]"
+        if entry is not None and not is_list(entry):
+            raise ValueError(f"{name} is {type(entry).__name__}; expected a list of turns")
+        found.append([_turn(turn, f"{name}[{k}]") for k, turn in enumerate(entry if entry is not None else ())])
+    return found
+
+
+def _turn(turn: Any, name: str) -> dict[str, str]:
+    if not isinstance(turn, Mapping) or "question" not in turn or not set(turn) <= set(_TURN):
+        shown = (
+            f"has the keys {', '.join(map(str, turn))}" if isinstance(turn, Mapping) else f"is {type(turn).__name__}"
+        )
+        raise ValueError(f"{name} {shown}; expected a mapping with 'question' and 'answer'")
+    parts = [part for part in _TURN if part == "question" or turn.get(part) is not None]
+    return {part: str(text) for part, text in zip(parts, strings([turn[part] for part in parts], name), strict=True)}

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The five metrics: their names, the verdicts they know, and the value of each.
+
+Scales are those of OmniEval's code (Wang et al., EMNLP 2025, arXiv:2412.13018), 0 to 2 or 0 to 1. The paper prints 1 to
+3. It reads no reply and asks nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .tally import (
+    NOT_APPLICABLE,
+)
+
+FIELD = "prediction"  # the protocol's; a verdict under the metric's own name is read too
+NAMES = {
+    "acc": "accuracy",
+    "hal": "hallucination",
+    "com": "completeness",
+    "utl": "utilization",
+    "nac": "numerical_accuracy",
+}
+KEYS = tuple(NAMES)
+RETRIEVAL = ("hal", "utl")  # judged by what was retrieved, so not in close-book runs
+# What the judge is asked for; -1 says that the metric does not apply to the item.
+SCALES = {"acc": (0, 1, 2), "hal": (0, 1), "com": (-1, 0, 1, 2), "utl": (0, 1, 2), "nac": (-1, 0, 1)}
+# What `corrected` reads: the paper has a -1 for hallucination, the code asks for none.
+READABLE = SCALES | {"hal": (-1, 0, 1)}
+WORST = {"acc": 0.0, "hal": 1.0, "com": 0.0, "utl": 0.0, "nac": 0.0}
+_HALVED = ("acc", "com", "utl")
+
+
+def keys_of(config: str, close_book: bool) -> tuple[str, ...]:
+    """Return the metrics that a config asks for: one, or of `all` those that can be judged.
+
+    Raises:
+        ValueError: the config is unknown, or its metric needs passages and there are none.
+    """
+    if config in ("all", "default"):
+        return tuple(key for key in KEYS if not (close_book and key in RETRIEVAL))
+    if config not in KEYS:
+        raise ValueError(f"config is {config!r}; expected one of {', '.join(KEYS)} or 'all'")
+    if close_book and config in RETRIEVAL:
+        raise ValueError(f"{config} is judged by the retrieved passages, and close_book has none; leave it out")
+    return (config,)
+
+
+def response_format(keys: Sequence[str]) -> dict[str, Any]:
+    """Return an OpenAI-style `response_format` that lets a server hold replies to the metrics' verdicts.
+
+    For several metrics it allows what any of them does, since they are asked in one batch.
+    """
+    verdicts = sorted({value for key in keys for value in SCALES[key]})
+    schema = {
+        "type": "object",
+        "properties": {FIELD: {"type": "integer", "enum": verdicts}},
+        "required": [FIELD],
+        "additionalProperties": False,
+    }
+    return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
+
+
+def value(verdict: int | None, key: str) -> float | str:
+    """Return a verdict's value, or why there is none.
+
+    Args:
+        verdict: what was read, None for nothing. It may be above the scale, which the authors' code does not check.
+        key: the metric.
+
+    Returns:
+        The verdict, halved where the scale goes to 2; "not_applicable" for -1; "unparsable" for None and below.
+    """
+    if verdict is None or verdict < -1:
+        return "unparsable"
+    if verdict == -1:
+        return NOT_APPLICABLE
+    return verdict / 2 if key in _HALVED else float(verdict)
+
+
+def at_worst(got: Mapping[str, Any], keys: Sequence[str]) -> dict[str, float]:
+    """Return the means in which an unscored item counts as 0 and should count as the worst value, 1.
+
+    Args:
+        got: a result of `tally.result` for "corrected".
+        keys: the metrics in it.
+    """
+    means: dict[str, float] = {}
+    for key in keys:
+        reasons = [row["reasons"].get(key) for row in got["per_item"]]
+        counting = len(reasons) - reasons.count(NOT_APPLICABLE)
+        if counting and WORST[key]:
+            lacking = counting - reasons.count(None)
+            scored = sum(row[key] for row in got["per_item"] if row[key] is not None)
+            means[key] = (scored + WORST[key] * lacking) / counting
+    return means

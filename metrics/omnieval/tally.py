@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every metric here does alike: columns read, a judge asked, items averaged, a result signed.
+
+It knows no benchmark. A metric's folder is published alone, so this file lies in each of them, identical; a test holds
+the copies equal. Nothing here opens a connection or a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+UNSCORED = ("api_error", "unparsable", "truncated")  # in the order in which an item with several is counted
+NOT_APPLICABLE = "not_applicable"
+PROFILES = ("official", "corrected")
+
+
+def check_profile(profile: str) -> None:
+    """Raise ValueError unless it is known."""
+    if profile not in PROFILES:
+        raise ValueError(f"profile is {profile!r}; expected 'official' or 'corrected'")
+
+
+def is_list(value: Any) -> bool:
+    """Whether it is a list or stands in for one: a tuple, an array, a column of a data set."""
+    return hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict)
+
+
+def strings(values: Any, name: str, n: int | None = None, null: bool = False) -> list[str | None]:
+    """Return the column as a list of strings UTF-8 can hold (an API's JSON may carry half a surrogate pair).
+
+    Raises:
+        ValueError: an entry is no string (nor None, with `null`), or there are not `n` of them.
+    """
+    if not is_list(values):
+        raise ValueError(f"{name} is {type(values).__name__}; expected a list of strings")
+    column: list[str | None] = []
+    for i, value in enumerate(values):
+        if not isinstance(value, str) and not (null and value is None):
+            kind = type(value).__name__
+            raise ValueError(f"{name}[{i}] is {kind}; expected a string{' or None' if null else ''}")
+        pairs = value and value.encode("utf-16-le", "surrogatepass")
+        column.append(pairs.decode("utf-16-le", "replace") if pairs else value)
+    if n is not None and len(column) != n:
+        raise ValueError(f"{name} has {len(column)} entries for {n} predictions; give one per prediction")
+    return column
+
+
+def missing(predictions: Sequence[Any], states: Any) -> list[str]:
+    """Return the reason why each item has no answer, "" where it has one.
+
+    Args:
+        predictions: n answers; None is an item without one.
+        states: n reasons, read where an answer is None, or None for "api_error" throughout.
+
+    Raises:
+        ValueError: there are not n states, or one is unknown.
+    """
+    n = len(predictions)
+    given = [None] * n if states is None else strings(states, "states", n, null=True)
+    reasons = ["" if p is not None else why or "api_error" for p, why in zip(predictions, given, strict=True)]
+    for i, reason in enumerate(reasons):
+        if reason and reason not in UNSCORED:
+            raise ValueError(f"states[{i}] is {reason!r}; expected None or one of {', '.join(UNSCORED)}")
+    return reasons
+
+
+def ask(judge: Callable[[list[Any]], Any], batch: list[Any]) -> tuple[list[str | None], list[str]]:
+    """Ask a judge everything in one batch.
+
+    Args:
+        judge: takes a list of chat-message lists, returns for each a text or an object with a `reason`.
+        batch: the chat-message lists; an empty batch is not asked.
+
+    Returns:
+        The texts, None where there is none, and the reasons why, "" where there is a text.
+
+    Raises:
+        ValueError: the judge did not return one reply per request.
+    """
+    replies = judge(batch) if batch else []
+    if not is_list(replies):
+        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies")
+    replies = list(replies)
+    if len(replies) != len(batch):
+        raise ValueError(f"judge returned {len(replies)} replies to {len(batch)} requests; expected one each")
+
+    def reason(reply: Any) -> str:
+        why = getattr(reply, "reason", None)
+        return why if isinstance(why, str) and why in UNSCORED else "api_error"
+
+    texts = [reply if isinstance(reply, str) else None for reply in replies]
+    return texts, ["" if isinstance(reply, str) else reason(reply) for reply in replies]
+
+
+def fingerprint(
+    name: str, version: str, profile: str, prompt: str | None = None, judge: Any = None, **more: str
+) -> str:
+    """Return the signature: all that a value depends on beside the answers, in the manner of sacrebleu."""
+    fields = {"version": version, "profile": profile, **more}
+    fields.setdefault("tokenizer", "none")
+    fields["prompt"] = hashlib.sha256(prompt.encode()).hexdigest()[:8] if prompt else "none"
+    fields["judge"] = str(getattr(judge, "model", None) or "none")
+    return "|".join([name, *(f"{key}:{value}" for key, value in fields.items())])
+
+
+def result(
+    keys: Sequence[str], items: Sequence[dict[str, float | str]], profile: str, signature: str
+) -> dict[str, Any]:
+    """Average labelled items.
+
+    Args:
+        keys: the names of the values.
+        items: per item and key its value, or as a string the reason why there is none.
+        profile: "official" averages over the values there are; "corrected" over all items the key applies to,
+            an unscored one counting 0, and gives the former beside it as `<key>_over_scored`.
+        signature: as made by `fingerprint`.
+
+    Returns:
+        The averages (None where there is nothing to average), counts, `per_item` rows and the signature.
+    """
+    means: dict[str, float | None] = {}
+    for key in keys:
+        cells = [item[key] for item in items if item[key] != NOT_APPLICABLE]
+        values = [cell for cell in cells if not isinstance(cell, str)]
+        means[key] = over_scored = sum(values) / len(values) if values else None
+        if profile == "corrected":
+            means[key] = sum(values) / len(cells) if cells else None
+            means[f"{key}_over_scored"] = over_scored
+    unscored: dict[str, int] = {}
+    per_item: list[dict[str, Any]] = []
+    for item in items:
+        row: dict[str, Any] = {key: None if isinstance(item[key], str) else item[key] for key in keys}
+        row["reasons"] = {key: item[key] for key in keys if isinstance(item[key], str)}
+        per_item.append(row)
+        found = [reason for reason in row["reasons"].values() if reason != NOT_APPLICABLE]
+        reason = next((reason for reason in (*UNSCORED, *found) if reason in found), None)
+        if reason:
+            unscored[reason] = unscored.get(reason, 0) + 1
+    counts = {"n_total": len(items), "n_scored": len(items) - sum(unscored.values()), "unscored": unscored}
+    return {**means, **counts, "per_item": per_item, "signature": signature}
+
+
+class Tallied:
+    """Goes before `evaluate.Metric` in a metric's bases, and lets None and a failed computation pass.
+
+    `evaluate` refuses None among strings, and keeps its files locked when a computation raises.
+    """
+
+    filelocks: Any
+    data: Any
+
+    def _enforce_nested_string_type(self, schema: Any, obj: Any) -> None:
+        """Accept None; the metric's own `add_batch` has checked every entry before."""
+
+    def add(self, *, prediction: Any = None, reference: Any = None) -> None:
+        """Add one answer, and its reference where there is one."""
+        self.add_batch(predictions=[prediction], references=None if reference is None else [reference])
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
+        """Add n answers and their references."""
+        super().add_batch(predictions=predictions, references=references)  # type: ignore[misc]  # evaluate.Metric's
+
+    def tally(self, predictions: Any, references: Any, **options: Any) -> dict[str, Any] | None:
+        """Add what is given and compute; None where `evaluate` has another process report."""
+        if predictions is not None or references is not None:
+            self.add_batch(predictions=predictions, references=references)
+        try:
+            scores: dict[str, Any] | None = super().compute(**options)  # type: ignore[misc]  # evaluate.Metric's
+        except Exception:
+            # Unlocked, so that the next call starts clean.
+            for lock in self.filelocks or []:
+                lock.release()
+            self.filelocks = self.data = None
+            raise
+        return scores

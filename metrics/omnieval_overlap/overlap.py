@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far an answer and its accepted answers overlap, as OmniEval's code has it and as its paper says it.
+
+`official` follows the released code (Wang et al., 2024), rouge-chinese 1.0.3 included, whose arithmetic is written
+again here: it is not maintained (last release in 2022) and fills a table cell by cell in Python for the longest common
+subsequence. `corrected` is the exact match, the token F1 of SQuAD (Rajpurkar et al., 2016) and Lin's (2004) ROUGE. This
+file cuts no text and averages nothing over items.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from rapidfuzz.distance import LCSseq
+
+from .normalise import (
+    normalise,
+    normalise_keeping_numbers,
+)
+from .tally import (
+    is_list,
+    strings,
+)
+
+KEYS = ("em", "f1", "rouge_1", "rouge_2", "rouge_l")
+Cut = Callable[[str], Sequence[str]]
+_STOP = re.compile("([。！？?]) ")
+_SIX_DOTS = re.compile("([.]{6})([^”’])")
+
+
+def columns(predictions: Any, references: Any) -> dict[str, list[Any]]:
+    """Bring a batch to a column of answers and one of lists of accepted answers; None stays None, no list is empty.
+
+    Raises:
+        ValueError: for a wrong type or different lengths.
+    """
+    answers = strings(predictions, "predictions", null=True)
+    if not is_list(references):
+        raise ValueError(f"references is {type(references).__name__}; expected a list, one per prediction")
+    golds: list[list[str | None] | None] = []
+    for i, reference in enumerate(references):
+        if reference is not None and not isinstance(reference, str) and not is_list(reference):
+            kind = type(reference).__name__
+            raise ValueError(f"references[{i}] is {kind}; expected a string, a list of strings or None")
+        accepted = reference if is_list(reference) else [] if reference is None else [reference]
+        golds.append(strings(accepted, f"references[{i}]") or None)
+    if len(golds) != len(answers):
+        raise ValueError(f"{len(answers)} predictions but {len(golds)} references; give one per prediction")
+    return {"predictions": answers, "references": golds}
+
+
+def official(answer: str, golds: Sequence[str], cut: Cut) -> dict[str, float]:
+    """Compare as the authors' code does; every value is in [0, 1].
+
+    The exact match is averaged over the accepted answers. All others are the best over them. F1 is over the characters
+    of jieba's tokens joined by blanks, these blanks among them; ROUGE is of the text as it is.
+
+    Args:
+        answer: what is scored; may be empty.
+        golds: the accepted answers, at least one; any may be empty.
+        cut: from a text to its tokens, which joined are the text.
+    """
+    bare, theirs = normalise(answer), [normalise(gold) for gold in golds]
+    characters, words = Counter(" ".join(cut(bare))), rouge_words(cut(answer))
+    values: dict[str, float] = {"em": sum(bare == gold for gold in theirs) / len(theirs)}
+    values["f1"] = max(_character_f1(characters, Counter(" ".join(cut(gold)))) for gold in theirs)
+    rouges = [_rouge_chinese(words, rouge_words(cut(gold))) for gold in golds]
+    return values | {key: max(rouge[key] for rouge in rouges) for key in rouges[0]}
+
+
+def _character_f1(found: Counter[str], wanted: Counter[str]) -> float:
+    common = (found & wanted).total()
+    if not common:
+        return 0.0
+    precision, recall = common / found.total(), common / wanted.total()
+    return 2 * precision * recall / (precision + recall)
+
+
+def rouge_words(tokens: Sequence[str]) -> list[str]:
+    """Return what rouge-chinese counts, given tokens joined by blanks.
+
+    Whitespace is no word, but a line of nothing else is one, an empty word; not so an entirely empty first line, and
+    those at the end. Lines end at line feeds and behind 。！？? and six dots. A blank text has no words.
+    """
+    text = _SIX_DOTS.sub(r"\1\n\2", _STOP.sub("\\1\n ", " ".join(tokens)))
+    return [word for line in text.rstrip().split("\n") if line for word in line.split() or [""]]
+
+
+def _rouge_chinese(found: Sequence[str], wanted: Sequence[str]) -> dict[str, float]:
+    """Return its F-measures: n-grams as sets, 0 where it raises an error because a text has no words."""
+    values = {}
+    for n in (1, 2):
+        ours, theirs = set(_grams(found, n)), set(_grams(wanted, n))
+        values[f"rouge_{n}"] = _smoothed(len(ours & theirs), len(ours), len(theirs))
+    return {**values, "rouge_l": _smoothed(common_subsequence(found, wanted), len(found), len(wanted))}
+
+
+def _smoothed(common: int, found: int, wanted: int) -> float:
+    if not common:
+        return 0.0
+    precision, recall = common / found, common / wanted
+    return 2 * (precision * recall / (precision + recall + 1e-8))
+
+
+def _grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
+    return list(zip(*(words[i:] for i in range(n)), strict=False))
+
+
+def common_subsequence(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
+    """Return the length of the longest common subsequence."""
+    # Numbers, since rapidfuzz compares hashes, and a small number is its own.
+    numbers: dict[Hashable, int] = {}
+    return int(LCSseq.similarity(*([numbers.setdefault(x, len(numbers)) for x in side] for side in (left, right))))
+
+
+def corrected(answer: str, golds: Sequence[str], cut: Cut) -> dict[str, float]:
+    """Compare as the paper says; every value is in [0, 1] and the best over the accepted answers.
+
+    Both texts are normalised with their numbers kept. F1 and ROUGE are over jieba's tokens, each counted as often as it
+    is there, without smoothing.
+
+    Args:
+        answer: what is scored; may be empty.
+        golds: the accepted answers, at least one, none of them blank.
+        cut: from a text to its tokens.
+    """
+    bare = normalise_keeping_numbers(answer)
+    found = cut(bare)
+    values = dict.fromkeys(KEYS, 0.0)
+    for gold in map(normalise_keeping_numbers, golds):
+        wanted = cut(gold)
+        here = {"em": float(bare == gold)}
+        for n in (1, 2):
+            ours, theirs = Counter(_grams(found, n)), Counter(_grams(wanted, n))
+            here[f"rouge_{n}"] = _f((ours & theirs).total(), ours.total() + theirs.total())
+        here["f1"] = here["rouge_1"]  # the same number by definition
+        here["rouge_l"] = _f(common_subsequence(found, wanted), len(found) + len(wanted))
+        values = {key: max(values[key], here[key]) for key in KEYS}
+    return values
+
+
+def _f(common: int, both: int) -> float:
+    return 2 * common / both if both else 0.0

@@ -1,0 +1,97 @@
+"""A process that has imported what a run imports, and forks one run after another: each starts without those seconds.
+
+A run is a process of its own, to be killed like any other, with the caches and the folder that its parent was given.
+The libraries read the environment when they are imported, so it is the parent's for all its runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+# Children of the parent inherit its standard output, where the answers stand; what they print goes to standard error.
+PARENT = """
+import json, os, sys
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+exec(sys.argv[1])
+print("ready", file=answers, flush=True)
+while line := sys.stdin.readline():
+    pid = os.fork()
+    if not pid:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        arguments = json.loads(line)
+        break
+    print(pid, file=answers, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), file=answers, flush=True)
+else:
+    sys.exit()
+exec(sys.argv[2])
+"""
+
+
+class Warm:
+    """A parent that runs `imports` once and `code` for every `start`, there with the list `arguments`."""
+
+    def __init__(self, imports: str, code: str, cwd: Path, env: Mapping[str, str]) -> None:
+        self.errors = cwd / "warm.err"
+        with self.errors.open("wb") as errors:
+            self._parent = subprocess.Popen(
+                [sys.executable, "-c", PARENT, imports, code],
+                cwd=cwd,
+                env=dict(env),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                bufsize=0,  # an answer that was read ahead could not be waited for
+            )
+        assert self._answer() == "ready", self.errors.read_text(errors="replace")
+
+    def start(self, *arguments: Any) -> Run:
+        """Start a run; one at a time."""
+        assert self._parent.stdin is not None
+        self._parent.stdin.write(json.dumps(arguments).encode() + b"\n")
+        self._parent.stdin.flush()
+        return Run(self, int(self._answer()))
+
+    def _answer(self) -> str:
+        assert self._parent.stdout is not None
+        return self._parent.stdout.readline().decode().strip()
+
+    def _answered(self) -> bool:
+        return bool(select.select([self._parent.stdout], [], [], 0)[0])
+
+    def __enter__(self) -> Warm:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._parent.kill()
+        self._parent.communicate()
+
+
+class Run:
+    """One run, with the methods of `subprocess.Popen` that the tests use."""
+
+    def __init__(self, warm: Warm, pid: int) -> None:
+        self.pid, self._warm = pid, warm
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        # The parent takes the status only in order to tell it, so until then the number is this run's.
+        return self.wait() if self.returncode is None and self._warm._answered() else self.returncode
+
+    def wait(self) -> int:
+        if self.returncode is None:
+            self.returncode = int(self._warm._answer())
+        return self.returncode
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
