@@ -51,7 +51,7 @@ def task(arguments: argparse.Namespace) -> Task:
         data_dir=arguments.data_dir,
         retriever=arguments.retriever or (_OWN if _challenges(arguments) else retrievers[0]),
         retrieval=benchmark.RETRIEVAL,
-        options=_options(arguments.option),
+        options=read_options(arguments.option),
         limit=getattr(arguments, "limit", None),
         samples=getattr(arguments, "samples", 1),
         prompts=getattr(arguments, "prompts", None),
@@ -75,7 +75,7 @@ def _challenges(arguments: argparse.Namespace) -> bool:
 
 def time_limit(arguments: argparse.Namespace) -> float | None:
     """Return the option ``time_limit``: seconds for each query of a challenge's batch."""
-    found = _options(arguments.option).get("time_limit")
+    found = read_options(arguments.option).get("time_limit")
     if found is not None and (type(found) is not int or found < 1):
         raise QuadragError(f"option time_limit is {found!r}; expected a whole number from 1")
     return found
@@ -279,7 +279,7 @@ def demo(name: str, out: Path) -> list[tuple[Path, Result]]:
     return results
 
 
-def _options(pairs: Sequence[str]) -> dict[str, Any]:
+def read_options(pairs: Sequence[str]) -> dict[str, Any]:
     """Read NAME=VALUE pairs; numbers are read as numbers."""
     options: dict[str, Any] = {}
     for pair in pairs:

@@ -120,7 +120,8 @@ def _year(calls: Calls, year: str, films: bool) -> None:
         found = [calls.ask("movie_get_movie_info_by_id", one) for one in ids[:_FILMS] if type(one) is int]
         lines += [fact(year, "film released", shown(one.get("title"))) for one in found if isinstance(one, dict)]
     told: list[str] = [line for line in lines if line]
-    calls.add(sorted(told, key=lambda line: "winner:" not in line), "movie_get_year_info", year)
+    told.sort(key=lambda line: "winner:" not in line)
+    calls.add(told, "movie_get_year_info", year)
 
 
 def _records(record: Mapping[str, Any], label: str) -> list[dict[str, Any]]:

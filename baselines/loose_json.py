@@ -19,6 +19,8 @@ _CLOSERS = {"{": "}", "[": "]"}
 # What may end a string: the quote that began it, or its typographic partner.
 _QUOTES = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019"}
 _BARE = re.compile(r"[^\s,:\[\]{}\"'\u201c\u2018]+")
+_KEY = re.compile(r"\s*:")
+_END = re.compile(r"\s*(?:[,:\]}]|\Z)")
 _WORDS = {"None": "null", "True": "true", "False": "false", "undefined": "null", "NaN": "null"}
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -78,7 +80,7 @@ def _mended(text: str, spot: int) -> tuple[str, int]:
         elif match := _BARE.match(text, spot):
             word = _WORDS.get(match[0], match[0])
             # A key without quotes, else a number or a word of JSON.
-            out.append(json.dumps(word) if text[match.end() :].lstrip()[:1] == ":" else word)
+            out.append(json.dumps(word) if _KEY.match(text, match.end()) else word)
             spot = match.end()
             continue
         elif character == ",":
@@ -108,7 +110,7 @@ def _string(text: str, spot: int) -> tuple[str, int]:
         if text[spot] == "\\":
             spot += 2
             continue
-        if text[spot] == close and (close == '"' or text[spot + 1 :].lstrip()[:1] in ("", ",", ":", "]", "}")):
+        if text[spot] == close and (close == '"' or _END.match(text, spot + 1)):
             break
         spot += 1
     raw = text[start : min(spot, len(text))]

@@ -75,6 +75,8 @@ def score(
         metric, profile, slice and key.
     """
     aids = replace(aids, judges=[Once(judge) for judge in aids.judges])
+    if aids.passages is None:  # of a file of answers, whatever retriever it is said to come from
+        conditions = replace(conditions, top_k=0)
     items: dict[int, dict[str, Any]] = {index: {} for index in range(len(answers))}
     scores: list[dict[str, Any]] = []
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)

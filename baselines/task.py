@@ -130,6 +130,22 @@ def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], st
     return questions, source
 
 
+def load_rows(
+    benchmark: str, config: str, data_dir: str | None, options: Mapping[str, Any], split: str
+) -> tuple[Iterator[dict[str, Any]], str, int | None]:
+    """Open a split's rows as they are in the data, one at a time in memory.
+
+    Returns:
+        The rows, where they come from, and how many there are, where that is known.
+
+    Raises:
+        QuadragError: a name is unknown, or a file is missing or wrong.
+    """
+    builder, source = open_builder(benchmark, config, data_dir, options, split)
+    known = builder.info.splits[split].num_examples if builder.info.splits and split in builder.info.splits else None
+    return rows(builder, check_split(builder, split)), source, known
+
+
 def open_corpus(task: Task, benchmark: Benchmark) -> Corpus | None:
     """Open the corpus that a task searches; None where it searches none.
 

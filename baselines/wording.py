@@ -62,9 +62,9 @@ CUES: dict[str, frozenset[str]] = {
     ),
     "sports": _set(
         """
-        nba soccer football basketball game games match matches goal goals league laliga bundesliga team teams
+        nba soccer premier football basketball game games match matches goal goals league laliga bundesliga team teams
         score scored scores points rebounds assists championship coach player players season playoffs tournament
-        hosted host beat beats defeated captain captained winning kickoff referee stadium attendance
+        hosted host play playing beat beats defeated captain captained winning kickoff referee stadium attendance
         """
     ),
 }
@@ -72,7 +72,7 @@ CUES: dict[str, frozenset[str]] = {
 _WEAK = _set(
     """
     market value company companies single singles members member artist artists composer music stars star
-    role beat beats roles act acted acts plays played characters character cast direct volume
+    role beat beats roles act acted acts play playing plays played characters character cast direct volume
     trade split score team teams player players season coach host hosted tournament championship revenue captain
     captained winning points price prices share shares lyric lyrics symbol attendance stadium ceo invest
     investor investors earnings
@@ -213,7 +213,7 @@ def sought(query: str, more: Iterable[str] = ()) -> frozenset[str]:
 _TELLING = _set(
     """
     first last high low highest lowest open opened opens original originally birthday birth born country city
-    place founded percent week weeks final top date dates total age old forward ratio ratios yield release released award
+    place founded percent week weeks final top date dates total age old forward ratio ratios yield release released
     award awards title level language write wrote written pay paid
     """
 )

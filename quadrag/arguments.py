@@ -132,7 +132,8 @@ def _run(parser: argparse.ArgumentParser) -> None:
         "documents into the corpus, so that retrieval is measured), query=code|paper; crag: kg=FILE, later=hide|show "
         "(what the graph dates after the question), entities=model|rules, web_window=N, kg_window=N (characters, or "
         "tokens of window_tokenizer=T), time_limit=SECONDS (challenge), trim=TOKENIZER (answers to 75 tokens), "
-        "weights=FILE, judge_failure=hallucination|excluded, release=v5|v4, private_file=FILE",
+        "weights=FILE, judge_failure=hallucination|excluded, release=v5|v4, private_file=FILE; omnieval: "
+        "conversation=turns|text|repr, train_dir, auto_dir, human_file, corpus_file, min_evaluation",
     )
     what.add_argument("--limit", metavar="N", type=_whole(1), help="the first N questions of every split")
     what.add_argument(
@@ -182,7 +183,7 @@ def _recall(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--option", metavar="NAME=VALUE", action="append", default=[], help="release=v5|v4, private_file=FILE"
     )
-    parser.add_argument("--pages", metavar="N,N", type=_counts, help="numbers of pages (1,2,3,4,5; task_3: to 50)")
+    parser.add_argument("--pages", metavar="N,N", help="numbers of pages (default: 1,2,3,4,5; task_3: 1,2,5,10,20,50)")
     parser.add_argument("--limit", metavar="N", type=_whole(1), help="the first N questions")
     parser.add_argument("--out", metavar="FILE", help="write the rows here too, as JSON")
     _calls(parser)
@@ -192,8 +193,8 @@ def _retrieval(group: Any) -> None:
     group.add_argument(
         "--retriever",
         metavar="R",
-        help="rgb: own (default), none; crud_rag: bm25 (default), dense, hybrid, hybrid-rerank, none; crag: snippets "
-        "(default), pages (their sentences most like the question), each also with -kg (facts of the graph), none",
+        help="rgb: own (default), none; crud_rag, omnieval: bm25 (default), dense, hybrid, hybrid-rerank, none; crag: "
+        "snippets (default), pages (the sentences most like the question), each also with -kg (facts of the graph), none",
     )
     group.add_argument("--tokenizer", metavar="T", help="terms of BM25: unigram (default), jieba, rjieba")
     group.add_argument("--embedding", metavar="M", help="sentence-transformers model: preset, name or folder")
@@ -204,10 +205,10 @@ def _retrieval(group: Any) -> None:
     )
     group.add_argument("--reranker", metavar="M", help="cross-encoder of hybrid-rerank: preset, name or folder")
     group.add_argument("--index", metavar="I", help="milvus:URI, a file or an address (default: exact search here)")
-    group.add_argument("--chunk-size", metavar="N", type=_whole(1), help="characters (crud_rag: 128)")
+    group.add_argument("--chunk-size", metavar="N", type=_whole(1), help="characters (crud_rag: 128; omnieval: whole)")
     group.add_argument("--chunk-overlap", metavar="P", type=_whole(0), help="percent of a chunk, 0 to 90 (default: 0)")
     group.add_argument("--chunk-tokenizer", metavar="T", help="count sizes in tokens of this tokenizer: file or name")
-    group.add_argument("--top-k", metavar="K", type=_whole(1), help="passages shown with a question (crud_rag: 8)")
+    group.add_argument("--top-k", metavar="K", type=_whole(1), help="passages shown (crud_rag: 8, omnieval: 5)")
 
 
 def _data(parser: Any) -> None:
@@ -269,10 +270,6 @@ def _whole(least: int) -> Callable[[str], int]:
         return number
 
     return whole_number
-
-
-def _counts(text: str) -> list[int]:
-    return sorted({_whole(1)(part) for part in text.split(",")})
 
 
 def _number(least: float, most: float = sys.float_info.max) -> Callable[[str], float]:

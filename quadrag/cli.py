@@ -312,6 +312,49 @@ def _report(arguments: argparse.Namespace) -> None:
         print(f"\n{arguments.html}")
 
 
+def _recall(arguments: argparse.Namespace) -> int:
+    import itertools
+
+    from quadrag.baselines import campaign, crag
+    from quadrag.baselines.grid import print_grids
+    from quadrag.baselines.recall import parse_cuts
+    from quadrag.baselines.recall_table import run_recall
+    from quadrag.baselines.task import load_rows
+    from quadrag.progress import Progress
+
+    if (arguments.benchmark, arguments.config) not in {("crag", config) for config in crag.PAGES}:
+        raise QuadragError(
+            f"{arguments.benchmark} {arguments.config} has no pages; expected crag {' or '.join(crag.PAGES)}"
+        )
+    cuts = parse_cuts(arguments.pages or ("1,2,5,10,20,50" if arguments.config == "task_3" else "1,2,3,4,5"))
+    found, source, known = load_rows(
+        arguments.benchmark,
+        arguments.config,
+        arguments.data_dir,
+        campaign.read_options(arguments.option),
+        arguments.split,
+    )
+    rows = itertools.islice(found, arguments.limit)
+    out = Path(arguments.out) if arguments.out else None
+    source = f"{arguments.config} {arguments.split}, {source}"
+    with (
+        _session(arguments, _budget(arguments)) as session,
+        Progress("questions", arguments.limit or known or 1) as bar,
+    ):
+        if len(session.judges) > 1:
+            raise QuadragError(f"recall asks one judge, and {len(session.judges)} were named; give --judge once")
+        judge = session.judges[0] if session.judges else None
+        grid, stopped = run_recall(
+            rows, cuts, judge, source, out, lambda done: bar.update(done, max(done, arguments.limit or known or done))
+        )
+    print_grids([grid])
+    if out:
+        print(f"\n{out}")
+    if stopped:
+        print(f"quadrag: {stopped}", file=sys.stderr)
+    return 2 if stopped else 0
+
+
 _DEMO = {
     "omnieval": "OmniEval on the bundled sample: 208 made-up questions in 80 cells over 144 passages, found by BM25",
     "rgb": "RGB on the bundled sample: 12 made-up questions a file",

@@ -45,6 +45,12 @@ print(json.dumps(loaded))
 """
 
 
+@pytest.fixture
+def python(forked_python: Process) -> Process:
+    """Nearly all tests here start processes; `fresh=True` where the whole way of a user is walked."""
+    return forked_python
+
+
 class Hub(BaseHTTPRequestHandler):
     """Knows no repository, and says so as the Hub does."""
 
@@ -110,10 +116,11 @@ def test_bare_names_load_elsewhere_with_the_hub_or_without(
     hub: tuple[dict[str, str | None], list[str] | None],
 ) -> None:
     settings, asked = hub
-    done = quadrag("prepare", "rgb", "--config", "noise_robustness_zh", "--data-dir", "sample", env=environment())
+    arguments = ("prepare", "rgb", "--config", "noise_robustness_zh", "--data-dir", "sample")
+    done = quadrag(*arguments, env=environment(), fresh=True)
     assert done.returncode == 0, done.stderr
     assert 'now: load_dataset("rgb", "noise_robustness_zh", split="noise_0")' in done.stdout
-    loaded = printed(python(LOAD, env=environment(**settings)))
+    loaded = printed(python(LOAD, env=environment(**settings), fresh=True))
     assert loaded["rows"] == sample("noise_robustness_zh", "noise_40")
     assert loaded["columns"] == list(loaded["rows"][0])
     assert loaded["rate"] == 0.5

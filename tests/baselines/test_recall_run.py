@@ -1,0 +1,53 @@
+"""`quadrag recall` by the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer, Rule
+
+ARGUMENTS = ("recall", "crag", "task_1_2", "--data-dir", "sample", "--split", "public", "--ledger", "L")
+
+
+def test_recall_grows_with_the_pages_and_is_written_where_it_is_asked_for(cli):
+    code, out, err = cli(*ARGUMENTS, "--pages", "1,3,5", "--out", "recall.json")
+    assert (code, err) == (0, "")
+    whole = json.loads(Path("recall.json").read_text(encoding="utf-8"))
+    found = {(row["way"], row["pages"]): row for row in whole["scores"] if row["answers"] == "all"}
+    assert {way for way, _ in found} == {"snippets", "pages"}
+    for way in ("snippets", "pages"):
+        values = [found[way, pages]["value"] for pages in (1, 3, 5)]
+        assert values == sorted(values) and values[-1] > 0
+    assert all(found["pages", pages]["value"] >= found["snippets", pages]["value"] for pages in (1, 3, 5))
+    assert found["pages", 5]["n_scored"] + found["pages", 5]["n_not_applicable"] == 15
+    assert "Figure 2. Search recall by number of pages" in out and "85%" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_judge_says_whether_the_snippets_suffice(cli):
+    with ChatServer(models=["j"]) as server:
+        server.rules.append(Rule("reply", message={"content": '{"sufficient": true}'}))
+        code, out, _ = cli(*ARGUMENTS, "--pages", "2", "--judge", f"{server.url}#j", "--limit", "4", "--out", "r.json")
+        assert code == 0
+        asked = len(server.state.bodies)
+    whole = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    (row,) = [r for r in whole["scores"] if (r["way"], r["answers"]) == ("sufficient", "all")]
+    assert row["n_total"] == 4 and row["n_scored"] + row["n_not_applicable"] + sum(row["unscored"].values()) == 4
+    assert asked == 4 - row["n_not_applicable"] and whole["judge"] == "j"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("recall", "crag", "qa"), "crag qa has no pages; expected crag task_1_2 or task_3"),
+        (("recall", "rgb", "negative_rejection_en"), "rgb negative_rejection_en has no pages"),
+        ((*ARGUMENTS, "--pages", "0"), "--pages is '0'; expected numbers of pages"),
+        (("recall", "crag", "task_1_2", "--data-dir", "nowhere"), "nowhere"),
+        ((*ARGUMENTS, "--judge", "http://127.0.0.1:9/v1#a", "--judge", "http://127.0.0.1:9/v1#b"), "asks one judge"),
+    ],
+)
+def test_bad_input_is_one_line(cli, arguments, message):
+    code, _, err = cli(*arguments)
+    assert code == 2 and message in err and err.count("\n") == 1, err
