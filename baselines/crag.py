@@ -8,9 +8,9 @@ work. ``own`` leaves all that to a model of the challenge. Neither domain nor ty
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -172,9 +172,13 @@ def keywords(metric: Metric, questions: Sequence[Question], conditions: Conditio
         return {"language": "en"}
     found: dict[str, Any] = {"questions": [question.query for question in questions]}
     if conditions.options.get("weights"):
-        found["weights"] = _weights(str(conditions.options["weights"]))
+        found["weights"] = weights = _weights(str(conditions.options["weights"]))
         found["domains"] = [question.slices["domain"] for question in questions]
         found["question_types"] = [question.slices["question_type"] for question in questions]
+        for place in dict.fromkeys(zip(found["domains"], found["question_types"], strict=True)):
+            table = weights.get(place[0]) if isinstance(next(iter(weights.values())), dict) else weights
+            if not isinstance(table, dict) or place[1] not in table:
+                raise QuadragError(f"{conditions.options['weights']} has no weight of {place[1]} in {place[0]}")
     if conditions.options.get("trim"):
         found["tokenizer"] = Trimmer(str(conditions.options["trim"]))
     if conditions.options.get("judge_failure"):
@@ -205,7 +209,6 @@ class Trimmer:
         return str(self._tokenizer.decode(list(ids)))
 
 
-@cache
 def _weights(path: str) -> Mapping[str, Any]:
     """Read the weights of question types, a mapping of them or of domains to such mappings.
 
@@ -220,7 +223,7 @@ def _weights(path: str) -> Mapping[str, Any]:
         raise QuadragError(f"cannot read weights from {path} ({' '.join(str(error).split())})") from None
 
     def weighs(value: Any) -> bool:
-        return type(value) in (int, float) and value >= 0
+        return type(value) in (int, float) and math.isfinite(value) and value >= 0
 
     def mapped(value: Any) -> bool:
         return isinstance(value, dict) and bool(value) and all(map(weighs, value.values()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from .entities import Entities
 from .fact_calls import core, fitting, within
@@ -15,11 +15,16 @@ Search = Callable[[str], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question: its entities with every date resolved, its text in lower case, and the day in California."""
+    """A question: its entities with every date resolved, its text in lower case, and its moment in California."""
 
     entities: Entities
     query: str
-    day: date
+    moment: datetime
+
+    @property
+    def day(self) -> date:
+        """The day in California."""
+        return self.moment.date()
 
     @property
     def dates(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from quadrag.kg.tools import FUNCTIONS
 from quadrag.records import Passage
 
 from . import facts_finance, facts_movie, facts_music, facts_open, facts_sports
-from .dates import said
+from .dates import said, spans
 from .entities import Entities
 from .fact_asked import Asked
 from .fact_calls import Calls
@@ -106,12 +106,15 @@ def facts(graph: Graph, entities: Entities, query: str, query_time: str) -> list
 
 def run(graph: Graph, entities: Entities, query: str, query_time: str) -> Calls:
     """Make the calls for a question; see `facts`."""
-    day = parse(query_time).date()
+    moment = parse(query_time)
+    day = moment.date()
     named = (one for text in (*entities.dates, *entities.relative) for one in said(text, day))
     dates = tuple(dict.fromkeys(named)) or said(query, day)
     entities = replace(entities, dates=dates, relative=())
-    wanted = sought(query, (*entities.aspects, *dates))
-    asked = Asked(entities, query.lower(), day)
+    dated = [*spans(query)] if dates else []
+    words = "".join(" " if any(start <= at < end for start, end in dated) else one for at, one in enumerate(query))
+    wanted = sought(words, (*entities.aspects, *dates))  # dates in their one form alone: `2` is no word of a line
+    asked = Asked(entities, query.lower(), moment)
     calls = Calls(graph, frozenset(applicable(entities, query)), wanted)
     # The question's own domain first, since calls are counted; names of a known kind are of theirs, whatever it is.
     for domain in sorted(_DOMAINS, key=lambda domain: domain != entities.domain):

@@ -1,7 +1,7 @@
 """Facts of the finance domain: from the name of a company to its ticker, and from that to prices and figures.
 
 Of prices those of the days asked about are told, else the last five before the question; of a longer time than a month
-its first and last day and its extremes.
+its first and last day and its extremes. A day on which trading had not closed when the question was asked says so.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .wording import is_name_word
 _DAYS = 5  # of trading, where no date is asked about
 _MONTH = 31  # days that are told one by one
 _DIVIDENDS = 12
+_CLOSING = 13  # the hour in California at which trading closes
 _SUMMARY = 300  # characters of the business summary
 # Where a company's name ends and its form or kind of share begins.
 _FORM_WORDS = (
@@ -94,7 +95,7 @@ def _companies(asked: str, found: Sequence[str], sure: bool, query: str) -> list
 def _figures(calls: Calls, asked: Asked, ticker: str, subject: str) -> None:
     prices = calls.ask("finance_get_price_history", ticker)
     if isinstance(prices, dict):
-        calls.add(_prices(subject, prices, asked), "finance_get_price_history", ticker)
+        calls.add(_prices(calls, subject, prices, asked), "finance_get_price_history", ticker)
     minutes = calls.ask("finance_get_detailed_price_history", ticker)
     if isinstance(minutes, dict):
         calls.add(_minutes(subject, minutes, asked), "finance_get_detailed_price_history", ticker)
@@ -112,7 +113,7 @@ def _figures(calls: Calls, asked: Asked, ticker: str, subject: str) -> None:
         calls.add(_info(subject, info), "finance_get_info", ticker)
 
 
-def _prices(subject: str, history: Mapping[str, Any], asked: Asked) -> Iterator[str]:
+def _prices(calls: Calls, subject: str, history: Mapping[str, Any], asked: Asked) -> Iterator[str]:
     rows = {stamp[:10]: row for stamp, row in sorted(history.items()) if isinstance(row, dict)}
     picked: dict[str, str] = {}  # day to what is said about it
     for date in asked.dates:
@@ -137,7 +138,13 @@ def _prices(subject: str, history: Mapping[str, Any], asked: Asked) -> Iterator[
                     picked[best] = f"{picked.get(best, '')} ({word} {label} of {date})"
     if not picked:
         picked = dict.fromkeys([day for day in rows if day <= str(asked.day)][-_DAYS:], "")
-    for day in sorted(picked, reverse=True):
+    if (today := str(asked.day)) in picked and asked.moment.hour < _CLOSING:
+        picked[today] += " (asked before trading closed)"
+    # What is said of a day counts before the day itself: lines of one overlap stay in this order.
+    days = sorted(
+        sorted(picked, reverse=True), key=lambda day: (-calls.overlap(picked[day]), "asked before" in picked[day])
+    )
+    for day in days:
         yield f"{subject} | {day}{picked[day]} | {_row(rows[day])}"
 
 

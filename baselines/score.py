@@ -319,8 +319,9 @@ def _rows(
         elif key in run:
             if not whole:
                 continue
-            entry = {"value": result[key], "interval": None, "n_total": len(rows), "n_scored": result["n_scored"]}
-            entry |= {"n_not_applicable": 0, "unscored": result["unscored"]}
+            # Over the items of the key that it weighs; no interval, since a resample may lack a group.
+            entry = {**found.get(key.removesuffix("_weighted"), {"n_total": len(rows)})}
+            entry |= {"value": result[key], "interval": None, "over_scored": None}
         else:
             entry = _not_run(_lacks(metric, key, aids) or "no references", len(rows))
         made.append({**place, "metric": metric.module, "key": key, "profile": profile} | entry | signature)

@@ -194,7 +194,7 @@ def _retrieval(group: Any) -> None:
         "--retriever",
         metavar="R",
         help="rgb: own (default), none; crud_rag, omnieval: bm25 (default), dense, hybrid, hybrid-rerank, none; crag: "
-        "snippets (default), pages (the sentences most like the question), each also with -kg (facts of the graph), none",
+        "snippets (default), pages (sentences most like the question), each also with -kg (facts of the graph), none",
     )
     group.add_argument("--tokenizer", metavar="T", help="terms of BM25: unigram (default), jieba, rjieba")
     group.add_argument("--embedding", metavar="M", help="sentence-transformers model: preset, name or folder")

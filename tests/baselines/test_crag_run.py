@@ -252,7 +252,7 @@ def test_real_questions_are_answered_from_their_real_pages_with_slices(cli, real
     assert scores()["domain=finance", "missing", "official"]["n_total"] == 2
 
 
-MODEL = '''
+MODEL = """
 class UserModel:
     def get_batch_size(self):
         return 4
@@ -262,7 +262,7 @@ class UserModel:
         print("a batch of", len(batch["query"]))
         pages = [pages[0]["page_result"][:6] for pages in batch["search_results"]]
         return [f"{query} {page}" for query, page in zip(batch["query"], pages)]
-'''
+"""
 
 
 def test_a_model_file_of_the_challenge_is_run_as_it_is_and_asked_once(cli, stages):
@@ -300,3 +300,49 @@ def test_a_challenge_model_where_it_cannot_be_is_one_line(cli, arguments, messag
     code, _, err = cli("run", *arguments, "--data-dir", "sample", "--ledger", "L", "--out", "a")
     assert code == 2 and message in err and err.count("\n") == 1, err
     assert not Path("a/answers.jsonl").exists()
+
+
+def test_weights_add_means_over_domains_without_an_interval(cli, server):
+    Path("weights.yaml").write_text(
+        json.dumps(
+            {
+                kind: n
+                for n, kind in enumerate(
+                    sorted({question.slices["question_type"] for question in questions().values()}), 1
+                )
+            }
+        )
+    )
+    server.rules.append(Rule("reply", model="m", message={"content": "forty-one"}))
+    server.rules.append(Rule("reply", match="ostra", model="j", message={"content": YES}))
+    server.rules.append(Rule("reply", model="j", message={"content": NO}))
+    arguments = ("--retriever", "none", "--llm", f"{server.url}#m", "--judge", f"{server.url}#j", "--ledger", "L")
+    code, out, err = cli(
+        "run", "crag", "task_1_2", *SAMPLE, *arguments, "--option", "weights=weights.yaml", "--out", "a"
+    )
+    assert (code, err) == (0, "")
+    weights = json.loads(Path("weights.yaml").read_text())
+    values = {row["id"]: row["truthfulness.accuracy"]["official"] for row in lines("items.jsonl")}
+    by_domain: dict[str, dict[str, list[float]]] = {}
+    for ident, question in questions().items():
+        kinds = by_domain.setdefault(question.slices["domain"], {})
+        kinds.setdefault(question.slices["question_type"], []).append(values[ident])
+    means = []
+    for kinds in by_domain.values():
+        total = sum(weights[kind] for kind in kinds)
+        means.append(sum(weights[kind] * sum(found) / len(found) for kind, found in kinds.items()) / total)
+    row = scores()["all", "accuracy_weighted", "official"]
+    assert row["value"] == pytest.approx(sum(means) / len(means)) and 0 < row["value"] < 1
+    assert row["interval"] is None and row["n_scored"] == 15
+    assert "accuracy_weighted" in out
+    Path("weights.yaml").write_text(json.dumps(dict.fromkeys(weights, 1)))
+    code, _, err = cli("run", "crag", "task_1_2", *SAMPLE, *arguments, "--option", "weights=weights.yaml", "--out", "a")
+    assert code == 2 and "holds a run with options.weights" in err, "other weights are another run"
+
+
+def test_a_type_without_a_weight_is_named_before_anything_is_asked(cli, server):
+    Path("weights.yaml").write_text("{simple: 1}")
+    arguments = ("--retriever", "none", "--llm", f"{server.url}#m", "--judge", f"{server.url}#j", "--ledger", "L")
+    code, _, err = cli("run", "crag", "qa", *SAMPLE, *arguments, "--option", "weights=weights.yaml", "--out", "a")
+    assert code == 2 and "weights.yaml has no weight of" in err and err.count("\n") == 1
+    assert server.state.requests == 0

@@ -29,7 +29,7 @@ def test_recall_grows_with_the_pages_and_is_written_where_it_is_asked_for(cli):
 def test_a_judge_says_whether_the_snippets_suffice(cli):
     with ChatServer(models=["j"]) as server:
         server.rules.append(Rule("reply", message={"content": '{"sufficient": true}'}))
-        code, out, _ = cli(*ARGUMENTS, "--pages", "2", "--judge", f"{server.url}#j", "--limit", "4", "--out", "r.json")
+        code, _, _ = cli(*ARGUMENTS, "--pages", "2", "--judge", f"{server.url}#j", "--limit", "4", "--out", "r.json")
         assert code == 0
         asked = len(server.state.bodies)
     whole = json.loads(Path("r.json").read_text(encoding="utf-8"))
