@@ -10,6 +10,7 @@ from .entities import Entities
 from .fact_calls import core, fitting, within
 
 MOST = 3  # names of one kind
+UNKNOWN = 5  # names of unknown kind that are searched for: each in every kind
 Search = Callable[[str], list[str]]
 
 
@@ -40,7 +41,7 @@ class Asked:
         """Return names with their kind, None where it is unknown: of these kinds, then others of the domain."""
         known = [(name, kind) for kind in kinds for name in getattr(self.entities, kind)]
         if self.entities.domain in (None, domain):
-            return [*known, *((name, None) for name in self.entities.names)]
+            return [*known, *((name, None) for name in self.entities.names[:UNKNOWN])]
         return [*known]
 
     def resolve(

@@ -18,7 +18,7 @@ from quadrag.records import Passage
 
 from .wording import JOINING, is_name_word, stems
 
-CALLS = 25  # of the graph for one question
+CALLS = 40  # of the graph for one question
 LOOKUPS = 40  # of a film or person by id, besides
 LINES = 40  # of one call
 WIDTH = 600  # characters of a line
@@ -36,7 +36,6 @@ class Calls:
     """
 
     def __init__(self, graph: Graph, applicable: Collection[str], wanted: frozenset[str]) -> None:
-
         self._graph = graph
         self.applicable = applicable
         self.wanted = wanted
@@ -95,12 +94,12 @@ class Calls:
         return len((stems(line) & self.wanted).difference(without))
 
     def passages(self) -> list[Passage]:
-        """Return what was found, by overlap: of equal lines the first, of equal passages the shorter comes first."""
+        """Return what was found, by overlap; of equal lines the first, of equal passages that of fewer lines first."""
         ranked = []
         for title, lines in self._found:
             scored = sorted(((self.overlap(line), line) for line in lines), key=lambda one: -one[0])[:LINES]
             ranked.append((scored[0][0], title, "\n".join(cut(line) for _, line in scored)))
-        ranked.sort(key=lambda one: (-one[0], len(one[2])))
+        ranked.sort(key=lambda one: (-one[0], one[2].count("\n")))
         return [Passage(f"kg/{n}", title, text, float(score)) for n, (score, title, text) in enumerate(ranked)]
 
 

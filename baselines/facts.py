@@ -94,7 +94,7 @@ def facts(graph: Graph, entities: Entities, query: str, query_time: str) -> list
 
     Returns:
         A passage for each call with a result: id ``kg/0`` on, the call as its title, lines as its text, the overlap of
-        its first line with the question as its score. At most 25 calls and 40 look-ups of films and people by id are
+        its first line with the question as its score. At most 40 calls and 40 look-ups of films and people by id are
         made; of a call at most 40 lines of 600 characters are kept. Where the domain has no result, the encyclopedia is
         asked, then the other domains.
 
@@ -113,7 +113,7 @@ def run(graph: Graph, entities: Entities, query: str, query_time: str) -> Calls:
     entities = replace(entities, dates=dates, relative=())
     dated = [*spans(query)] if dates else []
     words = "".join(" " if any(start <= at < end for start, end in dated) else one for at, one in enumerate(query))
-    wanted = sought(words, (*entities.aspects, *dates))  # dates in their one form alone: `2` is no word of a line
+    wanted = sought(words, entities.aspects, dates)  # dates in their one form alone: `2` is no word of a line
     asked = Asked(entities, query.lower(), moment)
     calls = Calls(graph, frozenset(applicable(entities, query)), wanted)
     # The question's own domain first, since calls are counted; names of a known kind are of theirs, whatever it is.

@@ -70,9 +70,9 @@ def _core(company: str) -> tuple[str, ...]:
 
 def _short(company: str) -> str:
     """A company's name without its kind of share."""
-    return re.split(r"\s+(?:Common|Class|Ordinary|American Depositary|Warrants?|Units?|Rights?|Preferred)\b", company)[
-        0
-    ]
+    return re.sub(
+        r"\s+(?:Common|Class|Ordinary|American Depositary|Warrants?|Units?|Rights?|Preferred)\b.*", "", company
+    )
 
 
 def _companies(asked: str, found: Sequence[str], sure: bool, query: str) -> list[str]:
@@ -93,7 +93,9 @@ def _companies(asked: str, found: Sequence[str], sure: bool, query: str) -> list
 
 
 def _figures(calls: Calls, asked: Asked, ticker: str, subject: str) -> None:
-    prices = calls.ask("finance_get_price_history", ticker)
+    prices, info = calls.ask("finance_get_price_history", ticker), calls.ask("finance_get_info", ticker)
+    if subject == ticker and prices is None and info is None:
+        return  # a word that only looks like a ticker
     if isinstance(prices, dict):
         calls.add(_prices(calls, subject, prices, asked), "finance_get_price_history", ticker)
     minutes = calls.ask("finance_get_detailed_price_history", ticker)
@@ -108,7 +110,6 @@ def _figures(calls: Calls, asked: Asked, ticker: str, subject: str) -> None:
     calls.tell(subject, "market capitalization", "finance_get_market_capitalization", ticker)
     calls.tell(subject, "forward EPS (earnings per share)", "finance_get_eps", ticker)
     calls.tell(subject, "forward P/E (price-to-earnings ratio)", "finance_get_pe_ratio", ticker)
-    info = calls.ask("finance_get_info", ticker)
     if isinstance(info, dict):
         calls.add(_info(subject, info), "finance_get_info", ticker)
 

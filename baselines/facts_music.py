@@ -23,7 +23,7 @@ _ATTRIBUTES = ("weeks_in_chart", "rank", "rank_last_week", "top_position")
 _PLACES = {
     "weeks_in_chart": "weeks in the chart",
     "rank": "rank",
-    "rank_last_week": "rank last week",
+    "rank_last_week": "former rank (chart before)",
     "top_position": "top position (peak)",
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .fact_asked import MOST, Asked
+from .fact_asked import MOST, UNKNOWN, Asked
 from .fact_calls import Calls, core, cut, fact, fitting, flat, within
 from .wording import stems
 
@@ -16,6 +16,7 @@ _SENTENCES = 15  # of a summary
 _HOPS = 2  # entries that are looked up because a field links to them
 _VALUE = 250  # characters of a field
 _LINK = re.compile(r"\[\[([^\[\]|#]+)")
+_PICTURE = re.compile(r"\.(?:svg|jpe?g|png|gif|tiff?|ogg)$", re.I)
 _KINDS = ("names", "movies", "people", "artists", "songs", "teams", "companies")
 
 
@@ -24,7 +25,7 @@ def find(calls: Calls, asked: Asked, every: bool = False) -> None:
     entities = asked.entities
     kinds = _KINDS if every or entities.domain == "open" else _KINDS[:1]
     titles: list[str] = []
-    for name in dict.fromkeys(one for kind in kinds for one in getattr(entities, kind)):
+    for name in dict.fromkeys(one for kind in kinds for one in getattr(entities, kind)[:UNKNOWN]):
         if len(titles) >= MOST or any(within(core(name), _core(title)) for title in titles):
             continue
         found = [title for title in calls.ask("open_search_entity_by_name", name) or () if "(disambig" not in title]
@@ -53,8 +54,10 @@ def _entry(calls: Calls, title: str) -> list[str]:
     fields, links = [], []
     for label, value in flat(entry.get("summary_structured")):
         line = fact(title, label, cut(plain(value), _VALUE) if isinstance(value, str) else value)
+        if line is None or _PICTURE.search(line):
+            continue
         fields.append(line)
-        if line and isinstance(value, str) and calls.overlap(line, stems(title)):
+        if isinstance(value, str) and calls.overlap(line, stems(title)):
             links += [link.strip() for link in _LINK.findall(value)]
     calls.add([*sentences[:1], *fields, *sentences[1:]], "open_get_entity", title)
     return links

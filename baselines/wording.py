@@ -194,19 +194,20 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def sought(query: str, more: Iterable[str] = ()) -> frozenset[str]:
+def sought(query: str, aspects: Iterable[str] = (), dates: Iterable[str] = ()) -> frozenset[str]:
     """Return the stems that a line of facts on a question is likely to hold.
 
     Args:
         query: the question.
-        more: further texts that stand for what is asked, such as dates.
+        aspects: further texts that say what is asked.
+        dates: those asked about; each counts once, in a line with that date or, of a month or year, one within it.
     """
     words = set(re.findall(r"[^\W_]+", query.lower().replace("p/e", "pe")))
-    found = {stem(word) for word in words if word not in JOINING and word not in _EMPTY}
+    found = {stem(word) for word in words if word not in JOINING | _EMPTY and (len(word) > 1 or word.isdecimal())}
     for said, meant in _ALIKE_STEMS:
         if said in words or stem(said) in found:
             found |= meant
-    return frozenset(found.union(*(stems(text) for text in more)))
+    return frozenset(found.union(dates, *map(stems, aspects)))
 
 
 # Words of asking that a field of the graph may bear all the same.
