@@ -28,12 +28,13 @@ def _as_they_are(references: Any) -> Any:
 
 
 class Metric(NamedTuple):
-    """An evaluate module with the keys it reports.
+    """An evaluate module, with the config it is loaded with and the keys it reports.
 
     Keys in `judged` need a judge, those in `embedded` a sentence embedding. With `ranks` it is given the ids of the
-    documents retrieved and of the relevant ones in place of answers and references. With `panel` it averages several
-    judges, with `contexts` it is given the passages shown. `shape` brings a question's references into the module's
-    form. `worst` is what an unscored item counts as under ``corrected``, by key, where that is not 0.
+    documents retrieved and of the relevant ones in place of answers and references, with `contexts` the passages shown
+    too. With `panel` it averages several judges, else it asks the one at `judge` in the order given, or the last.
+    `shape` brings a question's references into the module's form. `worst` is what an unscored item counts as under
+    ``corrected``, by key, where that is not 0.
     """
 
     module: str
@@ -45,6 +46,8 @@ class Metric(NamedTuple):
     shape: Callable[[Any], Any] = _as_they_are
     contexts: bool = False
     worst: Mapping[str, float] = MappingProxyType({})
+    config: str | None = None
+    judge: int = 0
 
     def lacks(self, key: str, judge: bool, embed: bool) -> str | None:
         """Say what a key needs and does not have, as ``no judge``; None where it can be computed."""

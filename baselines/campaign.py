@@ -186,7 +186,7 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
             "options": identified(load(one.benchmark).OPTIONS, one.options),
             "llm": path.name,
             "parameters": {},
-            "judge": judges_name(session.judges),
+            "judge": judges_name(session.judges, load(one.benchmark), one),
         },
         "files": {},
         "source": source,

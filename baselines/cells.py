@@ -26,10 +26,11 @@ def percent(value: float | None) -> str:
 
 
 def bound(key: str, value: float) -> str:
-    """Show a bound of an interval: percent with one decimal, 100 without, for narrow columns; a length without."""
+    """Show a bound of an interval: percent with one decimal, from 100 on none, for narrow columns; a length none."""
     if key in _CHARACTERS:
         return f"{value:.0f}"
-    return "100" if value == 1 else f"{value * 100:.1f}"
+    # A judge's verdict beyond its scale, which OmniEval's official values keep, is above 100.
+    return f"{value * 100:.{0 if value >= 1 else 1}f}"
 
 
 def value_cell(row: Mapping[str, Any] | None) -> Cell:

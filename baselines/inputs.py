@@ -72,7 +72,7 @@ def run_inputs(
         "samples": task.samples,
         "llm": models.llm.model if models.llm else EXTRACTIVE,
         "parameters": dict(models.llm.parameters) if models.llm else {},
-        "judge": judges_name(judges),
+        "judge": judges_name(judges, benchmark, task),
         **({"judging": _judging(judges, benchmark, task, questions)} if judges else {}),
         **({"bertscore": _embedding(models.embed)} if models.embed else {}),
         "prompts": _digest(prompts),
@@ -81,10 +81,18 @@ def run_inputs(
     }
 
 
-def judges_name(judges: Sequence[Completer]) -> str | None:
-    """Name the judges: one by its model, several as ``mean(a+b)``; None where there is none."""
+def judges_name(judges: Sequence[Completer], benchmark: Benchmark, task: Task) -> str | None:
+    """Name the judges: one by its model, several as ``mean(a+b)``, or ``a; hal: b`` where they share out the keys."""
     names = [judge.model for judge in judges]
-    return f"mean({'+'.join(names)})" if len(names) > 1 else names[0] if names else None
+    if len(names) < 2:
+        return names[0] if names else None
+    asking = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
+    if any(metric.panel for metric in asking):
+        return f"mean({'+'.join(names)})"
+    shares = {
+        at: [key for metric in asking if metric.judge == at for key in metric.judged] for at in range(1, len(names))
+    }
+    return "; ".join([names[0], *(f"{', '.join(keys)}: {names[at]}" for at, keys in shares.items())])
 
 
 def _judging(

@@ -29,6 +29,14 @@ _JSON = {"response_format": {"type": "json_object"}}
 JUDGES = {
     "gpt-3.5-turbo-0125": JudgePreset("gpt-3.5-turbo-0125", _JSON, "CRAG, section 5.1"),
     "llama-3-70b-instruct": JudgePreset("meta-llama/Meta-Llama-3-70B-Instruct", _JSON, "CRAG, section 5.1"),
+    # LoRA adapters of Qwen2.5-7B-Instruct: vllm serve Qwen/Qwen2.5-7B-Instruct --enable-lora --lora-modules
+    # RUC-NLPIR/OmniEval-ModelEvaluator=RUC-NLPIR/OmniEval-ModelEvaluator (and the other likewise).
+    "omnieval-evaluator": JudgePreset(
+        "RUC-NLPIR/OmniEval-ModelEvaluator", {"seed": 0}, "OmniEval, all metrics but hallucination; a LoRA"
+    ),
+    "omnieval-hallucination": JudgePreset(
+        "RUC-NLPIR/OmniEval-HallucinationEvaluator", {"seed": 0}, "OmniEval, hallucination: the second --judge; a LoRA"
+    ),
 }
 
 

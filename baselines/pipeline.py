@@ -291,15 +291,18 @@ def score_answers(
 
 
 def check_judges(benchmark: Benchmark, task: Task, judges: Sequence[Completer]) -> None:
-    """See to it that several judges are given to metrics alone that average them.
+    """See to it that no more judges are named than the metrics ask.
 
     Raises:
-        QuadragError: a metric takes one.
+        QuadragError: there are more.
     """
-    metrics = benchmark.metrics(task.config, task.conditions)
-    judged = [metric.module for metric in metrics if metric.judged and not metric.panel]
-    if len(judges) > 1 and judged:
-        raise QuadragError(f"{judged[0]} asks one judge, and {len(judges)} were named; give --judge once")
+    asking = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
+    most = max((metric.judge + 1 for metric in asking), default=1)
+    if len(judges) > most and not any(metric.panel for metric in asking):
+        name = asking[0].module if asking else task.benchmark
+        wanted = "one judge" if most == 1 else f"at most {most} judges"
+        times = "once" if most == 1 else "less often"
+        raise QuadragError(f"{name} asks {wanted}, and {len(judges)} were named; give --judge {times}")
 
 
 def read_answers(

@@ -24,6 +24,7 @@ from .benchmark import Benchmark, Conditions, Metric
 PROFILES = ("official", "corrected")
 ALL = "all"  # the slice that holds every item
 Judge = Callable[[list[list[dict[str, str]]]], list[Any]]
+_SCHEMAS = ("omnieval",)  # metrics that publish the schema of their verdicts
 Embed = Callable[[list[str]], Any]  # n texts to an n x d array
 
 
@@ -254,10 +255,32 @@ def _compute(
     if metric.contexts and aids.passages is not None:
         keywords["contexts"] = [[passage.text for passage in aids.passages[answer.key]] for answer in answers]
     if metric.judged and aids.judges:
-        keywords |= {"judges": list(aids.judges)} if len(aids.judges) > 1 else {"judge": aids.judges[0]}
+        several = metric.panel and len(aids.judges) > 1
+        one = aids.judges[min(metric.judge, len(aids.judges) - 1)]
+        keywords |= {"judges": list(aids.judges)} if several else {"judge": one}
     with _quiet_evaluate() as evaluate:
-        module = evaluate.load(str(metric_folder(metric.module)))
+        module = evaluate.load(str(metric_folder(metric.module)), metric.config)
         return module.compute(predictions=predictions, references=references, **keywords)
+
+
+def verdict_format(benchmark: Benchmark, shape: str) -> dict[str, Any]:
+    """Return the request's field that holds a judge to a form: none for ``text``, any JSON, or a metric's own schema.
+
+    Args:
+        benchmark: whose verdicts they are.
+        shape: ``text``, ``json`` or ``schema``.
+
+    Raises:
+        QuadragError: no metric of the benchmark has a schema.
+    """
+    if shape == "text":
+        return {}
+    if shape == "json":
+        return {"response_format": {"type": "json_object"}}
+    if benchmark.NAME not in _SCHEMAS:
+        raise QuadragError(f"no metric of {benchmark.NAME} has a schema of its verdicts; give --judge-format json")
+    with _quiet_evaluate() as evaluate:
+        return {"response_format": evaluate.load(str(metric_folder(benchmark.NAME))).response_format}
 
 
 @contextlib.contextmanager

@@ -232,6 +232,12 @@ def _calls(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--bertscore", metavar="M", help="sentence-transformers model for crud_rag's bertscore (text2vec-base-chinese)"
     )
+    group.add_argument(
+        "--judge-format",
+        choices=("text", "json", "schema"),
+        default="text",
+        help="hold the judge to JSON, or to the schema of omnieval's verdicts, on servers that can (default: text)",
+    )
     group.add_argument("--judge-max-tokens", metavar="N", type=_whole(1), default=1024, help="(default: 1024)")
     group.add_argument("--concurrency", metavar="N", type=_whole(1), default=16, help="calls in flight (default: 16)")
     group.add_argument("--prices", metavar="FILE", help="YAML or JSON: {MODEL: {input: 0.5, output: 1.5}}, per million")

@@ -229,6 +229,7 @@ def _session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
     from quadrag.baselines.campaign import time_limit
     from quadrag.baselines.models import Embedding, judge_spec, open_model
     from quadrag.baselines.pipeline import Session
+    from quadrag.baselines.score import verdict_format
     from quadrag.ledger import Ledger
     from quadrag.prices import Prices
 
@@ -256,9 +257,10 @@ def _session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
         }
         llm = open_model(llm_spec, parameters=asked, time_limit=time_limit(arguments), **common)
         judges = []
+        shape = verdict_format(load(arguments.benchmark), arguments.judge_format) if arguments.judge else {}
         for named in arguments.judge:
             spec, preset = judge_spec(named)
-            verdict = {"temperature": 0, "max_tokens": arguments.judge_max_tokens, **preset}
+            verdict = {"temperature": 0, "max_tokens": arguments.judge_max_tokens, **preset, **shape}
             judge = open_model(spec, parameters=verdict, **common)
             if judge is None or spec.startswith("challenge:"):
                 raise QuadragError(f"--judge {spec} judges nothing; expected http://host:port/v1#model or the like")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -129,14 +131,19 @@ def test_a_graph_must_be_named_outside_the_sample(tmp_path):
 
 
 def test_weights_are_a_mapping_of_types_or_of_domains(tmp_path):
-    for text in ("{simple: 2, set: 1}", "{finance: {simple: 2}, open: {set: 1}}"):
-        path = tmp_path / f"{len(text)}.yaml"
-        path.write_text(text)
+    kinds = {question.slices["question_type"] for question in questions("qa")}
+    flat = dict.fromkeys(kinds, 2)
+    for weights in (flat, {question.slices["domain"]: flat for question in questions("qa")}):
+        path = tmp_path / f"{len(weights)}.yaml"
+        path.write_text(json.dumps(weights))
         conditions = Conditions("none", {"weights": str(path)})
         truth, _ = crag.metrics("qa", conditions)
         assert "truthfulness_weighted" in truth.keys and "missing_weighted" not in truth.judged
         keywords = crag.keywords(truth, questions("qa"), conditions)
         assert len(keywords["domains"]) == len(keywords["question_types"]) == 15
+    path.write_text("{simple: 2}")
+    with pytest.raises(QuadragError, match=r"has no weight of .+ in .+"):
+        crag.keywords(truth, questions("qa"), conditions)
     for number, text in enumerate(
         ("[]", "{}", "{simple: -1}", "{simple: x}", "{finance: {}}", "3", "{a: 1, b: {c: 1}}")
     ):
