@@ -9,12 +9,19 @@ from .grid import Cell, Line
 from .published import Published
 
 NOTHING = "–"
+# Long names broken where a column is to be narrow.
+_BROKEN = {"hallucination": "halluci-\nnation", "truthfulness": "truthful-\nness"}
 _CHARACTERS = ("length",)  # keys that are no rates
 
 
 def shown(key: str, value: float | None) -> str:
     """Show a value of a metric's key: a rate in percent, a length in characters with one decimal."""
     return percent(value) if value is None or key not in _CHARACTERS else f"{value:.1f}"
+
+
+def heading(key: str) -> str:
+    """Return a metric's key as the head of a narrow column, in two lines where it is long."""
+    return _BROKEN.get(key, key.replace("_", "_\n", 1) if len(key) > 13 else key)
 
 
 def percent(value: float | None) -> str:

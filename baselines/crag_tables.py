@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .cells import NOTHING, published_line, value_cell
+from .cells import NOTHING, heading, published_line, value_cell
 from .grid import Cell, Grid, Line
 from .notes import INTERVALS, data_notes, denominator, not_run_notes, paper_notes, settings_notes, unscored_notes
 from .pipeline import Result
@@ -16,7 +16,6 @@ from .published import Published, published
 
 KEYS = ("accuracy", "hallucination", "missing", "truthfulness")
 _PROXY = "accuracy_bounded"  # shown where no judge was asked
-_HEADS = {"hallucination": "halluci-\nnation", "truthfulness": "truthful-\nness", _PROXY: "accuracy_\nbounded"}
 _TASKS = {
     ("task_1_2", "none"): "LLM only",
     ("task_1_2", "snippets"): "Task 1",
@@ -64,8 +63,7 @@ def crag_grids(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]
     ]
     if not judged:
         notes.append(f"{_PROXY}: an accepted answer stands in the reply, whole words and numbers; not the paper's.")
-    heads = [_HEADS.get(key, key) for key in keys]
-    return [Grid(f"Table {number}. Truthfulness of answers", "", heads, lines, notes)]
+    return [Grid(f"Table {number}. Truthfulness of answers", "", [heading(key) for key in keys], lines, notes)]
 
 
 def _task(result: Result) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .cells import value_cell
+from .cells import heading, value_cell
 from .grid import Cell, Grid, Line
 from .notes import INTERVALS
 from .score import ALL
@@ -37,17 +37,18 @@ def slice_grids(scores: Sequence[Mapping[str, Any]], title: str, profile: str) -
         if not keys:
             continue
         found = {(row["slice"], row["key"]): row for row in here}
-        lines = []
+        lines: list[Line] = []
         last = None
         for name in dict.fromkeys(row["slice"] for row in parts):
             grouping, _, value = name.partition("=")
             rows = [found.get((name, key)) for key in keys]
             total = next(row["n_total"] for row in rows if row)
             cells = [Cell(str(total)), *(value_cell(row) for row in rows)]
-            label = f"{grouping.replace('_', ' ')}: {value}" if grouping != last else f"  {value}"
-            lines.append(Line(label, cells, rule=grouping != last))
-            last = grouping
-        heads = ["n", *(key if len(key) < 14 else key.replace("_", "_\n", 1) for key in keys)]
+            if grouping != last:
+                lines.append(Line(grouping.replace("_", " "), [Cell("")] * len(cells), rule=bool(lines)))
+                last = grouping
+            lines.append(Line(f" {value}", cells))
+        heads = ["n", *map(heading, keys)]
         notes = [f"Percent, {profile} profile, {INTERVALS}. Small slices have wide intervals."]
         grids.append(Grid(f"{title}, {split}: slices", "slice", heads, lines, notes))
     return grids
