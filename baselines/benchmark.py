@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, cast
 
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.records import Passage, Question
+from quadrag.records import Key, Passage, Question
 
 from .passages import Document
 
@@ -34,7 +34,7 @@ class Metric(NamedTuple):
     documents retrieved and of the relevant ones in place of answers and references, with `contexts` the passages shown
     too. With `panel` it averages several judges, else it asks the one at `judge` in the order given, or the last.
     `shape` brings a question's references into the module's form. `worst` is what an unscored item counts as under
-    ``corrected``, by key, where that is not 0.
+    ``corrected``, by key, where that is not 0. Without `nothing` the module knows no item that lacks a reference.
     """
 
     module: str
@@ -48,6 +48,7 @@ class Metric(NamedTuple):
     worst: Mapping[str, float] = MappingProxyType({})
     config: str | None = None
     judge: int = 0
+    nothing: bool = True
 
     def lacks(self, key: str, judge: bool, embed: bool) -> str | None:
         """Say what a key needs and does not have, as ``no judge``; None where it can be computed."""
@@ -156,9 +157,9 @@ class Finder(Protocol):
         """What is to be told of them."""
 
     def find(
-        self, questions: Sequence[Question], llm: Any, prompts: Prompts
+        self, questions: Sequence[Question], llm: Any, prompts: Prompts, done: Collection[Key] = ()
     ) -> Iterator[tuple[Question, tuple[Passage, ...]]]:
-        """Yield the passages of each question, in any order."""
+        """Yield the passages of each question that is not done, in any order."""
 
     def close(self) -> None:
         """Close what is open."""

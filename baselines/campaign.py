@@ -25,7 +25,7 @@ from .inputs import judges_name
 from .pipeline import Result, Session, check_judges, read_answers, score_answers
 from .recipe import SETTINGS, Runs
 from .score import score_text
-from .task import UNKNOWN, Task, load_questions
+from .task import UNKNOWN, Task, load_questions, script_options
 
 
 def task(arguments: argparse.Namespace) -> Task:
@@ -124,6 +124,7 @@ def run_all(
     split = arguments.split or benchmark.DEFAULT_SPLIT
     results: list[tuple[Path, Result]] = []
     lacking: list[tuple[str, list[str]]] = []
+    _check_all(arguments, runs)
     for config, retriever, options in runs:
         if arguments.data_dir and arguments.data_dir != SAMPLE:
             missing = find_files(arguments.benchmark, config, arguments.data_dir, split)[1]
@@ -138,6 +139,27 @@ def run_all(
         files = ", ".join(sorted({name for _, names in lacking for name in names}))
         raise QuadragError(f"{arguments.data_dir} holds none of the files of {arguments.benchmark}: lacking {files}")
     return results, lacking
+
+
+def _check_all(arguments: argparse.Namespace, runs: Runs) -> None:
+    """See to it, before the first run, that every run's options can be and what finds its passages can be had.
+
+    Raises:
+        QuadragError: one cannot, or an option is of no use to any run.
+    """
+    benchmark = load(arguments.benchmark)
+    tasks = [_one(arguments, *run) for run in runs]
+    for name in read_options(arguments.option):
+        if not any(name in one.options for one in tasks):
+            raise QuadragError(f"none of these runs uses the option {name}; leave it out")
+    for one in tasks:
+        script_options(one, benchmark)
+        split = one.split or benchmark.DEFAULT_SPLIT
+        bundled = one.data_dir in (None, SAMPLE)
+        if bundled or not find_files(one.benchmark, one.config, str(one.data_dir), split)[1]:
+            finder = benchmark.finder(one)
+            if finder is not None:
+                finder.close()
 
 
 def _one(arguments: argparse.Namespace, config: str, retriever: str | None, options: dict[str, Any]) -> Task:
@@ -157,7 +179,7 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
         QuadragError: a name is unknown, the file is not one of answers, or ids are unknown, missing or given twice.
     """
     one, path = task(arguments), Path(arguments.answers)
-    if load(one.benchmark).CORPUS and arguments.retriever is None:
+    if (load(one.benchmark).CORPUS or load(one.benchmark).OPTIONS) and arguments.retriever is None:
         # The file does not say how its passages were found: least of all by this benchmark's default.
         one.retriever = UNKNOWN
     check_judges(load(one.benchmark), one, session.judges)

@@ -75,7 +75,9 @@ OPTIONS = {
 _KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
 _WEIGHTED = tuple(f"{key}_weighted" for key in _KEYS)
 _TRUTH = Metric("truthfulness", _KEYS, judged=_KEYS[:3], panel=True)
-_CONTAINED = Metric("rgb_accuracy", ("accuracy_bounded",), shape=lambda golds: [golds] if golds else None)
+_CONTAINED = Metric(
+    "rgb_accuracy", ("accuracy_bounded",), shape=lambda golds: [golds] if golds else None, nothing=False
+)
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
@@ -86,7 +88,8 @@ def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[
 
 
 def _question(config: str, split: str, row: Mapping[str, Any]) -> Question:
-    accepted = [row["answer"], *row["alternatives"]] if row["answer"] is not None else []
+    # A withheld answer leaves none; a blank one is none.
+    accepted = [text for text in (row["answer"], *row["alternatives"]) if text and text.strip()]
     slices = {
         "domain": row["domain"],
         "question_type": row["question_type"],
@@ -117,13 +120,13 @@ def finder(task: Any) -> Finder | None:
     Raises:
         QuadragError: the config has no pages, or the graph or the sentence encoder cannot be had.
     """
-    from .crag_finder import PageFinder
+    from .crag_finder import HandedOver, PageFinder
 
     if task.retriever == "none":
         return None
     if task.config not in PAGES:
         raise QuadragError(f"crag {task.config} holds no pages; give --retriever none, or run {' or '.join(PAGES)}")
-    return None if task.retriever == "own" else PageFinder(task, OPTIONS)
+    return HandedOver(task) if task.retriever == "own" else PageFinder(task, OPTIONS)
 
 
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[dict[str, str]]:
@@ -173,9 +176,14 @@ def keywords(metric: Metric, questions: Sequence[Question], conditions: Conditio
     found: dict[str, Any] = {"questions": [question.query for question in questions]}
     if conditions.options.get("weights"):
         found["weights"] = weights = _weights(str(conditions.options["weights"]))
-        found["domains"] = [question.slices["domain"] for question in questions]
-        found["question_types"] = [question.slices["question_type"] for question in questions]
+        found["domains"] = [question.slices.get("domain") for question in questions]
+        found["question_types"] = [question.slices.get("question_type") for question in questions]
         for place in dict.fromkeys(zip(found["domains"], found["question_types"], strict=True)):
+            if None in place:
+                lacking = next(
+                    q.id for q in questions if None in (q.slices.get("domain"), q.slices.get("question_type"))
+                )
+                raise QuadragError(f"{lacking} has no domain or no question type, so no weight; leave out weights")
             table = weights.get(place[0]) if isinstance(next(iter(weights.values())), dict) else weights
             if not isinstance(table, dict) or place[1] not in table:
                 raise QuadragError(f"{conditions.options['weights']} has no weight of {place[1]} in {place[0]}")

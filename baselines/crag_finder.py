@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from quadrag.data import SAMPLE, open_builder, rows
+from quadrag.data import SAMPLE, fingerprint, open_builder, rows
 from quadrag.errors import QuadragError
 from quadrag.files import digest, sample_dir
 from quadrag.paths import cache_dir
 from quadrag.prices import BudgetReached
+from quadrag.progress import Progress
 from quadrag.records import Key, Passage, Question, dumps
-from quadrag.reply import Reply
+from quadrag.reply import Failure, Reply
 
 from .benchmark import Own, Prompts, load
 from .window import fill
 
 GRAPH = "kg/"  # what the id of a passage from the graph begins with
+_ENTITY_TOKENS = 512  # a reply that lists entities has at most
 TOKEN = 4  # characters that stand for a token of English
 # Windows of the web and of the graph, in tokens (snippets: arXiv:2406.04744, section 5.1) or in characters (pages).
 _TOKENS = {"snippets": (4000, 0), "snippets-kg": (4000, 2000)}
@@ -68,6 +72,55 @@ def sample_graph() -> Path:
     return target
 
 
+def pages_fingerprint(task: Any) -> str:
+    """Identify the pages of a task by the files, script and options that decide them: a question holds snippets alone.
+
+    Raises:
+        QuadragError: a file is missing or broken.
+    """
+    from .task import script_options
+
+    options = script_options(task, load(task.benchmark))
+    builder, _ = open_builder(task.benchmark, task.config, task.data_dir, options, task.split)
+    return fingerprint(builder)[:16]
+
+
+@contextmanager
+def _room_for_entities(llm: Any) -> Iterator[None]:
+    """Ask with room for a list of entities, where answers are to be short."""
+    before = llm.parameters
+    if before.get("max_tokens", _ENTITY_TOKENS) < _ENTITY_TOKENS:
+        llm.parameters = {**before, "max_tokens": _ENTITY_TOKENS}
+    try:
+        yield
+    finally:
+        llm.parameters = before
+
+
+class HandedOver:
+    """Of a model file of the challenge, which is handed the pages themselves: what is on record are their snippets."""
+
+    def __init__(self, task: Any) -> None:
+        """Identify the pages.
+
+        Raises:
+            QuadragError: a file is missing or broken.
+        """
+        self.inputs: dict[str, Any] = {"search": {"pages": pages_fingerprint(task)}}
+        self.found: dict[str, Any] = {}
+
+    def find(
+        self, questions: Sequence[Question], llm: Any, prompts: Prompts, done: Collection[Key] = ()
+    ) -> Iterator[tuple[Question, tuple[Passage, ...]]]:
+        """Yield every question with its snippets."""
+        for question in questions:
+            if question.key not in done:
+                yield question, question.passages
+
+    def close(self) -> None:
+        """Close nothing."""
+
+
 class PageFinder:
     """Finds the passages of one task."""
 
@@ -95,7 +148,8 @@ class PageFinder:
 
             self._encoder = Encoder(task.retrieval.embedding)
             self._encoder.check()
-            self.inputs["search"] = {"embedding": self._encoder.describe()}
+            reader = {"selectolax": version("selectolax"), "pages": pages_fingerprint(task)}
+            self.inputs["search"] = {"embedding": self._encoder.describe(), **reader}
         if task.retriever.endswith("-kg"):
             from quadrag.kg.graph import Graph
 
@@ -112,21 +166,23 @@ class PageFinder:
         searched["windows"] = unit
 
     def find(
-        self, questions: Sequence[Question], llm: Any, prompts: Prompts
+        self, questions: Sequence[Question], llm: Any, prompts: Prompts, done: Collection[Key] = ()
     ) -> Iterator[tuple[Question, tuple[Passage, ...]]]:
         """Yield every question with its passages: facts first, then the web's.
 
         Args:
-            questions: those asked.
+            questions: all of the run.
             llm: the model that names the entities of a question; None finds them by rules.
             prompts: with the part that asks for entities.
+            done: those whose passages are known, which are not yielded.
 
         Raises:
             QuadragError: a file, the graph or a model cannot be had, or the budget ends.
         """
         named = self._entities(questions, llm, prompts) if self._graph else {}
         tokenizer = self._options["window_tokenizer"]
-        shown = self._pages(questions) if self._encoder else ((one, one.passages) for one in questions)
+        left = [question for question in questions if question.key not in done]
+        shown = self._pages(left) if self._encoder else ((one, one.passages) for one in left)
         for question, passages in shown:
             web = fill(passages, self._web, tokenizer)
             facts: tuple[Passage, ...] = ()
@@ -149,16 +205,20 @@ class PageFinder:
         if llm is None or self._options["entities"] == "rules":
             self.found = {"entities": {"rules": len(questions)}}
             return {}
+        chats = [asking_entities(question, prompts) for question in questions]
         try:
-            replies = llm.complete([asking_entities(question, prompts) for question in questions])
+            with _room_for_entities(llm), Progress("entities", len(questions)) as progress:
+                llm.on_progress = progress.update
+                replies = llm.complete(chats)
         except BudgetReached as stop:
             raise QuadragError(f"{stop}; it ended among the questions' entities, before any answer") from None
         found, how = {}, Counter[str]()
         for question, reply in zip(questions, replies, strict=True):
             entities = read(reply.text) if isinstance(reply, Reply) else None
-            how["model" if entities else "rules"] += 1
             if entities is not None:
                 found[question.key] = entities
+            failed = isinstance(reply, Failure) and reply.reason == "api_error"
+            how["model" if entities else "failed" if failed else "unreadable"] += 1
         self.found = {"entities": dict(sorted(how.items()))}
         return found
 

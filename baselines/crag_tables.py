@@ -1,6 +1,6 @@
 """CRAG's tables 5 and 11: a model alone and on tasks 1 to 3, the printed rows with ours under them.
 
-Table 5 has the two models that the paper discusses, Table 11 all eight; beside runs of one model stands the first.
+Table 5 has the two models that the paper discusses, Table 11 all eight: it is shown where a recipe of it was run.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def crag_grids(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]
         results: with scores over all items.
         profiles: the first is shown; of two, the second where it differs.
     """
-    models = {result.info["inputs"]["llm"] for result in results}
-    number = "5" if len(models) == 1 else "11"
+    commands = {word for result in results for word in result.info.get("command", ())}
+    number = "11" if any("crag-table11" in word for word in commands) else "5"
     rows = [row for row in published("crag") if row.table == number]
     blocks: dict[str, list[Result]] = {}
     for result in results:

@@ -60,6 +60,8 @@ def run_inputs(
     if finder:
         searched = dict(finder.inputs)
     judges = models.judges
+    for metric in benchmark.metrics(task.config, task.conditions):
+        benchmark.keywords(metric, questions, task.conditions)  # what is wrong with them is said before a call is made
     return {
         "quadrag": __version__,
         "benchmark": task.benchmark,

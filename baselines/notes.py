@@ -47,10 +47,14 @@ def unscored_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         for profile, places in list(profiles.items())[: 1 if same else None]:
             alike.setdefault(f"{'' if same else f' ({profile})'}: {'; '.join(places)}.", []).append(key)
     notes = [f"Unscored, {', '.join(keys)}{said}" for said, keys in alike.items()]
-    if notes and any(row.get("n_filled") for row in rows):
-        notes.append("Official counts unscored items as hallucinations, corrected as a share of their own.")
-    elif notes:
+    lacking = [row for row in rows if row.get("unscored")]
+    truth = [row for row in lacking if row["metric"] == "truthfulness"]
+    if len(truth) < len(lacking):
         notes.append("Official leaves unscored items out, corrected counts them as wrong.")
+    if truth:
+        excluded = any("failures:excluded" in row["signature"] for row in truth)
+        official = "leaves unscored items out" if excluded else "counts unscored items as hallucinations"
+        notes.append(f"Truthfulness: official {official}, corrected keeps them as a share of their own.")
     return notes
 
 
@@ -111,11 +115,17 @@ def found_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
     counts = Counter[str]()
     for info in infos:
         counts.update(info.get("found", {}).get("entities", {}))
-    if not counts.get("rules"):
+    if not counts:
         return []
-    if counts.get("model"):
-        return [f"Entities of {counts['rules']} of {counts.total()} questions by rules: the model named none readably."]
-    return ["Entities of the questions were found by rules, without a model."]
+    if counts["rules"]:
+        return ["Entities of the questions were found by rules, without a model."]
+    without = {"unreadable": "the reply could not be read", "failed": "the call failed; run again to ask again"}
+    parts = [f"{counts[how]} by rules, since {why}" for how, why in without.items() if counts[how]]
+    return [
+        f"Entities by the model that answers: {counts['model']} of {counts.total()} questions"
+        + "".join(f"; {part}" for part in parts)
+        + "."
+    ]
 
 
 def corpus_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:

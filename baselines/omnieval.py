@@ -35,9 +35,7 @@ MACRO = ("topic", "task", "cell")
 OPTIONS = {"conversation": Own("turns", ("turns", "text", "repr"))}
 
 TASKS = ("extractive_qa", "multi_hop_qa", "contrast_qa", "long_form_qa", "conversational_qa")
-_BLIND = ("acc", "com", "nac")  # what is judged without passages
 _BY_PASSAGES = ("hal", "utl")
-_WORST = {"hal": 1.0}
 _OVERLAP = Metric("omnieval_overlap", ("em", "f1", "rouge_l"))
 _SLOT = re.compile(r"\{(\w+)\}")
 
@@ -136,12 +134,24 @@ def parse(config: str, text: str) -> str:
 def metrics(config: str, conditions: Conditions) -> list[Metric]:
     """Return overlap, the judged metrics, and ranks; without passages those alone that need none."""
     if conditions.top_k:
-        judged = ("acc", "hal", "com", "utl", "nac")
         ranks = ("map", "mrr", f"recall@{conditions.top_k}")
-        shown = Metric("omnieval", judged, judged=judged, contexts=True, worst=_WORST)
-        return [_OVERLAP, shown, Metric("retrieval_ranking", ranks, ranks=True)]
-    blind = Metric("omnieval", _BLIND, judged=_BLIND)
-    return [_OVERLAP, blind, *([] if conditions.retriever == "none" else [_Unshown("omnieval", _BY_PASSAGES)])]
+        judged = [_judged(key) for key in ("acc", "hal", "com", "utl", "nac")]
+        return [_OVERLAP, *judged, Metric("retrieval_ranking", ranks, ranks=True)]
+    unshown = [] if conditions.retriever == "none" else [_Unshown("omnieval", _BY_PASSAGES)]
+    return [_OVERLAP, *map(_judged, ("acc", "com", "nac")), *unshown]
+
+
+def _judged(key: str) -> Metric:
+    """Return one judged metric; the paper has a judge of its own for hallucination, which is then named second."""
+    return Metric(
+        "omnieval",
+        (key,),
+        judged=(key,),
+        contexts=key in _BY_PASSAGES,
+        worst={"hal": 1.0} if key == "hal" else {},
+        config=key,
+        judge=1 if key == "hal" else 0,
+    )
 
 
 def keywords(metric: Metric, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
@@ -151,8 +161,7 @@ def keywords(metric: Metric, questions: Sequence[Question], conditions: Conditio
     if metric.module != "omnieval":
         return {}
     history = [[{"question": asked, "answer": said} for asked, said in question.history] for question in questions]
-    closed = {} if conditions.top_k else {"close_book": True}
-    return {"questions": [question.slots["asked"] for question in questions], "history": history, **closed}
+    return {"questions": [question.slots["asked"] for question in questions], "history": history}
 
 
 def campaign(original: bool = False) -> list[tuple[str, str | None]]:

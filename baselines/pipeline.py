@@ -99,7 +99,8 @@ class Session:
             source = f"{source}; corpus: {corpus.source}"
         with locked(out):
             folder = RunFolder(out, inputs)
-            if folder.finished and not folder.info.get("failures") and not folder.info.get("failed_verdicts"):
+            failed = [folder.info.get(name) for name in ("failures", "failed_verdicts")]
+            if folder.finished and not any(failed) and not _failed_entities(folder):
                 return finished_result(folder)
             before = dict(folder.info, files=dict(folder.info["files"]))
             try:
@@ -171,7 +172,7 @@ class Session:
             passages = retrieve.read(path, questions)
             folder.keep(path.name, given=_given(folder, path.name, True))
             return passages
-        if not folder.stands(path.name):
+        if not folder.stands(path.name) or (finder is not None and _failed_entities(folder)):
             if finder is not None:
                 llm = None if isinstance(self.llm, ChallengeModel) else self.llm
                 found = retrieve.supplied(questions, finder, llm, prompts, folder.path / PARTIAL)
@@ -227,6 +228,11 @@ class Session:
         else:
             folder.write(path.name, jsonl_text(answer.as_row() for answer in generated.answers), **entries)
         return generated, stopped
+
+
+def _failed_entities(folder: RunFolder) -> int:
+    """Count the questions whose entities a model was asked for in vain; a later run asks again."""
+    return int(folder.info.get("found", {}).get("entities", {}).get("failed", 0))
 
 
 def _given(folder: RunFolder, stage: str, given: bool) -> list[str]:

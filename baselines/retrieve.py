@@ -6,6 +6,7 @@ the same form, made elsewhere, may stand in for this stage.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,8 @@ def supplied(
         QuadragError: a file, a graph or a model cannot be had.
     """
     found = _so_far(partial)
-    waiting = [question for question in questions if question.key not in found]
     with Progress("passages", len(questions)) as progress, partial.open("a", encoding="utf-8") as lines:
-        for question, passages in finder.find(waiting, llm, prompts) if waiting else ():
+        for question, passages in finder.find(questions, llm, prompts, frozenset(found)):
             found[question.key] = passages
             for row in rows([question], found):
                 lines.write(dumps(row) + "\n")
@@ -50,14 +50,22 @@ def supplied(
 
 
 def _so_far(partial: Path) -> dict[Key, tuple[Passage, ...]]:
-    """Read what a run found before it was cut short, and cut off a line that it did not finish."""
+    """Read what a run found before it was cut short, and cut the file off at the first line that is not whole."""
     found: dict[Key, tuple[Passage, ...]] = {}
     if not partial.is_file():
         return found
-    whole = partial.read_bytes().rpartition(b"\n")[0]
-    partial.write_bytes(whole + b"\n" if whole else b"")
-    for _, row in read_jsonl(partial):
-        found[(row["config"], row["split"], row["id"])] = tuple(_passage(p) for p in row["passages"])
+    kept = 0
+    for line in partial.read_bytes().splitlines(keepends=True):
+        try:
+            row = json.loads(line)
+            found[(row["config"], row["split"], row["id"])] = tuple(_passage(p) for p in row["passages"])
+        except (ValueError, TypeError, KeyError):
+            break
+        if not line.endswith(b"\n"):
+            break
+        kept += len(line)
+    with partial.open("r+b") as file:
+        file.truncate(kept)
     return found
 
 

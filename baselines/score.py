@@ -258,9 +258,22 @@ def _compute(
         several = metric.panel and len(aids.judges) > 1
         one = aids.judges[min(metric.judge, len(aids.judges) - 1)]
         keywords |= {"judges": list(aids.judges)} if several else {"judge": one}
+    # A module that knows no item without a reference is not shown any.
+    there = [at for at, reference in enumerate(references) if reference is not None or metric.nothing]
+    columns = {"states": keywords.pop("states")} if "states" in keywords and len(there) < len(references) else {}
+    keywords |= {name: [column[at] for at in there] for name, column in columns.items()}
     with _quiet_evaluate() as evaluate:
         module = evaluate.load(str(metric_folder(metric.module)), metric.config)
-        return module.compute(predictions=predictions, references=references, **keywords)
+        result = module.compute(
+            predictions=[predictions[at] for at in there], references=[references[at] for at in there], **keywords
+        )
+    if len(there) == len(references):
+        return result
+    none = dict.fromkeys(metric.keys)
+    rows = [{**none, "reasons": dict.fromkeys(metric.keys, NOT_APPLICABLE)} for _ in references]
+    for at, row in zip(there, result["per_item"], strict=True):
+        rows[at] = row
+    return {**result, "per_item": rows, "n_total": len(references)}
 
 
 def verdict_format(benchmark: Benchmark, shape: str) -> dict[str, Any]:

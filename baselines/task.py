@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from quadrag.data import check_split, fingerprint, open_builder, rows, splits
-from quadrag.errors import QuadragError
+from quadrag import catalogue
+from quadrag.data import check_split, fingerprint, open_builder, options_of, rows, splits
+from quadrag.errors import QuadragError, unknown_name
 from quadrag.records import Question
 
 from .benchmark import Benchmark, Conditions, Retrieval, Searched
@@ -98,6 +99,10 @@ def script_options(task: Task, benchmark: Benchmark) -> dict[str, Any]:
             raise QuadragError(f"--retriever {task.retriever} does not use the option {name}; leave it out")
         own.read(name, task.options)
     known = (*benchmark.OPTIONS, *(benchmark.CORPUS.options if benchmark.CORPUS else ()))
+    script = options_of(catalogue.config(task.benchmark, task.config))
+    for name in task.options:
+        if name not in known and name not in script:
+            raise unknown_name(f"option of {task.benchmark}", name, [*script, *known])
     return {name: value for name, value in task.options.items() if name not in known}
 
 

@@ -51,7 +51,7 @@ def open_builder(
     """
     cls = catalogue.builder_class(benchmark)
     options = dict(options or {})
-    known = _options(catalogue.config(benchmark, config))
+    known = options_of(catalogue.config(benchmark, config))
     for name in options:
         if name not in known:
             raise unknown_name(f"option of {benchmark}", name, known)
@@ -180,12 +180,14 @@ def fingerprint(builder: Any) -> str:
     plain = digest({"script": catalogue.benchmarks()[benchmark], **found})
     # A file named by an option is among those found where it decides rows, and its place decides nothing.
     own = given(config)
-    options = {name: (getattr(config, name), default) for name, default in _options(config).items() if name not in own}
+    options = {
+        name: (getattr(config, name), default) for name, default in options_of(config).items() if name not in own
+    }
     changed = {name: value for name, (value, default) in options.items() if value != default}
     return hashlib.sha256(json.dumps([plain, changed], sort_keys=True).encode()).hexdigest() if changed else plain
 
 
-def _options(config: Any) -> dict[str, Any]:
+def options_of(config: Any) -> dict[str, Any]:
     """Map the names of a config's own options to their defaults."""
     own = inspect.signature(type(config).__init__).parameters.values()
     return {one.name: one.default for one in own if one.kind is one.KEYWORD_ONLY}

@@ -52,7 +52,7 @@ class Question:
     relevant: tuple[str, ...] = ()
     slots: Mapping[str, str] = field(default_factory=dict)
     slices: Mapping[str, str] = field(default_factory=dict)
-    history: tuple[tuple[str, str], ...] = ()
+    history: tuple[tuple[str, str | None], ...] = ()
 
     @property
     def key(self) -> Key:

@@ -110,7 +110,10 @@ def test_a_failed_verdict_counts_as_the_profile_says_and_is_told(cli, server):
     assert corrected["value"] == pytest.approx(2 / 15) and corrected["unscored"] == {"unparsable": 13}
     told = " ".join(out.split())
     assert "Unscored, truthfulness, accuracy, hallucination, missing" in told and "unparsable 13" in told
-    assert "Official counts unscored items as hallucinations, corrected as a share of their own." in told
+    assert (
+        "Truthfulness: official counts unscored items as hallucinations, corrected keeps them as a share of their own."
+        in told
+    )
     arguments = (*arguments, "--option", "judge_failure=excluded", "--out", "b")
     assert cli("run", "crag", "task_1_2", *SAMPLE, *arguments)[0] == 0
     excluded = scores("b")["all", "hallucination", "official"]
@@ -164,8 +167,9 @@ def test_the_model_is_asked_for_the_entities_first_and_rules_stand_in_where_it_s
     arguments = ("--retriever", "snippets-kg", "--llm", f"{server.url}#m", "--ledger", "L", "--out", "a")
     code, out, err = cli("run", "crag", "task_1_2", *SAMPLE, *arguments)
     assert (code, err) == (0, "")
-    assert json.loads(Path("a/run.json").read_text())["found"] == {"entities": {"model": 1, "rules": 14}}
-    assert "Entities of 14 of 15 questions by rules: the model named none readably." in " ".join(out.split())
+    assert json.loads(Path("a/run.json").read_text())["found"] == {"entities": {"model": 1, "unreadable": 14}}
+    told = "Entities by the model that answers: 1 of 15 questions; 14 by rules, since the reply could not be read."
+    assert told in " ".join(out.split())
     assert len(server.state.bodies) == 30, "a call for the entities and one for the answer of every question"
     grammy = next(one for one in questions().values() if one.query.startswith("how many grammy"))
     (row,) = [row for row in lines("retrieved.jsonl") if row["id"] == grammy.id]
@@ -194,8 +198,8 @@ def test_a_search_cut_short_goes_on_where_it_was(cli, monkeypatch, stages):
     real = crag_finder.PageFinder.find
     seen = []
 
-    def broken(self, asked, llm, prompts):
-        for number, found in enumerate(real(self, asked, llm, prompts)):
+    def broken(self, asked, llm, prompts, done):
+        for number, found in enumerate(real(self, asked, llm, prompts, done)):
             if number == 6 and not seen:
                 raise KeyboardInterrupt
             yield found
@@ -205,9 +209,9 @@ def test_a_search_cut_short_goes_on_where_it_was(cli, monkeypatch, stages):
     partial = Path("b/retrieving.jsonl")
     partial.write_text(partial.read_text() + '{"config": "task_1_2", "cut')
 
-    def counted(self, asked, llm, prompts):
-        seen.append(len(asked))
-        yield from real(self, asked, llm, prompts)
+    def counted(self, asked, llm, prompts, done):
+        seen.append(len(asked) - len(done))
+        yield from real(self, asked, llm, prompts, done)
 
     monkeypatch.setattr(crag_finder.PageFinder, "find", counted)
     assert cli(*arguments, "--out", "b")[0] == 0
@@ -347,3 +351,96 @@ def test_a_type_without_a_weight_is_named_before_anything_is_asked(cli, server):
     code, _, err = cli("run", "crag", "qa", *SAMPLE, *arguments, "--option", "weights=weights.yaml", "--out", "a")
     assert code == 2 and "weights.yaml has no weight of" in err and err.count("\n") == 1
     assert server.state.requests == 0
+
+
+def test_a_failed_call_for_entities_is_made_again_and_its_facts_come_in(cli, server, stages):
+    reply = json.dumps({"domain": "music", "artists": ["Idra Vanleer"]})
+    from quadrag.baselines.entities import PROMPT_SCHEMA
+
+    entities = PROMPT_SCHEMA[:60]
+    server.rules.append(Rule("reply", match=entities, times=6, message={"content": reply}))
+    server.rules.append(Rule("status", match=entities, status=400, times=4))
+    server.rules.append(Rule("reply", match=entities, message={"content": reply}))
+    arguments = ("run", "crag", "task_1_2", *SAMPLE, "--retriever", "snippets-kg", "--llm", f"{server.url}#m")
+    arguments = (*arguments, "--max-tokens", "50", "--concurrency", "1", "--ledger", "L")
+    code, out, _ = cli(*arguments, "--out", "a")
+    assert code == 0
+    assert json.loads(Path("a/run.json").read_text())["found"] == {"entities": {"failed": 4, "model": 11}}
+    assert "4 by rules, since the call failed; run again to ask again." in " ".join(out.split())
+    asked = {body["max_tokens"] for body in server.state.bodies if entities in body["messages"][-1]["content"]}
+    assert asked == {512}, "short answers leave room for a list of entities"
+    code, out, _ = cli(*arguments, "--out", "a")
+    assert code == 0 and json.loads(Path("a/run.json").read_text())["found"] == {"entities": {"model": 15}}
+    assert cli(*arguments, "--out", "b")[0] == 0
+    assert stages(Path("a")) == stages(Path("b"))
+
+
+def private(path, *rows):
+    page = {"page_name": "p", "page_url": "u", "page_snippet": "s", "page_last_modified": ""}
+    for number, (answer, html) in enumerate(rows):
+        row = {
+            "interaction_id": f"q{number}",
+            "query_time": "03/01/2024, 10:00:00 PT",
+            "domain": "open",
+            "question_type": "simple",
+            "static_or_dynamic": "static",
+            "query": f"question {number}?",
+            "answer": answer,
+            "split": 2,
+            "popularity": "",
+            "search_results": [{**page, "page_result": html}],
+        }
+        with Path(path).open("a") as file:
+            file.write(json.dumps(row) + "\n")
+    return ("run", "crag", "task_1_2", "--split", "private", "--option", f"private_file={path}")
+
+
+def test_other_pages_are_another_run_though_the_snippets_are_the_same(cli):
+    Path("m.py").write_text(MODEL)
+    arguments = private("p.jsonl", ("a", "<p>one</p>"))
+    model = ("--llm", "challenge:m.py", "--ledger", "L", "--out", "a")
+    assert cli(*arguments, *model)[0] == 0
+    Path("p.jsonl").unlink()
+    private("p.jsonl", ("a", "<b>two</b>"))
+    code, _, err = cli(*arguments, *model)
+    assert code == 2 and "holds a run with search.pages" in err
+
+
+def test_withheld_and_blank_answers_are_not_applicable(cli):
+    code, _, err = cli(*private("p.jsonl", (None, ""), ("  ", ""), ("paris", "")), "--out", "a")
+    assert (code, err) == (0, "")
+    for key in ("missing", "accuracy_bounded"):
+        row = scores()["all", key, "official"]
+        assert (row["n_total"], row["n_scored"], row["n_not_applicable"]) == (3, 1, 2), key
+
+
+def test_what_a_later_run_of_several_lacks_is_said_before_the_first(cli, server):
+    server.models[:] = ["tiiuae/falcon-40b"]
+    arguments = ("run", "--recipe", "crag-table11-falcon-40b", "--llm", server.url, "--data-dir", "sample")
+    for options, message in (
+        (("--option", "kg=none.sqlite"), "no knowledge graph 'none.sqlite'"),
+        (("--option", "time_limit=3"), "none of these runs uses the option time_limit"),
+        (("--option", "web_windows=3"), "unknown option of crag 'web_windows'; nearest: web_window"),
+    ):
+        code, _, err = cli(*arguments, *options, "--ledger", "L", "--out", "a")
+        assert code == 2 and message in err and err.count("\n") == 1, err
+    assert not [body for body in server.state.bodies], "nothing was paid for"
+
+
+def test_a_recipe_stands_in_its_own_table(cli, server):
+    server.models[:] = ["tiiuae/falcon-40b"]
+    arguments = ("--llm", server.url, "--data-dir", "sample", "--ledger", "L")
+    code, out, _ = cli("run", "--recipe", "crag-table11-falcon-40b", *arguments, "--out", "a")
+    assert code == 0 and "Table 11. " in out and re.search(r"falcon-40b +21\.90", out)
+    server.models[:] = ["gpt-4-turbo-2024-04-09", "meta-llama/Meta-Llama-3-70B-Instruct"]
+    code, out, _ = cli("run", "--recipe", "crag-table5", *arguments, "--out", "b")
+    assert code == 0 and "Table 5. " in out and "falcon" not in out.partition("Published:")[0]
+
+
+def test_scored_answers_stand_beside_no_row_unless_their_passages_are_said(cli):
+    assert cli("run", "crag", "task_1_2", *SAMPLE, "--out", "a")[0] == 0
+    base = ("score", "a/answers.jsonl", "--benchmark", "crag", "--config", "task_1_2", *SAMPLE)
+    code, out, _ = cli(*base)
+    assert code == 0 and "Published" not in out and "so none stands beside" in " ".join(out.split())
+    code, out, _ = cli(*base, "--retriever", "snippets")
+    assert code == 0 and "35.60" in out

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from quadrag import catalogue
-from quadrag.baselines import crud_rag, rgb
+from quadrag.baselines import crag, crud_rag, omnieval, rgb
 from quadrag.baselines.benchmark import Conditions, Retrieval
 from quadrag.baselines.paper import PAPERS
 from quadrag.baselines.published import matching, published
@@ -189,3 +189,109 @@ def test_crud_rag_has_a_recipe_for_each_printed_row():
         assert len(rows) == 36, f"{name} stands for one row: six tasks by six metrics"
         seen.update((row.table, row.config, row.key, row.model, row.retriever, *row.setting.items()) for row in rows)
     assert len(seen) == 1080
+
+
+def printed_in(benchmark, *tables):
+    with (FOLDER / "published" / f"{benchmark}.csv").open(encoding="utf-8", newline="") as lines:
+        return [row for row in csv.DictReader(lines) if row["table"] in tables]
+
+
+def place(row):
+    return (row.table, row.model, row.config, row.split, row.retriever, row.key, *sorted(row.setting.items()))
+
+
+def test_every_number_of_omnievals_tables_4_and_5_is_mapped_and_none_twice():
+    rows, lines = published("omnieval"), printed_in("omnieval", "4", "5")
+    assert len(rows) == len(lines) == 4 * 9 * 2 + 4 * (5 + 7) * 2
+    assert set(Counter(map(place, rows)).values()) == {1}
+    splits = catalogue.configs("omnieval")["all"].splits
+    for row, line in zip(rows, lines, strict=True):
+        said = dict(pair.split("=") for pair in line["setting"].split(";"))
+        assert (row.table, row.model, row.key) == (line["table"], said["generator"], line["metric"])
+        assert row.value == float(line["value"]) and line["unit"] == "ratio"
+        assert row.split == line["split"].split("_")[0] and row.split in splits
+        assert row.config == "all" and row.conditions
+        if said["retriever"] == "none":
+            assert (row.retriever, row.setting) == ("none", {})
+        else:
+            assert (row.retriever, row.setting) == ("dense", {"embedding": said["retriever"], "top_k": 5})
+        assert row.retriever in omnieval.RETRIEVERS
+        conditions = Conditions(row.retriever, top_k=row.setting.get("top_k", 0))
+        assert (row.module, row.key) in {(m.module, key) for m in omnieval.metrics("all", conditions) for key in m.keys}
+
+
+@pytest.mark.parametrize(
+    ("table", "model", "embedding", "split", "key", "value"),
+    [
+        ("4", "qwen2.5-72b", "jina-zh", "auto", "map", 0.3395),
+        ("4", "qwen2.5-72b", "bge-m3", "human", "hal", 0.0709),
+        ("5", "llama3.1-70b-instruct", "gte-qwen2-1.5b", "auto", "f1", 0.481),
+        ("5", "yi15-34b", None, "human", "nac", 0.0749),
+        ("5", "deepseek-v2-chat", None, "auto", "rouge_l", 0.1861),
+    ],
+)
+def test_five_cells_of_omnieval_against_the_printed_tables(table, model, embedding, split, key, value):
+    (row,) = [
+        row
+        for row in published("omnieval")
+        if (row.table, row.model, row.setting.get("embedding"), row.split, row.key)
+        == (table, model, embedding, split, key)
+    ]
+    assert row.value == value
+
+
+def test_the_row_that_both_tables_of_omnieval_print_is_one_and_the_same():
+    rows = [row for row in published("omnieval") if row.setting.get("embedding") == "gte-qwen2-1.5b"]
+    found = {number: {} for number in ("4", "5")}
+    for row in rows:
+        if row.model == "qwen2.5-72b":
+            found[row.table][row.split, row.key] = row.value
+    assert len(found["5"]) == 14 and found["5"].items() <= found["4"].items()
+
+
+def test_a_doubtful_number_of_omnieval_is_marked_in_both_of_its_places():
+    doubtful = [row for row in published("omnieval") if row.note.startswith("suspect")]
+    assert [(row.model, row.split, row.key, row.value) for row in doubtful] == [
+        ("deepseek-v2-chat", "human", "f1", 0.4353)
+    ] * 2
+    assert {row.retriever for row in doubtful} == {"none", "dense"}
+
+
+def test_omnieval_has_a_recipe_for_each_printed_row_and_asks_as_the_authors_did():
+    found = recipes("omnieval")
+    assert len(found) == 4 + 8
+    seen = []
+    for name, recipe in found.items():
+        said = recipe["published"]
+        assert name.startswith(f"omnieval-table{said['table']}-")
+        assert (recipe["temperature"], recipe["top_p"], recipe["max_tokens"]) == (0.3, 0.85, 1024)
+        ((run),) = recipe["runs"]
+        # Without passages the authors' code fills in its form of a conversation; with them it gives a list's text.
+        assert run == {"config": "all", "options": {"conversation": "text" if said["retriever"] == "none" else "repr"}}
+        assert recipe["retriever"] == ("none" if said["retriever"] == "none" else "dense")
+        assert recipe.get("retrieval", {}).get("embedding", "none") == said["retriever"]
+        # Their code knows passages from queries by the model's name, and puts bge's instruction before both.
+        assert (recipe.get("retrieval", {}).get("instruction") == "both") is said["retriever"].startswith("bge")
+        rows = [
+            row
+            for row in published("omnieval")
+            if (row.table, row.model) == (str(said["table"]), said["generator"])
+            and row.setting.get("embedding", "none") == said["retriever"]
+        ]
+        assert len(rows) == 2 * {"none": 5}.get(said["retriever"], 9 if said["table"] == 4 else 7)
+        seen += map(place, rows)
+    assert sorted(seen) == sorted(map(place, published("omnieval")))
+
+
+def test_every_number_of_crags_tables_5_and_11_is_mapped_and_none_twice():
+    rows, lines = published("crag"), [row for row in printed_in("crag", "5", "11") if row["unit"] == "percent"]
+    assert len(rows) == len(lines)
+    assert set(Counter(map(place, rows)).values()) == {1}
+    configs = catalogue.configs("crag")
+    for row, line in zip(rows, lines, strict=True):
+        said = dict(pair.split("=") for pair in line["setting"].split(";"))
+        assert (row.table, row.model, row.key) == (line["table"], said["llm"], line["metric"])
+        assert round(row.value * 100, 10) == float(line["value"])
+        assert row.retriever in crag.RETRIEVERS and row.split in configs[row.config].splits and row.conditions
+        keys = {m.module: m.keys for m in crag.metrics(row.config, Conditions(row.retriever))}
+        assert row.key in keys[row.module]

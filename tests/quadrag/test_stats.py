@@ -12,7 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quadrag.stats import NOT_APPLICABLE, SEED, Interval, Item, Summary, paired_difference, summarise
+from quadrag import stats
+from quadrag.stats import (
+    NOT_APPLICABLE,
+    SEED,
+    Interval,
+    Item,
+    Summary,
+    macro,
+    paired_difference,
+    summarise,
+    summarise_all,
+)
 
 REASONS = ("api_error", "unparsable", "truncated", NOT_APPLICABLE)
 VALUES = st.floats(-1, 1).map(lambda value: round(value, 3))
@@ -257,3 +268,119 @@ def test_paired_difference_profiles_and_refusals() -> None:
     assert paired_difference(first, ones(1, 1, 1, 1, 1)) is None
     assert paired_difference([], []) is None
     assert paired_difference(first, ones(None, None, None, None)) is None
+
+
+COLUMNS = st.lists(st.lists(VALUE_OR_REASON, min_size=3, max_size=3), min_size=1, max_size=12)
+
+
+def columns_of(table: Sequence[Sequence[Any]]) -> list[list[Item]]:
+    """Columns of one question a row."""
+    return [[Item(i, *row[metric]) for i, row in enumerate(table)] for metric in range(len(table[0]))]
+
+
+@settings(max_examples=30)
+@given(COLUMNS, PROFILES, st.sampled_from([0.0, 1.0]))
+def test_metrics_summarised_together_are_as_each_by_itself(table: Any, profile: str, worst: float) -> None:
+    columns = columns_of(table)
+    together = summarise_all(columns, profile=profile, worst=worst, **FEW)
+    assert together == [summarise(items, profile=profile, worst=worst, **FEW) for items in columns]
+
+
+def test_nothing_is_summarised_of_nothing() -> None:
+    empty = Summary(None, None, None, 0, 0, 0, {})
+    assert summarise_all([]) == [] and summarise_all([[], []]) == [empty, empty]
+    for call in (lambda: summarise_all([], profile="both"), lambda: macro([], profile="both")):
+        with pytest.raises(ValueError, match="profile is 'both'"):
+            call()
+
+
+def macro_brute_force(groups: Sequence[Sequence[Item]], profile: str, worst: float, resamples: int) -> Any:
+    """One metric's mean over groups and its interval in plain Python: every group drawn from by itself."""
+
+    def mean(items: Sequence[Item]) -> float | None:
+        values = [item.value for item in items if item.value is not None]
+        if profile == "corrected":
+            values += [worst for item in items if item.value is None and item.reason != NOT_APPLICABLE]
+        return sum(values) / len(values) if values else None
+
+    def over(means: Sequence[float | None]) -> float | None:
+        there = [value for value in means if value is not None]
+        return sum(there) / len(there) if there else None
+
+    drawn: list[list[float | None]] = []
+    for at, items in enumerate(groups):
+        rng = np.random.RandomState(SEED + at)
+        drawn.append([mean([items[i] for i in rng.randint(0, len(items), len(items))]) for _ in range(resamples)])
+    value = over([mean(items) for items in groups])
+    means = [found for row in zip(*drawn, strict=True) if (found := over(row)) is not None]
+    return value, None if value is None else tuple(np.quantile(means, [0.025, 0.975]))
+
+
+@settings(max_examples=40)
+@given(st.lists(COLUMNS, min_size=1, max_size=5), PROFILES, st.sampled_from([0.0, 1.0, -1.0]))
+def test_macro_means_and_their_stratified_intervals_equal_brute_force(groups: Any, profile: str, worst: float) -> None:
+    stacked = [columns_of(table) for table in groups]
+    found = macro(stacked, profile=profile, worst=worst, resamples=60)
+    assert len(found) == 3
+    for metric, (value, interval) in enumerate(found):
+        expected, bounds = macro_brute_force([columns[metric] for columns in stacked], profile, worst, 60)
+        assert value == (None if expected is None else pytest.approx(expected, abs=1e-12))
+        assert interval == (None if bounds is None else pytest.approx(bounds, abs=1e-11))
+
+
+def test_groups_count_alike_whatever_their_size() -> None:
+    large, small = ones(*[1] * 30), ones(0, 0)
+    ((value, interval),) = macro([[large], [small]])
+    assert (value, interval) == (0.5, Interval(0.5, 0.5)), "all values of a group are equal: no width"
+    assert summarise([Item(i, item.value) for i, item in enumerate([*large, *small])]).value == pytest.approx(30 / 32)
+
+
+def test_a_group_without_values_is_left_out_of_a_macro_mean() -> None:
+    off = [Item(i, None, NOT_APPLICABLE) for i in range(4)]
+    failed = ones(None, None)
+    assert macro([[ones(1, 1)], [off]]) == [(1.0, Interval(1, 1))]
+    assert macro([[ones(1, 1)], [off]], profile="corrected") == [(1.0, Interval(1, 1))]
+    assert macro([[ones(1, 1)], [failed]]) == [(1.0, Interval(1, 1))], "official leaves out what has no value"
+    assert macro([[ones(1, 1)], [failed]], profile="corrected") == [(0.5, Interval(0.5, 0.5))]
+    assert macro([[ones(0, 0)], [failed]], profile="corrected", worst=1.0) == [(0.5, Interval(0.5, 0.5))]
+    assert macro([[off], [off]]) == macro([[failed]]) == [(None, None)] and macro([]) == []
+
+
+def test_groups_are_drawn_from_apart_and_not_in_step() -> None:
+    """Two groups drawn alike would be as uncertain as one; drawn apart, their mean is less so by the root of two."""
+    group = ones(*np.random.RandomState(5).random_sample(200))
+    ((_, one),) = macro([[group]])
+    ((_, two),) = macro([[group], [group]])
+    assert one is not None
+    assert two is not None
+    assert one == summarise(group).interval
+    assert (two.high - two.low) / (one.high - one.low) == pytest.approx(0.5**0.5, rel=0.1)
+
+
+def test_a_stratified_interval_is_narrower_than_one_over_all_where_groups_differ() -> None:
+    groups = [ones(*[float(level)] * 10) for level in range(5)]
+    ((value, interval),) = macro([[group] for group in groups])
+    pooled = summarise([Item((at, i), item.value) for at, group in enumerate(groups) for i, item in enumerate(group)])
+    assert value == pooled.value == 2.0
+    assert interval == Interval(2.0, 2.0) and pooled.interval is not None and pooled.interval.low < 1.7
+
+
+@pytest.mark.parametrize("n", [254, 255, 256, 257])
+def test_intervals_are_the_same_whether_draws_are_kept_or_not(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of up to 255 questions they are kept, in a byte each, since none is drawn more often."""
+    off = (None, NOT_APPLICABLE)
+    table = [[(float((i * 7) % 5), None), off if i % 3 else (1.0, None)] for i in range(n)]
+    columns = columns_of(table)
+    usual = summarise_all(columns, **FEW), macro([columns, columns], **FEW)
+    assert usual[0][0].interval == pytest.approx(brute_force(columns[0], "official", 0.0, 200), abs=1e-12)
+    for kept in (0, 10_000):
+        if kept and n > 255:
+            continue
+        monkeypatch.setattr(stats, "_KEPT", kept)
+        assert (summarise_all(columns, **FEW), macro([columns, columns], **FEW)) == usual
+
+
+def test_a_question_drawn_as_often_as_can_be_fits_into_a_byte() -> None:
+    assert np.iinfo(stats._draws(1, 5, SEED).dtype).max >= stats._KEPT
+    assert stats._draws(1, 5, SEED).tolist() == [[1] * 5]
+    assert stats._draws(255, 50, SEED).sum(axis=0).tolist() == [255] * 50
