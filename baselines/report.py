@@ -17,7 +17,7 @@ from quadrag.errors import QuadragError
 from quadrag.records import write_text
 from quadrag.stats import paired_difference
 
-from .benchmark import load
+from .benchmark import Conditions, load
 from .cells import NOTHING, difference_cell, published_line, value_cell
 from .crag_tables import crag_grids
 from .grid import Cell, Grid, Line, render_html
@@ -300,7 +300,10 @@ def _difference(results: Sequence[Result], place: tuple[str, str, str, str], pro
         )
         for r in results
     ]
-    found = paired_difference(*sides, profile=profile) if all(sides) else None
+    inputs = results[0].info["inputs"]
+    asked = load(inputs["benchmark"]).metrics(config, Conditions(inputs["retriever"], inputs.get("options", {}), 1))
+    worst = next((one.worst.get(key, 0.0) for one in asked if one.module == metric and key in one.keys), 0.0)
+    found = paired_difference(*sides, profile=profile, worst=worst) if all(sides) else None
     if found is None:
         return Cell(NOTHING)
     value, (low, high) = found

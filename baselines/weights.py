@@ -25,12 +25,14 @@ class Preset:
     """A model by a short name.
 
     `instruction` stands before queries as the paper ran the model, `card_instruction` as its model card asks for.
-    `max_length` is in tokens, None for the model's own. `package` bundles the weights in its folder ``model``.
+    `as_run` is what OmniEval's code puts before a query and before a passage. `max_length` is in tokens, None for the
+    model's own. `package` bundles the weights in its folder ``model``.
     """
 
     model: str
     instruction: str = ""
     card_instruction: str = ""
+    as_run: tuple[str, str] | None = None
     max_length: int | None = None
     package: str | None = None
 

@@ -320,3 +320,21 @@ def test_minilm_finds_the_documents_of_rgbs_questions(files, mrr, hit, tmp_path,
     chance, _ = mrr_and_hit([draw.sample(range(len(texts)), 20) for _ in gold], gold)
     print(f"{files}: MRR@20 {found_mrr:.4f}, hit@1 {found_hit:.4f}, {len(texts)} documents; by chance {chance:.4f}")
     assert found_mrr > mrr > 10 * chance and found_hit > hit
+
+
+def test_omnievals_models_have_their_cards_text_by_default_and_the_authors_where_asked():
+    before = "为这个句子生成表示以用于检索相关文章："
+    sentence = "Given a web search query, retrieve relevant passages that answer the query"
+    as_run = {
+        "bge-m3": (f"{before} ", before),
+        "bge-large-zh": (f"{before}{before} ", before),
+        "gte-qwen2-1.5b": (f"{sentence}:  ", ""),
+        "jina-zh": (" ", ""),
+    }
+    cards = {"bge-m3": "", "bge-large-zh": before, "gte-qwen2-1.5b": f"Instruct: {sentence}\nQuery: ", "jina-zh": ""}
+    for name, (query, passage) in as_run.items():
+        plain, theirs = Encoder(name), Encoder(name, on_passages=True)
+        assert (plain.instruction, plain.before_passages) == (cards[name], "")
+        assert (theirs.instruction, theirs.before_passages) == (query, passage)
+    own = Encoder("bge-base", instruction="Q", on_passages=True)
+    assert (own.instruction, own.before_passages) == ("Q", "Q")
