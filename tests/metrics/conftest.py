@@ -24,6 +24,12 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")  # evaluate heeds its own variable alone
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A test that has a loaded metric is not `pure`: evaluate puts what it is given through `datasets`."""
+    used = {"load_metric", "python", "quadrag"} & set(getattr(item, "fixturenames", ()))
+    assert not (used and item.get_closest_marker("pure")), f"{item.nodeid} is marked pure and uses {used}"
+
+
 @pytest.fixture(scope="session")
 def metrics_root() -> Path:
     """The folder of the metric modules."""

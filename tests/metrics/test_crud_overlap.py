@@ -182,18 +182,21 @@ def test_rouge_l_is_rouge_score_s(metric: Any, prediction: str, reference: str) 
     assert one(metric, prediction, reference)["rouge_l"] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.pure
 @settings(max_examples=300, deadline=None)
 @given(text)
 def test_tokens_are_jieba_s(words: ModuleType, sentence: str) -> None:
     assert words.cut(sentence) == cut(sentence)
 
 
+@pytest.mark.pure
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=20))
 def test_tokens_of_any_text_are_jieba_s(words: ModuleType, sentence: str) -> None:
     assert words.cut(sentence) == cut(sentence)
 
 
+@pytest.mark.pure
 @settings(max_examples=300, deadline=None)
 @given(
     st.dictionaries(st.text("甲乙丙", min_size=1, max_size=3), st.sampled_from((1, 2, 4)), max_size=12),
@@ -211,6 +214,7 @@ def test_equal_sums_fall_as_jieba_s(words: ModuleType, known: dict[str, int], to
     words.unknown.cache_clear()
 
 
+@pytest.mark.pure
 def test_tokens_of_real_news_are_jieba_s(words: ModuleType, real_data: Callable[[str], Path]) -> None:
     path = real_data("CRUD_RAG") / "data" / "crud_split" / "split_merged.json"
     rows = json.loads(path.read_text(encoding="utf-8"))["event_summary"]

@@ -118,6 +118,7 @@ def test_our_prompt_holds_the_fixed_strings(prompts: ModuleType, language: str) 
     assert [prompts.read(line, profile) for line in closing for profile in PROFILES] == [1.0, 1.0, 0.0, 0.0]
 
 
+@pytest.mark.pure
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(), st.text(alphabet="yesno hasidntf'’\n")), st.sampled_from(PROFILES))
 @example("\n" * 50_000 + "has " * 20_000 + "identified", "corrected")

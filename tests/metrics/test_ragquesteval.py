@@ -628,6 +628,7 @@ def oracle(expected: list[str], answers: list[str], cut: Callable[[str], list[st
     return (sum(scores) / len(scores), len(scores) / kept) if scores else (0.0, 0.0)
 
 
+@pytest.mark.pure
 @settings(max_examples=200, deadline=None)
 @given(st.lists(ANSWERS, max_size=5), st.lists(ANSWERS, max_size=6))
 def test_official_composition_against_an_oracle(
@@ -641,6 +642,7 @@ def test_official_composition_against_an_oracle(
     ]
 
 
+@pytest.mark.pure
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(ANSWERS, ANSWERS), max_size=5), st.randoms(use_true_random=False))
 def test_corrected_composition_is_the_official_one_of_what_counts(
@@ -658,6 +660,7 @@ def test_corrected_composition_is_the_official_one_of_what_counts(
     assert got[1] == (pytest.approx(recall) if kept else "not_applicable")
 
 
+@pytest.mark.pure
 @settings(max_examples=300, deadline=None)
 @given(REPLIES)
 def test_the_official_readers_are_the_authors_pattern(part: Callable[[str], ModuleType], reply: str) -> None:
@@ -665,6 +668,7 @@ def test_the_official_readers_are_the_authors_pattern(part: Callable[[str], Modu
     assert list((part("replies").answers_official(reply) or {}).values()) == found
 
 
+@pytest.mark.pure
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(ANSWERS.filter(lambda text: "<" not in text), min_size=1, max_size=6), st.randoms(use_true_random=False)
@@ -720,6 +724,7 @@ def test_the_mean_over_scored_items_is_no_less_than_over_all(metric: Any, pairs:
             assert one["recall"] == two["recall"] and two["precision"] in (one["precision"], None)
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("piece", ["<response>\n", "<response>", "{", '{"a":', "问题 1\n", "</response>", "\n"])
 @pytest.mark.parametrize("profile", PROFILES)
 def test_long_replies_are_read_in_time(part: Callable[[str], ModuleType], piece: str, profile: str) -> None:

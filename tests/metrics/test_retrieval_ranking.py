@@ -110,6 +110,7 @@ def test_textbook_measures_are_ir_measures(metric: Any, items: list[tuple[list[s
         assert len(expected) == 2 + 3 * len(K)
 
 
+@pytest.mark.pure
 @settings(max_examples=200, deadline=None)
 @given(rankings, relevants)
 def test_measures_hold_together(ranking: ModuleType, given_ranking: list[str], relevant: list[str]) -> None:

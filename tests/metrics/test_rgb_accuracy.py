@@ -128,6 +128,7 @@ def test_invariants_of_the_result(metric: Any, items: list[Any], profile: str, l
     assert {k: v for k, v in back.items() if k != "per_item"} == {k: v for k, v in got.items() if k != "per_item"}
 
 
+@pytest.mark.pure
 @settings(max_examples=150, deadline=None)
 @given(text, gold, st.data())
 def test_corrected_zh_is_blind_to_spaces(rgb: ModuleType, answer: str, accepted: Any, data: Any) -> None:

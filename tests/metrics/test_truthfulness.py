@@ -175,6 +175,7 @@ def test_no_answer(score: Callable[..., Any]) -> None:
     assert means(got[1]) == pytest.approx([1 / 3, 1 / 3, 0, 0]) and column(got[1]) == [None, None, 1.0]
 
 
+@pytest.mark.pure
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.sampled_from(["{", "}", '"score"', '"score": 1', ":", " ", "0", "1", "2", ".", "\n", "a", '"', ","]))
@@ -385,6 +386,7 @@ def test_weights_and_items_without_a_value(score: Callable[..., Any]) -> None:
     assert nothing["truthfulness_weighted"] is None and nothing["missing_weighted"] == 0.0
 
 
+@pytest.mark.pure
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("st"), st.sampled_from([1, 0.5, 0, -1])), min_size=1))
 def test_weights_that_are_counts_give_the_mean_over_domains(
@@ -548,6 +550,7 @@ def malformed(draw: random.Random) -> tuple[str, int | None]:
     return reply, truth
 
 
+@pytest.mark.pure
 def test_100_000_malformed_verdicts(part: Callable[[str], ModuleType]) -> None:
     """None crashes a reader, and none is read as what it does not say; a second verdict makes it say nothing."""
     verdict, draw = part("verdict"), random.Random(20240604)
@@ -566,6 +569,7 @@ def test_100_000_malformed_verdicts(part: Callable[[str], ModuleType]) -> None:
     assert counts["read"] > 0.6 * counts["readable"], counts
 
 
+@pytest.mark.pure
 @settings(max_examples=500, deadline=None)
 @given(st.one_of(st.text(), st.text(alphabet="{}[]\"'score:=01 \n\\,.truefals“”："), st.binary().map(str)))
 @example("{" * 50_000)
@@ -584,6 +588,7 @@ def test_no_reply_crashes_a_reader_or_takes_long(part: Callable[[str], ModuleTyp
     assert time.process_time() - start < 2
 
 
+@pytest.mark.pure
 @settings(max_examples=300, deadline=None)
 @given(
     st.dictionaries(st.text(), st.one_of(st.text(), st.integers(), st.lists(st.text())), max_size=4),
@@ -614,6 +619,7 @@ def harmless(text: str) -> bool:
     return not any(char in "<>[]{}`" or unicodedata.category(char) in unseen for char in text)
 
 
+@pytest.mark.pure
 @settings(max_examples=500, deadline=None)
 @given(st.one_of(st.text(), st.sampled_from([attack["answer"] for attack in ATTACKS])))
 def test_a_text_goes_in_as_one_json_string(part: Callable[[str], ModuleType], text: str) -> None:

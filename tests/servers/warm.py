@@ -65,8 +65,8 @@ class Warm:
         assert self._parent.stdout is not None
         return self._parent.stdout.readline().decode().strip()
 
-    def _answered(self) -> bool:
-        return bool(select.select([self._parent.stdout], [], [], 0)[0])
+    def _answered(self, timeout: float | None = 0) -> bool:
+        return bool(select.select([self._parent.stdout], [], [], timeout)[0])
 
     def __enter__(self) -> Warm:
         return self
@@ -87,8 +87,12 @@ class Run:
         # The parent takes the status only in order to tell it, so until then the number is this run's.
         return self.wait() if self.returncode is None and self._warm._answered() else self.returncode
 
-    def wait(self) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         if self.returncode is None:
+            if not self._warm._answered(timeout):
+                os.kill(self.pid, signal.SIGKILL)
+                self.returncode = int(self._warm._answer())
+                raise TimeoutError(f"the run did not end in {timeout} s and was killed")
             self.returncode = int(self._warm._answer())
         return self.returncode
 
