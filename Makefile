@@ -1,11 +1,8 @@
 # `make demo` and `make test` each set up all they need, from nothing; nothing has to be activated.
 # Each target has an environment of its own, so that none disturbs another.
 PYTHON ?= python3
-# uv where there is one, which `.ci/run` sees to: it installs in a fraction of pip's time.
-UV ?= $(shell command -v uv)
 # $(call install,ENVIRONMENT) WHAT
-pip = $(1)/bin/pip install --quiet --disable-pip-version-check
-install = $(if $(UV),$(UV) pip install --quiet --python $(1)/bin/python,$(call pip,$(1)))
+install = $(1)/bin/pip install --quiet --disable-pip-version-check
 # Two workers; the one that has no test left takes half of the other's.
 PYTEST := pytest -n 2 --dist worksteal
 DATASETS3 := datasets==3.6.0
