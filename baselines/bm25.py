@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -94,7 +94,7 @@ class Bm25Index:
         Raises:
             QuadragError: there are no such terms, or their package cannot be used.
         """
-        _save(list(count(store, terms, workers)), folder, terms)
+        _save(count(store, terms, workers), folder, terms)
         return cls(folder)
 
     def __len__(self) -> int:
@@ -151,7 +151,7 @@ def top(scores: Floats, k: int) -> Hits:
     return list(zip(best.tolist(), scores[best].tolist(), strict=True))
 
 
-def _save(blocks: list[Counts], folder: Path, terms: str) -> None:
+def _save(blocks: Iterable[Counts], folder: Path, terms: str) -> None:
     import bm25s
 
     index = bm25s.BM25(k1=K1, b=B, method=METHOD, backend="numpy")
@@ -162,14 +162,17 @@ def _save(blocks: list[Counts], folder: Path, terms: str) -> None:
     (folder / _TERMS_FILE).write_text(described + "\n", encoding="utf-8")
 
 
-def _matrix(blocks: list[Counts]) -> tuple[dict[str, Any], dict[str, int]]:
-    """Lay out the scores as bm25s does: by term, then by row. `blocks` is emptied on the way, for its memory's sake.
+def _matrix(found: Iterable[Counts]) -> tuple[dict[str, Any], dict[str, int]]:
+    """Lay out the scores as bm25s does: by term, then by row.
 
     Returns:
         What bm25s keeps as `scores` and `vocab_dict`.
     """
     numbers: dict[str, int] = {}
-    ids = [np.array([numbers.setdefault(t, len(numbers)) for t in block.terms], dtype=np.int64) for block in blocks]
+    ids, blocks = [], []
+    for block in found:
+        ids.append(np.array([numbers.setdefault(t, len(numbers)) for t in block.terms], dtype=np.int64))
+        blocks.append(block._replace(terms=[]))  # for memory's sake: each block's words are strings of its own
     passages = np.zeros(len(numbers), np.int64)
     for its, block in zip(ids, blocks, strict=True):
         passages[its] += block.passages

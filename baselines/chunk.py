@@ -66,6 +66,8 @@ class Chunking:
         Raises:
             QuadragError: the tokenizer cannot be had.
         """
+        if self.tokenizer is None and 0 < len(text) <= self.size:
+            return [(0, len(text))]  # one chunk, wherever its sentences end
         ends = [match.end() for match in _SENTENCE_END.finditer(text)] if self.sentences else []
         if not ends or ends[-1] < len(text):
             ends.append(len(text))

@@ -98,10 +98,17 @@ def score(
                 for name, members in slices.items():
                     part = [rows[member] for member in members]
                     scores += _rows({**place, "slice": name}, metric, profile, result, part, aids)
-                for grouping in benchmark.MACRO:
-                    named = [members for name, members in slices.items() if name.startswith(f"{grouping}=")]
-                    parts = [[rows[member] for member in members] for members in named]
-                    scores += _macro_rows({**place, "slice": f"macro:{grouping}"}, metric, profile, result, parts, aids)
+                run = [key for key in metric.keys if key in result and not _lacks(metric, key, aids)]
+                run = [key for key in run if all(key in line for _, line in rows)]
+                items_by_key = {
+                    key: [Item(one, line[key], line["reasons"].get(key)) for one, line in rows] for key in run
+                }
+                for grouping, parts in _groupings(benchmark, slices):
+                    columns = {
+                        key: [[values[at] for at in group] for group in parts] for key, values in items_by_key.items()
+                    }
+                    head = {**place, "slice": f"macro:{grouping}"}
+                    scores += _macro_rows(head, metric, profile, result["signature"], columns)
     lines = [
         {"benchmark": a.benchmark, "config": a.config, "split": a.split, "id": a.id, "sample": a.sample} | items[i]
         for i, a in enumerate(answers)
@@ -139,7 +146,23 @@ def scores_of(
                     worst = metric.worst.get(key, 0.0)
                     found = _summaries([items], profile, worst)[0] if items else _not_run("no values given", len(part))
                     scores.append(head | found | {"signature": f"{metric.module}|profile:{profile}|items:given"})
+            for profile, (grouping, groups) in itertools.product(PROFILES, _groupings(benchmark, slices)):
+                values = {key: items_of(here, f"{metric.module}.{key}", profile) for key in metric.keys}
+                # A file that has a key for some lines alone has no groups to speak of.
+                whole = {key: found for key, found in values.items() if len(found) == len(here)}
+                columns = {key: [[items[at] for at in group] for group in groups] for key, items in whole.items()}
+                signature = f"{metric.module}|profile:{profile}|items:given"
+                scores += _macro_rows({**place, "slice": f"macro:{grouping}"}, metric, profile, signature, columns)
     return scores
+
+
+def _groupings(benchmark: Benchmark, slices: Mapping[str, list[int]]) -> list[tuple[str, list[list[int]]]]:
+    """Return the groupings over which an unweighted mean is taken, with the places of each group's items."""
+    named = [
+        (grouping, [at for name, at in slices.items() if name.startswith(f"{grouping}=")])
+        for grouping in benchmark.MACRO
+    ]
+    return [(grouping, groups) for grouping, groups in named if groups]
 
 
 def _slices(questions: Sequence[Question]) -> dict[str, list[int]]:
@@ -368,22 +391,23 @@ def _macro_rows(
     place: Mapping[str, Any],
     metric: Metric,
     profile: str,
-    result: Mapping[str, Any],
-    groups: Sequence[Sequence[tuple[str, Mapping[str, Any]]]],
-    aids: Aids,
+    signature: str,
+    columns: Mapping[str, Sequence[Sequence[Item]]],
 ) -> list[dict[str, Any]]:
-    """Make the rows of the means over groups, which count alike whatever their size; [] where nothing was run."""
-    run = [key for key in metric.keys if key in result and not _lacks(metric, key, aids)]
-    run = [key for key in run if all(key in line for rows in groups for _, line in rows)]
-    columns = {
-        key: [[Item(ident, line[key], line["reasons"].get(key)) for ident, line in rows] for rows in groups]
-        for key in run
-    }
+    """Make the rows of the means over groups, which count alike whatever their size.
+
+    Args:
+        place: benchmark, config, split and slice.
+        metric: whose keys they are.
+        profile: as in `summarise`.
+        signature: of the metric's result.
+        columns: the items of each group, by key; the same groups for every key.
+    """
     means: dict[str, tuple[float | None, Interval | None]] = {}
-    for worst in sorted({metric.worst.get(key, 0.0) for key in run}):
-        alike = [key for key in run if metric.worst.get(key, 0.0) == worst]
-        stacked = [[columns[key][at] for key in alike] for at in range(len(groups))]
-        means |= dict(zip(alike, macro(stacked, profile=profile, worst=worst), strict=bool(groups)))
+    for worst in sorted({metric.worst.get(key, 0.0) for key in columns}):
+        alike = [key for key in columns if metric.worst.get(key, 0.0) == worst]
+        stacked = list(zip(*(columns[key] for key in alike), strict=True))
+        means |= dict(zip(alike, macro(stacked, profile=profile, worst=worst), strict=bool(stacked)))
     made = []
     for key, (value, interval) in means.items():
         items = [item for column in columns[key] for item in column]
@@ -392,14 +416,15 @@ def _macro_rows(
         entry = {
             "value": value,
             "interval": list(interval) if interval else None,
-            "n_groups": len(groups),
+            "n_groups": len(columns[key]),
             "n_total": len(items),
             "n_scored": len(items) - without - reasons.total(),
             "n_not_applicable": without,
             "unscored": dict(sorted(reasons.items())),
         }
-        head = {**place, "metric": metric.module, "key": key, "profile": profile}
-        made.append(head | entry | {"signature": result["signature"]})
+        made.append(
+            {**place, "metric": metric.module, "key": key, "profile": profile} | entry | {"signature": signature}
+        )
     return made
 
 

@@ -13,9 +13,11 @@ Terms are lower-cased, and hold a letter or a digit: blanks and punctuation are 
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import signal
 import threading
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -23,6 +25,7 @@ from functools import lru_cache, partial
 from importlib.metadata import version
 from multiprocessing import current_process, get_context, parent_process
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,15 +109,16 @@ def count(store: PassageStore, name: str, workers: int | None = None) -> Iterato
     if workers > 1:
         # Spawned, not forked: the caller may hold threads and open databases.
         pool = ProcessPoolExecutor(workers, get_context("spawn"), _follow_parent)
-        try:
-            for counts in pool.map(partial(_count_range, store.folder, name), *zip(*ranges, strict=True)):
-                yield counts
-                done += 1
-        except BrokenProcessPool:
-            # A worker was killed, or the caller's script starts over when imported: the rest is counted here.
-            pass
-        finally:
-            pool.shutdown(cancel_futures=True)
+        with TemporaryDirectory(prefix="quadrag-terms-") as folder:
+            try:
+                for path in pool.map(partial(_count_range, store.folder, name, folder), *zip(*ranges, strict=True)):
+                    yield _taken(Path(path))
+                    done += 1
+            except BrokenProcessPool:
+                # A worker was killed, or the caller's script starts over when imported: the rest is counted here.
+                pass
+            finally:
+                pool.shutdown(cancel_futures=True)
     for start, stop in ranges[done:]:
         yield _count(store.texts(start, stop), name)
 
@@ -139,26 +143,45 @@ def _follow_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def _count_range(folder: Path, name: str, start: int, stop: int) -> Counts:
-    return _count(PassageStore.open(folder).texts(start, stop), name)
+def _count_range(store: Path, name: str, folder: str, start: int, stop: int) -> str:
+    """Count in a worker; the counts go by a file, since a worker killed amid a large message leaves its reader waiting."""
+    path = Path(folder, f"{start}.pickle")
+    path.write_bytes(pickle.dumps(_count(PassageStore.open(store).texts(start, stop), name)))
+    return str(path)
+
+
+def _taken(path: Path) -> Counts:
+    """Read the counts of a worker of ours, and remove their file."""
+    counts: Counts = pickle.loads(path.read_bytes())
+    path.unlink()
+    return counts
 
 
 def _count(texts: Iterable[str], name: str) -> Counts:
     cut, numbers = _cutter(name), _Numbers()
     number = numbers.__getitem__
-    found: list[int] = []
+    found = array("i")
     words = []
     for text in texts:
         before = len(found)
-        found += map(number, cut(text))
+        found.extend(map(number, cut(text)))
         words.append(len(found) - before)
-    terms = np.array(found, dtype=np.int64)
-    rows = np.repeat(np.arange(len(words)), words)
-    rows = rows[terms >= 0]
+    # What is done with is let go: a block of long passages has 14 million terms.
+    terms = np.array(found, dtype=np.int32)
+    del found
+    rows = np.repeat(np.arange(len(words), dtype=np.int32), words)
+    held = terms >= 0
+    terms, rows = terms[held], rows[held]
+    lengths = np.bincount(rows, minlength=len(words))
     # Sorted as one number, so that equal pairs of term and row lie side by side.
-    pairs = (terms[terms >= 0] << 32) | rows
+    pairs = terms.astype(np.int64)
+    pairs <<= 32
+    pairs |= rows
+    del terms, rows, held
     pairs.sort()
-    first = np.flatnonzero(np.diff(pairs, prepend=-1))
+    fresh = np.ones(len(pairs), bool)
+    np.not_equal(pairs[1:], pairs[:-1], out=fresh[1:])
+    first = np.flatnonzero(fresh)
     frequencies = np.diff(first, append=len(pairs))
     pairs = pairs[first]
     return Counts(
@@ -166,7 +189,7 @@ def _count(texts: Iterable[str], name: str) -> Counts:
         np.bincount(pairs >> 32, minlength=len(numbers.terms)),
         (pairs & 0xFFFFFFFF).astype(np.int32),
         frequencies.astype(np.min_scalar_type(frequencies.max(initial=0))),
-        np.bincount(rows, minlength=len(words)),
+        lengths,
     )
 
 

@@ -606,3 +606,22 @@ def test_a_dense_recipe_runs_with_a_small_encoder(house):
     assert all(len(row["passages"]) == 5 for row in shown.values())
     inputs = json.loads((house.folder / "dense/all/run.json").read_text(encoding="utf-8"))["inputs"]
     assert inputs["retrieval"]["instruction"] == "both" and inputs["options"] == {"conversation": "repr"}
+
+
+def test_the_users_own_items_have_means_over_groups_too(cli):
+    assert cli("run", "omnieval", "all", "--data-dir", "sample", "--retriever", "none", "--out", "own")[0] == 0
+    before = json.loads(Path("own/scores.json").read_text(encoding="utf-8"))
+    text = Path("own/items.jsonl").read_text(encoding="utf-8")
+    Path("own/items.jsonl").write_text(text.replace('"sample": 0', '"sample":  0'), encoding="utf-8")
+    assert cli("run", "omnieval", "all", "--data-dir", "sample", "--retriever", "none", "--out", "own")[0] == 0
+    after = {(r["slice"], r["key"], r["profile"]): r for r in json.loads(Path("own/scores.json").read_text("utf-8"))}
+    macros = [row for row in before if row["slice"].startswith("macro:") and row["metric"] == "omnieval_overlap"]
+    assert {row["slice"] for row in macros} == {"macro:topic", "macro:task", "macro:cell"}
+    for row in macros:
+        found = after[row["slice"], row["key"], row["profile"]]
+        assert (found["value"], found["interval"], found["n_groups"]) == (
+            row["value"],
+            row["interval"],
+            row["n_groups"],
+        )
+        assert found["signature"].endswith("items:given")
