@@ -26,6 +26,7 @@ from quadrag.errors import QuadragError
 from .challenge_file import ModelFile
 
 BATCH_SIZES = range(1, 17)
+_TICK = 0.5  # seconds
 _CLOSE_SECONDS = 5.0  # for what the model does at its end, such as giving back a GPU
 _TAIL = 4096  # bytes
 _ENVIRONMENT = {
@@ -178,10 +179,13 @@ class ModelProcess:
     def _read(self, deadline: float | None = None) -> dict[str, Any]:
         parts = []
         while b"\n" not in self._unread:
-            left = None if deadline is None else max(deadline - time.monotonic(), 0)
-            if not self._selector.select(left):
-                self.kill()
-                raise Late
+            left = _TICK if deadline is None else max(deadline - time.monotonic(), 0)
+            # In short waits: an interrupt in the moment before one is heard only after it.
+            if not self._selector.select(min(left, _TICK)):
+                if deadline is not None and left <= _TICK:
+                    self.kill()
+                    raise Late
+                continue
             chunk = os.read(self._pipe("stdout").fileno(), 2**16)
             if not chunk:
                 raise self._death()

@@ -144,7 +144,7 @@ def _follow_parent() -> None:
 
 
 def _count_range(store: Path, name: str, folder: str, start: int, stop: int) -> str:
-    """Count in a worker; the counts go by a file, since a worker killed amid a large message leaves its reader waiting."""
+    """Count in a worker, into a file: a worker killed amid a large message would leave its reader waiting for good."""
     path = Path(folder, f"{start}.pickle")
     path.write_bytes(pickle.dumps(_count(PassageStore.open(store).texts(start, stop), name)))
     return str(path)
