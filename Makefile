@@ -2,7 +2,7 @@
 # Each target has an environment of its own, so that none disturbs another.
 PYTHON ?= python3
 # $(call install,ENVIRONMENT) WHAT
-install = $(1)/bin/pip install --quiet --disable-pip-version-check
+install = $(1)/bin/pip install --quiet --no-compile --disable-pip-version-check
 # Two workers; the one that has no test left takes half of the other's.
 PYTEST := pytest -n 2 --dist worksteal
 DATASETS3 := datasets==3.6.0
