@@ -102,7 +102,7 @@ def _grid(found: Mapping[str, Mapping[str, Any]], title: str, profile: str, at: 
     heads = [*(TASKS[task][at] for task in tasks), _WORDS["all"][at]]
     notes = [
         f"Percent, {profile} profile, {INTERVALS}.",
-        "Rows of topics and `all` are micro: questions count alike. Macro: groups do, their intervals are stratified.",
+        "Topics and `all` are micro: questions count alike. Macro: groups that have a value do; stratified intervals.",
         *LOWER_IS_BETTER[: any(row["key"] == "hal" for row in found.values())],
     ]
     return Grid(title, _WORDS["topic"][at], heads, lines, notes)

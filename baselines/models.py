@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError, unknown_name
@@ -22,6 +22,7 @@ class JudgePreset(NamedTuple):
     model: str
     parameters: Mapping[str, Any]
     source: str
+    role: int | None = None  # the only place at which it may be named
 
 
 _PRESET = re.compile(r"[\w.-]+")
@@ -32,12 +33,29 @@ JUDGES = {
     # LoRA adapters of Qwen2.5-7B-Instruct: vllm serve Qwen/Qwen2.5-7B-Instruct --enable-lora --lora-modules
     # RUC-NLPIR/OmniEval-ModelEvaluator=RUC-NLPIR/OmniEval-ModelEvaluator (and the other likewise).
     "omnieval-evaluator": JudgePreset(
-        "RUC-NLPIR/OmniEval-ModelEvaluator", {"seed": 0}, "OmniEval, all metrics but hallucination; a LoRA"
+        "RUC-NLPIR/OmniEval-ModelEvaluator", {"seed": 0}, "OmniEval, all metrics but hallucination; a LoRA", 0
     ),
     "omnieval-hallucination": JudgePreset(
-        "RUC-NLPIR/OmniEval-HallucinationEvaluator", {"seed": 0}, "OmniEval, hallucination: the second --judge; a LoRA"
+        "RUC-NLPIR/OmniEval-HallucinationEvaluator",
+        {"seed": 0},
+        "OmniEval, hallucination: the second --judge; a LoRA",
+        1,
     ),
 }
+
+
+def check_roles(named: Sequence[str]) -> None:
+    """See to it that judges which share out the metrics stand at their own places.
+
+    Raises:
+        QuadragError: one does not.
+    """
+    for place, text in enumerate(named):
+        preset = JUDGES.get(text.partition("=")[0])
+        if preset is not None and preset.role not in (None, place):
+            name = text.partition("=")[0]
+            where = "second, after the judge of the other metrics" if preset.role else "first"
+            raise QuadragError(f"--judge {name} is asked about its own metrics alone; name it {where}")
 
 
 def judge_spec(text: str) -> tuple[str, dict[str, Any]]:

@@ -87,6 +87,8 @@ def settings_notes(inputs: Mapping[str, Any]) -> list[str]:
         parts.append(f"{inputs['samples']} answers a question")
     if inputs.get("prompts", bundled) != bundled:
         parts.append("prompts of the user's own")
+    if inputs.get("judge"):
+        parts.append(f"judge {inputs['judge'].replace('; ', ', ')}")
     why = " The paper's rows vary how passages are found, so none stands beside." if unknown else ""
     return [f"Settings: {'; '.join(parts)}.{why}"] if parts else []
 
@@ -134,7 +136,8 @@ def corpus_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
     for inputs in (info["inputs"] for info in infos):
         corpus = load(inputs["benchmark"]).CORPUS
         options = inputs.get("options", {}) if corpus and "retrieval" in inputs else {}
-        found |= {f"{name}={options[name]}": None for name in (corpus.options if corpus else ()) if options.get(name)}
+        # Only what puts documents in; a corpus that lies elsewhere is the same corpus.
+        found |= {f"{name}={options[name]}": None for name in ("gold",) if options.get(name)}
     return [f"Ours searched a corpus with {', '.join(found)}, the published rows one without."] if found else []
 
 

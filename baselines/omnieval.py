@@ -30,7 +30,7 @@ RETRIEVERS = ("bm25", "dense", "hybrid", "hybrid-rerank", "none")
 RETRIEVAL = Retrieval(chunk_size=WHOLE, embedding="gte-qwen2-1.5b", top_k=5)
 TEMPERATURE = 0.3
 DEFAULT_SPLIT = "auto"
-CORPUS = Searched("corpus", (), _document)
+CORPUS = Searched("corpus", ("corpus_file",), _document)
 MACRO = ("topic", "task", "cell")
 OPTIONS = {"conversation": Own("turns", ("turns", "text", "repr"))}
 

@@ -288,7 +288,9 @@ def comparison(runs: Sequence[tuple[str, Result]], profile: str = "official") ->
     lengths = ", length in characters" if any(place[3] == "length" for table in tables for place in table) else ""
     notes.append(f"Percent{lengths}, {profile} profile, {INTERVALS}.")
     if pair:
-        notes.append("B - A: paired bootstrap on the questions scored in both; * excludes zero; – other questions.")
+        notes.append(
+            "B - A: paired bootstrap on questions scored in both; * excludes zero; – not in both, or other questions."
+        )
     return Grid("Comparison", "config, split: metric", [*columns, "B - A"] if pair else columns, lines, notes)
 
 

@@ -299,12 +299,13 @@ def _compute(
     return {**result, "per_item": rows, "n_total": len(references)}
 
 
-def verdict_format(benchmark: Benchmark, shape: str) -> dict[str, Any]:
+def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str, Any]:
     """Return the request's field that holds a judge to a form: none for ``text``, any JSON, or a metric's own schema.
 
     Args:
         benchmark: whose verdicts they are.
         shape: ``text``, ``json`` or ``schema``.
+        role: the judge's place; OmniEval's second is asked about hallucination alone, and has its schema.
 
     Raises:
         QuadragError: no metric of the benchmark has a schema.
@@ -316,7 +317,8 @@ def verdict_format(benchmark: Benchmark, shape: str) -> dict[str, Any]:
     if benchmark.NAME not in _SCHEMAS:
         raise QuadragError(f"no metric of {benchmark.NAME} has a schema of its verdicts; give --judge-format json")
     with _quiet_evaluate() as evaluate:
-        return {"response_format": evaluate.load(str(metric_folder(benchmark.NAME))).response_format}
+        module = evaluate.load(str(metric_folder(benchmark.NAME)), "hal" if role else None)
+        return {"response_format": module.response_format}
 
 
 @contextlib.contextmanager
@@ -387,6 +389,11 @@ def _rows(
     return made
 
 
+def _counts(item: Item, profile: str) -> bool:
+    """Whether an item has a say in a mean."""
+    return item.value is not None or (profile == "corrected" and item.reason != NOT_APPLICABLE)
+
+
 def _macro_rows(
     place: Mapping[str, Any],
     metric: Metric,
@@ -416,7 +423,7 @@ def _macro_rows(
         entry = {
             "value": value,
             "interval": list(interval) if interval else None,
-            "n_groups": len(columns[key]),
+            "n_groups": sum(any(_counts(item, profile) for item in column) for column in columns[key]),
             "n_total": len(items),
             "n_scored": len(items) - without - reasons.total(),
             "n_not_applicable": without,

@@ -227,7 +227,7 @@ def _session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
     """Open the models and the ledger that the arguments name, and close them."""
     from quadrag.baselines.benchmark import load
     from quadrag.baselines.campaign import time_limit
-    from quadrag.baselines.models import Embedding, judge_spec, open_model
+    from quadrag.baselines.models import Embedding, check_roles, judge_spec, open_model
     from quadrag.baselines.pipeline import Session
     from quadrag.baselines.score import verdict_format
     from quadrag.ledger import Ledger
@@ -257,8 +257,9 @@ def _session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
         }
         llm = open_model(llm_spec, parameters=asked, time_limit=time_limit(arguments), **common)
         judges = []
-        shape = verdict_format(load(arguments.benchmark), arguments.judge_format) if arguments.judge else {}
-        for named in arguments.judge:
+        check_roles(arguments.judge)
+        for role, named in enumerate(arguments.judge):
+            shape = verdict_format(load(arguments.benchmark), arguments.judge_format, role)
             spec, preset = judge_spec(named)
             verdict = {"temperature": 0, "max_tokens": arguments.judge_max_tokens, **preset, **shape}
             judge = open_model(spec, parameters=verdict, **common)

@@ -8,6 +8,7 @@ and task (`gen_datas_<suffix>/<L1>/<L2>/<task>.jsonl`), one file whose fields te
 never opened, and nothing is judged or retrieved. One file, since a Hub script is published as one; hence its length.
 """
 
+import ast
 import functools
 import hashlib
 import itertools
@@ -343,6 +344,12 @@ class OmniEval(datasets.GeneratorBasedBuilder):
         """Yield the rows of one line: one, or one for each round of a conversation."""
         talk = isinstance(value, list)
         rounds = value if talk else [value]
+        if {} in rounds:
+            # Upstream's cleaning leaves an empty object for what it gave up; a conversation ends there.
+            rounds = rounds[: rounds.index({})]
+            skipped["empty records, with what follows them in a conversation"] += 1
+            if not rounds:
+                return
         if not rounds:
             skipped["empty conversations"] += 1
             return
@@ -697,12 +704,31 @@ def _text(value):
 def _texts(record, key, where):
     """A text or a list of texts as a list; null or absent is none, as null and blank entries are."""
     value = record.get(key)
+    if isinstance(value, str):
+        value = _literal(value)
+    found = [
+        inner
+        for item in (value if isinstance(value, list) else [value])
+        for inner in (item if isinstance(item, list) else [item])
+    ]
     # NaN stands where a cell was empty.
-    values = [item for item in (value if isinstance(value, list) else [value]) if item is not None and item == item]
+    values = [item for item in found if item is not None and item == item]
     for item in values:
         if isinstance(item, (list, dict, bool)):
             raise ValueError(f"{where}: {key} is or holds a {type(item).__name__}; expected a text or a list of texts")
     return [text for text in map(_text, values) if text.strip()]
+
+
+def _literal(text):
+    """The list of texts that a text is a Python literal of, as a careless export has it; else the text."""
+    if text.startswith("[") and text.endswith("]"):
+        try:
+            found = ast.literal_eval(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return text
+        if found and isinstance(found, list) and all(isinstance(item, str) for item in found):
+            return found
+    return text
 
 
 def _question(record, where):

@@ -70,9 +70,10 @@ def value(verdict: int | None, key: str) -> float | str:
         key: the metric.
 
     Returns:
-        The verdict, halved where the scale goes to 2; "not_applicable" for -1; "unparsable" for None and below.
+        The verdict, halved where the scale goes to 2; "not_applicable" for -1 where the metric knows it; else
+        "unparsable" for it, for None and for what is below.
     """
-    if verdict is None or verdict < -1:
+    if verdict is None or verdict < -1 or (verdict == -1 and verdict not in READABLE[key]):
         return "unparsable"
     if verdict == -1:
         return NOT_APPLICABLE

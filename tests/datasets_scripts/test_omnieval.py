@@ -406,7 +406,7 @@ def test_line_ends_blank_lines_and_a_byte_order_mark(tmp_path: Path) -> None:
         (record(question=["一", "二"]), ":2: question is ['一', '二']; expected a text"),
         ({"question": "?", "evaluation": 2}, ":2 has neither answer nor golden_answers; found the keys question, eva"),
         (record(answer={"a": 1}), ":2: answer is or holds a dict; expected a text or a list of texts"),
-        (record(answer=[["a"]]), ":2: answer is or holds a list; expected a text or a list of texts"),
+        (record(answer=[[["a"]]]), ":2: answer is or holds a list; expected a text or a list of texts"),
         (record(relevant_node={"a": 1}), ":2: relevant_node is or holds a dict; expected a text or a list of"),
         (record(evaluation="good"), ":2: evaluation is 'good'; expected -1, 0, 1, 2 or nothing"),
         (record(evaluation=True), ":2: evaluation is True; expected -1, 0, 1, 2 or nothing"),
@@ -960,3 +960,25 @@ def test_built_streamed_and_read_rows_are_the_same(
     assert list(builder.as_streaming_dataset(split=split)) == expected
     builder.download_and_prepare(output_dir=str(tmp_path / "out"))
     assert list(builder.as_dataset(split=split)) == expected
+
+
+def test_nested_and_written_out_answers_are_the_texts_in_them(tmp_path):
+    path = tmp_path / "gen_datas_x" / "保险" / "人寿保险" / "抽取类问答.jsonl"
+    path.parent.mkdir(parents=True)
+    values = ([["3.2亿元", "3.20亿元"]], "['3.2亿元', '3.20亿元']", "[3.2亿元]", "[]")
+    lines = [record(answer=value, topic_name="金融 - 保险 - 人寿保险", task_name="抽取类问答") for value in values]
+    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+    builder, _ = data.open_builder("omnieval", "all", str(tmp_path), None, "auto")
+    found = [row["answers"] for row in data.rows(builder, "auto")]
+    assert found == [["3.2亿元", "3.20亿元"], ["3.2亿元", "3.20亿元"], ["[3.2亿元]"], ["[]"]]
+
+
+def test_empty_objects_are_passed_over_and_end_a_conversation(tmp_path):
+    path = tmp_path / "gen_datas_x" / "保险" / "人寿保险" / "多轮对话能力.jsonl"
+    path.parent.mkdir(parents=True)
+    turn = record(topic_name="金融 - 保险 - 人寿保险", task_name="多轮对话能力")
+    lines = [[turn, {}, turn], [{}], [turn, turn]]
+    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+    builder, _ = data.open_builder("omnieval", "all", str(tmp_path), None, "auto")
+    ids = [row["id"].rpartition("/")[2] for row in data.rows(builder, "auto")]
+    assert ids == ["1.1", "3.1", "3.2"]

@@ -135,7 +135,8 @@ def test_verdicts(
     assert read[profile](case["reply"], key) == verdict
     got = score(key, ["甲"], always(case["reply"]), profile)
     assert column(got, key) == [worth(verdict, key)]
-    unscored = verdict is None or verdict < -1
+    # Nothing can keep acc and utl from applying, so a -1 of theirs is off the scale.
+    unscored = verdict is None or verdict < -1 or (verdict == -1 and key in ("acc", "utl"))
     assert got["unscored"] == ({"unparsable": 1} if unscored else {})
     reason = "unparsable" if unscored else "not_applicable" if verdict == -1 else None
     assert got["per_item"][0]["reasons"] == ({key: reason} if reason else {})
@@ -209,10 +210,11 @@ def test_minus_1_is_not_applicable_and_unlike_an_unreadable_reply(score: Callabl
         value = 0.5 if key in HALVED else 1.0
         assert [column(one, key) for one in got.values()] == [[None, None, value]] * 2
         reasons = {profile: [row["reasons"].get(key) for row in one["per_item"]] for profile, one in got.items()}
-        assert reasons["official"] == ["not_applicable", "unparsable", None]
-        assert reasons["corrected"][0] == ("unparsable" if key in ("acc", "utl") else "not_applicable")
+        # Of acc and utl nothing can fail to apply: such a verdict is off the scale, and told as unscored.
+        off = "unparsable" if key in ("acc", "utl") else "not_applicable"
+        assert reasons["official"] == [off, "unparsable", None] and reasons["corrected"][0] == off
         assert got["official"][key] == value == got["corrected"][f"{key}_over_scored"]
-        assert got["official"]["unscored"] == {"unparsable": 1}
+        assert got["official"]["unscored"] == {"unparsable": 2 if off == "unparsable" else 1}
         if key in ("com", "nac"):
             assert got["corrected"][key] == value / 2
 
