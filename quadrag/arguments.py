@@ -81,6 +81,13 @@ def build_parser(version: str) -> argparse.ArgumentParser:
         "quadrag score mine.jsonl --benchmark rgb --config noise_robustness_zh",
     )
     _score(score)
+    _export(
+        command(
+            "export",
+            "write each benchmark as a Hub repository of Parquet with its card, for every version of datasets",
+            "quadrag export hub --benchmark rgb --data-dir RGB --accept-licence",
+        )
+    )
     _recall(
         command(
             "recall",
@@ -88,6 +95,12 @@ def build_parser(version: str) -> argparse.ArgumentParser:
             "quadrag recall crag task_1_2 --split public --data-dir CRAG --pages 1,2,5",
         )
     )
+    harness = command(
+        "harness",
+        "print the folder of the tasks for a harness: lm_eval --include_path $(quadrag harness lm-eval)",
+        "quadrag harness lm-eval",
+    )
+    harness.add_argument("name", metavar="NAME", help="lm-eval (needs the extra harness)")
     _kg(command("kg", "build and serve CRAG's mock knowledge graph", "quadrag kg build cragkg kg.sqlite"))
     report = command("report", "show one run again, or compare several", "quadrag report runs/a runs/b --html c.html")
     report.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
@@ -173,6 +186,20 @@ def _score(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retriever", metavar="R", help="none: the answers were made without documents")
     _calls(parser)
     _output(parser, "write items.jsonl, scores.json, run.json and report.html here")
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="a folder NAME for each benchmark is written here")
+    parser.add_argument(
+        "--benchmark", metavar="B", action="append", default=[], help="this one alone; may be repeated (default: all)"
+    )
+    _data(parser)
+    parser.add_argument(
+        "--accept-licence",
+        action="store_true",
+        help="write data whose licence is non-commercial (rgb, crag); crud_rag and omnieval are never hosted again: a "
+        "card with the way to the data is written in their place",
+    )
 
 
 def _recall(parser: argparse.ArgumentParser) -> None:

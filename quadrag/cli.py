@@ -256,7 +256,7 @@ def _session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
             "seed": getattr(arguments, "seed", None),
         }
         llm = open_model(llm_spec, parameters=asked, time_limit=time_limit(arguments), **common)
-        judges = []
+        judges: list[Any] = []
         check_roles(arguments.judge)
         for role, named in enumerate(arguments.judge):
             shape = verdict_format(load(arguments.benchmark), arguments.judge_format, role)
@@ -313,6 +313,29 @@ def _report(arguments: argparse.Namespace) -> None:
     if arguments.html:
         report.write_page(Path(arguments.html), "quadrag: report", results, page or grids)
         print(f"\n{arguments.html}")
+
+
+def _export(arguments: argparse.Namespace) -> None:
+    from quadrag.export import export
+
+    def progress(what: str, rows: int) -> None:
+        if not rows:
+            print(f"writing {what}", file=sys.stderr, flush=True)
+
+    done = export(Path(arguments.folder), arguments.benchmark, arguments.data_dir, arguments.accept_licence, progress)
+    for one in done:
+        rows = sum(count for splits in one.rows.values() for count in splits.values())
+        size = f", {one.size / 1e6:,.1f} MB" if isinstance(one.size, (int, float)) else ""
+        what = "a card with the way to the data" if one.kind == "recipe" else f"{rows:,} rows{size}"
+        print(f"{one.folder}: {what}{'' if one.made else ', written before'}")
+        for config, files in one.lacking.items():
+            print(f"  {config}: without {', '.join(files)}")
+
+
+def _harness(arguments: argparse.Namespace) -> None:
+    from quadrag import harnesses
+
+    print(harnesses.path(arguments.name))
 
 
 def _recall(arguments: argparse.Namespace) -> int:

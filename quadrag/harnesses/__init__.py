@@ -1,0 +1,28 @@
+"""Where the files lie that bring the benchmarks into evaluation harnesses: a folder each, named with underscores.
+
+No harness is imported here: each of them is optional.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from quadrag.errors import unknown_name
+
+
+def known() -> dict[str, Path]:
+    """Map each harness's name, as ``lm-eval``, to the folder of its files."""
+    folders = (path for path in sorted(Path(__file__).parent.iterdir()) if path.is_dir())
+    return {path.name.replace("_", "-"): path for path in folders if not path.name.startswith("_")}
+
+
+def path(name: str) -> Path:
+    """Return the folder of a harness's files, for `lm_eval --include_path`, say.
+
+    Raises:
+        QuadragError: there is no harness of this name; the nearest names are given.
+    """
+    found = known()
+    if name not in found:
+        raise unknown_name("harness", name, found)
+    return found[name]
