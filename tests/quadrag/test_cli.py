@@ -624,3 +624,23 @@ def test_narrow_terminals_cut_no_number(cli, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     _, out, _ = cli("demo")
     assert "…" not in out and "vicuna-7b-v1.3" in out and "96.33 94.67 94.00 90.00 76.00" in out
+
+
+def test_export_says_what_it_wrote_and_refuses_what_it_may_not(cli):
+    code, out, err = cli("export", "hub", "--benchmark", "rgb", "--data-dir", "sample")
+    assert code == 0 and re.search(r"hub/rgb: \d[\d,]* rows, \d+\.\d MB\n", out), err
+    assert Path("hub/rgb/README.md").is_file()
+    code, out, _ = cli("export", "hub", "--benchmark", "rgb", "--data-dir", "sample")
+    assert code == 0 and out.endswith(", written before\n")
+    code, _, err = cli("export", "theirs", "--benchmark", "rgb")
+    assert code == 2 and "--accept-licence" in err and err.count("\n") == 1 and not Path("theirs").exists()
+    code, out, _ = cli("export", "theirs", "--benchmark", "crud_rag")
+    assert code == 0 and "theirs/crud_rag: a card with the way to the data" in out
+    assert cli("export", "hub", "--benchmark", "rbg")[0] == 2
+
+
+def test_the_folder_of_a_harness_is_printed_alone(cli):
+    code, out, err = cli("harness", "lm-eval")
+    assert (code, err) == (0, "") and Path(out.strip()).is_dir() and out.count("\n") == 1
+    code, _, err = cli("harness", "lmeval")
+    assert code == 2 and "nearest: lm-eval" in err

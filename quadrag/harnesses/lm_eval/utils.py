@@ -179,8 +179,15 @@ def _task(benchmark: Benchmark, config: str, split: str, given: Mapping[str, Any
     # A noise ratio replaces the splits by the one that it names.
     named = given.get("split") or (None if given.get("noise_ratio") is not None else split)
     retriever = _retriever(benchmark, given)
-    common = {"data_dir": given.get("data_dir"), "prompts": given.get("prompts"), "options": options}
-    return Task(benchmark.NAME, config, named, retriever=retriever, **common)
+    return Task(
+        benchmark.NAME,
+        config,
+        named,
+        data_dir=given.get("data_dir"),
+        retriever=retriever,
+        options=options,
+        prompts=given.get("prompts"),
+    )
 
 
 def _retriever(benchmark: Benchmark, given: Mapping[str, Any]) -> str:
