@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,10 @@ for number, file in enumerate(files, 1):
 sys.argv = ["-c", *given]
 exec(compile(code, "<string>", "exec"))
 """
+
+# A shell starts what it puts into the background deaf to interrupts, and children would inherit that.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Two of the tests' own conditions: none of the user's settings, and no network but this machine's own servers.
 _NOT_THE_USERS = ("HF_", "HUGGING", "QUADRAG_MIRROR", "QUADRAG_API_KEY", "OPENAI_")
