@@ -12,7 +12,7 @@ from typing import Any
 from .cells import NOTHING, value_cell
 from .grid import Cell, Grid, Line
 from .notes import INTERVALS, denominator
-from .score import ALL
+from .score_rows import ALL
 
 # Of each slug the English and the Chinese label; one of 13 columns at most leaves 80 to six intervals beside it.
 FIELDS = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,12 +17,12 @@ from typing import Any
 from quadrag.catalogue import metric_folder
 from quadrag.errors import QuadragError
 from quadrag.records import Answer, Key, Passage, Question, document_id, dumps
-from quadrag.stats import NOT_APPLICABLE, Interval, Item, Summary, macro, summarise_all
+from quadrag.stats import NOT_APPLICABLE, Item
 
 from .benchmark import Benchmark, Conditions, Metric
+from .score_rows import groupings, macro_rows, not_run, rows_of, slices_of, summaries
 
 PROFILES = ("official", "corrected")
-ALL = "all"  # the slice that holds every item
 Judge = Callable[[list[list[dict[str, str]]]], list[Any]]
 _SCHEMAS = ("omnieval",)  # metrics that publish the schema of their verdicts
 Embed = Callable[[list[str]], Any]  # n texts to an n x d array
@@ -84,11 +84,12 @@ def score(
     for index, answer in enumerate(answers):
         groups[(answer.config, answer.split)].append(index)
     for (config, split), indices in groups.items():
-        slices = _slices([questions[answers[index].key] for index in indices])
+        slices = slices_of([questions[answers[index].key] for index in indices])
         place = {"benchmark": benchmark.NAME, "config": config, "split": split}
         for metric in benchmark.metrics(config, conditions):
             if metric.ranks and aids.passages is None:
                 continue
+            lacks = {key: _lacks(metric, key, aids) for key in metric.keys}
             for profile in PROFILES:
                 here = [answers[i] for i in indices]
                 result = _compute(benchmark, metric, questions, here, profile, conditions, aids)
@@ -97,18 +98,18 @@ def score(
                 rows = [(answers[i].id, row) for i, row in zip(indices, result["per_item"], strict=True)]
                 for name, members in slices.items():
                     part = [rows[member] for member in members]
-                    scores += _rows({**place, "slice": name}, metric, profile, result, part, aids)
-                run = [key for key in metric.keys if key in result and not _lacks(metric, key, aids)]
+                    scores += rows_of({**place, "slice": name}, metric, profile, result, part, lacks)
+                run = [key for key in metric.keys if key in result and not lacks[key]]
                 run = [key for key in run if all(key in line for _, line in rows)]
                 items_by_key = {
                     key: [Item(one, line[key], line["reasons"].get(key)) for one, line in rows] for key in run
                 }
-                for grouping, parts in _groupings(benchmark, slices):
+                for grouping, parts in groupings(benchmark, slices):
                     columns = {
                         key: [[values[at] for at in group] for group in parts] for key, values in items_by_key.items()
                     }
                     head = {**place, "slice": f"macro:{grouping}"}
-                    scores += _macro_rows(head, metric, profile, result["signature"], columns)
+                    scores += macro_rows(head, metric, profile, result["signature"], columns)
     lines = [
         {"benchmark": a.benchmark, "config": a.config, "split": a.split, "id": a.id, "sample": a.sample} | items[i]
         for i, a in enumerate(answers)
@@ -136,7 +137,7 @@ def scores_of(
     for config, split in dict.fromkeys((line["config"], line["split"]) for line in lines):
         here = [line for line in lines if (line["config"], line["split"]) == (config, split)]
         place = {"benchmark": benchmark.NAME, "config": config, "split": split}
-        slices = _slices([questions[(config, split, line["id"])] for line in here])
+        slices = slices_of([questions[(config, split, line["id"])] for line in here])
         for metric in benchmark.metrics(config, conditions):
             for profile, (name, members) in itertools.product(PROFILES, slices.items()):
                 part = [here[member] for member in members]
@@ -144,36 +145,16 @@ def scores_of(
                     items = items_of(part, f"{metric.module}.{key}", profile)
                     head = {**place, "slice": name, "metric": metric.module, "key": key, "profile": profile}
                     worst = metric.worst.get(key, 0.0)
-                    found = _summaries([items], profile, worst)[0] if items else _not_run("no values given", len(part))
+                    found = summaries([items], profile, worst)[0] if items else not_run("no values given", len(part))
                     scores.append(head | found | {"signature": f"{metric.module}|profile:{profile}|items:given"})
-            for profile, (grouping, groups) in itertools.product(PROFILES, _groupings(benchmark, slices)):
+            for profile, (grouping, groups) in itertools.product(PROFILES, groupings(benchmark, slices)):
                 values = {key: items_of(here, f"{metric.module}.{key}", profile) for key in metric.keys}
                 # A file that has a key for some lines alone has no groups to speak of.
                 whole = {key: found for key, found in values.items() if len(found) == len(here)}
                 columns = {key: [[items[at] for at in group] for group in groups] for key, items in whole.items()}
                 signature = f"{metric.module}|profile:{profile}|items:given"
-                scores += _macro_rows({**place, "slice": f"macro:{grouping}"}, metric, profile, signature, columns)
+                scores += macro_rows({**place, "slice": f"macro:{grouping}"}, metric, profile, signature, columns)
     return scores
-
-
-def _groupings(benchmark: Benchmark, slices: Mapping[str, list[int]]) -> list[tuple[str, list[list[int]]]]:
-    """Return the groupings over which an unweighted mean is taken, with the places of each group's items."""
-    named = [
-        (grouping, [at for name, at in slices.items() if name.startswith(f"{grouping}=")])
-        for grouping in benchmark.MACRO
-    ]
-    return [(grouping, groups) for grouping, groups in named if groups]
-
-
-def _slices(questions: Sequence[Question]) -> dict[str, list[int]]:
-    """Return the members of every slice by their places, all of them first; ``domain=finance`` is a slice's name."""
-    found: dict[str, list[int]] = {}
-    for at, question in enumerate(questions):
-        for name, value in question.slices.items():
-            found.setdefault(f"{name}={value}", []).append(at)
-    order = {name: rank for rank, name in enumerate(questions[0].slices)} if questions else {}
-    names = sorted(found, key=lambda name: (order.get(name.partition("=")[0], len(order)), name))
-    return {ALL: list(range(len(questions)))} | {name: found[name] for name in names}
 
 
 def given_scores(
@@ -215,37 +196,9 @@ def score_text(scores: Sequence[dict[str, Any]]) -> str:
     return "[\n" + ",\n".join(dumps(row) for row in scores) + "\n]\n"
 
 
-def _not_run(why: str, n: int) -> dict[str, Any]:
-    return {"value": None, "interval": None, "not_run": why, "n_total": n}
-
-
 def _reason(entry: Mapping[str, Any], profile: str) -> str | None:
     reasons = entry.get("reason") or {}
     return reasons.get(profile) if isinstance(reasons, Mapping) else reasons
-
-
-def _summaries(columns: Sequence[Sequence[Item]], profile: str, worst: float = 0.0) -> list[dict[str, Any]]:
-    """Summarise values of the same items; an item that has both value and reason was filled in by its metric."""
-    found = []
-    for items, summary in zip(columns, summarise_all(columns, profile=profile, worst=worst), strict=True):
-        filled = Counter(item.reason for item in items if item.value is not None and item.reason)
-        unscored = Counter(summary.unscored) + filled
-        entry = _entry(summary) | {"n_scored": summary.n_scored - filled.total()}
-        entry |= {"unscored": dict(sorted(unscored.items()))} | ({"n_filled": filled.total()} if filled else {})
-        found.append(entry)
-    return found
-
-
-def _entry(summary: Summary) -> dict[str, Any]:
-    return {
-        "value": summary.value,
-        "interval": list(summary.interval) if summary.interval else None,
-        "over_scored": summary.over_scored,
-        "n_total": summary.n_total,
-        "n_scored": summary.n_scored,
-        "n_not_applicable": summary.n_not_applicable,
-        "unscored": summary.unscored,
-    }
 
 
 def _compute(
@@ -347,92 +300,6 @@ def _note(line: dict[str, Any], metric: Metric, profile: str, row: Mapping[str, 
         entry[profile] = row[key]
         if key in row["reasons"]:
             entry.setdefault("reason", {})[profile] = row["reasons"][key]
-
-
-def _rows(
-    place: Mapping[str, Any],
-    metric: Metric,
-    profile: str,
-    result: Mapping[str, Any],
-    rows: Sequence[tuple[str, Mapping[str, Any]]],
-    aids: Aids,
-) -> list[dict[str, Any]]:
-    """Make the rows of ``scores.json`` of one metric, profile and slice.
-
-    The value of all items is the module's; that of a slice, and every interval, is the mean over its items. What has no
-    value an item, as a mean weighted by groups, is there for all items alone and without an interval.
-    """
-    signature = {"signature": result["signature"]}
-    run = [key for key in metric.keys if key in result and not _lacks(metric, key, aids)]
-    itemised = [key for key in run if all(key in line for _, line in rows)]
-    columns = [[Item(ident, line[key], line["reasons"].get(key)) for ident, line in rows] for key in itemised]
-    found: dict[str, dict[str, Any]] = {}
-    for worst in sorted({metric.worst.get(key, 0.0) for key in itemised}):
-        alike = [at for at, key in enumerate(itemised) if metric.worst.get(key, 0.0) == worst]
-        entries = _summaries([columns[at] for at in alike], profile, worst)
-        found |= {itemised[at]: entry for at, entry in zip(alike, entries, strict=True)}
-    whole = place["slice"] == ALL
-    made = []
-    for key in metric.keys:
-        if key in found:
-            value = {"value": result[key]} if whole else {}
-            entry = found[key] | value
-        elif key in run:
-            if not whole:
-                continue
-            # Over the items of the key that it weighs; no interval, since a resample may lack a group.
-            entry = {**found.get(key.removesuffix("_weighted"), {"n_total": len(rows)})}
-            entry |= {"value": result[key], "interval": None, "over_scored": None}
-        else:
-            entry = _not_run(_lacks(metric, key, aids) or "no references", len(rows))
-        made.append({**place, "metric": metric.module, "key": key, "profile": profile} | entry | signature)
-    return made
-
-
-def _counts(item: Item, profile: str) -> bool:
-    """Whether an item has a say in a mean."""
-    return item.value is not None or (profile == "corrected" and item.reason != NOT_APPLICABLE)
-
-
-def _macro_rows(
-    place: Mapping[str, Any],
-    metric: Metric,
-    profile: str,
-    signature: str,
-    columns: Mapping[str, Sequence[Sequence[Item]]],
-) -> list[dict[str, Any]]:
-    """Make the rows of the means over groups, which count alike whatever their size.
-
-    Args:
-        place: benchmark, config, split and slice.
-        metric: whose keys they are.
-        profile: as in `summarise`.
-        signature: of the metric's result.
-        columns: the items of each group, by key; the same groups for every key.
-    """
-    means: dict[str, tuple[float | None, Interval | None]] = {}
-    for worst in sorted({metric.worst.get(key, 0.0) for key in columns}):
-        alike = [key for key in columns if metric.worst.get(key, 0.0) == worst]
-        stacked = list(zip(*(columns[key] for key in alike), strict=True))
-        means |= dict(zip(alike, macro(stacked, profile=profile, worst=worst), strict=bool(stacked)))
-    made = []
-    for key, (value, interval) in means.items():
-        items = [item for column in columns[key] for item in column]
-        reasons = Counter(item.reason or "api_error" for item in items if item.value is None or item.reason)
-        without = reasons.pop(NOT_APPLICABLE, 0)
-        entry = {
-            "value": value,
-            "interval": list(interval) if interval else None,
-            "n_groups": sum(any(_counts(item, profile) for item in column) for column in columns[key]),
-            "n_total": len(items),
-            "n_scored": len(items) - without - reasons.total(),
-            "n_not_applicable": without,
-            "unscored": dict(sorted(reasons.items())),
-        }
-        made.append(
-            {**place, "metric": metric.module, "key": key, "profile": profile} | entry | {"signature": signature}
-        )
-    return made
 
 
 def _lacks(metric: Metric, key: str, aids: Aids) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 from .cells import heading, value_cell
 from .grid import Cell, Grid, Line
 from .notes import INTERVALS
-from .score import ALL
+from .score_rows import ALL
 
 
 def whole(scores: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from quadrag.baselines.score import _slices
+from quadrag.baselines.score_rows import slices_of
 from quadrag.baselines.slices import slice_grids, whole
 from quadrag.records import Question
 
@@ -61,7 +61,7 @@ def asked(**slices: str) -> Question:
 
 
 def test_a_question_is_in_one_slice_of_every_grouping_in_the_order_of_the_groupings():
-    found = _slices([asked(topic="b", task="y"), asked(topic="a", task="y"), asked(topic="b", task="x")])
+    found = slices_of([asked(topic="b", task="y"), asked(topic="a", task="y"), asked(topic="b", task="x")])
     assert found == {"all": [0, 1, 2], "topic=a": [1], "topic=b": [0, 2], "task=x": [2], "task=y": [0, 1]}
     assert list(found) == ["all", "topic=a", "topic=b", "task=x", "task=y"]
-    assert _slices([]) == {"all": []} and _slices([asked()]) == {"all": [0]}
+    assert slices_of([]) == {"all": []} and slices_of([asked()]) == {"all": [0]}
