@@ -278,7 +278,7 @@ def test_noise_and_passages_come_by_metadata(lm_eval: Callable[..., Any]) -> Non
     ("name", "setting", "said"),
     [
         ("rgb_noise_robustness_en", {"noise_ration": 0.4}, "unknown setting in --metadata 'noise_ration'; nearest"),
-        ("crag_task_1_2", {"retriever": "pages"}, "retriever pages is not run within lm-eval; give its retrieved"),
+        ("crag_task_1_2", {"retriever": "pages"}, "retriever pages is not run within a harness; give its retrieved"),
     ],
 )
 def test_settings_that_cannot_be_had_are_refused(

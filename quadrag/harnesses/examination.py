@@ -1,0 +1,182 @@
+"""One split of a benchmark as a harness examines a model on it: questions, messages, rule scores.
+
+Questions, messages and scores are those of `quadrag run`; what asks the model, and how a harness names its tasks, is
+the affair of that harness's own folder. What varies is given by settings:
+
+- ``data_dir``: folder of upstream files, or ``sample``; without it what `quadrag prepare` built, else a download;
+- ``split``, ``profile`` (``official``, ``corrected``), ``prompts`` (a file), ``retriever`` (RGB: own, none; CRAG:
+  snippets, none) and every option of the benchmark, as RGB's ``noise_ratio`` and ``passage_num``;
+- ``retrieved``: a ``retrieved.jsonl`` whose passages are shown, of any benchmark. Nothing is searched for here.
+
+Judged metrics are not computed: `quadrag score` does that on what a harness logged.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag import catalogue
+from quadrag.baselines import retrieve
+from quadrag.baselines.benchmark import load, load_prompts
+from quadrag.baselines.folder import read_run
+from quadrag.baselines.score import PROFILES, score
+from quadrag.baselines.task import Task, load_questions
+from quadrag.data import options_of
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.records import Answer, Key, Passage, Question
+
+SETTINGS = ("data_dir", "split", "profile", "prompts", "retriever", "retrieved")
+LOWER_IS_BETTER = ("hal", "hallucination", "missing", "unsupported_correct")
+NO_DIRECTION = ("length",)
+_SHOWN = {"rgb": "own", "crag": "snippets"}  # what comes with the questions; of the others there is none
+_NOT_APPLICABLE = "not_applicable"
+
+
+class Examination:
+    """The questions of one split, what is sent to the model for each, and what its replies are worth.
+
+    Attributes:
+        benchmark: the benchmark's module.
+        task: config, split, options and retriever.
+        profile: ``official`` or ``corrected``.
+        questions: in the order of the data.
+        passages: those shown with each question, by its key.
+        metrics: names of the rule metrics, ``MODULE.KEY``, as ``items.jsonl`` has them.
+    """
+
+    def __init__(
+        self,
+        benchmark: str,
+        config: str,
+        split: str,
+        given: Mapping[str, Any],
+        where: str = "the settings",
+        strict: bool = True,
+    ) -> None:
+        """Load the questions and find their passages.
+
+        Args:
+            benchmark: its name.
+            config: one of its configs.
+            split: the split that is meant where the settings name none.
+            given: settings, see above; a None is as if left out.
+            where: what the user calls the settings, for errors.
+            strict: whether an unknown setting is refused; else only one that is nearly a known one.
+
+        Raises:
+            QuadragError: a setting is unknown or cannot be had, or data are lacking.
+        """
+        given = {name: value for name, value in given.items() if value is not None}
+        self.benchmark = load(benchmark)
+        self.profile = str(given.get("profile", "official"))
+        if self.profile not in PROFILES:
+            raise unknown_name("profile", self.profile, PROFILES)
+        known = [*options_of(catalogue.config(benchmark, config)), *self.benchmark.OPTIONS]
+        _check_names(given, [*SETTINGS, *known], where, strict)
+        self.task = Task(
+            benchmark,
+            config,
+            # A noise ratio replaces the splits by the one that it names.
+            given.get("split") or (None if "noise_ratio" in given else split),
+            data_dir=given.get("data_dir"),
+            retriever=self._retriever(given),
+            options={name: given[name] for name in known if name in given},
+            prompts=given.get("prompts"),
+        )
+        self._prompts = load_prompts(benchmark, self.task.prompts)
+        self.questions: list[Question] = list(load_questions(self.task, self.benchmark)[0])
+        self.passages = self._passages(given.get("retrieved"))
+        asked = self.benchmark.metrics(config, self.task.conditions)
+        self.metrics = [f"{m.module}.{key}" for m in asked for key in m.keys if m.lacks(key, False, False) is None]
+        self._by_id = {question.id: question for question in self.questions}
+
+    def messages(self, question: Question) -> list[dict[str, str]]:
+        """Return the chat messages of a question, as `quadrag run` sends them."""
+        shown = self.passages[question.key]
+        found: list[dict[str, str]] = self.benchmark.messages(question, shown, self._prompts, self.task.retriever)
+        return found
+
+    def items(self, replies: Mapping[str, str | None]) -> dict[str, dict[str, Any]]:
+        """Score replies as `quadrag score` does.
+
+        Args:
+            replies: the model's texts by the id of the question; None is a call that failed.
+
+        Returns:
+            The lines of ``items.jsonl``, by id.
+        """
+        answers = [
+            Answer(q.benchmark, q.config, q.split, q.id, 0, text, "api_error" if text is None else "ok")
+            for q, text in ((self._by_id[ident], text) for ident, text in replies.items())
+        ]
+        by_key = {question.key: question for question in self.questions}
+        items, _ = score(self.benchmark, by_key, answers, self.task.conditions)
+        return {item["id"]: item for item in items}
+
+    def values(self, item: Mapping[str, Any]) -> dict[str, float | None]:
+        """Return an item's values under the profile; None is one that does not count.
+
+        Under ``corrected`` an unscored item counts 0, and one that a metric does not apply to not at all; under
+        ``official`` neither counts.
+        """
+        return {name: self._value(item[name]) for name in self.metrics if name in item}
+
+    def _value(self, entry: Mapping[str, Any]) -> float | None:
+        value: float | None = entry[self.profile]
+        reason = entry.get("reason", {}).get(self.profile)
+        unscored = value is None and reason != _NOT_APPLICABLE
+        return 0.0 if unscored and self.profile == "corrected" else value
+
+    def _retriever(self, given: Mapping[str, Any]) -> str:
+        """Return what the passages come from: as said, as the run says that found them, else the benchmark's own."""
+        retrieved, named = given.get("retrieved"), given.get("retriever")
+        shown = _SHOWN.get(self.benchmark.NAME)
+        if named is not None and named not in self.benchmark.RETRIEVERS:
+            raise unknown_name(f"retriever of {self.benchmark.NAME}", str(named), self.benchmark.RETRIEVERS)
+        if retrieved is None:
+            named = named or shown or "none"
+            if named not in ("none", shown):
+                raise QuadragError(
+                    f"retriever {named} is not run within a harness; give its retrieved.jsonl as `retrieved`"
+                )
+            return str(named)
+        if named is None and (run := Path(retrieved).expanduser().parent / "run.json").is_file():
+            named = read_run(run.parent)["inputs"].get("retriever")
+        if named == "none":
+            raise QuadragError(f"retriever none shows no passages, and {retrieved} holds some; leave one of them out")
+        return str(named or self.benchmark.RETRIEVERS[0])
+
+    def _passages(self, retrieved: str | None) -> dict[Key, tuple[Passage, ...]]:
+        """Return the passages of every question: a file's, a finder's, or those that came with it."""
+        if retrieved is not None:
+            found: dict[Key, tuple[Passage, ...]] = retrieve.read(Path(retrieved).expanduser(), self.questions)
+            return found
+        finder = self.benchmark.finder(self.task)
+        if finder is None:
+            shown = self.task.retriever == "own"
+            return {question.key: question.passages if shown else () for question in self.questions}
+        try:
+            return {q.key: passages for q, passages in finder.find(self.questions, None, self._prompts)}
+        finally:
+            finder.close()
+
+
+def average(values: Sequence[float | None]) -> float | None:
+    """Return the mean of the values there are, summed as the evaluate modules do; None where there is none."""
+    there = [value for value in values if value is not None]
+    return sum(there) / len(there) if there else None
+
+
+def higher_is_better(metric: str) -> bool | None:
+    """Say of a metric's name, ``MODULE.KEY``, whether more is better; None where neither is."""
+    key = metric.partition(".")[2]
+    return None if key in NO_DIRECTION else key not in LOWER_IS_BETTER
+
+
+def _check_names(given: Mapping[str, Any], known: Collection[str], where: str, strict: bool) -> None:
+    for name in given:
+        if name not in known and (strict or difflib.get_close_matches(name, known, n=1, cutoff=0.8)):
+            raise unknown_name(f"setting in {where}", name, known)
