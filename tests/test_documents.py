@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from quadrag import __version__, catalogue
+from quadrag import commands as every_command
 from quadrag.arguments import build_parser
 
 ROOT = Path(__file__).parents[1]
@@ -47,6 +48,21 @@ def test_every_quadrag_command_of_the_readme_parses(command: str) -> None:
         assert any(name == arguments.recipe or name.startswith(f"{arguments.recipe}-") for name in catalogue.recipes())
     if getattr(arguments, "config", None):
         catalogue.config(arguments.benchmark, arguments.config)
+
+
+@pytest.mark.parametrize("name", every_command.NAMES)
+def test_help_of_a_command_stands_on_its_own(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        build_parser(__version__).parse_args([name, "--help"])
+    shown = capsys.readouterr().out
+    command = every_command.load(name)
+    assert command.EXAMPLES
+    for example in command.EXAMPLES:
+        assert f"  {example}" in shown
+        for part in re.findall(r"quadrag [^|()]*", example):
+            assert build_parser(__version__).parse_args(shlex.split(part)[1:]).command in every_command.NAMES
+    assert max(map(len, shown.partition("example")[0].splitlines())) <= 80
 
 
 @pytest.mark.parametrize("command", [line for line in commands("README.md") if line.startswith("make")])

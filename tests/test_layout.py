@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from quadrag import commands
+
 ROOT = Path(__file__).parents[1]
 ROOMS = ("metrics", "baselines", "datasets_scripts", "hub_cards")
 METRICS = sorted(path.parent for path in (ROOT / "metrics").glob("*/*.py") if path.stem == path.parent.name)
@@ -49,15 +51,20 @@ def test_leaves_import_packages_and_files_beside_them_only(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", python_files("quadrag"), ids=str)
-def test_only_the_command_line_calls_the_baselines(path: Path) -> None:
+def test_only_commands_and_harnesses_call_the_baselines(path: Path) -> None:
     for level, name in imports(path):
         assert level == 0, f"{path}: quadrag's own files import each other by full name"
         assert name.split(".")[0] not in ROOMS, f"{path} imports {name}"
         if name.startswith("quadrag.baselines"):
             # The tasks of a harness are another program's way in, as the command line is the user's.
-            allowed = path.name == "cli.py" or "harnesses" in path.parts
-            assert allowed, f"{path} imports {name}; only cli.py and a harness's tasks may"
+            allowed = {"commands", "harnesses"} & set(path.parts)
+            assert allowed, f"{path} imports {name}; only commands and a harness's tasks may"
         assert not name.startswith(("quadrag.metrics", "quadrag.datasets_scripts")), f"{path} imports a leaf: {name}"
+
+
+def test_every_command_is_named() -> None:
+    files = {path.stem for path in (ROOT / "quadrag" / "commands").glob("*.py")}
+    assert files - {"__init__", "options", "session"} == set(commands.NAMES)
 
 
 @pytest.mark.parametrize("path", python_files("baselines"), ids=str)

@@ -396,7 +396,7 @@ def test_help_fits_and_names_every_command(cli):
     for command in ("demo", "list", "prepare", "run", "score", "report"):
         assert f"\n    {command} " in out
         _, part, _ = cli(command, "--help")
-        assert "example:" in part
+        assert "example" in part
         assert all(len(line) <= 80 for line in part.splitlines()), "help is read in a terminal"
     code, out, _ = cli("--version")
     assert code == 0 and out.startswith("quadrag ")

@@ -1,0 +1,35 @@
+"""The commands, a file each: its docstring is the help, and `EXAMPLES`, `add_arguments` and `run` do the rest.
+
+Beside `quadrag.harnesses` they alone call `quadrag.baselines`; they do so when they run, so that help answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from typing import Protocol, cast
+
+# In the order of the help; a test holds that every file here is named.
+NAMES = ("demo", "list", "prepare", "run", "score", "report", "recall", "kg", "export", "harness")
+
+
+class Command(Protocol):
+    """The members of a command's file."""
+
+    __doc__: str
+    EXAMPLES: tuple[str, ...]
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments to the command's parser."""
+
+    def run(self, arguments: argparse.Namespace) -> int | None:
+        """Run the command; None is success.
+
+        Raises:
+            QuadragError: bad input, or something that it needs is dead.
+        """
+
+
+def load(name: str) -> Command:
+    """Return a command's file."""
+    return cast(Command, importlib.import_module(f"quadrag.commands.{name}"))

@@ -1,0 +1,53 @@
+"""Write each benchmark as a Hub dataset repository: Parquet and a card.
+
+Every version of datasets from 3.6 on loads it. Nothing is sent anywhere. A
+folder that is whole already is left as it is, an interrupted export goes on.
+Of crud_rag and omnieval, whose data are not hosted again, the card with the
+way to the data is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from quadrag.commands import options
+
+EXAMPLES = (
+    "quadrag export hub --benchmark rgb --data-dir RGB --accept-licence",
+    "quadrag export hub --data-dir sample",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("folder", metavar="DIR", help="a folder NAME for each benchmark is written here")
+    parser.add_argument(
+        "--benchmark", metavar="B", action="append", default=[], help="this one alone; may be repeated (default: all)"
+    )
+    options.data(parser)
+    parser.add_argument(
+        "--accept-licence",
+        action="store_true",
+        help="write data whose licence is non-commercial (rgb, crag); crud_rag and omnieval are never hosted again: a "
+        "card with the way to the data is written in their place",
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from quadrag.export import export
+
+    def progress(what: str, rows: int) -> None:
+        if not rows:
+            print(f"writing {what}", file=sys.stderr, flush=True)
+
+    done = export(Path(arguments.folder), arguments.benchmark, arguments.data_dir, arguments.accept_licence, progress)
+    for one in done:
+        rows = sum(count for splits in one.rows.values() for count in splits.values())
+        size = f", {one.size / 1e6:,.1f} MB" if isinstance(one.size, (int, float)) else ""
+        what = "a card with the way to the data" if one.kind == "recipe" else f"{rows:,} rows{size}"
+        print(f"{one.folder}: {what}{'' if one.made else ', written before'}")
+        for config, files in one.lacking.items():
+            print(f"  {config}: without {', '.join(files)}")

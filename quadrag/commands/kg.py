@@ -1,0 +1,52 @@
+"""Build and serve CRAG's mock knowledge graph."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from quadrag.commands import options
+
+EXAMPLES = (
+    "quadrag kg build CRAG/mock_api/cragkg kg.sqlite",
+    "quadrag kg serve kg.sqlite --port 8000",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="build|serve")
+    build = actions.add_parser("build", help="turn upstream's files into one SQLite file; pickles are never unpickled")
+    build.add_argument("source", metavar="SRC", help="folder that holds finance, movie, music, open, sports (or some)")
+    build.add_argument("target", metavar="FILE", help="the graph, kg.sqlite say; an older one is replaced")
+    serve = actions.add_parser("serve", help="answer upstream's 38 routes over HTTP; needs the extra serve")
+    serve.add_argument("graph", metavar="FILE", help="the graph that `quadrag kg build` made")
+    serve.add_argument("--host", default="127.0.0.1", help="(default: 127.0.0.1)")
+    serve.add_argument("--port", type=options.whole(0), default=8000, help="(default: 8000)")
+    serve.add_argument("--query-time", metavar="T", help="hide what is later: '03/10/2024, 23:19:21 PT'")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    if arguments.action == "serve":
+        from quadrag.kg.serve import serve
+
+        def ready(address: str) -> None:
+            print(f"serving {arguments.graph} at {address}, until Ctrl-C", flush=True)
+
+        serve(arguments.graph, arguments.host, arguments.port, arguments.query_time, ready)
+        return
+    from quadrag.kg.build import Step, build
+    from quadrag.progress import Progress
+
+    with Progress("reading", 1) as progress:
+
+        def step(now: Step) -> None:
+            progress.update(now.done, now.total)
+
+        built = build(Path(arguments.source), Path(arguments.target), step)
+    for name, rows in built.rows.items():
+        print(f"{name}: {rows:,}")
+    if built.lacking:
+        print(f"not there, and so without its functions: {', '.join(built.lacking)}")
+    print(f"\n{built.path}")

@@ -1,0 +1,104 @@
+"""Options that several commands take, and the kinds of numbers among them.
+
+Only the standard library is imported here and at the top of every command, so that help and a mistyped option answer
+at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Any
+
+MODELS = "extractive | http://HOST:PORT/v1#MODEL | provider:MODEL | local:MODEL"
+
+
+def data(parser: Any) -> None:
+    """Say where the data are."""
+    parser.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        help="folder of the upstream files or of their checkout, or `sample` (default: prepared or downloaded)",
+    )
+
+
+def calls(parser: argparse.ArgumentParser) -> None:
+    """Say which judges are asked, and how models are called."""
+    group = parser.add_argument_group("calls to models")
+    group.add_argument(
+        "--judge",
+        metavar="SPEC",
+        action="append",
+        default=[],
+        help="model for judged metrics (default: none, they are not run); a preset as llama-3-70b-instruct=http://... "
+        "(quadrag list); crag averages several",
+    )
+    group.add_argument(
+        "--bertscore", metavar="M", help="sentence-transformers model for crud_rag's bertscore (text2vec-base-chinese)"
+    )
+    group.add_argument(
+        "--judge-format",
+        choices=("text", "json", "schema"),
+        default="text",
+        help="hold the judge to JSON, or to the schema of omnieval's verdicts, on servers that can (default: text)",
+    )
+    group.add_argument("--judge-max-tokens", metavar="N", type=whole(1), default=1024, help="(default: 1024)")
+    group.add_argument("--concurrency", metavar="N", type=whole(1), default=16, help="calls in flight (default: 16)")
+    group.add_argument("--prices", metavar="FILE", help="YAML or JSON: {MODEL: {input: 0.5, output: 1.5}}, per million")
+    group.add_argument(
+        "--budget",
+        metavar="X",
+        type=number(0),
+        help="limit on this command's cost; needs --prices and --max-tokens",
+    )
+    group.add_argument(
+        "--ledger", metavar="FILE", help="replies already paid for (default: in the user's cache folder)"
+    )
+    group.add_argument("--replay", action="store_true", help="answer from the ledger alone, with no network")
+
+
+def output(parser: argparse.ArgumentParser, what: str) -> None:
+    """Say what is shown, and where files go; `what` is the help of --out."""
+    parser.add_argument("--profile", choices=("official", "corrected", "both"), default="both", help="(default: both)")
+    labels(parser)
+    parser.add_argument("--out", metavar="DIR", help=what)
+
+
+def labels(parser: argparse.ArgumentParser) -> None:
+    """Say in which language labels are."""
+    parser.add_argument(
+        "--labels", choices=("en", "zh"), default="en", help="language of omnieval's topics and tasks (default: en)"
+    )
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """Return a reader of whole numbers from `least`."""
+
+    def whole_number(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least}")
+        return number
+
+    return whole_number
+
+
+def number(least: float, most: float = sys.float_info.max) -> Callable[[str], float]:
+    """Return a reader of numbers in a range, both ends included."""
+
+    def a_number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        # Written so that NaN fails too.
+        if not least <= value <= most:
+            upper = "" if most == sys.float_info.max else f" to {most:g}"
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least}{upper}")
+        return value
+
+    return a_number

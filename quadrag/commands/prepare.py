@@ -1,0 +1,48 @@
+"""Fill the Hugging Face caches, so that the bare names load.
+
+Afterwards `load_dataset("rgb", "noise_robustness_en")` and
+`evaluate.load("rgb_accuracy")` work from any folder and with every version of
+datasets. Upstream's files are downloaded and verified, or read from
+--data-dir, of which what can be built is built and what is lacking is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from quadrag.commands import options
+
+EXAMPLES = (
+    "quadrag prepare rgb",
+    "quadrag prepare rgb --data-dir sample",
+    "quadrag prepare crud_rag --config qa_2doc --data-dir CRUD_RAG",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("benchmark", metavar="BENCHMARK")
+    parser.add_argument("--config", metavar="C", help="this config alone")
+    options.data(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from quadrag.data import built_from
+    from quadrag.prepare import prepare
+
+    done = prepare(
+        arguments.benchmark, arguments.config, arguments.data_dir, lambda name: print(f"building {name}", flush=True)
+    )
+    for name, rows in done.built.items():
+        print(f"{name}: " + ", ".join(f"{split} {count}" for split, count in rows.items()))
+    for name, files in done.partial.items():
+        print(f"{name}: built without {', '.join(files)}")
+    for name, files in done.lacking.items():
+        print(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}")
+        before = built_from(arguments.benchmark, name)
+        if before:
+            print(f"  its bare name still loads what was prepared before, from: {before}")
+    print("metrics: " + ", ".join(done.metrics))
+    name, rows = next(iter(done.built.items()))
+    print(f'now: load_dataset("{arguments.benchmark}", "{name}", split="{next(iter(rows))}")')
