@@ -221,6 +221,13 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
     return Result(info, scores, items, stopped=stopped)
 
 
+def run_folders(folder: Path) -> list[Path]:
+    """Return the folder of every run in a folder: itself, or those of ``--all``, or those of a sweep."""
+    if (folder / "run.json").exists():
+        return [folder]
+    return sorted(path.parent for path in {*folder.glob("*/run.json"), *folder.glob("*/*/run.json")})
+
+
 def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
     """Read finished runs back, by folder; a folder of ``--all`` holds several, a sweep such folders.
 
@@ -232,10 +239,9 @@ def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
     found = []
     for folder in map(Path, folders):
         alone = (folder / "run.json").exists()
-        inside = sorted({*folder.glob("*/run.json"), *folder.glob("*/*/run.json")})
         results = []
         unfinished = []
-        for part in [folder] if alone else [path.parent for path in inside]:
+        for part in run_folders(folder):
             info = read_run(part)
             if not alone and not (part / "scores.json").exists():
                 unfinished.append(str(part))

@@ -78,7 +78,7 @@ def run_inputs(
         **({"judging": _judging(judges, benchmark, task, questions)} if judges else {}),
         **({"bertscore": _embedding(models.embed)} if models.embed else {}),
         "prompts": _digest(prompts),
-        "questions": _questions(questions),
+        "questions": questions_digest(questions),
         "seeds": {"bootstrap": stats.SEED},
     }
 
@@ -117,7 +117,8 @@ def _embedding(embed: Embed) -> Any:
     return describe() if describe else getattr(embed, "model", None)
 
 
-def _questions(questions: Sequence[Question]) -> str:
+def questions_digest(questions: Sequence[Question]) -> str:
+    """Return the digest by which `run.json` knows the questions."""
     content = hashlib.sha256()
     for question in questions:
         passages = [passage.text for passage in question.passages]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-EXAMPLES = ("lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_rgb --model local-chat-completions ...",)
+EXAMPLES = ("lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_rgb ...",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

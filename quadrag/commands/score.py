@@ -14,8 +14,8 @@ from quadrag.commands import options
 from quadrag.commands.session import closing, open_budget, open_session
 
 EXAMPLES = (
-    "quadrag score mine.jsonl --benchmark rgb --config noise_robustness_zh --split noise_40",
-    "quadrag score mine.jsonl --benchmark crag --config task_1_2 --judge http://HOST/v1",
+    "quadrag score mine.jsonl --benchmark rgb --config noise_robustness_zh",
+    "quadrag score mine.jsonl --benchmark crag --config qa --judge http://HOST/v1",
 )
 
 

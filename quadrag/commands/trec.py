@@ -1,0 +1,53 @@
+"""Write what a run retrieved as TREC run and qrels files.
+
+They are read by trec_eval, ir_measures, ranx and the like: for every split of
+the run CONFIG-SPLIT.run, and CONFIG-SPLIT.qrels where the benchmark knows what
+is relevant (omnieval, and crud_rag with --option gold=...). A passage counts
+for the document that it is cut from; ties are broken as the run broke them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from quadrag.commands import options
+from quadrag.errors import QuadragError
+
+EXAMPLES = ("quadrag trec runs/a", "quadrag trec runs/a runs/b --out trec", "quadrag trec runs/a --passages")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; one of --all holds several runs")
+    options.data(parser)
+    parser.add_argument("--passages", action="store_true", help="rank passages, not documents; there are no qrels then")
+    parser.add_argument("--out", metavar="DIR", help="write a folder for each run here (default: trec in the run's)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from quadrag.baselines.campaign import run_folders
+    from quadrag.baselines.trec import write
+
+    found = [(Path(name), part) for name in arguments.runs for part in run_folders(Path(name))]
+    if not found:
+        raise QuadragError(f"{arguments.runs[0]} holds no run.json; expected the folder of a run")
+    places = [Path(arguments.out) / _within(*each) if arguments.out else each[1] / "trec" for each in found]
+    if twice := next((place for place in places if places.count(place) > 1), None):
+        raise QuadragError(f"two runs would be written to {twice}; leave out --out, or name the runs one by one")
+    empty = True
+    for (_, folder), out in zip(found, places, strict=True):
+        done = write(folder, out, arguments.data_dir, arguments.passages)
+        if not done:
+            print(f"{folder}: a run without passages")
+        for one in done:
+            empty = False
+            print(f"{one.run}: {one.lines:,} lines for {one.questions:,} questions")
+            print(f"{one.qrels}: {one.relevant:,} lines" if one.qrels else f"  no qrels: {one.why_not}")
+    if empty:
+        raise QuadragError(f"{arguments.runs[0]} is of --retriever none; nothing was retrieved")
+
+
+def _within(named: Path, part: Path) -> Path:
+    return Path(named.name) / part.relative_to(named)
