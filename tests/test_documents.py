@@ -1,4 +1,4 @@
-"""The cards and READMEs say what the code does: same configs, splits and columns, commands that parse, both in step."""
+"""The READMEs and the help say what the code does: names that there are, commands that parse, both READMEs in step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from quadrag import __version__, catalogue
 from quadrag import commands as every_command
@@ -68,35 +67,3 @@ def test_help_of_a_command_stands_on_its_own(name: str, capsys: pytest.CaptureFi
 @pytest.mark.parametrize("command", [line for line in commands("README.md") if line.startswith("make")])
 def test_every_make_target_of_the_readme_exists(command: str) -> None:
     assert f"\n{command.split()[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("benchmark", sorted(catalogue.benchmarks()))
-def test_card_agrees_with_the_builder(benchmark: str) -> None:
-    card = (ROOT / "hub_cards" / f"{benchmark}.md").read_text(encoding="utf-8")
-    _, front, body = card.split("---\n", 2)
-    assert {"license", "language", "pretty_name"} <= set(yaml.safe_load(front))
-    named = set(re.findall(r"`([^`]+)`", body))
-    for config in catalogue.configs(benchmark).values():
-        stem = re.sub(r"_(en|zh)(_original)?$", "", config.name)
-        assert {config.name, stem} & named, f"the card does not name {config.name}"
-        assert set(config.splits) <= named
-    # A table of columns for each family of configs: its heading names the config, or is that of all others.
-    tables = dict(re.findall(r"^## (Columns.*?)\n(.*?)(?=^## )", body, flags=re.MULTILINE | re.DOTALL))
-    used = set()
-    for config in catalogue.configs(benchmark):
-        (heading,) = [h for h in tables if f"`{config}`" in h] or [h for h in tables if "`" not in h]
-        used.add(heading)
-        builder = catalogue.builder_class(benchmark)(config_name=config)
-        columns = re.findall(r"^\| `(\w+)` \| (.+?) \|", tables[heading], flags=re.MULTILINE)
-        assert [name for name, _ in columns] == list(builder.info.features), heading
-        for name, kind in columns:
-            assert kind.startswith(kind_of(builder.info.features[name])), f"{heading}: {name}"
-    assert used == set(tables)
-
-
-def kind_of(feature: Any) -> str:
-    """How a card begins to name a column's type."""
-    if isinstance(feature, list) or type(feature).__name__ == "List":
-        inner = feature[0] if isinstance(feature, list) else feature.feature
-        return f"list of {{{', '.join(inner)}}}" if isinstance(inner, dict) else "list of"
-    return str(feature.dtype)

@@ -254,9 +254,12 @@ class Rgb(datasets.GeneratorBasedBuilder):
 
     BUILDER_CONFIG_CLASS = RgbConfig
     BUILDER_CONFIGS = [
-        RgbConfig(name=f"{ability}_{language}{suffix}", description=f"{ability}, {language}")
+        RgbConfig(
+            name=f"{ability}_{language}{suffix}",
+            description=f"{ability.replace('_', ' ')} in {spelled}{', before the revision of 2024' if suffix else ''}",
+        )
         for ability in _ABILITIES
-        for language in ("en", "zh")
+        for language, spelled in (("en", "English"), ("zh", "Chinese"))
         for suffix in (("", "_original") if _ABILITIES[ability][0] == "_refine" else ("",))
     ]
     FILES = _FILES
