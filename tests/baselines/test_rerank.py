@@ -7,52 +7,20 @@ import sys
 
 import numpy as np
 import pytest
+from tiny_reranker import make_model
 
 from quadrag.baselines.rerank import PRESETS, Reranker
 from quadrag.errors import QuadragError
 
 QUERY = "体育局发放了什么？"
 TEXTS = ["股市上涨。", "体育局发放消费券。", "", "a", "体育局发放消费券。" * 30, "股市上涨。", "b"]
-
-
-def make_model(folder, *, labels=1, head=True, seed=0):
-    """Write a random BERT of one layer whose tokens are characters, with a head for `labels` scores or without."""
-    import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import BertConfig, BertForSequenceClassification, BertModel, PreTrainedTokenizerFast
-
-    letters = sorted(set(QUERY + "".join(TEXTS)))
-    vocabulary = {token: number for number, token in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *letters])}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        model_max_length=96,
-    ).save_pretrained(folder)
-    torch.manual_seed(seed)
-    config = BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        max_position_embeddings=96,
-        num_labels=labels,
-        initializer_range=1.0,  # wide, so that scores are far apart, beyond what a sigmoid can tell
-    )
-    (BertForSequenceClassification if head else BertModel)(config).save_pretrained(folder)
-    return folder
+LETTERS = QUERY + "".join(TEXTS)
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed (extra: dense)")
-    return make_model(tmp_path_factory.mktemp("models") / "tiny")
+    return make_model(tmp_path_factory.mktemp("models") / "tiny", LETTERS)
 
 
 def logit(folder, query, text, limit=96):
@@ -139,8 +107,8 @@ def test_what_is_no_cross_encoder_is_one_line(tiny, tmp_path):
     save_file(weights, sick / "model.safetensors", metadata={"format": "pt"})
     cases = {
         tmp_path / "empty": "cannot load reranker",
-        make_model(tmp_path / "headless", head=False): "is BertModel; expected a cross-encoder",
-        make_model(tmp_path / "three", labels=3): "gives 3 scores a pair; expected one",
+        make_model(tmp_path / "headless", LETTERS, head=False): "is BertModel; expected a cross-encoder",
+        make_model(tmp_path / "three", LETTERS, labels=3): "gives 3 scores a pair; expected one",
         sick: "gave NaN",
     }
     for folder, message in cases.items():

@@ -1,0 +1,40 @@
+"""A cross-encoder made on the spot: random weights, one layer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def make_model(folder: Path, letters: str, *, labels: int = 1, head: bool = True, seed: int = 0) -> Path:
+    """Write a random BERT of one layer whose tokens are `letters`, with a head for `labels` scores or without."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import BertConfig, BertForSequenceClassification, BertModel, PreTrainedTokenizerFast
+
+    vocabulary = {
+        token: number for number, token in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *sorted(set(letters))])
+    }
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        model_max_length=96,
+    ).save_pretrained(folder)
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        max_position_embeddings=96,
+        num_labels=labels,
+        initializer_range=1.0,  # wide, so that scores are far apart, beyond what a sigmoid can tell
+    )
+    (BertForSequenceClassification if head else BertModel)(config).save_pretrained(folder)
+    return folder

