@@ -28,7 +28,8 @@ test: .venv-test/.ready
 test-datasets3: .venv-datasets3/.ready .venv/.demo
 	$(call wheel,.venv-datasets3)
 	QUADRAG_OTHER_PYTHON=$(CURDIR)/.venv/bin/python \
-		.venv-datasets3/bin/$(PYTEST) -m "not pure" tests/datasets_scripts tests/metrics tests/quadrag/test_prepare.py
+		.venv-datasets3/bin/$(PYTEST) -m "not pure" tests/datasets_scripts tests/metrics tests/quadrag/test_prepare.py \
+		tests/quadrag/test_cards.py tests/quadrag/test_loading_routes.py tests/quadrag/test_push.py
 
 # Models loaded here, dense retrieval with genuine weights, Milvus, numba, and `transformers serve`; installs torch.
 test-serve: .venv-serve/.ready

@@ -20,7 +20,7 @@ from quadrag.export_parquet import Written, write_split
 from quadrag.export_record import broken, held_by, record
 from quadrag.records import write_text
 
-_VERSION = 1  # raised by a change of code that changes what is written
+_VERSION = 2  # raised by a change of code that changes what is written
 
 
 class Exported(NamedTuple):

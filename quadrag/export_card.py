@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from quadrag import catalogue
 from quadrag.errors import QuadragError
 from quadrag.export_parquet import GROUP_CHARACTERS, GROUP_ROWS, Written
 from quadrag.paths import room
@@ -102,6 +103,8 @@ def data_card(benchmark: str, parts: Mapping[str, Part], sample: bool) -> str:
     header["configs"] = [
         {
             "config_name": name,
+            # Else 0.0.0, and beside a prepared build of that name `datasets` would speak of another version.
+            "version": str(catalogue.config(benchmark, name).version),
             "data_files": [{"split": split, "path": f"{name}/{split}-*.parquet"} for split in part.splits],
         }
         for name, part in parts.items()
