@@ -25,6 +25,7 @@ from .inputs import judges_name
 from .pipeline import Result, Session, check_judges, read_answers, score_answers
 from .recipe import SETTINGS, Runs
 from .score import score_text
+from .served import RAG
 from .task import UNKNOWN, Task, load_questions, script_options
 
 
@@ -49,7 +50,7 @@ def task(arguments: argparse.Namespace) -> Task:
         config=arguments.config,
         split=arguments.split,
         data_dir=arguments.data_dir,
-        retriever=arguments.retriever or (_OWN if _challenges(arguments) else retrievers[0]),
+        retriever=arguments.retriever or _implied(arguments) or retrievers[0],
         retrieval=benchmark.RETRIEVAL,
         options=read_options(arguments.option),
         limit=getattr(arguments, "limit", None),
@@ -65,12 +66,11 @@ def task(arguments: argparse.Namespace) -> Task:
     return one
 
 
-_OWN = "own"
-
-
-def _challenges(arguments: argparse.Namespace) -> bool:
-    """Whether a model file of the CRAG challenge answers, which has its own ways with the pages."""
-    return str(getattr(arguments, "llm", None) or "").startswith("challenge:")
+def _implied(arguments: argparse.Namespace) -> str | None:
+    """Return the retriever that comes with what answers: a RAG service, or a model file of the CRAG challenge."""
+    if getattr(arguments, "rag", None):
+        return RAG
+    return "own" if str(getattr(arguments, "llm", None) or "").startswith("challenge:") else None
 
 
 def time_limit(arguments: argparse.Namespace) -> float | None:

@@ -2,7 +2,7 @@
 
 ``extractive`` needs no model, ``http(s)://host:port/v1#model`` and ``provider:MODEL`` are chat endpoints, and
 ``local:MODEL`` is loaded here with transformers; ``challenge:FILE.py#Class`` is a model file of the CRAG challenge. A
-call that fails leaves an answer of None with the reason.
+RAG service answers by passages of its own. A call that fails leaves an answer of None with the reason.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from quadrag.reply import NOT_ASKED, Failure, Reply
 from . import extractive
 from .benchmark import Benchmark, Prompts
 from .challenge import ChallengeModel
+from .rag_reply import Served
+from .rag_service import RagService, Wording
 
 
 class Completer(Protocol):
@@ -107,6 +109,25 @@ def ask_challenge(
     return _collect([(question, 0) for question in questions], [found[question.id] for question in questions])
 
 
+def ask_service(
+    questions: Sequence[Question], service: RagService, words: Wording, how: str
+) -> tuple[Generated, dict[Key, tuple[Passage, ...]]]:
+    """Answer with a RAG service, which finds its passages itself.
+
+    Returns:
+        The answers, and of every question the passages that the service gave: none where it gave none or failed.
+
+    Raises:
+        QuadragError: the service is dead, or a replay finds no reply.
+    """
+    replies = service.ask(questions, words, how)
+    passages = {
+        question.key: reply.passages if isinstance(reply, Served) else ()
+        for question, reply in zip(questions, replies, strict=True)
+    }
+    return _collect([(question, 0) for question in questions], replies), passages
+
+
 def _collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Reply | Failure]) -> Generated:
     generated = Generated([])
     for (question, sample), reply in zip(jobs, replies, strict=True):
@@ -119,7 +140,7 @@ def _collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Reply | Fai
         else:
             if reply.detail.startswith(NOT_ASKED):
                 generated.not_asked.add(len(generated.answers))
-            elif reply.reason == "api_error":
+            elif reply.reason != "truncated":
                 # What may go better next time; a cut reply lies in the ledger and would come again.
                 generated.failures[place] = reply.detail
             generated.answers.append(_answer(question, sample, None, state=reply.reason))

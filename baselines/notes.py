@@ -16,6 +16,7 @@ from quadrag.records import dumps
 from .benchmark import WHOLE, load, load_prompts
 from .cells import shown
 from .published import Published
+from .served import RAG
 from .task import UNKNOWN
 
 INTERVALS = "95% bootstrap intervals over questions (no width where all values are equal)"
@@ -78,14 +79,15 @@ def settings_notes(inputs: Mapping[str, Any]) -> list[str]:
         searched = {k: v for k, v in searched.items() if k not in ("chunk_size", "chunk_overlap")} | {
             "passages": "whole"
         }
-    unknown = inputs["retriever"] == UNKNOWN
+    unknown, served = inputs["retriever"] == UNKNOWN, inputs["retriever"] == RAG
     parts = [f"retriever {inputs['retriever']}"] if searched or unknown else []
+    parts += [f"answers and passages by a RAG service, {inputs['parameters']['contract']} contract"] if served else []
     parts += [f"{name} {value}" for name, value in {**searched, **inputs.get("options", {})}.items()]
     if inputs.get("limit"):
         parts.append(f"the first {inputs['limit']} questions of a split")
     if inputs.get("samples", 1) > 1:
         parts.append(f"{inputs['samples']} answers a question")
-    if inputs.get("prompts", bundled) != bundled:
+    if inputs.get("prompts", bundled) != bundled and not served:
         parts.append("prompts of the user's own")
     if inputs.get("judge"):
         parts.append(f"judge {inputs['judge'].replace('; ', ', ')}")
@@ -103,7 +105,7 @@ def data_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
         elif f"{config}_original" in known:
             versions.append("refined data")
     parts = [*dict.fromkeys(versions), *dict.fromkeys(info.get("source", "unknown") for info in infos)]
-    return [f"Ours on: {'; '.join(parts)}.", *given_notes(infos), *found_notes(infos)]
+    return [f"Ours on: {'; '.join(parts)}.", *given_notes(infos), *found_notes(infos), *service_notes(infos)]
 
 
 def given_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -128,6 +130,25 @@ def found_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
         + "".join(f"; {part}" for part in parts)
         + "."
     ]
+
+
+def service_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say what a RAG service gave, how its passages were known, and what of a benchmark cannot be asked of one."""
+    notes = []
+    for info in infos:
+        gave = info.get("service")
+        if gave is None:
+            continue
+        asked = info["inputs"]["benchmark"]
+        passages, questions = gave["passages"], gave["questions"]
+        note = f"The service gave {passages} passages, to {questions} questions" if passages else "Passages: not given"
+        known = {"id": "by their ids", "text": "by their text, as parts of gold documents"}
+        notes.append(f"{note}; known {known[gave['by']]}." if gave["by"] else f"{note}.")
+        if asked == "rgb":
+            notes.append("A service is not shown RGB's documents: accuracy, of what it found itself, is all there is.")
+        elif asked == "crag":
+            notes.append("CRAG names no gold documents, so the service's retrieval is not measured.")
+    return list(dict.fromkeys(notes))
 
 
 def corpus_notes(infos: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -11,26 +11,28 @@ import json
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from quadrag import __version__
 from quadrag.errors import QuadragError
-from quadrag.prices import BudgetReached
-from quadrag.progress import Progress
-from quadrag.records import Answer, Key, Passage, Question, jsonl_text, read_jsonl
+from quadrag.records import Question, jsonl_text, read_jsonl
 
-from . import retrieve
 from .benchmark import Benchmark, Finder, load, load_prompts
 from .challenge import ChallengeModel
-from .folder import PARTIAL, RunFolder, locked
-from .generate import Completer, Generated, ask, ask_challenge, extract
+from .folder import RunFolder, locked
+from .generate import Completer
 from .inputs import run_inputs
-from .score import Aids, Embed, Judge, failed_verdicts, given_scores, score, score_text
+from .judging import check_judges, score_answers
+from .rag_service import RagService, wording
+from .score import Embed, failed_verdicts, given_scores, score_text
+from .served import prepare, score_service
+from .stages import failed_entities, generate_stage, given_stages, read_answers, retrieve_stage, service_stage, spread
 from .task import Corpus, Task, load_questions, open_corpus
 
+__all__ = ["Result", "Session", "check_judges", "finished_result", "read_answers", "score_answers", "spread"]
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
 
 
@@ -49,7 +51,7 @@ class Result:
 class Session:
     """What several runs share: the models, and how the user started them."""
 
-    llm: Completer | ChallengeModel | None = None
+    llm: Completer | ChallengeModel | RagService | None = None
     judges: Sequence[Completer] = ()
     command: Sequence[str] = ()
     embed: Embed | None = None
@@ -61,9 +63,12 @@ class Session:
             QuadragError: bad input, a dead server, or a folder of another run; finished stages stay.
         """
         benchmark = load(task.benchmark)
+        served = isinstance(self.llm, RagService)
+        if served:
+            benchmark, task = prepare(benchmark, task)
         if task.retriever not in benchmark.RETRIEVERS:
             raise QuadragError(f"{task.benchmark} takes --retriever {' or '.join(benchmark.RETRIEVERS)}")
-        prompts = load_prompts(task.benchmark, task.prompts)
+        prompts = wording() if served else load_prompts(task.benchmark, task.prompts)
         if self.llm is None and task.samples > 1:
             raise QuadragError("the extractive baseline draws nothing; --samples needs a model with --llm")
         check_judges(benchmark, task, self.judges)
@@ -100,7 +105,7 @@ class Session:
         with locked(out):
             folder = RunFolder(out, inputs)
             failed = [folder.info.get(name) for name in ("failures", "failed_verdicts")]
-            if folder.finished and not any(failed) and not _failed_entities(folder):
+            if folder.finished and not any(failed) and not failed_entities(folder):
                 return finished_result(folder)
             before = dict(folder.info, files=dict(folder.info["files"]))
             try:
@@ -127,21 +132,30 @@ class Session:
         folder.save(state="running", source=source, command=list(self.command), versions=_versions())
         started = time.time()
         before = {name: dict(model.spent) for name, model in self._models().items()}
-        passages = self._retrieve(folder, task, questions, corpus, finder, prompts)
-        generated, stopped = self._generate(folder, benchmark, task, questions, passages, prompts)
+        stopped: str | None = None
+        if isinstance(self.llm, RagService):
+            passages, generated = service_stage(folder, benchmark, task, questions, self.llm, prompts)
+        else:
+            passages = retrieve_stage(folder, task, questions, corpus, finder, self.llm, prompts)
+            generated, stopped = generate_stage(folder, benchmark, task, questions, passages, self.llm, prompts)
         if folder.replaced("items.jsonl") and not stopped:
             items = [row for _, row in read_jsonl(folder.path / "items.jsonl")]
             scores = given_scores(folder.path / "items.jsonl", benchmark, items, questions, task.conditions)
-            folder.keep("items.jsonl", given=_given(folder, "items.jsonl", True))
+            folder.keep("items.jsonl", given=given_stages(folder, "items.jsonl", True))
             folder.write("scores.json", score_text(scores))
         else:
             answered = generated.asked if stopped else generated.answers
-            items, scores, stopped = score_answers(self, benchmark, questions, answered, task, stopped, passages)
+            if isinstance(self.llm, RagService):
+                scored = score_service(self, benchmark, questions, answered, task, passages)
+                items, scores, stopped, evidence = scored
+                folder.save(service=asdict(evidence))
+            else:
+                items, scores, stopped = score_answers(self, benchmark, questions, answered, task, stopped, passages)
             if stopped:
                 stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
                 folder.write_partial({"items.jsonl": jsonl_text(items), "scores.json": score_text(scores)})
             else:
-                folder.write("items.jsonl", jsonl_text(items), given=_given(folder, "items.jsonl", False))
+                folder.write("items.jsonl", jsonl_text(items), given=given_stages(folder, "items.jsonl", False))
                 folder.write("scores.json", score_text(scores))
             folder.info["failed_verdicts"] = 0 if stopped else failed_verdicts(answered, items)
         folder.save(
@@ -154,91 +168,9 @@ class Session:
         )
         return Result(folder.info, scores, items, stopped=stopped)
 
-    def _models(self) -> dict[str, Completer | ChallengeModel]:
+    def _models(self) -> dict[str, Completer | ChallengeModel | RagService]:
         judges = {"judge" if not rank else f"judge {rank + 1}": judge for rank, judge in enumerate(self.judges)}
         return ({} if self.llm is None else {"llm": self.llm}) | judges
-
-    def _retrieve(
-        self,
-        folder: RunFolder,
-        task: Task,
-        questions: Sequence[Question],
-        corpus: Corpus | None,
-        finder: Finder | None,
-        prompts: Mapping[str, Mapping[str, str]],
-    ) -> dict[Key, tuple[Passage, ...]]:
-        path = folder.path / "retrieved.jsonl"
-        if folder.replaced(path.name):
-            passages = retrieve.read(path, questions)
-            folder.keep(path.name, given=_given(folder, path.name, True))
-            return passages
-        if not folder.stands(path.name) or (finder is not None and _failed_entities(folder)):
-            if finder is not None:
-                llm = None if isinstance(self.llm, ChallengeModel) else self.llm
-                found = retrieve.supplied(questions, finder, llm, prompts, folder.path / PARTIAL)
-                folder.save(found=dict(finder.found))
-            else:
-                found = retrieve.retrieve(questions, task, corpus)
-            text = jsonl_text(retrieve.rows(questions, found))
-            folder.write(path.name, text, given=_given(folder, path.name, False))
-            (folder.path / PARTIAL).unlink(missing_ok=True)
-        return retrieve.read(path, questions)
-
-    def _generate(
-        self,
-        folder: RunFolder,
-        benchmark: Benchmark,
-        task: Task,
-        questions: Sequence[Question],
-        passages: Mapping[Key, Sequence[Passage]],
-        prompts: Mapping[str, Mapping[str, str]],
-    ) -> tuple[Generated, str | None]:
-        """Answer the questions; on a budget stop, return what there is and the reason."""
-        path = folder.path / "answers.jsonl"
-        replaced = folder.replaced(path.name)
-        if replaced or (folder.stands(path.name) and not folder.info.get("failures")):
-            answers = read_answers(path, {question.key: question for question in questions})
-            if replaced:
-                given = _given(folder, path.name, True)
-                folder.keep(path.name, failures={}, latency_seconds={}, latency=None, given=given)
-            return Generated(answers), None
-        stopped = None
-        if self.llm is None:
-            generated = extract(questions, passages)
-        else:
-            with Progress(f"{task.config}: answers", len(questions) * task.samples) as progress:
-                self.llm.on_progress = progress.update
-                try:
-                    if isinstance(self.llm, ChallengeModel):
-                        from .crag_finder import challenge_records
-
-                        generated = ask_challenge(questions, challenge_records(task, questions), self.llm)
-                    else:
-                        generated = ask(benchmark, questions, passages, prompts, self.llm, task.samples, task.retriever)
-                except BudgetReached as stop:
-                    (generated,), stopped = stop.results, str(stop)
-        entries = {
-            "failures": generated.failures,
-            "latency_seconds": generated.latency,
-            "latency": spread(list(generated.latency.values())),
-            "given": _given(folder, path.name, False),
-        }
-        if stopped:
-            folder.save(**entries)
-        else:
-            folder.write(path.name, jsonl_text(answer.as_row() for answer in generated.answers), **entries)
-        return generated, stopped
-
-
-def _failed_entities(folder: RunFolder) -> int:
-    """Count the questions whose entities a model was asked for in vain; a later run asks again."""
-    return int(folder.info.get("found", {}).get("entities", {}).get("failed", 0))
-
-
-def _given(folder: RunFolder, stage: str, given: bool) -> list[str]:
-    """List the stages whose files are the user's own, this one among them or not."""
-    others = [name for name in folder.info.get("given", []) if name != stage]
-    return sorted([*others, stage]) if given else others
 
 
 def finished_result(folder: RunFolder) -> Result:
@@ -255,82 +187,6 @@ def finished_result(folder: RunFolder) -> Result:
     return Result(folder.info, scores, items, reused=True)
 
 
-def score_answers(
-    session: Session,
-    benchmark: Benchmark,
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
-    task: Task,
-    stopped: str | None = None,
-    passages: Mapping[Key, Sequence[Passage]] | None = None,
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str | None]:
-    """Score answers with the session's judge, unless the run has stopped before; ranks too, where passages are given.
-
-    Returns:
-        Items and scores as `score` does, and why the run stopped: a budget that ends among the verdicts leaves the
-        rest of them unscored.
-    """
-    by_key = {question.key: question for question in questions}
-    judges = () if stopped else session.judges
-    aids = Aids(embed=session.embed, passages=passages)
-    if not judges:
-        return *score(benchmark, by_key, answers, task.conditions, aids), stopped
-    ended: list[str] = []
-
-    def stopping(judge: Completer) -> Judge:
-        def verdicts(batch: list[list[dict[str, str]]]) -> list[Any]:
-            try:
-                return list(judge(batch))
-            except BudgetReached as stop:
-                ended.append(str(stop))
-                return list(stop.results)
-
-        verdicts.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
-        return verdicts
-
-    with Progress(f"{task.config}: verdicts", len(answers)) as progress:
-        for judge in judges:
-            judge.on_progress = progress.update
-        aids = replace(aids, judges=[stopping(judge) for judge in judges])
-        items, scores = score(benchmark, by_key, answers, task.conditions, aids)
-    return items, scores, ended[0] if ended else None
-
-
-def check_judges(benchmark: Benchmark, task: Task, judges: Sequence[Completer]) -> None:
-    """See to it that no more judges are named than the metrics ask.
-
-    Raises:
-        QuadragError: there are more.
-    """
-    asking = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
-    most = max((metric.judge + 1 for metric in asking), default=1)
-    if len(judges) > most and not any(metric.panel for metric in asking):
-        name = asking[0].module if asking else task.benchmark
-        wanted = "one judge" if most == 1 else f"at most {most} judges"
-        times = "once" if most == 1 else "less often"
-        raise QuadragError(f"{name} asks {wanted}, and {len(judges)} were named; give --judge {times}")
-
-
-def read_answers(
-    path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str] | None = None
-) -> list[Answer]:
-    """Read answers, in the order of the questions.
-
-    Args:
-        path: JSON Lines with ``id`` and ``answer`` at least; see `answers.py` for the forms.
-        questions: every question by its key.
-        defaults: ``config`` and ``split`` of lines that do not say them.
-
-    Raises:
-        QuadragError: a line is not an answer, or ids are unknown, missing or given twice.
-    """
-    from .answers import read
-
-    found = read(path, questions, defaults or {})
-    order = {key: place for place, key in enumerate(questions)}
-    return sorted(found, key=lambda answer: (order[answer.key], answer.sample))
-
-
 def _since(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """What this run spent: the session's counters now, less those when it began."""
     return {name: None if value is None else value - (before[name] or 0) for name, value in now.items()}
@@ -342,13 +198,3 @@ def _versions() -> dict[str, str]:
 
 def _clock(moment: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
-
-
-def spread(seconds: list[float]) -> dict[str, float] | None:
-    """Median and 95th percentile, in seconds."""
-    if not seconds:
-        return None
-    import numpy as np
-
-    median, high = np.quantile(seconds, [0.5, 0.95])
-    return {"median": round(float(median), 4), "p95": round(float(high), 4)}

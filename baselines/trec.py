@@ -22,6 +22,7 @@ from . import retrieve
 from .benchmark import load
 from .folder import read_run
 from .inputs import questions_digest
+from .served import RAG, ranked
 from .task import Task, load_questions
 
 _UNFIT = re.compile(r"[\s%]")
@@ -45,8 +46,8 @@ def write(folder: Path, out: Path, data_dir: str | None = None, passages: bool =
         folder: of the run, with its ``run.json`` and ``retrieved.jsonl``.
         out: folder of the files ``CONFIG-SPLIT.run`` and ``CONFIG-SPLIT.qrels``; it is made.
         data_dir: where the run's questions are, as `quadrag run` takes it.
-        passages: rank passages as they were shown, for which there are no qrels; else the documents that they are cut
-            from, each at its first passage.
+        passages: write every passage under its own id, for which there are no qrels; else the first passage of a
+            document under the document's. The further ones keep their ranks, as they do in the run's own scores.
 
     Returns:
         What was written of each split; nothing of a run without passages.
@@ -56,6 +57,7 @@ def write(folder: Path, out: Path, data_dir: str | None = None, passages: bool =
     """
     info = read_run(folder)
     inputs = info["inputs"]
+    data_dir = data_dir or _said(info)
     if not (folder / "retrieved.jsonl").is_file():
         raise QuadragError(f"{folder} holds no retrieved.jsonl; expected the folder of a run that found passages")
     questions = _questions(folder, info, data_dir)
@@ -64,6 +66,14 @@ def write(folder: Path, out: Path, data_dir: str | None = None, passages: bool =
         return []
     tag = re.sub(r"\W+", "-", f"quadrag-{inputs.get('retriever')}")
     why_not = "relevance is known of documents, not of passages" if passages else _unranked(inputs, questions)
+    if inputs.get("retriever") == RAG and not passages:
+        # As its passages were known to the run's own scores, by their ids or by their text.
+        evidence, known = ranked(load(questions[0].benchmark), _task(inputs, None, data_dir), questions, found)
+        found = {
+            key: tuple(passage._replace(id=ident) for passage, ident in zip(shown, known[key], strict=True))
+            for key, shown in found.items()
+        }
+        why_not = evidence.why or why_not
     splits = dict.fromkeys(question.split for question in questions)
     return [
         _write_split(
@@ -83,6 +93,8 @@ def _unranked(inputs: Mapping[str, Any], questions: Sequence[Question]) -> str |
     if not any(question.relevant for question in questions):
         return f"{questions[0].benchmark} says of no document that it is relevant"
     task = _task(inputs, None, None)
+    if task.retriever == RAG:
+        return None
     if any(metric.ranks for metric in load(task.benchmark).metrics(task.config, task.conditions)):
         return None
     return "the relevant documents are not in the corpus of this run; crud_rag has them there with --option gold=test"
@@ -108,12 +120,13 @@ def _write_split(
 
 
 def run_lines(ident: str, shown: Sequence[Passage], tag: str, passages: bool = False) -> Iterator[str]:
-    """Yield the lines of one question, best first, each id once."""
-    ranked: dict[str, float | None] = {}
-    for passage in shown:
-        ranked.setdefault(passage.id if passages else document_id(passage), passage.score)
-    scores = _scores(list(ranked.values()))
-    for rank, (name, score) in enumerate(zip(ranked, scores, strict=True), 1):
+    """Yield the lines of one question, best first, each id once; further passages of a document keep their ranks."""
+    names: list[str] = []
+    for rank, passage in enumerate(shown, 1):
+        ids = (passage.id if passages else document_id(passage), passage.id, f"{passage.id}#{rank}")
+        names.append(next(name for name in ids if name not in names))
+    scores = _scores([passage.score for passage in shown])
+    for rank, (name, score) in enumerate(zip(names, scores, strict=True), 1):
         yield f"{_fit(ident)} Q0 {_fit(name)} {rank} {score!r} {tag}\n"
 
 
@@ -145,7 +158,7 @@ def _task(inputs: Mapping[str, Any], split: str | None, data_dir: str | None) ->
     asked = {
         name: value
         for name, value in options.items()
-        if name not in benchmark.OPTIONS or benchmark.OPTIONS[name].check is None
+        if name != "rag_prompt" and (name not in benchmark.OPTIONS or benchmark.OPTIONS[name].check is None)
     }
     return Task(
         benchmark.NAME,
@@ -161,24 +174,24 @@ def _task(inputs: Mapping[str, Any], split: str | None, data_dir: str | None) ->
 def _questions(folder: Path, info: Mapping[str, Any], data_dir: str | None) -> list[Question]:
     """Load the questions of a run again, and see to it that they are the same."""
     inputs = info["inputs"]
-    where = data_dir or _said(info.get("command") or [])
     benchmark = load(str(inputs.get("benchmark")))
     found: list[Question] = []
     for split in inputs.get("splits") or [None]:
-        found += load_questions(_task(inputs, split, where), benchmark)[0]
+        found += load_questions(_task(inputs, split, data_dir), benchmark)[0]
     if questions_digest(found) != inputs.get("questions"):
         raise QuadragError(
-            f"{where or 'what is prepared or downloaded'} holds other questions than {folder} was run on; name the"
+            f"{data_dir or 'what is prepared or downloaded'} holds other questions than {folder} was run on; name the"
             " folder of those with --data-dir"
         )
     return found
 
 
-def _said(command: Sequence[str]) -> str | None:
-    """Return the data folder that a command names, as it was typed."""
+def _said(info: Mapping[str, Any]) -> str | None:
+    """Return the data folder that the command of a run names, as it was typed."""
+    command = list(info.get("command") or [])
     for at, word in enumerate(command):
         if word == "--data-dir":
-            return command[at + 1] if at + 1 < len(command) else None
+            return str(command[at + 1]) if at + 1 < len(command) else None
         if word.startswith("--data-dir="):
-            return word.partition("=")[2]
+            return str(word).partition("=")[2]
     return None

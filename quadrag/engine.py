@@ -26,15 +26,16 @@ _TELL_EVERY = 0.1  # seconds
 class Engine:
     """The running side of a chat client."""
 
-    def __init__(self, spec: Spec, keys: Keys, timeout: float) -> None:
+    def __init__(self, spec: Spec, keys: Keys, timeout: float, wire: Wire | None = None) -> None:
         """Start the loop; no connection is opened.
 
         Args:
             spec: where the model is.
             keys: the key to send and what to hide.
             timeout: seconds one attempt may take.
+            wire: another way to the servers than that of chat completions.
         """
-        self.wire = Wire(spec, keys, timeout)
+        self.wire = wire or Wire(spec, keys, timeout)
         self.dispatcher: Dispatcher | None = None
         self._loop = asyncio.new_event_loop()
         thread = threading.Thread(target=self._loop.run_forever, name="quadrag-chat", daemon=True)

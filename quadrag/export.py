@@ -108,6 +108,11 @@ def export(
     return [_export(directory, plan, progress) for plan in plans]
 
 
+def inputs(benchmark: str, data_dir: str | None) -> str:
+    """Return the digest of all that decides what `export` writes of a benchmark."""
+    return _plan(benchmark, data_dir).inputs
+
+
 def _plan(benchmark: str, data_dir: str | None) -> _Plan:
     """Find out what can be written of a benchmark, and what decides it."""
     kind = "sample" if data_dir == data.SAMPLE else "recipe" if benchmark in RECIPES else "data"

@@ -34,7 +34,7 @@ _FIRST_REST, _LONGEST_REST = 1.0, 30.0
 class _Lane:
     """One inference client with the number of its calls in flight."""
 
-    def __init__(self, client: AsyncInferenceClient) -> None:
+    def __init__(self, client: Any) -> None:
         self.client = client
         self.load = 0
 
@@ -107,15 +107,21 @@ class Wire:
     def _lane(self, endpoint: Endpoint) -> _Lane:
         lane = min(endpoint.lanes, key=lambda one: one.load, default=None)
         if lane is None or lane.load >= _CALLS_PER_CLIENT:
-            # A header of None keeps the client from sending a saved Hub login to any server.
-            headers: Any = None if self.keys.value or endpoint.url is None else {"authorization": None}
-            place: dict[str, Any] = {"base_url": endpoint.url} if endpoint.url else {"provider": "auto"}
-            # The HTTP library's own limits are per read and cost much; only the one on connecting is left to it.
-            limits: Any = (min(self.timeout, CONNECT_SECONDS), None, None, None)
-            client = AsyncInferenceClient(**place, token=self.keys.value, timeout=limits, headers=headers)
-            lane = _Lane(client)
+            lane = _Lane(self.client(endpoint))
             endpoint.lanes.append(lane)
         return lane
+
+    def client(self, endpoint: Endpoint) -> Any:
+        """Open a client of a server; it has a coroutine `close`."""
+        # A header of None keeps the client from sending a saved Hub login to any server.
+        headers: Any = None if self.keys.value or endpoint.url is None else {"authorization": None}
+        place: dict[str, Any] = {"base_url": endpoint.url} if endpoint.url else {"provider": "auto"}
+        return AsyncInferenceClient(**place, token=self.keys.value, timeout=self.limits, headers=headers)
+
+    @property
+    def limits(self) -> Any:
+        """Limits of the HTTP library: on connecting alone, since its others are per read and cost much."""
+        return (min(self.timeout, CONNECT_SECONDS), None, None, None)
 
     async def ask(
         self, endpoint: Endpoint, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
@@ -137,15 +143,10 @@ class Wire:
         lane = self._lane(endpoint)
         lane.load += 1
         endpoint.load += 1
-        started = time.perf_counter()
         try:
-            if endpoint.url and lane.client.__dict__.get("_async_client", self) is None:
-                await _leave_offline_mode(lane.client)
-            call = lane.client.chat_completion(messages, model=model, extra_body=body)  # type: ignore[call-overload]
-            output: ChatCompletionOutput = await _within(self.timeout, call)
-            row = reply_row(output, time.perf_counter() - started, self.keys)
+            row = await self.attempt(lane.client, endpoint, messages, model, body)
         except Exception as error:
-            fault = self._fault(error, endpoint)
+            fault = self.fault(error, endpoint)
             if not fault.connected:
                 endpoint.rest = min(max(endpoint.rest * 2, _FIRST_REST), _LONGEST_REST)
                 endpoint.rest_until = time.monotonic() + endpoint.rest
@@ -158,7 +159,19 @@ class Wire:
         endpoint.rest = endpoint.rest_until = 0.0
         return row
 
-    def _fault(self, error: Exception, endpoint: Endpoint) -> Fault:
+    async def attempt(
+        self, client: Any, endpoint: Endpoint, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Make one attempt by a client; see `ask`. What it raises is read by `fault`."""
+        started = time.perf_counter()
+        if endpoint.url and client.__dict__.get("_async_client", self) is None:
+            await _leave_offline_mode(client)
+        call = client.chat_completion(messages, model=model, extra_body=body)
+        output: ChatCompletionOutput = await within(self.timeout, call)
+        return reply_row(output, time.perf_counter() - started, self.keys)
+
+    def fault(self, error: Exception, endpoint: Endpoint) -> Fault:
+        """Read what an attempt raised."""
         return read_fault(error, endpoint.shown, self.timeout, self.keys, endpoint.url is None)
 
     async def served(self) -> list[str]:
@@ -186,17 +199,18 @@ class Wire:
                 response.raise_for_status()
                 return [str(entry["id"]) for entry in response.json()["data"]]
         except Exception as error:
-            raise self._fault(error, endpoint) from None
+            raise self.fault(error, endpoint) from None
 
     async def close(self) -> None:
         """Close every connection."""
         for endpoint in self.endpoints:
             for lane in endpoint.lanes:
-                await lane.client.close()  # type: ignore[no-untyped-call]
+                await lane.client.close()
             endpoint.lanes.clear()
 
 
-async def _within(seconds: float, call: Awaitable[T]) -> T:
+async def within(seconds: float, call: Awaitable[T]) -> T:
+    """Wait for a call no longer than some seconds; `TimeoutError` after that."""
     if sys.version_info >= (3, 11):
         async with asyncio.timeout(seconds):
             return await call

@@ -10,7 +10,7 @@ import importlib
 from typing import Protocol, cast
 
 # In the order of the help; a test holds that every file here is named.
-NAMES = ("demo", "list", "prepare", "run", "score", "report", "trec", "recall", "kg", "export", "harness")
+NAMES = ("demo", "list", "prepare", "run", "score", "report", "trec", "recall", "kg", "export", "push", "harness")
 
 
 class Command(Protocol):

@@ -24,6 +24,7 @@ EXAMPLES = (
     "quadrag run rgb --all --llm http://HOST/v1 --judge http://OTHER/v1",
     "quadrag run crud_rag qa_2doc --tokenizer jieba --top-k 4 --limit 100",
     "quadrag run crag task_1_2 --split public --data-dir CRAG --llm local:FOLDER",
+    "quadrag run crud_rag qa_1doc --rag http://127.0.0.1:9000/rag --rag-name mine",
     "quadrag run --recipe rgb-table7-chatgpt-en --llm https://HOST/v1",
 )
 
@@ -59,6 +60,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--llm",
         metavar="SPEC",
         help=f"{options.MODELS} (default: extractive); crag: challenge:FILE.py#Class, a model file of the challenge",
+    )
+    how.add_argument(
+        "--rag",
+        metavar="URL",
+        help="a RAG service that finds passages and answers: http://HOST:PORT/PATH (JSON), http://HOST:PORT/v1#MODEL "
+        "(OpenAI's form); takes --option rag_prompt=bare|protocol",
+    )
+    how.add_argument("--rag-name", metavar="NAME", help="what to call the service (default: its model, or its address)")
+    how.add_argument("--rag-body", metavar="FILE", help="JSON object of further fields of every request")
+    how.add_argument(
+        "--rag-timeout", metavar="S", type=options.number(0.001), default=300.0, help="seconds a reply may take (300)"
     )
     how.add_argument("--prompts", metavar="FILE", help="YAML of the form of quadrag/baselines/prompts/BENCHMARK.yaml")
     how.add_argument("--temperature", metavar="T", type=options.number(0), help="default: the benchmark's own")
@@ -103,6 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines import campaign, recipe, report
     from quadrag.baselines.grid import print_grids
 
+    _check_rag(arguments)
     profiles = ("official", "corrected") if arguments.profile == "both" else (arguments.profile,)
     lacking: list[tuple[str, list[str]]] = []
     recipes = recipe.swept(arguments.recipe)
@@ -140,6 +153,17 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"latency of an answer: {latency}")
     print(f"\n{out / 'report.html'}")
     return closing(results)
+
+
+def _check_rag(arguments: argparse.Namespace) -> None:
+    """See to it that a RAG service is not told how to do its work, and that nothing else is said to do it."""
+    if arguments.rag is None:
+        if arguments.rag_name or arguments.rag_body:
+            raise QuadragError("--rag-name and --rag-body are of a service; name it with --rag URL")
+        return
+    for name in ("llm", "retriever", "all", "recipe", "original"):
+        if getattr(arguments, name):
+            raise QuadragError(f"--rag asks one service about one config; leave out --{name}")
 
 
 def _sweep(

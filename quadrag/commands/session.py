@@ -20,6 +20,7 @@ def open_session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
     from quadrag.baselines.campaign import time_limit
     from quadrag.baselines.models import Embedding, check_roles, judge_spec, open_model
     from quadrag.baselines.pipeline import Session
+    from quadrag.baselines.rag_service import open_rag
     from quadrag.baselines.score import verdict_format
     from quadrag.ledger import Ledger
     from quadrag.prices import Prices
@@ -28,7 +29,8 @@ def open_session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
     embed = Embedding(arguments.bertscore) if arguments.bertscore else None
     llm_spec = getattr(arguments, "llm", None) or "extractive"
     with contextlib.ExitStack() as stack:
-        if llm_spec == "extractive" and not arguments.judge:
+        rag = getattr(arguments, "rag", None)
+        if llm_spec == "extractive" and not arguments.judge and not rag:
             yield Session(command=typed(arguments), embed=embed)
             return
         ledger = stack.enter_context(Ledger(arguments.ledger))
@@ -46,7 +48,20 @@ def open_session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
             "max_tokens": getattr(arguments, "max_tokens", None),
             "seed": getattr(arguments, "seed", None),
         }
-        llm = open_model(llm_spec, parameters=asked, time_limit=time_limit(arguments), **common)
+        if rag:
+            llm: Any = open_rag(
+                rag,
+                ledger=ledger,
+                concurrency=arguments.concurrency,
+                replay=arguments.replay,
+                name=arguments.rag_name,
+                body=arguments.rag_body,
+                timeout=arguments.rag_timeout,
+                parameters={**asked, "temperature": temperature},  # a service has a temperature of its own
+                budget=budget,
+            )
+        else:
+            llm = open_model(llm_spec, parameters=asked, time_limit=time_limit(arguments), **common)
         judges: list[Any] = []
         check_roles(arguments.judge)
         for role, named in enumerate(arguments.judge):

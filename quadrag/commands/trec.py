@@ -2,8 +2,10 @@
 
 They are read by trec_eval, ir_measures, ranx and the like: for every split of
 the run CONFIG-SPLIT.run, and CONFIG-SPLIT.qrels where the benchmark knows what
-is relevant (omnieval, and crud_rag with --option gold=...). A passage counts
-for the document that it is cut from; ties are broken as the run broke them.
+is relevant (omnieval, and crud_rag with --option gold=...). The first passage
+of a document stands for it, further ones keep their ranks under their own ids,
+and ties are broken as the run broke them: what is measured on these files is
+what the run measured.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; one of --all holds several runs")
     options.data(parser)
-    parser.add_argument("--passages", action="store_true", help="rank passages, not documents; there are no qrels then")
+    parser.add_argument("--passages", action="store_true", help="all passages under their own ids; there are no qrels then")
     parser.add_argument("--out", metavar="DIR", help="write a folder for each run here (default: trec in the run's)")
 
 

@@ -50,19 +50,26 @@ def trec(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[st
 
 def test_measures_of_the_files_are_those_of_the_run(retrieved: Path, trec: Any) -> None:
     code, said, _ = trec(retrieved)
-    run, qrels = retrieved / "trec" / "qa_2doc-test.run", retrieved / "trec" / "qa_2doc-test.qrels"
-    assert (code, said[1]) == (0, f"{qrels}: 16 lines")
-    found = ir_measures.calc_aggregate(
-        list(MEASURES.values()), ir_measures.read_trec_qrels(str(qrels)), ir_measures.read_trec_run(str(run))
-    )
-    scores = json.loads((retrieved / "scores.json").read_text())
-    ours = {
-        row["key"]: row["value"]
-        for row in scores
-        if (row["metric"], row["slice"], row["profile"]) == ("retrieval_ranking", "all", "corrected")
-    }
-    for name, measure in MEASURES.items():
-        assert found[measure] == pytest.approx(ours[name], abs=1e-12), name
+    stem = retrieved / "trec" / "qa_2doc-test"
+    assert (code, said[1]) == (0, f"{stem}.qrels: 16 lines")
+    found = measured(stem)
+    for name, value in ours(retrieved).items():
+        assert found[name] == pytest.approx(value, abs=1e-12), name
+
+
+def measured(stem: Path) -> dict[str, float]:
+    """What ir_measures makes of a run and its qrels."""
+    qrels = ir_measures.read_trec_qrels(f"{stem}.qrels")
+    found = ir_measures.calc_aggregate(list(MEASURES.values()), qrels, ir_measures.read_trec_run(f"{stem}.run"))
+    return {name: found[measure] for name, measure in MEASURES.items()}
+
+
+def ours(folder: Path) -> dict[str, float]:
+    """The same of a run's own scores."""
+    rows = json.loads((folder / "scores.json").read_text())
+    place = ("retrieval_ranking", "all", "corrected")
+    found = {row["key"]: row["value"] for row in rows if (row["metric"], row["slice"], row["profile"]) == place}
+    return {name: found[name] for name in MEASURES}
 
 
 scores = st.one_of(st.none(), st.floats(-1e6, 1e6), st.sampled_from([1.0, 1.0 + 1e-12, 2.0]))
@@ -72,8 +79,9 @@ scores = st.one_of(st.none(), st.floats(-1e6, 1e6), st.sampled_from([1.0, 1.0 + 
 def test_programs_that_order_by_score_keep_the_order(shown: list[tuple[int, float | None]]) -> None:
     passages = [Passage(f"d{document}#{place}", "", "", score) for place, (document, score) in enumerate(shown)]
     lines = [line.split() for line in run_lines("q", passages, "t")]
-    order = list(dict.fromkeys(f"d{document}" for document, _ in shown))
-    assert [line[2] for line in lines] == order
+    order = [line[2] for line in lines]
+    first = {document: place for place, (document, _) in reversed(list(enumerate(shown)))}
+    assert order == [f"d{d}" if first[d] == place else f"d{d}#{place}" for place, (d, _) in enumerate(shown)]
     assert [int(line[3]) for line in lines] == list(range(1, len(order) + 1))
     # Each document relevant in turn: its reciprocal rank says where pytrec_eval puts it.
     for rank, document in enumerate(order, 1):
@@ -84,7 +92,9 @@ def test_programs_that_order_by_score_keep_the_order(shown: list[tuple[int, floa
 
 def test_scores_of_the_retriever_are_kept_where_they_fall() -> None:
     falling = [Passage("a#0", "", "", 9.25), Passage("b#1", "", "", 1.5), Passage("a#2", "", "", 1.0)]
-    assert list(run_lines("q", falling, "t")) == ["q Q0 a 1 9.25 t\n", "q Q0 b 2 1.5 t\n"]
+    assert list(run_lines("q", falling, "t")) == ["q Q0 a 1 9.25 t\n", "q Q0 b 2 1.5 t\n", "q Q0 a#2 3 1.0 t\n"]
+    same = [Passage("a", "", "", 2.0)] * 2
+    assert list(run_lines("q", same, "t")) == ["q Q0 a 1 1.0 t\n", "q Q0 a#2 2 0.5 t\n"]
     assert [line.split()[2] for line in run_lines("q", falling, "t", passages=True)] == ["a#0", "b#1", "a#2"]
 
 
@@ -125,6 +135,29 @@ def test_what_has_no_qrels_says_why(command: tuple[str, ...], said: str, trec: A
     assert code == 0
     assert said in lines[1]
     assert list((tmp_path / "run" / "trec").glob("*.run"))
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_what_a_rag_service_found_is_ranked_as_in_its_run(ids: bool, trec: Any, tmp_path: Path) -> None:
+    """Known by the ids that it gives, or by the text of its passages."""
+    from rag_server import RagServer
+
+    from quadrag import data
+    from quadrag.cli import main
+
+    builder, _ = data.open_builder("crud_rag", "corpus", "sample", {"gold": "test"})
+    rows = list(data.rows(builder, "corpus"))
+    documents = [(row["id"] if ids else f"mine-{number}", "", row["body"]) for number, row in enumerate(rows)]
+    out = tmp_path / "run"
+    with RagServer(documents) as server:
+        run = ["run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--rag", server.url, "--out", str(out)]
+        assert main([*run, "--ledger", str(tmp_path / "ledger")]) == 0
+    code, said, _ = trec(out)
+    assert (code, said[1]) == (0, f"{out / 'trec' / 'qa_2doc-test.qrels'}: 16 lines")
+    values = measured(out / "trec" / "qa_2doc-test")
+    for name, value in ours(out).items():
+        assert values[name] == pytest.approx(value, abs=1e-12), name
+    assert values["mrr"] > 0.5
 
 
 def test_omnieval_has_qrels_of_all_its_questions(trec: Any, tmp_path: Path) -> None:

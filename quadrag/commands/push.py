@@ -1,0 +1,115 @@
+"""Push benchmarks, metrics or results to the Hub.
+
+Benchmarks become dataset repositories, metrics Spaces, and the results of runs
+a pull request on a model's repository. Without --yes nothing is written: what
+would change is listed. A push that stops, however it stops, is finished by the
+same command; what arrived is not sent again. Files that others put into a
+repository are kept. The token is HF_TOKEN, or that of `hf auth login`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from quadrag.commands import options
+from quadrag.errors import QuadragError
+
+EXAMPLES = (
+    "quadrag push ORG --data-dir sample",
+    "quadrag push ORG --benchmark rgb --accept-licence --yes",
+    "quadrag push ORG --metric ragquesteval --yes",
+    "quadrag push ORG --results OWNER/MODEL --run runs/rgb-all",
+)
+_RESULTS = ("run", "accept_name", "accept_data", "source")
+_REPOSITORIES = ("benchmark", "metric", "data_dir", "accept_licence", "private")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("org", metavar="ORG", help="an organisation on the Hub, or your own name there")
+    parser.add_argument("--yes", action="store_true", help="do it; without, only say what would change")
+    what = parser.add_argument_group("benchmarks and metrics")
+    what.add_argument(
+        "--benchmark",
+        metavar="B",
+        action="append",
+        default=[],
+        help="this one; may be repeated (default, where no metric is named either: everything)",
+    )
+    what.add_argument("--metric", metavar="M", action="append", default=[], help="this one; may be repeated")
+    options.data(what)
+    what.add_argument(
+        "--accept-licence",
+        action="store_true",
+        help="push data whose licence is non-commercial (rgb, crag) under that licence",
+    )
+    what.add_argument("--private", action="store_true", help="new repositories are private; others stay as they are")
+    results = parser.add_argument_group("results")
+    results.add_argument("--results", metavar="MODEL", help="open a pull request on this model's repository")
+    results.add_argument(
+        "--run", metavar="DIR", action="append", default=[], help="a finished run, or a folder of them; may be repeated"
+    )
+    results.add_argument("--accept-name", action="store_true", help="the runs asked this model under another name")
+    results.add_argument(
+        "--accept-data",
+        action="store_true",
+        help="runs on a part of the questions or on other files too; the notes say so",
+    )
+    results.add_argument("--source", metavar="URL", help="where more about them is, as the runs themselves")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    idle = _REPOSITORIES if arguments.results else _RESULTS
+    if named := [name for name in idle if getattr(arguments, name)]:
+        flag = f"--{named[0].replace('_', '-')}"
+        raise QuadragError(f"{flag} {'is not' if arguments.results else 'is only'} for --results; leave it out")
+    if arguments.results:
+        _results(arguments)
+    else:
+        _repositories(arguments)
+
+
+def _repositories(arguments: argparse.Namespace) -> None:
+    from quadrag import push, push_text
+
+    def told(said: str) -> None:
+        print(said, file=sys.stderr, flush=True)
+
+    planned = push.plan(
+        arguments.org,
+        arguments.benchmark,
+        arguments.metric,
+        arguments.data_dir,
+        arguments.accept_licence,
+        arguments.private,
+        told,
+        acting=arguments.yes,
+    )
+    print("\n".join(push_text.lines(planned)))
+    if not arguments.yes:
+        print("nothing was written; the same command with --yes does this")
+        return
+    print()
+    print("\n".join(push_text.done(push.push(planned, told))))
+
+
+def _results(arguments: argparse.Namespace) -> None:
+    from quadrag.hub import Hub
+    from quadrag.push_results import compare, plan_results, push_results
+
+    if not arguments.run:
+        raise QuadragError("--results needs the runs; give --run DIR")
+    plan = plan_results(
+        arguments.org, arguments.results, arguments.run, arguments.accept_name, arguments.accept_data, arguments.source
+    )
+    for line in plan.left_out:
+        print(f"left out: {line}", file=sys.stderr)
+    hub = Hub()
+    if arguments.yes:
+        print(push_results(plan, hub).said)
+        return
+    for change in compare(plan, hub).changes:
+        print(change.diff if change.changed else f"{change.path}: the same stands there already")
+    print("nothing was sent; the same command with --yes opens the pull request")
