@@ -1,0 +1,213 @@
+"""The only place that opens a client of the Hub, and what its failures are in one line each.
+
+Endpoint and token are the client's own affair: ``HF_ENDPOINT``, ``HF_TOKEN``, ``hf auth login``. Importing this file
+loads no network code. What is read or written there is said elsewhere (`quadrag.push`, `quadrag.push_results`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlsplit
+
+from quadrag.errors import QuadragError
+
+LOG_IN = "set HF_TOKEN, or run `hf auth login`"
+AGAIN = "run the same command again"
+_OWN_HOSTS = ("huggingface.co", "hf.co")
+# To connect, and between two pieces read or written: the client has no limit of its own.
+_SECONDS = {"connect": 10.0, "read": 120.0, "write": 120.0, "pool": 120.0}
+_LENGTH = 300
+
+
+class Hub:
+    """A client of the Hub.
+
+    Attributes:
+        api: the genuine ``huggingface_hub.HfApi``.
+        endpoint: the address of the Hub.
+        token: what it is asked with; None without one. It is shown nowhere.
+    """
+
+    def __init__(self, token: str | None = None, endpoint: str | None = None) -> None:
+        """Open the client; nothing is asked yet.
+
+        Args:
+            token: in place of the one that the client finds.
+            endpoint: in place of ``HF_ENDPOINT``, or of the Hub itself.
+
+        Raises:
+            QuadragError: the endpoint is no web address.
+        """
+        from huggingface_hub import HfApi, constants, get_token
+
+        self.endpoint = (endpoint or constants.ENDPOINT).rstrip("/")
+        parts = urlsplit(self.endpoint)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise QuadragError(
+                f"HF_ENDPOINT is {self.endpoint!r}; expected http://HOST or https://HOST, or leave it out"
+            )
+        if not any(parts.hostname == own or parts.hostname.endswith(f".{own}") for own in _OWN_HOSTS):
+            # Other servers speak LFS alone. The client reads the variable at its import, which may be over.
+            os.environ["HF_HUB_DISABLE_XET"] = "1"
+            constants.HF_HUB_DISABLE_XET = True
+        self.token = token or get_token()
+        self.api = HfApi(endpoint=self.endpoint, token=self.token, library_name="quadrag")
+
+    def __repr__(self) -> str:
+        """Name the endpoint, and not the token."""
+        return f"Hub({self.endpoint})"
+
+
+@contextmanager
+def hub_errors(doing: str, repo: str) -> Iterator[None]:
+    """Turn whatever fails in the client, within this block, into one line; keep the client quiet meanwhile.
+
+    Args:
+        doing: what is being done, as ``reading``.
+        repo: what it is done to, as ``ORG/NAME``.
+
+    Raises:
+        QuadragError: what was being done, what the Hub said, and what to do. Errors of our own and interrupts go
+            through as they are.
+    """
+    from huggingface_hub import errors, get_session
+
+    session = get_session()
+    asked = [hook for hook in session.event_hooks["request"] if hook is not _limit]
+    session.event_hooks = {**session.event_hooks, "request": [*asked, _limit]}
+    failures = (getattr(errors, "HTTPError"), OSError, ValueError, RuntimeError, EOFError)  # noqa: B009
+    try:
+        with _quiet(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of cards that could have more in their header
+            yield
+    except QuadragError:
+        raise
+    except failures as error:
+        raise QuadragError(f"{doing} {repo}: {_said(error)}") from None
+    except (TypeError, KeyError, AttributeError) as error:
+        # An answer of another form, as of a proxy that wants a login, trips the client; other slips are no answers.
+        if not _raised_in(error).startswith(("huggingface_hub", "httpx")):
+            raise
+        raise QuadragError(f"{doing} {repo}: {_said(error)}") from None
+
+
+def _limit(request: Any) -> None:
+    """Give a request that may wait for ever a limit; some methods of the client set None over the session's."""
+    given = request.extensions.get("timeout") or {}
+    request.extensions["timeout"] = {name: given.get(name) or seconds for name, seconds in _SECONDS.items()}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave progress to the caller, and what the client logs of new attempts unsaid."""
+    client: Any = import_module("huggingface_hub.utils")
+    before, shown = client.logging.get_verbosity(), not client.are_progress_bars_disabled()
+    client.logging.set_verbosity_error()
+    if shown:
+        client.disable_progress_bars()
+    try:
+        yield
+    finally:
+        client.logging.set_verbosity(before)
+        if shown:
+            client.enable_progress_bars()
+
+
+def _said(error: BaseException) -> str:
+    """Say what failed and what to do."""
+    chain = list(_chain(error))
+    for one in chain:
+        response = getattr(one, "response", None)
+        if response is not None and response.status_code >= 400:
+            return _answered(one, response)
+    names = {type(one).__name__ for one in chain}
+    if "OfflineModeIsEnabled" in names:
+        return "HF_HUB_OFFLINE is set, so the Hub is not asked; unset it"
+    if "LocalTokenNotFoundError" in names:
+        return f"there is no token; {LOG_IN}"
+    cause = _cause(chain)
+    if any("ConnectTimeout" in name or "ConnectError" in name for name in names):
+        return f"no connection ({cause}); check the network and HF_ENDPOINT, then {AGAIN}"
+    if any("Timeout" in name for name in names):
+        return f"no answer in {_SECONDS['read']:g} s ({cause}); what arrived is kept: {AGAIN}"
+    local = next((one for one in chain if isinstance(one, OSError) and one.filename is not None), None)
+    if local is not None:
+        return f"{_line(str(local.strerror))} ({local.filename}); {AGAIN}"
+    lost = (OSError, RuntimeError, EOFError)
+    if any(isinstance(one, lost) or type(one).__module__.startswith(("httpx", "hf_xet")) for one in chain):
+        return f"the connection was lost ({cause}); what arrived is kept: {AGAIN}"
+    if any(type(one).__name__ == "HFValidationError" for one in chain):
+        return f"{cause}; expected ORG/NAME of letters, digits, - _ and ."
+    return f"the answer cannot be used ({cause}); check HF_ENDPOINT, then {AGAIN}"
+
+
+def _answered(error: BaseException, response: Any) -> str:
+    """Say what the Hub answered and what to do."""
+    sent = response.request.headers.get("authorization", "")
+    status = response.status_code
+    said = getattr(error, "server_message", None) or response.headers.get("X-Error-Message") or response.reason_phrase
+    answer = f"the Hub answered {status} ({_line(str(said), sent.partition(' ')[2])})"
+    whose = "HF_TOKEN" if os.environ.get("HF_TOKEN") else "the token"
+    code = response.headers.get("X-Error-Code")
+    if status == 401 and not sent:
+        return f"{answer}; there is no token: {LOG_IN}"
+    if status == 401 and code != "RepoNotFound":
+        return f"{answer}; {whose} is refused: take a valid one ({LOG_IN})"
+    if status == 403:
+        return f"{answer}; {whose} may not do that: take one with write access there ({LOG_IN})"
+    if status in (401, 404):
+        return f"{answer}; it is not there, or private and not visible to {whose if sent else 'a call without a token'}"
+    if status == 409:
+        return f"{answer}; the name is taken, maybe by a repository that {whose} cannot see: take another"
+    if status == 412:
+        return f"{answer}; somebody changed it meanwhile: {AGAIN}"
+    if status == 429:
+        wait = response.headers.get("retry-after") or _reset(response.headers.get("ratelimit", ""))
+        return f"{answer}; {f'wait {wait} s' if wait else 'wait some minutes'}, then {AGAIN}"
+    if status >= 500:
+        return f"{answer}; what arrived is kept: {AGAIN} later"
+    return f"{answer}; correct what it names"
+
+
+def _reset(header: str) -> str | None:
+    """Read the seconds until a rate limit ends: ``"api";r=0;t=55``."""
+    found = re.search(r"\bt=(\d+)", header)
+    return found[1] if found else None
+
+
+def _raised_in(error: BaseException) -> str:
+    """Return the name of the module that an error comes from."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return str(trace.tb_frame.f_globals.get("__name__")) if trace is not None else ""
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _cause(chain: list[BaseException]) -> str:
+    """Return what lies at the bottom, in words."""
+    numbers = [one.errno for one in chain if isinstance(one, OSError) and one.errno in errno.errorcode]
+    if numbers:
+        return os.strerror(numbers[-1] or 0)
+    texts = [text for one in chain if (text := _line(str(one)))]
+    return texts[-1] if texts else type(chain[-1]).__name__
+
+
+def _line(text: str, secret: str = "") -> str:
+    """Return a text as one line without tokens."""
+    for each in {secret, os.environ.get("HF_TOKEN", "")} - {""}:
+        text = text.replace(each, "***")
+    joined = re.sub(r"\s+", " ", re.sub(r"\bhf_\w{8,}", "***", text)).strip()
+    return joined if len(joined) <= _LENGTH else f"{joined[: _LENGTH - 1]}…"
