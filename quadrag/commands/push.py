@@ -4,7 +4,8 @@ Benchmarks become dataset repositories, metrics Spaces, and the results of runs
 a pull request on a model's repository. Without --yes nothing is written: what
 would change is listed. A push that stops, however it stops, is finished by the
 same command; what arrived is not sent again. Files that others put into a
-repository are kept. The token is HF_TOKEN, or that of `hf auth login`.
+repository are kept, but where one of quadrag's own is to stand. The token is
+HF_TOKEN, or that of `hf auth login`.
 """
 
 from __future__ import annotations
@@ -61,11 +62,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    idle = _REPOSITORIES if arguments.results else _RESULTS
-    if named := [name for name in idle if getattr(arguments, name)]:
+    results = arguments.results is not None  # given, even where it came out empty
+    if named := [name for name in (_REPOSITORIES if results else _RESULTS) if getattr(arguments, name)]:
         flag = f"--{named[0].replace('_', '-')}"
-        raise QuadragError(f"{flag} {'is not' if arguments.results else 'is only'} for --results; leave it out")
-    if arguments.results:
+        raise QuadragError(f"{flag} {'is not' if results else 'is only'} for --results; leave it out")
+    if results:
         _results(arguments)
     else:
         _repositories(arguments)
@@ -99,7 +100,7 @@ def _results(arguments: argparse.Namespace) -> None:
     from quadrag.hub import Hub
     from quadrag.push_results import compare, plan_results, push_results
 
-    if not arguments.run:
+    if arguments.results and not arguments.run:
         raise QuadragError("--results needs the runs; give --run DIR")
     plan = plan_results(
         arguments.org, arguments.results, arguments.run, arguments.accept_name, arguments.accept_data, arguments.source

@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; one of --all holds several runs")
     options.data(parser)
-    parser.add_argument("--passages", action="store_true", help="all passages under their own ids; there are no qrels then")
+    parser.add_argument(
+        "--passages", action="store_true", help="all passages under their own ids; there are no qrels then"
+    )
     parser.add_argument("--out", metavar="DIR", help="write a folder for each run here (default: trec in the run's)")
 
 
@@ -32,9 +34,11 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.campaign import run_folders
     from quadrag.baselines.trec import write
 
-    found = [(Path(name), part) for name in arguments.runs for part in run_folders(Path(name))]
-    if not found:
-        raise QuadragError(f"{arguments.runs[0]} holds no run.json; expected the folder of a run")
+    inside = {name: run_folders(Path(name)) for name in arguments.runs}
+    for name, parts in inside.items():
+        if not parts:
+            raise QuadragError(f"{name} holds no run.json; expected the folder of a run")
+    found = [(Path(name), part) for name in arguments.runs for part in inside[name]]
     places = [Path(arguments.out) / _within(*each) if arguments.out else each[1] / "trec" for each in found]
     if twice := next((place for place in places if places.count(place) > 1), None):
         raise QuadragError(f"two runs would be written to {twice}; leave out --out, or name the runs one by one")
@@ -48,8 +52,10 @@ def run(arguments: argparse.Namespace) -> None:
             print(f"{one.run}: {one.lines:,} lines for {one.questions:,} questions")
             print(f"{one.qrels}: {one.relevant:,} lines" if one.qrels else f"  no qrels: {one.why_not}")
     if empty:
-        raise QuadragError(f"{arguments.runs[0]} is of --retriever none; nothing was retrieved")
+        raise QuadragError(f"no passages stand in {', '.join(arguments.runs)}: nothing was retrieved")
 
 
 def _within(named: Path, part: Path) -> Path:
-    return Path(named.name) / part.relative_to(named)
+    """Return where below --out a run's files go: below the name of the folder that was named, be it ``.`` or ``..``."""
+    name = named.name if named.name not in ("", "..") else named.resolve().name
+    return Path(name) / part.relative_to(named)

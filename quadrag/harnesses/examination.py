@@ -90,7 +90,9 @@ class Examination:
         self.questions: list[Question] = list(load_questions(self.task, self.benchmark)[0])
         self.passages = self._passages(given.get("retrieved"))
         asked = self.benchmark.metrics(config, self.task.conditions)
-        self.metrics = [f"{m.module}.{key}" for m in asked for key in m.keys if m.lacks(key, False, False) is None]
+        self.metrics = [
+            f"{m.module}.{key}" for m in asked for key in m.keys if not m.ranks and m.lacks(key, False, False) is None
+        ]
         self._by_id = {question.id: question for question in self.questions}
 
     def messages(self, question: Question) -> list[dict[str, str]]:

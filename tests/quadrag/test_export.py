@@ -290,6 +290,22 @@ def test_an_interrupted_export_goes_on(samples: dict[str, Exported], tmp_path: P
     assert done.kind == "data"
 
 
+def test_a_full_disk_is_said_with_the_place(forked_python: Process, environment: Environment, tmp_path: Path) -> None:
+    # A limit on the size of files fails a write as a full disk does.
+    code = """
+import resource, sys
+from quadrag.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (9000, resource.RLIM_INFINITY))
+sys.exit(main(["export", sys.argv[1], "--benchmark", "crag", "--data-dir", "sample"]))
+"""
+    done = forked_python(code, str(tmp_path / "out"), env=environment())
+    assert done.returncode == 2
+    *_, said = done.stderr.splitlines()
+    assert said.startswith(f"quadrag: {tmp_path / 'out'}")
+    assert said.endswith(": File too large")
+
+
+
 def test_what_another_wrote_is_refused_by_name(tmp_path: Path) -> None:
     folder = copied("rgb", tmp_path / "mine")
     out = tmp_path / "out"

@@ -165,8 +165,8 @@ def test_failures_of_the_hub_are_one_line_and_the_next_run_finishes(
         (
             # One that this token cannot see is absent until its name is asked for.
             status(409, "POST /api/repos/create", body={"error": "You already created this space repo"}),
-            rf"creating {repo}: the Hub answered 409 \(You already created this space repo\); the name is taken, maybe"
-            " by a repository that HF_TOKEN cannot see",
+            rf"creating {repo}: the Hub answered 409 \(You already created this space repo\); the name is taken, by"
+            f" another push a moment ago or by a repository that HF_TOKEN cannot see: {again}, or take another organisation",
         ),
         (
             status(402, "POST /api/repos/create", body={"error": "Payment required"}),
@@ -232,6 +232,15 @@ def test_a_hub_that_cannot_be_asked_is_one_line(
                 {"HF_ENDPOINT": "hub.local"},
                 "HF_ENDPOINT is 'hub.local'; expected http://HOST or https://HOST, or leave",
             ),
+            ({"HF_ENDPOINT": "http://[::1"}, "HF_ENDPOINT is 'http://[::1'; expected http://HOST or https://HOST, or"),
+            (
+                {"HF_ENDPOINT": dead.replace("//", "//ann:secret@")},
+                f"HF_ENDPOINT has a user name or a password in it, and the Hub takes a token; expected {dead}, and set",
+            ),
+            (
+                {"HF_ENDPOINT": "ann:secret@hub.local"},
+                "HF_ENDPOINT is '***@hub.local'; expected http://HOST or https://HOST, or leave it out",
+            ),
             ({"HF_HUB_OFFLINE": "1"}, f"looking up {ORG}: HF_HUB_OFFLINE is set, so the Hub is not asked; unset it"),
         ]:
             env = environment(**{**hub.environment(), **changes})
@@ -246,7 +255,7 @@ def test_other_servers_are_asked_for_lfs_alone_and_not_for_ever(
 ) -> None:
     """The client reads HF_HUB_DISABLE_XET once, and has no limit of time of its own."""
     code = """
-import datasets, json, os
+import datasets, errno, json, os
 from quadrag import hub
 from quadrag.errors import QuadragError
 from huggingface_hub import constants
@@ -265,6 +274,16 @@ try:
         mine.api.upload_file(path_or_fileobj=open("absent", "rb"), path_in_repo="c/s", repo_id="O/N")
 except QuadragError as error:
     print(error)
+for wrong in (OSError(errno.ENOSPC, "No space left on device"), FileNotFoundError(errno.ENOENT, "No usable folder")):
+    try:
+        with hub.hub_errors("reading", "O/N"):
+            raise wrong
+    except QuadragError as error:
+        print(error)
+try:
+    hub.Hub(token="hf_wr\u00eft\u00e9")
+except QuadragError as error:
+    print(error)
 try:
     with hub.hub_errors("reading", "O/N"):
         {}["a slip of ours"]
@@ -274,7 +293,10 @@ except KeyError:
     hub.faults = [Fault("stall", match="GET /api/datasets")]
     done = forked_python(code, env=environment(**{**hub.environment(), "HF_HUB_DISABLE_XET": None}))
     assert done.returncode == 0, done.stderr
-    line, absent, slip = done.stdout.splitlines()
+    line, absent, full, lacking, sign, slip = done.stdout.splitlines()
+    assert full == "reading O/N: No space left on device (on this machine); run the same command again"
+    assert lacking == "reading O/N: No usable folder (on this machine); run the same command again"
+    assert sign == "the token has a sign in it that no token has; set HF_TOKEN, or run `hf auth login`"
     assert absent == "sending c/s to O/N: No such file or directory (absent); run the same command again"
     assert re.fullmatch(
         r"reading O/N: no answer in 0\.2 s \(.+\); what arrived is kept: run the same command again", line

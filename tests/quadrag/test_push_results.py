@@ -285,6 +285,12 @@ def test_what_is_accepted_is_said_in_the_notes(runs, copied):
         (change(given=["answers.jsonl"]), "answers.jsonl of"),
         (change(inputs=3), "damaged; expected what `quadrag run` writes"),
         (change(files=[]), "damaged; expected what `quadrag run` writes"),
+        (change(files={"answers.jsonl": "0" * 64}), "scores.json is not as the run wrote it; remove it and run again"),
+        (change(given=5), "damaged; expected what `quadrag run` writes"),
+        (change(started=5), "damaged; expected what `quadrag run` writes"),
+        (change_inputs(options=[1]), "damaged; expected what `quadrag run` writes"),
+        (change_inputs(retrieval="bm25"), "damaged; expected what `quadrag run` writes"),
+        (change_inputs(parameters=[1]), "damaged; expected what `quadrag run` writes"),
         (change_inputs(benchmark="rgp"), "unknown benchmark 'rgp'; nearest: rgb"),
         (change_inputs(config="noise_robustness"), "unknown config of rgb 'noise_robustness'; nearest: noise_"),
         (change_inputs(config="negative_rejection_en"), "unknown split in"),
@@ -297,12 +303,20 @@ def test_a_run_that_is_not_whole_is_refused_in_one_line(copied, changed, said):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["", "[", "{}", "[1]", '[{"slice": "all"}]', "null"])
+NO_VALUE = '[{"slice": "all", "metric": "m", "split": "s", "key": "k", "profile": "p", "value": "high", "n_total": 1,\
+ "signature": ""}]'
+
+
+@pytest.mark.parametrize("text", ["", "[", "{}", "[1]", '[{"slice": "all"}]', "null", NO_VALUE])
 def test_broken_scores_are_refused(copied, text):
     folder = copied()
     (folder / "scores.json").write_text(text)
     with pytest.raises(QuadragError, match=r"has no readable scores.json|is not as the run wrote it"):
         plan(folder)
+    if text == NO_VALUE:  # also where no sum would tell
+        (folder / "run.json").write_text(json.dumps({**json.loads((folder / "run.json").read_text()), "files": {}}))
+        with pytest.raises(QuadragError, match=r"has no readable scores.json"):
+            plan(folder)
     (folder / "run.json").write_text(text)
     with pytest.raises(QuadragError, match=r"run.json is damaged"):
         plan(folder)
@@ -326,7 +340,7 @@ def test_two_runs_of_one_task_are_refused(runs, copied):
         plan(runs / "noise", copied())
 
 
-@pytest.mark.parametrize(("org", "model"), [("a/b", MODEL), ("", MODEL), (ORG, "a/b/c"), (ORG, "ann/"), (ORG, "../m")])
+@pytest.mark.parametrize(("org", "model"), [("a/b", MODEL), ("", MODEL), (ORG, "a/b/c"), (ORG, "ann/"), (ORG, "../m"), (ORG, "ann/mü")])
 def test_names_that_the_hub_cannot_have_are_refused(runs, org, model):
     with pytest.raises(QuadragError, match=r"is no (name|model) on the Hub; expected"):
         plan_results(org, model, [runs / "noise"])
@@ -335,6 +349,23 @@ def test_names_that_the_hub_cannot_have_are_refused(runs, org, model):
 def test_a_source_is_a_web_address(runs):
     with pytest.raises(QuadragError, match=r"^the source 'runs/a' is no web address; expected https://"):
         plan(runs / "noise", source="runs/a")
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--results", ""], "'' is no model on the Hub; expected OWNER/NAME"),
+        (["--results", "", "--run", "runs/a"], "'' is no model on the Hub; expected OWNER/NAME"),
+        (["--results", MODEL], "--results needs the runs; give --run DIR"),
+        (["--results", MODEL, "--private"], "--private is not for --results; leave it out"),
+        (["--run", "runs/a"], "--run is only for --results; leave it out"),
+    ],
+)
+def test_a_name_that_came_out_empty_pushes_nothing_else(words, said, capsys):
+    """As of a shell's variable that is not set: not all of the benchmarks in its place."""
+    assert main(["push", ORG, *words, "--yes"]) == 2
+    assert capsys.readouterr().err == f"quadrag: {said}\n"
 
 
 @pytest.mark.pure
@@ -350,6 +381,14 @@ def test_a_source_is_a_web_address(runs):
 )
 def test_places_on_the_users_machine_are_not_told(text, shown):
     assert public(text) == shown
+
+
+def test_a_place_with_blanks_in_it_is_not_told_either(copied):
+    place = "/home/ann smith/my models/bge (1)/it"
+    folder = copied(change=change_inputs(llm=place, retrieval={"embedding": place, "top_k": 4}))
+    (result,) = plan(folder, accept_name=True).results
+    assert "retriever own (embedding it, top_k 4); judge none; asked as it with" in result.entry.notes
+    assert not any(word in result.entry.notes for word in ("home", "smith", "models", "bge"))
 
 
 @pytest.mark.pure

@@ -62,6 +62,7 @@ class State:
     """Settings of the server and what it saw."""
 
     models: list[str] = field(default_factory=lambda: ["m"])
+    any_model: bool = False  # answer in the name of others too, which are not listed
     latency: float = 0.0
     key: str | None = None
     rules: list[Rule] = field(default_factory=list)
@@ -177,7 +178,7 @@ class _Protocol(asyncio.Protocol):
         action = rule.action if rule else ""
         if self.transport.is_closing() or action == "stall":
             return
-        if body["model"] not in state.models:
+        if body["model"] not in state.models and not state.any_model:
             self.send(404, {"error": {"message": f"the model {body['model']} does not exist"}})
             return
         if rule and action == "status":
