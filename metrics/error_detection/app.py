@@ -4,15 +4,26 @@
 It asks no judge. Verdicts made elsewhere can be pasted; a row without one is unscored where others have one.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 import evaluate
 import gradio as gr
+from page import CSS, PROFILE, listed, rows_of, shown, space
 
-HERE = Path(__file__).parent
-metric = evaluate.load(str(HERE / "error_detection.py"))
+metric = evaluate.load(str(Path(__file__).with_name("error_detection.py")))
+TITLE = "RGB error detection"
+INTRO = """\
+Put one answer a row into the table, and beside it its true gold answer: a text, or a JSON list. `error_detection` is
+the share of answers that point out the errors planted in their documents, known by the benchmark's phrase (0 to 1,
+higher is better); `error_correction` is the share of these that are right. With a judge's verdicts,
+`error_detection_judged` is the share in which the judge found the errors identified."""
+COLUMNS = ["prediction", "reference", "verdict"]
+EXAMPLE = [
+    ["There are factual errors in the provided documents. It was Oslo.", "Oslo", "Yes, it has identified them."],
+    ["The documents are mistaken, it was Rome.", "Rome", "Yes, it has identified them."],
+    ["Lisbon.", "Madrid", "No."],
+]
 
 
 class Pasted:
@@ -28,60 +39,30 @@ class Pasted:
         return self.verdicts
 
 
-def reference(text: str) -> Any:
-    """A gold answer as typed: JSON where it is a JSON string or list, else the text itself."""
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
-        return text
-    return value if isinstance(value, str | list) else text
+def score(table: Any, profile: str, language: str) -> tuple[str, dict[str, Any]]:
+    """Score the rows that are not blank."""
+    rows = rows_of(table, COLUMNS, required=("reference",))
+    verdicts = [row[2] if row[2].strip() else None for row in rows]
+    judged = {"judge": Pasted(verdicts), "questions": [""] * len(rows)} if any(verdicts) else {}
+    scores = metric.compute(
+        predictions=[row[0] for row in rows],
+        references=[listed(row[1], n, nested=True) for n, row in enumerate(rows, 1)],
+        profile=profile,
+        language=language,
+        **judged,
+    )
+    return shown(scores)
 
 
-def score(table: list[list[Any]], profile: str, language: str) -> dict[str, Any]:
-    """Score the rows that are not empty."""
-    rows = [[str(cell or "") for cell in row] for row in table]
-    rows = [row for row in rows if any(cell.strip() for cell in row)]
-    try:
-        verdicts = [row[2] or None for row in rows]
-        pasted = {"judge": Pasted(verdicts), "questions": [""] * len(rows)} if any(verdicts) else {}
-        scores: dict[str, Any] = metric.compute(
-            predictions=[row[0] for row in rows],
-            references=[reference(row[1]) for row in rows],
-            profile=profile,
-            language=language,
-            **pasted,
-        )
-    except ValueError as error:
-        raise gr.Error(str(error)) from error
-    return scores
-
-
-card = (HERE / "README.md").read_text(encoding="utf-8")
-demo = gr.Interface(
-    fn=score,
-    inputs=[
-        gr.Dataframe(
-            value=[
-                [
-                    "There are factual errors in the provided documents. It was Oslo.",
-                    "Oslo",
-                    "Yes, it has identified them.",
-                ]
-            ],
-            headers=["prediction", "reference", "verdict"],
-            datatype="str",
-            type="array",
-            column_count=3,
-            label="one answer per row; verdicts may be left out",
-        ),
-        gr.Radio(["official", "corrected"], value="official", label="profile"),
-        gr.Radio(["en", "zh"], value="en", label="language"),
-    ],
-    outputs=gr.JSON(label="result", open=True),
-    title="RGB error detection",
-    article=card.split("---", 2)[-1],
-    flagging_mode="never",
+demo = space(
+    TITLE,
+    INTRO,
+    COLUMNS,
+    EXAMPLE,
+    "one answer per row; verdicts may be left out",
+    [PROFILE, gr.Radio(["en", "zh"], value="en", label="language of the answers")],
+    score,
 )
 
 if __name__ == "__main__":
-    demo.launch()
+    demo.launch(css=CSS, show_error=True)

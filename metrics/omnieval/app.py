@@ -10,11 +10,27 @@ from typing import Any
 
 import evaluate
 import gradio as gr
+from page import CSS, PROFILE, listed, rows_of, shown, space
 
-HERE = Path(__file__).parent
-KEYS = ("acc", "hal", "com", "utl", "nac")
-metrics = {key: evaluate.load(str(HERE / "omnieval.py"), key) for key in KEYS}
-ROW = "{question}\n{references}\n{answer}\n{passages}"
+KEYS = {
+    "acc": "accuracy",
+    "hal": "hallucination",
+    "com": "completeness",
+    "utl": "utilization",
+    "nac": "numerical accuracy",
+}
+metrics = {key: evaluate.load(str(Path(__file__).with_name("omnieval.py")), key) for key in KEYS}
+TITLE = "OmniEval, judged"
+INTRO = """\
+Put one answer a row into the table, beside it what is accepted (a text, or a JSON list of texts) and the reply that a
+judge gave about it, such as `{"prediction": 2}`. The value is the mean of the judge's verdicts, brought to 0 to 1;
+higher is better, for `hal` lower. A row without a reply that can be read is unscored."""
+COLUMNS = ["prediction", "accepted", "verdict"]
+EXAMPLE = [
+    ["3.2亿元", '["3.2亿元", "3.20亿元"]', '{"prediction": 2}'],
+    ["约3亿元", "3.2亿元", "{'accuracy': 1}"],
+    ["2019年", "2018年", "我认为不对"],
+]
 
 
 class Pasted:
@@ -31,58 +47,30 @@ class Pasted:
         return [self.replies[row] or None for row in rows]
 
 
-def reference(text: str) -> Any:
-    """What is accepted, as typed: a JSON list of strings, else the text itself."""
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
-        return text
-    return value if isinstance(value, list) else text
+def score(table: Any, key: str, profile: str) -> tuple[str, dict[str, Any]]:
+    """Score the rows that are not blank."""
+    rows = rows_of(table, COLUMNS, required=("accepted",))
+    scores = metrics[key].compute(
+        predictions=[row[0].strip() for row in rows],
+        references=[listed(row[1].strip(), n) for n, row in enumerate(rows, 1)],
+        questions=[str(i) for i in range(len(rows))],
+        judge=Pasted([row[2].strip() for row in rows]),
+        contexts=[""] * len(rows),
+        profile=profile,
+        prompts={key: "{question}\n{references}\n{answer}\n{passages}"},
+    )
+    return shown(scores)
 
 
-def score(table: list[list[Any]], key: str, profile: str) -> dict[str, Any]:
-    """Score the rows that are not empty."""
-    rows = [[str(cell or "").strip() for cell in row] for row in table]
-    rows = [row for row in rows if any(row)]
-    try:
-        scores: dict[str, Any] = metrics[key].compute(
-            predictions=[row[0] for row in rows],
-            references=[reference(row[1]) for row in rows],
-            questions=[str(i) for i in range(len(rows))],
-            judge=Pasted([row[2] for row in rows]),
-            contexts=[""] * len(rows),
-            profile=profile,
-            prompts={key: ROW},
-        )
-    except ValueError as error:
-        raise gr.Error(str(error)) from error
-    return scores
-
-
-card = (HERE / "README.md").read_text(encoding="utf-8")
-demo = gr.Interface(
-    fn=score,
-    inputs=[
-        gr.Dataframe(
-            value=[
-                ["3.2亿元", '["3.2亿元", "3.20亿元"]', '{"prediction": 2}'],
-                ["约3亿元", "3.2亿元", "{'accuracy': 1}"],
-                ["2019年", "2018年", "我认为不对"],
-            ],
-            headers=["prediction", "accepted: a text or a JSON list", "the judge's reply"],
-            datatype="str",
-            type="array",
-            column_count=3,
-            label="one answer per row; without a reply it is unscored",
-        ),
-        gr.Radio(list(KEYS), value="acc", label="metric"),
-        gr.Radio(["official", "corrected"], value="official", label="profile"),
-    ],
-    outputs=gr.JSON(label="result", open=True),
-    title="OmniEval, judged",
-    article=card.split("---", 2)[-1],
-    flagging_mode="never",
+demo = space(
+    TITLE,
+    INTRO,
+    COLUMNS,
+    EXAMPLE,
+    "one answer per row; the verdict is the judge's reply",
+    [gr.Radio([(f"{key}: {name}", key) for key, name in KEYS.items()], value="acc", label="metric"), PROFILE],
+    score,
 )
 
 if __name__ == "__main__":
-    demo.launch()
+    demo.launch(css=CSS, show_error=True)

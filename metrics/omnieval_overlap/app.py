@@ -1,63 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Space of this metric: a table of answers in, the result out."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import evaluate
-import gradio as gr
+from page import CSS, PROFILE, listed, rows_of, shown, space
 
-HERE = Path(__file__).parent
-metric = evaluate.load(str(HERE / "omnieval_overlap.py"))
-
-
-def reference(text: str) -> Any:
-    """What is accepted, as typed: a JSON list of strings, else the text itself."""
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
-        return text
-    return value if isinstance(value, list) else text
-
-
-def score(table: list[list[Any]], profile: str) -> dict[str, Any]:
-    """Score the rows that are not empty."""
-    rows = [[str(cell or "") for cell in row] for row in table]
-    rows = [row for row in rows if any(cell.strip() for cell in row)]
-    try:
-        scores: dict[str, Any] = metric.compute(
-            predictions=[row[0] for row in rows],
-            references=[reference(row[1]) for row in rows],
-            profile=profile,
-        )
-    except ValueError as error:
-        raise gr.Error(str(error)) from error
-    return scores
+metric = evaluate.load(str(Path(__file__).with_name("omnieval_overlap.py")))
+TITLE = "OmniEval overlap"
+INTRO = """\
+Put one answer a row into the table, and beside it what is accepted: a text, or a JSON list of texts any one of which
+will do. `em` is the share of exact matches; `f1` and ROUGE say how far an answer overlaps with what is accepted (all
+0 to 1, higher is better)."""
+COLUMNS = ["prediction", "accepted"]
+EXAMPLE = [
+    ["净利润为 3.2亿元", '["3.2亿元", "净利润为3.2亿元"]'],
+    ["上市公司需披露年度报告", "上市公司应当披露年度报告和季度报告"],
+]
 
 
-card = (HERE / "README.md").read_text(encoding="utf-8")
-demo = gr.Interface(
-    fn=score,
-    inputs=[
-        gr.Dataframe(
-            value=[
-                ["净利润为 3.2亿元", '["3.2亿元", "净利润为3.2亿元"]'],
-                ["上市公司需披露年度报告", "上市公司应当披露年度报告和季度报告"],
-            ],
-            headers=["prediction", "accepted answers"],
-            datatype="str",
-            type="array",
-            column_count=2,
-            label="one answer per row; accepted answers are a text or a JSON list",
-        ),
-        gr.Radio(["official", "corrected"], value="official", label="profile"),
-    ],
-    outputs=gr.JSON(label="result", open=True),
-    title="OmniEval overlap",
-    article=card.split("---", 2)[-1],
-    flagging_mode="never",
-)
+def score(table: Any, profile: str) -> tuple[str, dict[str, Any]]:
+    """Score the rows that are not blank."""
+    rows = rows_of(table, COLUMNS, required=("accepted",))
+    scores = metric.compute(
+        predictions=[row[0] for row in rows],
+        references=[listed(row[1], n) for n, row in enumerate(rows, 1)],
+        profile=profile,
+    )
+    return shown(scores)
+
+
+demo = space(TITLE, INTRO, COLUMNS, EXAMPLE, "one answer per row", [PROFILE], score)
 
 if __name__ == "__main__":
-    demo.launch()
+    demo.launch(css=CSS, show_error=True)

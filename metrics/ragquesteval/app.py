@@ -8,10 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import evaluate
-import gradio as gr
+from page import CSS, PROFILE, rows_of, shown, space
 
-HERE = Path(__file__).parent
-metric = evaluate.load(str(HERE / "ragquesteval.py"))
+metric = evaluate.load(str(Path(__file__).with_name("ragquesteval.py")))
+TITLE = "RAGQuestEval"
+INTRO = """\
+Put one question a row into the table, with the answer that a judge found in the reference text and the one it found
+in the generated text; `无法推断` where it found none. `recall` is the share of the questions answered by the reference
+that the generated text answers too, `precision` how well the two answers agree (0 to 1, higher is better). Rows with
+the same item are about one text; a row without an item belongs to the one above."""
+COLUMNS = ["item", "question", "reference", "answer"]
+EXAMPLE = [
+    ["1", "总额是多少？", "500万元", "500万元"],
+    ["1", "多少家场馆可用？", "173家", "无法推断"],
+    ["1", "哪个城市发放？", "陕西西安市", "西安市"],
+]
 
 
 class Pasted:
@@ -30,58 +41,34 @@ class Pasted:
         return [self.replies[int(request[0]["content"].partition("\n")[0])] for request in requests]
 
 
-def score(table: list[list[Any]], profile: str) -> dict[str, Any]:
-    """Score the rows that are not empty; a row without an item belongs to the one above."""
+def score(table: Any, profile: str) -> tuple[str, dict[str, Any]]:
+    """Score the rows that are not blank; a row without an item belongs to the one above."""
+    rows = rows_of(table, COLUMNS, required=("question", "reference"))
     cache: dict[str, dict[str, list[str]]] = {}
     answers: dict[str, list[str]] = {}
     item = "1"
-    for row in table:
-        name, question, expected, answer = (str(cell or "").strip() for cell in row)
+    for n, (name, question, expected, answer) in enumerate(rows, 1):
+        if "response>" in answer.lower():
+            raise ValueError(f"row {n}: the answer holds a <response> tag; paste what stands between the tags")
         item = " ".join(name.split()) or item
-        if question or expected or answer:
-            entry = cache.setdefault(item, {"question": [], "answers": []})
-            entry["question"].append(question)
-            entry["answers"].append(expected)
-            answers.setdefault(item, []).append(answer)
+        entry = cache.setdefault(item, {"question": [], "answers": []})
+        entry["question"].append(question.strip())
+        entry["answers"].append(expected.strip())
+        answers.setdefault(item, []).append(answer.strip())
     ids = list(cache)
-    try:
-        scores: dict[str, Any] = metric.compute(
-            predictions=[str(place) for place in range(len(ids))],
-            references=ids,
-            judge=Pasted(list(answers.values())),
-            profile=profile,
-            ids=ids,
-            question_cache=cache,
-            prompts={"answers": "{text}\n{questions}"},
-        )
-    except ValueError as error:
-        raise gr.Error(str(error)) from error
-    return scores
+    scores = metric.compute(
+        predictions=[str(place) for place in range(len(ids))],
+        references=ids,
+        judge=Pasted(list(answers.values())),
+        profile=profile,
+        ids=ids,
+        question_cache=cache,
+        prompts={"answers": "{text}\n{questions}"},
+    )
+    return shown(scores)
 
 
-card = (HERE / "README.md").read_text(encoding="utf-8")
-demo = gr.Interface(
-    fn=score,
-    inputs=[
-        gr.Dataframe(
-            value=[
-                ["1", "总额是多少？", "500万元", "500万元"],
-                ["1", "多少家场馆可用？", "173家", "无法推断"],
-                ["1", "哪个城市发放？", "陕西西安市", "西安市"],
-            ],
-            headers=["item", "question", "reference answer", "generated answer"],
-            datatype="str",
-            type="array",
-            column_count=4,
-            label="one question per row; the answer 无法推断 is none",
-        ),
-        gr.Radio(["official", "corrected"], value="official", label="profile"),
-    ],
-    outputs=gr.JSON(label="result", open=True),
-    title="RAGQuestEval",
-    article=card.split("---", 2)[-1],
-    flagging_mode="never",
-)
+demo = space(TITLE, INTRO, COLUMNS, EXAMPLE, "one question per row", [PROFILE], score)
 
 if __name__ == "__main__":
-    demo.launch()
+    demo.launch(css=CSS, show_error=True)

@@ -4,15 +4,30 @@
 It asks no judge. Verdicts made elsewhere can be pasted; a row without one is unscored where others have one.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 import evaluate
 import gradio as gr
+from page import CSS, PROFILE, listed, rows_of, shown, space
 
-HERE = Path(__file__).parent
-metric = evaluate.load(str(HERE / "rejection_rate.py"))
+metric = evaluate.load(str(Path(__file__).with_name("rejection_rate.py")))
+TITLE = "RGB rejection rate"
+INTRO = """\
+Put one answer a row into the table: answers to questions whose documents do not hold the answer. `rejection_rate` is
+the share that declines with the benchmark's phrase (0 to 1, higher is better). With a gold answer in every row,
+`unsupported_correct` is the share that is right all the same; with a judge's verdicts, `rejection_rate_judged` is the
+share that the judge found to decline."""
+COLUMNS = ["prediction", "reference", "verdict"]
+EXAMPLE = [
+    [
+        "I can not answer the question because of the insufficient information in documents.",
+        "Lisbon",
+        "No, it is not addressed.",
+    ],
+    ["I do not know.", "Oslo", "No, it is not addressed."],
+    ["Lisbon.", "Lisbon", "Yes, it is addressed."],
+]
 
 
 class Pasted:
@@ -28,58 +43,33 @@ class Pasted:
         return self.verdicts
 
 
-def reference(text: str) -> Any:
-    """A gold answer as typed: JSON where it is a JSON string or list, else the text itself."""
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
-        return text
-    return value if isinstance(value, str | list) else text
+def score(table: Any, profile: str, language: str) -> tuple[str, dict[str, Any]]:
+    """Score the rows that are not blank, against references where every row has one."""
+    rows = rows_of(table, COLUMNS)
+    golds = [listed(row[1], n, nested=True) if row[1].strip() else None for n, row in enumerate(rows, 1)]
+    if None in golds and any(golds):
+        raise ValueError(f"row {golds.index(None) + 1}: reference is empty, others are not; fill in all or none")
+    verdicts = [row[2] if row[2].strip() else None for row in rows]
+    judged = {"judge": Pasted(verdicts), "questions": [""] * len(rows)} if any(verdicts) else {}
+    scores = metric.compute(
+        predictions=[row[0] for row in rows],
+        references=golds if any(golds) else None,
+        profile=profile,
+        language=language,
+        **judged,
+    )
+    return shown(scores)
 
 
-def score(table: list[list[Any]], profile: str, language: str) -> dict[str, Any]:
-    """Score the rows that are not empty; references count where every row has one."""
-    rows = [[str(cell or "") for cell in row] for row in table]
-    rows = [row for row in rows if any(cell.strip() for cell in row)]
-    try:
-        golds = [reference(row[1]) for row in rows]
-        verdicts = [row[2] or None for row in rows]
-        pasted = {"judge": Pasted(verdicts), "questions": [""] * len(rows)} if any(verdicts) else {}
-        scores: dict[str, Any] = metric.compute(
-            predictions=[row[0] for row in rows],
-            references=golds if rows and all(golds) else None,
-            profile=profile,
-            language=language,
-            **pasted,
-        )
-    except ValueError as error:
-        raise gr.Error(str(error)) from error
-    return scores
-
-
-card = (HERE / "README.md").read_text(encoding="utf-8")
-demo = gr.Interface(
-    fn=score,
-    inputs=[
-        gr.Dataframe(
-            value=[
-                ["I do not know.", "Lisbon", "No, it is not addressed."],
-                ["Lisbon.", "Lisbon", "Yes, it is addressed."],
-            ],
-            headers=["prediction", "reference", "verdict"],
-            datatype="str",
-            type="array",
-            column_count=3,
-            label="one answer per row; references and verdicts may be left out",
-        ),
-        gr.Radio(["official", "corrected"], value="official", label="profile"),
-        gr.Radio(["en", "zh"], value="en", label="language"),
-    ],
-    outputs=gr.JSON(label="result", open=True),
-    title="RGB rejection rate",
-    article=card.split("---", 2)[-1],
-    flagging_mode="never",
+demo = space(
+    TITLE,
+    INTRO,
+    COLUMNS,
+    EXAMPLE,
+    "one answer per row; references and verdicts may be left out",
+    [PROFILE, gr.Radio(["en", "zh"], value="en", label="language of the answers")],
+    score,
 )
 
 if __name__ == "__main__":
-    demo.launch()
+    demo.launch(css=CSS, show_error=True)

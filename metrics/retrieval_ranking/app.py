@@ -6,9 +6,19 @@ from typing import Any
 
 import evaluate
 import gradio as gr
+from page import CSS, PROFILE, rows_of, shown, space
 
-HERE = Path(__file__).parent
-metric = evaluate.load(str(HERE / "retrieval_ranking.py"))
+metric = evaluate.load(str(Path(__file__).with_name("retrieval_ranking.py")))
+TITLE = "Retrieval ranking"
+INTRO = """\
+Put one ranking a row into the table, as ids between commas or blanks, best first, and beside it the ids that are
+relevant. `map`, `mrr`, recall, nDCG and hit rate say how early the relevant ids come (0 to 1, higher is better). A
+row without relevant ids enters no mean."""
+COLUMNS = ["ranking", "relevant"]
+EXAMPLE = [
+    ["d7, d3, d1", "d1, d3"],
+    ["x, y, d1", "d1, d2"],
+]
 
 
 def split(text: str) -> list[str]:
@@ -16,42 +26,27 @@ def split(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def score(table: list[list[Any]], cuts: str, profile: str) -> dict[str, Any]:
-    """Score the rows that are not empty."""
-    rows = [[str(cell or "") for cell in row] for row in table]
-    rows = [row for row in rows if any(cell.strip() for cell in row)]
-    try:
-        scores: dict[str, Any] = metric.compute(
-            predictions=[split(row[0]) for row in rows],
-            references=[split(row[1]) for row in rows],
-            k=[int(cut) if cut.isdecimal() else cut for cut in split(cuts)],
-            profile=profile,
-        )
-    except ValueError as error:
-        raise gr.Error(str(error)) from error
-    return scores
+def score(table: Any, cuts: str, profile: str) -> tuple[str, dict[str, Any]]:
+    """Score the rows that are not blank."""
+    rows = rows_of(table, COLUMNS)
+    scores = metric.compute(
+        predictions=[split(row[0]) for row in rows],
+        references=[split(row[1]) for row in rows],
+        k=[int(cut) if cut.isdecimal() else cut for cut in split(cuts)],
+        profile=profile,
+    )
+    return shown(scores)
 
 
-card = (HERE / "README.md").read_text(encoding="utf-8")
-demo = gr.Interface(
-    fn=score,
-    inputs=[
-        gr.Dataframe(
-            value=[["d7, d3, d1", "d1, d3"], ["x, y, d1", "d1, d2"]],
-            headers=["ranking", "relevant"],
-            datatype="str",
-            type="array",
-            column_count=2,
-            label="one ranking per row, best id first",
-        ),
-        gr.Textbox(value="1, 5, 10", label="k"),
-        gr.Radio(["official", "corrected"], value="official", label="profile"),
-    ],
-    outputs=gr.JSON(label="result", open=True),
-    title="Retrieval ranking",
-    article=card.split("---", 2)[-1],
-    flagging_mode="never",
+demo = space(
+    TITLE,
+    INTRO,
+    COLUMNS,
+    EXAMPLE,
+    "one ranking per row, best id first",
+    [gr.Textbox(value="1, 5, 10", label="k: places that recall, nDCG and hit look at"), PROFILE],
+    score,
 )
 
 if __name__ == "__main__":
-    demo.launch()
+    demo.launch(css=CSS, show_error=True)

@@ -9,10 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import evaluate
-import gradio as gr
+from page import CSS, PROFILE, listed, rows_of, shown, space
 
-HERE = Path(__file__).parent
-metric = evaluate.load(str(HERE / "truthfulness.py"))
+metric = evaluate.load(str(Path(__file__).with_name("truthfulness.py")))
+TITLE = "CRAG truthfulness"
+INTRO = """\
+Put one answer a row into the table, beside it what is accepted (a text, or a JSON list of texts any one of which will
+do), and, where the answer is neither an accepted one nor "I don't know", a judge's reply such as `{"score": 1}`.
+`truthfulness` is the share of right answers minus the share of hallucinated ones (-1 to 1, higher is better). In
+place of replies, rows may carry a human rating: perfect, acceptable, missing or incorrect."""
+COLUMNS = ["prediction", "accepted", "verdict"]
+EXAMPLE = [
+    ["Paris", "paris", ""],
+    ["I don't know.", "1912", ""],
+    ["In 1990.", '["1989", "nineteen eighty-nine"]', '{"score": 0}'],
+]
 RATINGS = ("perfect", "acceptable", "missing", "incorrect")
 
 
@@ -30,61 +41,34 @@ class Pasted:
         return [self.replies[row] or None for row in rows]
 
 
-def reference(text: str) -> Any:
-    """What is accepted, as typed: a JSON list of strings, else the text itself."""
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
-        return text
-    return value if isinstance(value, list) else text
-
-
-def score(table: list[list[Any]], profile: str) -> dict[str, Any]:
-    """Score the rows that are not empty; they are rated by hand where every row has a rating."""
-    rows = [[str(cell or "").strip() for cell in row] for row in table]
-    rows = [row for row in rows if any(row)]
-    pasted = [row[2] for row in rows]
-    asked: dict[str, Any] = {}
-    if rows and all(text.lower() in RATINGS for text in pasted):
-        asked = {"ratings": pasted}
-    elif any(pasted):
+def score(table: Any, profile: str) -> tuple[str, dict[str, Any]]:
+    """Score the rows that are not blank; they are rated by hand where one has a rating."""
+    rows = rows_of(table, COLUMNS)
+    verdicts = [row[2].strip() for row in rows]
+    judged: dict[str, Any] = {}
+    if any(verdict.lower() in RATINGS for verdict in verdicts):
+        for n, verdict in enumerate(verdicts, 1):
+            if verdict and verdict.lower() not in RATINGS:
+                raise ValueError(f"row {n}: {verdict[:60]!r} is no rating, others are; expected {', '.join(RATINGS)}")
+        judged = {"ratings": [verdict or None for verdict in verdicts]}
+    elif any(verdicts):
         numbers = [str(i) for i in range(len(rows))]
-        asked = {"judge": Pasted(pasted), "questions": numbers, "prompt": "{question}\n{reference}\n{answer}"}
-    try:
-        scores: dict[str, Any] = metric.compute(
-            predictions=[row[0] for row in rows],
-            references=[reference(row[1]) for row in rows],
-            profile=profile,
-            **asked,
-        )
-    except ValueError as error:
-        raise gr.Error(str(error)) from error
-    return scores
+        judged = {"judge": Pasted(verdicts), "questions": numbers, "prompt": "{question}\n{reference}\n{answer}"}
+    for n, row in enumerate(rows, 1):
+        if not row[1].strip() and "ratings" not in judged:
+            raise ValueError(f"row {n}: accepted is empty; fill it in, or empty the whole row")
+    scores = metric.compute(
+        predictions=[row[0].strip() for row in rows],
+        references=[listed(row[1].strip(), n) for n, row in enumerate(rows, 1)],
+        profile=profile,
+        **judged,
+    )
+    return shown(scores)
 
 
-card = (HERE / "README.md").read_text(encoding="utf-8")
-demo = gr.Interface(
-    fn=score,
-    inputs=[
-        gr.Dataframe(
-            value=[
-                ["Paris", "paris", ""],
-                ["I don't know.", "1912", ""],
-                ["In 1990.", '["1989", "nineteen eighty-nine"]', '{"score": 0}'],
-            ],
-            headers=["prediction", "accepted: a text or a JSON list", "the judge's reply, or in every row a rating"],
-            datatype="str",
-            type="array",
-            column_count=3,
-            label="one answer per row; without any reply, what the rules leave open has no value",
-        ),
-        gr.Radio(["official", "corrected"], value="official", label="profile"),
-    ],
-    outputs=gr.JSON(label="result", open=True),
-    title="CRAG truthfulness",
-    article=card.split("---", 2)[-1],
-    flagging_mode="never",
+demo = space(
+    TITLE, INTRO, COLUMNS, EXAMPLE, "one answer per row; the verdict is a judge's reply or a rating", [PROFILE], score
 )
 
 if __name__ == "__main__":
-    demo.launch()
+    demo.launch(css=CSS, show_error=True)

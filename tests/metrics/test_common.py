@@ -167,8 +167,9 @@ def test_the_three_copies_of_the_logic_are_identical(metrics_root: Path) -> None
     assert len(copies) == 1
 
 
-def test_every_folder_has_the_same_tally(metrics_root: Path) -> None:
-    assert len({(metrics_root / folder / "tally.py").read_bytes() for folder in FOLDERS}) == 1
+@pytest.mark.parametrize("file", ["tally.py", "page.py"])
+def test_one_file_is_the_same_in_every_folder(metrics_root: Path, file: str) -> None:
+    assert len({(metrics_root / folder / file).read_bytes() for folder in FOLDERS}) == 1
 
 
 @pytest.mark.parametrize("folder_name", FOLDERS)
@@ -185,7 +186,9 @@ def test_a_folder_imports_packages_and_its_own_files_alone(metrics_root: Path, f
                     node.lineno,
                 )
             elif isinstance(node, ast.ImportFrom):
-                allowed = siblings if node.level == 1 else packages
+                # app.py is a script, and alone imports the page: evaluate has neither.
+                beside = {"page"} if path.name == "app.py" else set()
+                allowed = (siblings - {"app", "page"}) if node.level == 1 else packages | beside
                 assert node.level <= 1 and str(node.module).split(".")[0] in allowed, (path, node.lineno)
 
 
@@ -207,9 +210,9 @@ def test_one_metric_class_and_documented_keywords(load_metric: Callable[[str], A
 @pytest.mark.parametrize("folder_name", FOLDERS)
 def test_folder_is_a_space(metrics_root: Path, folder_name: str, tmp_path: Path) -> None:
     folder = metrics_root / folder_name
-    py_compile.compile(str(folder / "app.py"), cfile=str(tmp_path / "app.pyc"), doraise=True)
-    app = (folder / "app.py").read_text(encoding="utf-8")
-    assert "launch_gradio_widget" not in app and "column_count=" in app
+    for name in ("app.py", "page.py"):
+        py_compile.compile(str(folder / name), cfile=str(tmp_path / "compiled.pyc"), doraise=True)
+        assert "launch_gradio_widget" not in (folder / name).read_text(encoding="utf-8")
     required = [line.split(">=")[0] for line in (folder / "requirements.txt").read_text().split()]
     assert required[:2] == ["evaluate", "datasets"]
     front, card = (folder / "README.md").read_text(encoding="utf-8").split("---\n", 2)[1:]

@@ -851,7 +851,7 @@ def test_documented_keywords_and_keys(load: Callable[..., Any]) -> None:
 def test_evaluate_takes_along_every_file_of_the_folder(load: Callable[..., Any], metrics_root: Path) -> None:
     source = (metrics_root / "omnieval" / "omnieval.py").read_text(encoding="utf-8")
     direct = set(re.findall(r"^from \.(\w+) import \($", source, re.MULTILINE))
-    assert direct == {path.stem for path in (metrics_root / "omnieval").glob("*.py")} - {"omnieval", "app"}
+    assert direct == {path.stem for path in (metrics_root / "omnieval").glob("*.py")} - {"omnieval", "app", "page"}
     folder = Path(str(importlib.import_module(type(load("acc")).__module__).__file__)).parent
     assert all((folder / f"{name}.py").is_file() for name in direct)
 

@@ -305,7 +305,6 @@ sys.exit(main(["export", sys.argv[1], "--benchmark", "crag", "--data-dir", "samp
     assert said.endswith(": File too large")
 
 
-
 def test_what_another_wrote_is_refused_by_name(tmp_path: Path) -> None:
     folder = copied("rgb", tmp_path / "mine")
     out = tmp_path / "out"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -77,6 +78,7 @@ TABLE = (
     Row("metric", "file", 'evaluate.load("metrics/{name}/{name}.py")'),
 )
 
+ROOT = Path(__file__).parents[2]
 ORG = "quadrag-test"
 READ = {
     "rgb": ("noise_robustness_zh", "noise_40"),
@@ -257,3 +259,20 @@ def test_pushed_by_datasets_itself(
         done = forked_python(LOAD, json.dumps({"crag": call}), "{}", env=env, executable=executable)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["crag"] == rows("crag")
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.zh.md"])
+def test_the_readme_shows_the_table(readme: str) -> None:
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    calls = re.findall(
+        r"^\| [^|]+ \| `((?:load_dataset|get_dataset|evaluate)[^`]+)` \| ([^|]+) \| ([^|]+) \|$", text, re.M
+    )
+    shown = {call: tuple(not said.startswith(("no", "不")) for said in columns) for call, *columns in calls}
+    config, split = READ["rgb"]
+    wanted = {}
+    for row in TABLE:
+        name = "rgb" if row.what == "dataset" else "rgb_accuracy"
+        call = row.call.format(name=name, config=config, split=split, columns='["id", "query"]')
+        call = call.replace(' data_dir="datasets_scripts/rgb/sample",', "")  # where the script's own files are
+        wanted[call] = (row.three == "yes", row.later == "yes")
+    assert shown == wanted

@@ -134,6 +134,14 @@ def test_failures_of_the_hub_are_one_line_and_the_next_run_finishes(
     info, commit = "GET /api/spaces/", "POST /api/spaces/.*/commit/"
     cases: list[tuple[dict[str, Any], str]] = [
         (drop("GET /api/whoami"), rf"asking who the token belongs to at {hub.url}: {lost}"),
+        *(
+            (
+                status(200, "GET /api/whoami", body=body),
+                f"asking who the token belongs to at {hub.url}: the answer cannot be used"
+                rf" \(it does not say whose the token is\); check HF_ENDPOINT, then {again}",
+            )
+            for body in ([1], "hello", {"orgs": []}, {"name": "ann", "orgs": ["x"]}, {"name": "ann", "auth": 5})
+        ),
         (drop(info), f"reading {repo}: {lost}"),
         (drop(info, "truncate"), rf"reading {repo}: (the connection was lost|the answer cannot be used) \(.*{again}"),
         (
@@ -166,7 +174,7 @@ def test_failures_of_the_hub_are_one_line_and_the_next_run_finishes(
             # One that this token cannot see is absent until its name is asked for.
             status(409, "POST /api/repos/create", body={"error": "You already created this space repo"}),
             rf"creating {repo}: the Hub answered 409 \(You already created this space repo\); the name is taken, by"
-            f" another push a moment ago or by a repository that HF_TOKEN cannot see: {again}, or take another organisation",
+            f" another push a moment ago or by a repository that HF_TOKEN cannot see: {again}, or take another organ",
         ),
         (
             status(402, "POST /api/repos/create", body={"error": "Payment required"}),

@@ -340,7 +340,9 @@ def test_two_runs_of_one_task_are_refused(runs, copied):
         plan(runs / "noise", copied())
 
 
-@pytest.mark.parametrize(("org", "model"), [("a/b", MODEL), ("", MODEL), (ORG, "a/b/c"), (ORG, "ann/"), (ORG, "../m"), (ORG, "ann/mü")])
+@pytest.mark.parametrize(
+    ("org", "model"), [("a/b", MODEL), ("", MODEL), (ORG, "a/b/c"), (ORG, "ann/"), (ORG, "../m"), (ORG, "ann/mü")]
+)
 def test_names_that_the_hub_cannot_have_are_refused(runs, org, model):
     with pytest.raises(QuadragError, match=r"is no (name|model) on the Hub; expected"):
         plan_results(org, model, [runs / "noise"])
@@ -499,6 +501,9 @@ def test_what_the_hub_refuses_is_said_in_one_line(runs, hub, push):
     (wrong,) = push(plans[-1], token="hf_wrong")
     assert wrong.startswith(f"opening a pull request on {MODEL}: the Hub answered 401")
     assert "HF_TOKEN is refused" in wrong
+    hub.faults = [Fault("status", match="GET /api/whoami", status=200, body=["ann"])]
+    (other,) = push(plans[-1])
+    assert other.startswith(f"opening a pull request on {MODEL}: the answer cannot be used (it does not say whose")
     (nobody,) = push(plans[-1], HF_ENDPOINT="http://127.0.0.1:9")
     assert nobody.startswith(f"opening a pull request on {MODEL}: no connection")
     assert all(not repo.pull_requests for repo in hub.repos.values())
