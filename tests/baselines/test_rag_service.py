@@ -59,6 +59,7 @@ def ask(spec, questions, ledger, how="bare", **options):
     [
         ("http://h:1/rag", "json", "http://h:1/rag"),
         ("http://h:1/rag/", "json", "http://h:1/rag/"),
+        ("HTTP://h:1/rag", "json", "HTTP://h:1/rag"),
         ("http://h:1/ask?site=a", "json", "http://h:1/ask?site=a"),
         ("http://h:1/v1", "openai", "http://h:1/v1/chat/completions"),
         ("http://h:1/v1#m", "openai", "http://h:1/v1/chat/completions"),
@@ -306,6 +307,11 @@ def test_another_password_in_the_address_is_the_same_service(server, ledger):
     _, spent = ask(server.url.replace("//", "//ann:a-long-password@"), [question(1)], ledger)
     assert spent["cached"] == 1
     assert "password" not in RagService("http://ann:a-long-password@h/rag", ledger=None).model
+
+
+def test_a_name_is_one_line(ledger):
+    assert RagService("http://h/rag", ledger=ledger, name=" my\n rag ").model == "rag:my rag"
+    assert RagService("http://h/rag", ledger=ledger, name=" ").model == "rag:h/rag"
 
 
 def test_names_go_before_models_and_models_before_addresses(server, ledger):

@@ -10,7 +10,7 @@ from typing import Any
 
 import ir_measures
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quadrag.baselines.trec import qrels_lines, run_lines
@@ -96,6 +96,17 @@ def test_scores_of_the_retriever_are_kept_where_they_fall() -> None:
     same = [Passage("a", "", "", 2.0)] * 2
     assert list(run_lines("q", same, "t")) == ["q Q0 a 1 1.0 t\n", "q Q0 a#2 2 0.5 t\n"]
     assert [line.split()[2] for line in run_lines("q", falling, "t", passages=True)] == ["a#0", "b#1", "a#2"]
+
+
+@pytest.mark.parametrize("passages", [True, False])
+@given(st.lists(st.sampled_from(["", "#1", "#", "a", "a#2", "a#3", "a#3#3", "b#4"]), max_size=8))
+@example(["a#3", "a", "a"])
+@example(["b#4", "a#3#3", "a#4", "a", "a", "a", "a#5"])
+def test_every_passage_has_an_id_of_its_own(passages: bool, ids: list[str]) -> None:
+    """A service's ids may come twice, look like those that are made here, or have nothing before the mark."""
+    lines = [line.split(" ") for line in run_lines("q", [Passage(i, "", "") for i in ids], "t", passages)]
+    assert all(len(columns) == 6 and columns[2] for columns in lines)
+    assert len({columns[2] for columns in lines}) == len(ids)
 
 
 @given(st.text(min_size=1).filter(lambda text: "#" not in text), st.text(min_size=1))
@@ -188,6 +199,24 @@ def test_several_runs_each_get_a_folder(retrieved: Path, trec: Any, tmp_path: Pa
     assert err.startswith("quadrag: two runs would be written to ")
 
 
+def test_every_name_is_of_a_run_and_files_stay_in_their_folder(
+    retrieved: Path, trec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _, err = trec(retrieved, tmp_path / "typo", "--out", tmp_path / "out")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "typo holds no run.json; expected" in err
+    assert not (tmp_path / "out").exists()
+    inside = tmp_path / "runs" / "gold" / "inside"
+    shutil.copytree(retrieved, inside.parent, ignore=shutil.ignore_patterns("trec"))
+    inside.mkdir()
+    monkeypatch.chdir(inside)
+    assert trec("..", "--out", "out")[0] == 0
+    assert [str(path.relative_to(inside)) for path in tmp_path.rglob("*.run")] == ["out/gold/qa_2doc-test.run"]
+    monkeypatch.chdir(inside.parent)
+    assert trec(".", "--out", "out")[0] == 0
+    assert (inside.parent / "out" / "gold" / "qa_2doc-test.run").is_file()
+
+
 def test_what_cannot_be_written_is_one_line(retrieved: Path, trec: Any, tmp_path: Path) -> None:
     from quadrag.cli import main
 
@@ -201,7 +230,7 @@ def test_what_cannot_be_written_is_one_line(retrieved: Path, trec: Any, tmp_path
     bare = tmp_path / "bare"
     bare.mkdir()
     for folder, said in (
-        (none, "nothing was retrieved"),
+        (none, f"no passages stand in {none}: nothing was retrieved"),
         (other, "holds other questions than"),
         (bare, "holds no run.json"),
         (tmp_path / "absent", "holds no run.json"),
