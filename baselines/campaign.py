@@ -6,6 +6,7 @@ Arguments come from the command line as a namespace, which a recipe may have fil
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from typing import Any
 from quadrag import __version__, catalogue
 from quadrag.data import SAMPLE, find_files
 from quadrag.errors import QuadragError
-from quadrag.records import read_jsonl, write_jsonl, write_text
+from quadrag.records import jsonl_text, read_jsonl, write_text
 
 from .answers import lines, named_split
 from .benchmark import Benchmark, Own, identified, load
@@ -215,8 +216,10 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
         "command": list(session.command),
     }
     if out:
-        write_jsonl(out / "items.jsonl", items)
-        write_text(out / "scores.json", score_text(scores))
+        files = {"items.jsonl": jsonl_text(items), "scores.json": score_text(scores)}
+        for name, text in files.items():
+            write_text(out / name, text)
+            info["files"][name] = hashlib.sha256(text.encode()).hexdigest()
         write_text(out / "run.json", json.dumps(info, ensure_ascii=False, indent=1) + "\n")
     return Result(info, scores, items, stopped=stopped)
 

@@ -97,7 +97,7 @@ class RagService(ChatClient):
         Raises:
             QuadragError: an argument cannot be used.
         """
-        if not spec.startswith(("http://", "https://")):
+        if not spec.lower().startswith(("http://", "https://")):
             raise QuadragError(f"--rag {shown_url(spec)!r} is no address; {_FORMS}")
         parsed = parse_spec(spec)
         addresses = [url.strip() for url in spec.partition("#")[0].split(",") if url.strip()]
@@ -119,7 +119,7 @@ class RagService(ChatClient):
             parameters={"contract": self.contract, **given, **digest},
         )
         self._sent = given
-        self._name = name
+        self._name = " ".join((name or "").split())
         self._shown = ", ".join(shown_url(url).partition("://")[2] for url in addresses)
         self.spec = Spec(tuple(map(_chat_url, addresses)) if chat else tuple(addresses), parsed.model)
         places = sorted(urlunsplit(_bare(url)) for url in self.spec.urls)

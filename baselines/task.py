@@ -102,7 +102,7 @@ def script_options(task: Task, benchmark: Benchmark) -> dict[str, Any]:
     script = options_of(catalogue.config(task.benchmark, task.config))
     for name in task.options:
         if name not in known and name not in script:
-            raise unknown_name(f"option of {task.benchmark}", name, [*script, *known])
+            raise unknown_name(f"option of {task.benchmark}", name, dict.fromkeys([*script, *known]))
     return {name: value for name, value in task.options.items() if name not in known}
 
 

@@ -46,7 +46,7 @@ def notes(
         parts.append(f"profile corrected {unit(corrected['value'], task.scale)}, {_spread(corrected, task)}")
     parts.append(f"retriever {inputs.get('retriever')}{_listed(inputs.get('retrieval'), ' (', ')')}")
     parts.append(f"judge {inputs.get('judge') or 'none'}")
-    name = "" if same_model(str(inputs["llm"]), model) else f" as {inputs['llm']}"
+    name = "" if same_model(str(inputs["llm"]), model) else f" as {_last(str(inputs['llm']))}"
     parts.append(f"asked{name}{_listed(inputs.get('parameters'), ' with ')}, samples {inputs.get('samples', 1)}")
     parts += [f"options{_listed(inputs['options'], ' ')}"] if inputs.get("options") else []
     parts += [f"prompts sha256 {inputs['prompts']}"] if inputs.get("prompts") else []
@@ -76,6 +76,11 @@ def public(text: str) -> str:
     return " ".join(_PLACE.sub("", text).split())
 
 
+def _last(value: str) -> str:
+    """Return the last name of a value that is a place as a whole, blanks and brackets included; others as they are."""
+    return re.split(r"[/\\]", value.rstrip("/\\"))[-1] if re.match(r"~?/|\.{1,2}/|[A-Za-z]:\\", value) else value
+
+
 def _spread(row: Mapping[str, Any], task: HubTask) -> str:
     bounds = row.get("interval")
     return " to ".join(str(unit(bound, task.scale)) for bound in bounds) if bounds else "none"
@@ -92,5 +97,5 @@ def _counts(row: Mapping[str, Any]) -> str:
 def _listed(settings: Mapping[str, Any] | None, before: str, after: str = "") -> str:
     """List settings between two texts; nothing where there are none. The digest of a corpus says nothing here."""
     known = {name: value for name, value in (settings or {}).items() if value is not None and name != "corpus"}
-    plain = {name: value if isinstance(value, str) else json.dumps(value) for name, value in known.items()}
+    plain = {name: _last(value) if isinstance(value, str) else json.dumps(value) for name, value in known.items()}
     return f"{before}{', '.join(' '.join(pair) for pair in plain.items())}{after}" if plain else ""

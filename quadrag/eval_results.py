@@ -149,11 +149,11 @@ def plan_results(
 
 
 def _check_names(org: str, model: str, source: str | None) -> None:
-    if not re.fullmatch(_NAME, org):
+    if not re.fullmatch(_NAME, org, re.ASCII):
         raise QuadragError(
             f"{org!r} is no name on the Hub; expected the user or organisation of the dataset repositories"
         )
-    if not re.fullmatch(f"(?:{_NAME}/)?{_NAME}", model):
+    if not re.fullmatch(f"(?:{_NAME}/)?{_NAME}", model, re.ASCII):
         raise QuadragError(f"{model!r} is no model on the Hub; expected OWNER/NAME")
     if source is not None and not re.fullmatch(r"https?://\S+", source):
         raise QuadragError(f"the source {source!r} is no web address; expected https://...")
@@ -174,16 +174,19 @@ def _folders(runs: Sequence[str | Path]) -> Iterator[Path]:
 
 
 def _read(folder: Path) -> _Run:
-    """Read a run of a model on real data that is finished and whose scores are as it left them.
+    """Read a run of a model on real data that is finished, and whose scores are as it left them, or what was scored.
 
     Raises:
         QuadragError: it is none.
     """
     try:
         info = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        inputs, state, sum_then = info["inputs"], info["state"], info["files"].get("scores.json")
+        inputs, state, sums = info["inputs"], info["state"], dict(info["files"].items())
         benchmark, config, asked = str(inputs["benchmark"]), str(inputs["config"]), inputs["llm"]
         source, given = str(info.get("source", "")), info.get("given") or ()
+        _ = ", ".join(given), [(inputs.get(name) or {}).items() for name in ("options", "parameters", "retrieval")]
+        if not isinstance(info.get("started"), (str, type(None))):
+            raise TypeError
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise QuadragError(f"{folder / 'run.json'} is damaged; expected what `quadrag run` writes") from None
     if state != "finished":
@@ -198,10 +201,12 @@ def _read(folder: Path) -> _Run:
         raw = (folder / "scores.json").read_bytes()
         rows = [row for row in json.loads(raw) if row["slice"] == "all"]
         names = [(row["metric"], row["split"]) for row in rows]
-        _ = [(row["key"], row["profile"], row["value"], row["n_total"], row["signature"]) for row in rows]
+        _ = [(row["key"], row["profile"], row["n_total"], row["signature"]) for row in rows]
+        _ = [0.0 + (row["value"] or 0) + sum(row.get("interval") or ()) for row in rows]
     except (OSError, ValueError, KeyError, TypeError):
         raise QuadragError(f"{folder} has no readable scores.json; run the same command again") from None
-    if sum_then not in (None, hashlib.sha256(raw).hexdigest()):
+    # What `quadrag score` writes has no sums; a run has one for every file.
+    if sums and sums.get("scores.json") != hashlib.sha256(raw).hexdigest():
         raise QuadragError(f"{folder / 'scores.json'} is not as the run wrote it; remove it and run again")
     splits = catalogue.config(benchmark, config).splits
     for metric, split in dict.fromkeys(names):

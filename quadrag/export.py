@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -234,3 +235,8 @@ def _split(
         )
     except QuadragError as error:
         raise QuadragError(f"{label}: {error}") from None
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        # Arrow does not say where the disk is full.
+        raise OSError(error.errno, os.strerror(error.errno), str(folder)) from None

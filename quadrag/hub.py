@@ -24,6 +24,8 @@ _OWN_HOSTS = ("huggingface.co", "hf.co")
 # To connect, and between two pieces read or written: the client has no limit of its own.
 _SECONDS = {"connect": 10.0, "read": 120.0, "write": 120.0, "pool": 120.0}
 _LENGTH = 300
+# What this machine lacks, as room on its disk; no connection fails so.
+_LOCAL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.ENOENT, errno.ENOTDIR, errno.EMFILE)
 
 
 class Hub:
@@ -43,26 +45,48 @@ class Hub:
             endpoint: in place of ``HF_ENDPOINT``, or of the Hub itself.
 
         Raises:
-            QuadragError: the endpoint is no web address.
+            QuadragError: the endpoint is no web address, or has a password in it, or the token cannot be sent.
         """
+        # Before the import: the client reads the variable there, and fails.
+        _host(endpoint or os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
         from huggingface_hub import HfApi, constants, get_token
 
         self.endpoint = (endpoint or constants.ENDPOINT).rstrip("/")
-        parts = urlsplit(self.endpoint)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise QuadragError(
-                f"HF_ENDPOINT is {self.endpoint!r}; expected http://HOST or https://HOST, or leave it out"
-            )
-        if not any(parts.hostname == own or parts.hostname.endswith(f".{own}") for own in _OWN_HOSTS):
+        host = _host(self.endpoint)
+        if not any(host == own or host.endswith(f".{own}") for own in _OWN_HOSTS):
             # Other servers speak LFS alone. The client reads the variable at its import, which may be over.
             os.environ["HF_HUB_DISABLE_XET"] = "1"
             constants.HF_HUB_DISABLE_XET = True
         self.token = token or get_token()
+        if self.token and not (self.token.isascii() and self.token.isprintable()):
+            raise QuadragError(f"{_whose()} has a sign in it that no token has; {LOG_IN}")
         self.api = HfApi(endpoint=self.endpoint, token=self.token, library_name="quadrag")
 
     def __repr__(self) -> str:
         """Name the endpoint, and not the token."""
         return f"Hub({self.endpoint})"
+
+
+def _host(endpoint: str) -> str:
+    """Return the host of an endpoint.
+
+    Raises:
+        QuadragError: it is no web address, or one with a user name, which would be sent in place of the token.
+    """
+    try:
+        parts = urlsplit(endpoint)
+        host = parts.hostname
+    except ValueError:
+        host = None
+    if not host or parts.scheme not in ("http", "https"):
+        shown = re.sub(r"[^/]*@", "***@", endpoint)
+        raise QuadragError(f"HF_ENDPOINT is {shown!r}; expected http://HOST or https://HOST, or leave it out")
+    if "@" in parts.netloc:
+        bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        raise QuadragError(
+            f"HF_ENDPOINT has a user name or a password in it, and the Hub takes a token; expected {bare}, and {LOG_IN}"
+        )
+    return host
 
 
 @contextmanager
@@ -137,11 +161,11 @@ def _said(error: BaseException) -> str:
         return f"no connection ({cause}); check the network and HF_ENDPOINT, then {AGAIN}"
     if any("Timeout" in name for name in names):
         return f"no answer in {_SECONDS['read']:g} s ({cause}); what arrived is kept: {AGAIN}"
-    local = next((one for one in chain if isinstance(one, OSError) and one.filename is not None), None)
-    if local is not None:
-        return f"{_line(str(local.strerror))} ({local.filename}); {AGAIN}"
-    lost = (OSError, RuntimeError, EOFError)
-    if any(isinstance(one, lost) or type(one).__module__.startswith(("httpx", "hf_xet")) for one in chain):
+    wire = any(type(one).__module__.startswith(("httpx", "hf_xet")) for one in chain)
+    for one in chain:
+        if isinstance(one, OSError) and (one.filename is not None or (one.errno in _LOCAL and not wire)):
+            return f"{_line(str(one.strerror))} ({one.filename or 'on this machine'}); {AGAIN}"
+    if wire or any(isinstance(one, (OSError, RuntimeError, EOFError)) for one in chain):
         return f"the connection was lost ({cause}); what arrived is kept: {AGAIN}"
     if any(type(one).__name__ == "HFValidationError" for one in chain):
         return f"{cause}; expected ORG/NAME of letters, digits, - _ and ."
@@ -154,7 +178,7 @@ def _answered(error: BaseException, response: Any) -> str:
     status = response.status_code
     said = getattr(error, "server_message", None) or response.headers.get("X-Error-Message") or response.reason_phrase
     answer = f"the Hub answered {status} ({_line(str(said), sent.partition(' ')[2])})"
-    whose = "HF_TOKEN" if os.environ.get("HF_TOKEN") else "the token"
+    whose = _whose()
     code = response.headers.get("X-Error-Code")
     if status == 401 and not sent:
         return f"{answer}; there is no token: {LOG_IN}"
@@ -165,7 +189,8 @@ def _answered(error: BaseException, response: Any) -> str:
     if status in (401, 404):
         return f"{answer}; it is not there, or private and not visible to {whose if sent else 'a call without a token'}"
     if status == 409:
-        return f"{answer}; the name is taken, maybe by a repository that {whose} cannot see: take another"
+        taken = f"the name is taken, by another push a moment ago or by a repository that {whose} cannot see"
+        return f"{answer}; {taken}: {AGAIN}, or take another organisation"
     if status == 412:
         return f"{answer}; somebody changed it meanwhile: {AGAIN}"
     if status == 429:
@@ -174,6 +199,10 @@ def _answered(error: BaseException, response: Any) -> str:
     if status >= 500:
         return f"{answer}; what arrived is kept: {AGAIN} later"
     return f"{answer}; correct what it names"
+
+
+def _whose() -> str:
+    return "HF_TOKEN" if os.environ.get("HF_TOKEN") else "the token"
 
 
 def _reset(header: str) -> str | None:

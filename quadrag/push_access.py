@@ -32,13 +32,13 @@ def access(hub: Hub, org: str) -> Access:
 
     with hub_errors("asking who the token belongs to at", hub.endpoint):
         try:
-            user = hub.api.whoami()
+            user = whoami(hub)
         except HfHubHTTPError as error:
             # The Hub answers this one seldom; what it would say shows when one writes.
             if (status := error.response.status_code) != 429 and status < 500:
                 raise
             return Access(None, None, f"the Hub answered {status} when asked who the token belongs to")
-    name = str(user.get("name"))
+    name = user["name"]
     token = (user.get("auth") or {}).get("accessToken") or {}
     role = _role(user, org)
     if role is None and name != org:
@@ -55,6 +55,24 @@ def access(hub: Hub, org: str) -> Access:
     if role in _WRITERS:
         return Access(name, True, f"role {role}")
     return Access(name, None, f"role {role} in {org}, which may do so in some repositories alone")
+
+
+def whoami(hub: Hub) -> dict[str, Any]:
+    """Ask whose token it is, within `hub_errors`.
+
+    Returns:
+        The Hub's own form: a ``name`` at least; ``orgs`` is a list of objects, and ``auth`` an object, where given.
+
+    Raises:
+        ValueError: the answer is of another form.
+    """
+    said: Any = hub.api.whoami()
+    if isinstance(said, dict) and isinstance(said.get("name"), str):
+        orgs, auth = said.get("orgs") or [], said.get("auth") or {}
+        token = (auth.get("accessToken") or {}) if isinstance(auth, dict) else None
+        if isinstance(token, dict) and isinstance(orgs, list) and all(isinstance(one, dict) for one in orgs):
+            return said
+    raise ValueError("it does not say whose the token is")
 
 
 def _role(user: Mapping[str, Any], org: str) -> str | None:

@@ -138,7 +138,7 @@ def _pushed(record: bytes) -> dict[str, str] | None:
     """Read the sums in a record; None where it is no record of a push."""
     try:
         files = json.loads(record)["files"]
-        good = isinstance(files, dict) and all(re.fullmatch("[0-9a-f]{40,64}", str(each)) for each in files.values())
+        good = isinstance(files, dict) and all(re.fullmatch("[0-9a-f]{40,64}", each) for each in files.values())
         return files if good else None
     except (ValueError, KeyError, TypeError):
         return None

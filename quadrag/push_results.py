@@ -18,6 +18,7 @@ from quadrag.errors import QuadragError
 from quadrag.eval_results import ResultsPlan as ResultsPlan  # callers ask one module for results
 from quadrag.eval_results import plan_results as plan_results
 from quadrag.hub import Hub, hub_errors
+from quadrag.push_access import whoami
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
@@ -91,7 +92,7 @@ def push_results(plan: ResultsPlan, hub: Hub) -> Pushed:
         QuadragError: as in `compare`, or there is no token, or it may not do that.
     """
     with hub_errors("opening a pull request on", plan.model):
-        user = hub.api.whoami()["name"]
+        user = whoami(hub)["name"]
     comparison = compare(plan, hub)
     changes = [change for change in comparison.changes if change.changed]
     if not changes:

@@ -6,6 +6,7 @@ they go to. What stands on the Hub already is `quadrag.push_remote`'s affair.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -25,6 +26,12 @@ from quadrag.paths import cache_dir
 _UNITS = ("*.py", "*.md", "*.txt")  # what a metric's folder publishes, as in the package
 
 
+@functools.lru_cache(maxsize=10_000)
+def _sha256(path: Path, size: int, written: int) -> str:
+    """Sum a file that may have gigabytes once a push, not for every use of its sum."""
+    return download.sha256(path)
+
+
 class File(NamedTuple):
     """A file to be pushed: on disk, or small and in memory."""
 
@@ -35,7 +42,7 @@ class File(NamedTuple):
         """Return its sha256, as LFS names it."""
         if isinstance(self.source, bytes):
             return hashlib.sha256(self.source).hexdigest()
-        return download.sha256(self.source)
+        return _sha256(self.source, self.size, self.source.stat().st_mtime_ns)
 
     def blob(self) -> str:
         """Return git's id of it."""

@@ -102,6 +102,9 @@ def write_text(path: Path, text: str) -> None:
     try:
         partial.write_text(text, encoding="utf-8", newline="\n")
         partial.replace(path)
+    except OSError as error:
+        # A full disk is told without the file that it hit.
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         partial.unlink(missing_ok=True)
 

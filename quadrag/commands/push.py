@@ -90,7 +90,8 @@ def _repositories(arguments: argparse.Namespace) -> None:
     )
     print("\n".join(push_text.lines(planned)))
     if not arguments.yes:
-        print("nothing was written; the same command with --yes does this")
+        due = any(change.difference for change in planned.changes)
+        print("nothing was written; the same command with --yes does this" if due else "nothing to do")
         return
     print()
     print("\n".join(push_text.done(push.push(planned, told))))
@@ -111,6 +112,8 @@ def _results(arguments: argparse.Namespace) -> None:
     if arguments.yes:
         print(push_results(plan, hub).said)
         return
-    for change in compare(plan, hub).changes:
+    changes = compare(plan, hub).changes
+    for change in changes:
         print(change.diff if change.changed else f"{change.path}: the same stands there already")
-    print("nothing was sent; the same command with --yes opens the pull request")
+    due = any(change.changed for change in changes)
+    print("nothing was sent; the same command with --yes opens the pull request" if due else "nothing to do")

@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--rag-name", metavar="NAME", help="what to call the service (default: its model, or its address)")
     how.add_argument("--rag-body", metavar="FILE", help="JSON object of further fields of every request")
     how.add_argument(
-        "--rag-timeout", metavar="S", type=options.number(0.001), default=300.0, help="seconds a reply may take (300)"
+        "--rag-timeout", metavar="S", type=options.number(0.001), help="seconds a reply may take (default: 300)"
     )
     how.add_argument("--prompts", metavar="FILE", help="YAML of the form of quadrag/baselines/prompts/BENCHMARK.yaml")
     how.add_argument("--temperature", metavar="T", type=options.number(0), help="default: the benchmark's own")
@@ -158,9 +158,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_rag(arguments: argparse.Namespace) -> None:
     """See to it that a RAG service is not told how to do its work, and that nothing else is said to do it."""
     if arguments.rag is None:
-        if arguments.rag_name or arguments.rag_body:
-            raise QuadragError("--rag-name and --rag-body are of a service; name it with --rag URL")
+        if named := [name for name in ("rag_name", "rag_body", "rag_timeout") if getattr(arguments, name) is not None]:
+            raise QuadragError(f"--{named[0].replace('_', '-')} is of a RAG service; name it with --rag URL")
         return
+    if not arguments.rag.strip():
+        raise QuadragError("--rag is empty; expected http://HOST:PORT/PATH")
     for name in ("llm", "retriever", "all", "recipe", "original"):
         if getattr(arguments, name):
             raise QuadragError(f"--rag asks one service about one config; leave out --{name}")

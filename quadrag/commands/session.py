@@ -27,7 +27,10 @@ def open_session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
 
     prices = Prices.load(arguments.prices) if arguments.prices else None
     embed = Embedding(arguments.bertscore) if arguments.bertscore else None
-    llm_spec = getattr(arguments, "llm", None) or "extractive"
+    llm_spec = getattr(arguments, "llm", None)
+    if llm_spec is not None and not llm_spec.strip():
+        raise QuadragError("--llm is empty; expected extractive, http://HOST:PORT/v1#MODEL or the like")
+    llm_spec = llm_spec or "extractive"
     with contextlib.ExitStack() as stack:
         rag = getattr(arguments, "rag", None)
         if llm_spec == "extractive" and not arguments.judge and not rag:
@@ -56,7 +59,7 @@ def open_session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
                 replay=arguments.replay,
                 name=arguments.rag_name,
                 body=arguments.rag_body,
-                timeout=arguments.rag_timeout,
+                timeout=300.0 if arguments.rag_timeout is None else arguments.rag_timeout,
                 parameters={**asked, "temperature": temperature},  # a service has a temperature of its own
                 budget=budget,
             )

@@ -475,7 +475,8 @@ def test_a_log_holds_no_carriage_return(quadrag, environment):
         ran = quadrag(*asked, "--judge", f"{server.url}#m", env=environment())
     assert ran.returncode == 0
     assert "\r" not in ran.stderr + ran.stdout and "\x1b" not in ran.stderr + ran.stdout
-    assert ran.stderr == ""
+    # Where the machine is busy, ten seconds pass, and a line is due.
+    assert all(re.fullmatch(r"negative_rejection_en: \w+: \d+ of 12", line) for line in ran.stderr.splitlines())
 
 
 def test_a_long_run_says_in_a_log_how_far_it_is(cli, monkeypatch):

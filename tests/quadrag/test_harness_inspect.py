@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, Rule
+from harness_replies import ASKED as ALL
+from harness_replies import PROFILES, questions
 
 from quadrag import catalogue
 from quadrag.baselines.benchmark import load, load_prompts
@@ -24,24 +26,13 @@ from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses import path
 from quadrag.harnesses.inspect_log import answered, answers, is_log
-from quadrag.records import Question, read_jsonl
+from quadrag.records import read_jsonl
 
 needs_inspect = pytest.mark.skipif(
     find_spec("inspect_ai") is None, reason="Inspect is not installed; pip install 'quadrag[harness]'"
 )
-UNSURE = "I can not answer the question because of the insufficient information in documents."
-WRONG = "There are factual errors in the provided documents."
-# Benchmark, config, split, and the retriever by which `quadrag run` shows what the task shows.
-ASKED = [
-    ("rgb", "counterfactual_robustness_en", "test", "own"),
-    ("rgb", "negative_rejection_en", "test", "own"),
-    ("rgb", "information_integration_zh", "noise_0", "own"),
-    ("crud_rag", "qa_2doc", "test", "none"),
-    ("crag", "task_1_2", "public", "snippets"),
-    ("omnieval", "contrast_qa", "auto", "none"),
-]
+ASKED = [*ALL[:-1], ("omnieval", "contrast_qa", "auto", "none")]
 IDS = [f"{b}-{c}" for b, c, _, _ in ASKED]
-PROFILES = ("official", "corrected")
 # What the graders of all benchmarks understand; the last is none of theirs.
 VERDICTS = (
     '{"score": 1, "prediction": 1} <response>甲</response> Yes, it is addressed; the model has identified the errors.',
@@ -50,35 +41,23 @@ VERDICTS = (
 )
 
 
-def gold(question: Question) -> str:
-    """An accepted answer in words: of RGB's all that is needed, of the others the first."""
-    texts = question.references if isinstance(question.references, list) else [question.references]
-    if question.benchmark == "rgb":
-        return " ".join(text if isinstance(text, str) else text[0] for text in texts)
-    return str(texts[0]) if texts else "none"
-
-
 def rules() -> list[Rule]:
     """Replies by the question asked: right, tagged, refused, empty, half, none of these; failed, cut."""
     found = []
-    for benchmark, config, split, retriever in ASKED:
-        questions, _ = load_questions(Task(benchmark, config, split, "sample", retriever), load(benchmark))
-        for place, question in enumerate(questions):
-            said = gold(question)
-            asked = question.slots.get("asked") or question.slots.get("question") or question.query
-            texts = [f"{WRONG} {said}", f"x <response>{said}</response>", UNSURE, "", f"so: {said[: len(said) // 2]}"]
-            if place == 2 and benchmark in ("rgb", "crag"):  # Inspect takes a second to print what failed
-                found.append(Rule("status", status=400, match=asked, model="m"))
-            elif place == 4:
-                cut = {"finish_reason": "length"}
-                found.append(Rule("reply", match=asked, model="m", message={"content": ""}, reply=cut))
-            elif place % 6 < len(texts):
-                found.append(Rule("reply", match=asked, model="m", message={"content": texts[place % 6]}))
-            for model, shift in (("j", 0), ("k", 1)):
-                verdict = {"content": VERDICTS[(place // 2 + shift) % 3]}
-                if place == 6:
-                    found.append(Rule("status", status=400, match=asked, model=model))
-                found += [Rule("reply", match=text, model=model, message=verdict) for text in (asked, said)]
+    for asked in questions(ASKED):
+        place, words = asked.place, asked.words
+        if place == 2 and asked.question.benchmark in ("rgb", "crag"):  # Inspect takes a second to print what failed
+            found.append(Rule("status", status=400, match=words, model="m"))
+        elif place == 4:
+            cut = {"finish_reason": "length"}
+            found.append(Rule("reply", match=words, model="m", message={"content": ""}, reply=cut))
+        elif place % 6 < len(asked.replies):
+            found.append(Rule("reply", match=words, model="m", message={"content": asked.replies[place % 6]}))
+        for model, shift in (("j", 0), ("k", 1)):
+            verdict = {"content": VERDICTS[(place // 2 + shift) % 3]}
+            if place == 6:
+                found.append(Rule("status", status=400, match=words, model=model))
+            found += [Rule("reply", match=text, model=model, message=verdict) for text in (words, asked.gold)]
     found += [Rule("reply", model=model, message={"content": VERDICTS[0]}) for model in ("j", "k")]
     # No echo, which depends on more than the messages.
     found.append(Rule("reply", model="m", message={"content": "about 70 万元"}))

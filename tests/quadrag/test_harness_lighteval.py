@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from chat_server import ChatServer, Rule
+from harness_replies import ASKED, PROFILES, questions
 
 from quadrag import catalogue
 from quadrag.baselines.benchmark import load
@@ -29,23 +30,11 @@ from quadrag.errors import QuadragError
 from quadrag.harnesses import path
 from quadrag.harnesses.lighteval_details import answers, is_details
 from quadrag.harnesses.lighteval_settings import VARIABLE, one_line, settings
-from quadrag.records import Question, read_jsonl, write_jsonl
+from quadrag.records import read_jsonl, write_jsonl
 
 needs_lighteval = pytest.mark.skipif(
     find_spec("lighteval") is None, reason="lighteval is not installed; make test-lighteval"
 )
-UNSURE = "I can not answer the question because of the insufficient information in documents."
-WRONG = "There are factual errors in the provided documents."
-# Benchmark, config, split, and the retriever by which `quadrag run` shows what the task shows.
-ASKED = [
-    ("rgb", "counterfactual_robustness_en", "test", "own"),
-    ("rgb", "negative_rejection_en", "test", "own"),
-    ("rgb", "information_integration_zh", "noise_0", "own"),
-    ("crud_rag", "qa_2doc", "test", "none"),
-    ("crag", "task_1_2", "public", "snippets"),
-    ("omnieval", "conversational_qa", "auto", "none"),
-]
-PROFILES = ("official", "corrected")
 CONFIGS = pytest.mark.parametrize(("benchmark", "config"), [(b, c) for b, c, _, _ in ASKED])
 
 
@@ -57,34 +46,15 @@ class Ran(NamedTuple):
     sent: list[str]
 
 
-def gold(question: Question) -> str:
-    """The first accepted answer in words."""
-    text = question.references
-    while isinstance(text, list):
-        text = text[0] if text else "none"
-    return str(text)
-
-
 def rules() -> list[Rule]:
-    """Replies by the question asked: right, right in the protocol's tag, refused, empty, failed, in part, echoed."""
+    """Replies by the question asked: right, right in the protocol's tag, refused, empty, in part, none, failed."""
     found = []
-    for benchmark, config, split, retriever in ASKED:
-        questions, _ = load_questions(Task(benchmark, config, split, "sample", retriever), load(benchmark))
-        for place, question in enumerate(questions):
-            said = gold(question)
-            texts = [
-                f"{WRONG} {said}",
-                f"x <response>{said}</response>",
-                UNSURE,
-                "",
-                None,
-                f"so: {said[: len(said) // 2]}",
-            ]
-            asked = question.slots.get("asked") or question.slots.get("question") or question.query
-            if place % 7 == 4:
-                found.append(Rule("status", match=asked, status=400))
-            elif place % 7 < len(texts):
-                found.append(Rule("reply", match=asked, message={"content": texts[place % 7]}))
+    for asked in questions():
+        replies = [*asked.replies, None]
+        if asked.place % 8 == 6:
+            found.append(Rule("status", match=asked.words, status=400))
+        elif asked.place % 8 < len(replies):
+            found.append(Rule("reply", match=asked.words, message={"content": replies[asked.place % 8]}))
     return found
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 from chat_server import ChatServer, Rule
+from harness_replies import ASKED, PROFILES, questions
 
 from quadrag import catalogue
 from quadrag.baselines.benchmark import load
@@ -23,24 +24,12 @@ from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses import path
 from quadrag.harnesses.lm_eval_samples import answers, is_sample
-from quadrag.records import Question, read_jsonl, write_jsonl
+from quadrag.records import read_jsonl, write_jsonl
 
 needs_lm_eval = pytest.mark.skipif(
     find_spec("lm_eval") is None, reason="lm-eval is not installed; pip install 'quadrag[harness]'"
 )
 NO_CONTENT = "[no content]"
-UNSURE = "I can not answer the question because of the insufficient information in documents."
-WRONG = "There are factual errors in the provided documents."
-# Benchmark, config, split, and the retriever by which `quadrag run` shows what the task shows.
-ASKED = [
-    ("rgb", "counterfactual_robustness_en", "test", "own"),
-    ("rgb", "negative_rejection_en", "test", "own"),
-    ("rgb", "information_integration_zh", "noise_0", "own"),
-    ("crud_rag", "qa_2doc", "test", "none"),
-    ("crag", "task_1_2", "public", "snippets"),
-    ("omnieval", "conversational_qa", "auto", "none"),
-]
-PROFILES = ("official", "corrected")
 
 
 def tasks() -> dict[str, dict[str, Any]]:
@@ -59,32 +48,13 @@ def tasks() -> dict[str, dict[str, Any]]:
     return found
 
 
-def gold(question: Question) -> str:
-    """The first accepted answer in words."""
-    text = question.references
-    while isinstance(text, list):
-        text = text[0] if text else "none"
-    return str(text)
-
-
 def rules() -> list[Rule]:
-    """Replies by the question asked: right, right in the protocol's tag, refused, empty, without content, echoed."""
+    """Replies by the question asked: right, right in the protocol's tag, refused, empty, in part, none, echoed."""
     found = []
-    for benchmark, config, split, retriever in ASKED:
-        questions, _ = load_questions(Task(benchmark, config, split, "sample", retriever), load(benchmark))
-        for place, question in enumerate(questions):
-            said = gold(question)
-            replies = [
-                f"{WRONG} {said}",
-                f"x <response>{said}</response>",
-                UNSURE,
-                "",
-                None,
-                f"so: {said[: len(said) // 2]}",
-            ]
-            asked = question.slots.get("asked") or question.slots.get("question") or question.query
-            if place % 7 < len(replies):
-                found.append(Rule("reply", match=asked, message={"content": replies[place % 7]}))
+    for asked in questions():
+        replies = [*asked.replies, None]
+        if asked.place % 7 < len(replies):
+            found.append(Rule("reply", match=asked.words, message={"content": replies[asked.place % 7]}))
     return found
 
 

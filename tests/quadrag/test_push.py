@@ -285,7 +285,8 @@ def test_an_interrupted_push_goes_on(
 
 @pytest.mark.pure
 def test_a_name_that_is_anothers_is_left_alone(push: Push, hub: HubServer) -> None:
-    hub.add("space", f"{ORG}/rgb_accuracy", {"app.py": b"print()\n"})
+    no_sums = b'{"files": {"app.py": %s}}' % (b"1" * 40)
+    hub.add("space", f"{ORG}/rgb_accuracy", {"app.py": b"print()\n", RECORD: no_sums})
     hub.add("dataset", f"{ORG}/rgb", {"README.md": b"---\nlicense: mit\n---\nmine\n"})
     # A record of some other kind makes it no push of ours.
     hub.add("space", f"{ORG}/rejection_rate", {RECORD: b"{}"})

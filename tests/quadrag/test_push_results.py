@@ -509,6 +509,30 @@ def test_what_the_hub_refuses_is_said_in_one_line(runs, hub, push):
     assert all(not repo.pull_requests for repo in hub.repos.values())
 
 
+def test_the_command_offers_yes_only_where_there_is_something_to_do(runs, hub, client):
+    code = """
+import sys
+from quadrag.cli import main
+words = ["push", "quadrag-test", "--metric", "rgb_accuracy"]
+assert [main(words), main([*words, "--yes"]), main(words)] == [0] * 3
+words = ["push", "quadrag-test", "--results", "ann/model", "--run", sys.argv[1], "--accept-data"]
+assert [main(words), main([*words, "--yes"])] == [0] * 2
+"""
+    hub.tokens["hf_bob"] = {"name": "bob", "orgs": {ORG: "write"}}
+    done = client(code, runs / "noise")
+    assert done.returncode == 0, done.stderr
+    ends = [line for line in done.stdout.splitlines() if line.startswith("nothing ")]
+    assert ends == [
+        "nothing was written; the same command with --yes does this",
+        "nothing to do",
+        "nothing was sent; the same command with --yes opens the pull request",
+    ]
+    hub.repos["model", MODEL].merge(1, "ann")
+    words = ["push", ORG, "--results", MODEL, "--run", runs / "noise", "--accept-data"]
+    done = client("import sys; from quadrag.cli import main; main(sys.argv[1:])", *words)
+    assert done.stdout.splitlines() == [f"{RGB}: the same stands there already", "nothing to do"]
+
+
 def test_a_connection_lost_after_the_commit_leaves_one_pull_request(runs, hub, push):
     hub.faults.append(Fault("lose", match="POST /api/models/ann/model/commit/main", times=1))
     noise = plan(runs / "noise")

@@ -1,0 +1,55 @@
+"""What the tests of harnesses ask, and what their models reply: each kind of reply that a score knows, in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from quadrag.baselines.benchmark import load
+from quadrag.baselines.task import Task, load_questions
+from quadrag.records import Question
+
+PROFILES = ("official", "corrected")
+UNSURE = "I can not answer the question because of the insufficient information in documents."
+WRONG = "There are factual errors in the provided documents."
+# Benchmark, config, split, and the retriever by which `quadrag run` shows what the task shows.
+ASKED = [
+    ("rgb", "counterfactual_robustness_en", "test", "own"),
+    ("rgb", "negative_rejection_en", "test", "own"),
+    ("rgb", "information_integration_zh", "noise_0", "own"),
+    ("crud_rag", "qa_2doc", "test", "none"),
+    ("crag", "task_1_2", "public", "snippets"),
+    ("omnieval", "conversational_qa", "auto", "none"),
+]
+
+
+class Asked(NamedTuple):
+    """A question of the sample: its place in its split, the words by which a request is known, an accepted answer."""
+
+    place: int
+    question: Question
+    words: str
+    gold: str
+
+    @property
+    def replies(self) -> list[str]:
+        """Right with a verdict on the documents, right in the protocol's tag, refused, empty, half of it."""
+        half = self.gold[: len(self.gold) // 2]
+        return [f"{WRONG} {self.gold}", f"x <response>{self.gold}</response>", UNSURE, "", f"so: {half}"]
+
+
+def questions(asked: list[tuple[str, str, str, str]] = ASKED) -> Iterator[Asked]:
+    """Yield every question of the configs asked."""
+    for benchmark, config, split, retriever in asked:
+        found, _ = load_questions(Task(benchmark, config, split, "sample", retriever), load(benchmark))
+        for place, question in enumerate(found):
+            words = question.slots.get("asked") or question.slots.get("question") or question.query
+            yield Asked(place, question, words, gold(question))
+
+
+def gold(question: Question) -> str:
+    """Return an accepted answer in words: of RGB's all that is needed, of the others the first."""
+    texts = question.references if isinstance(question.references, list) else [question.references]
+    if question.benchmark == "rgb":
+        return " ".join(text if isinstance(text, str) else text[0] for text in texts)
+    return str(texts[0]) if texts else "none"

@@ -1,0 +1,126 @@
+"""The same item has the same score on every route, to the last digit.
+
+Here: `quadrag run`, `quadrag score`, a RAG service, what the harnesses score with, and the metric's module by itself.
+That lm-eval, Inspect and lighteval print these very values their own tests hold, by the genuine commands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import evaluate
+import pytest
+from harness_replies import ASKED, PROFILES, questions
+from rag_server import RagServer
+
+from quadrag.baselines.benchmark import load
+from quadrag.catalogue import metric_folder
+from quadrag.cli import main
+from quadrag.harnesses.examination import Examination
+from quadrag.records import Question, read_jsonl
+
+Case = tuple[str, str, str, str]
+
+
+def rows(path: Path) -> dict[str, dict[str, Any]]:
+    return {row["id"]: row for _, row in read_jsonl(path)}
+
+
+def values(items: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Values and reasons by item and metric; of rankings none, since only a run has them."""
+    return {
+        ident: {name: entry for name, entry in item.items() if "." in name and "ranking" not in name}
+        for ident, item in items.items()
+    }
+
+
+@pytest.fixture(scope="module", params=ASKED, ids=lambda case: f"{case[0]}-{case[1]}")
+def case(request: pytest.FixtureRequest) -> Case:
+    found: Case = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def asked(case: Case) -> Iterator[dict[str, str | None]]:
+    """An answer to every question: each kind of reply that a score knows, a failed call among them."""
+    replies: dict[str, str | None] = {}
+    for one in questions([case]):
+        kinds: list[str | None] = [*one.replies, None]
+        replies[one.question.id] = kinds[one.place % len(kinds)]
+    yield replies
+
+
+@pytest.fixture(scope="module")
+def scored(case: Case, asked: dict[str, str | None], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What `quadrag score` makes of the answers, item by item."""
+    benchmark, config, split, retriever = case
+    folder = tmp_path_factory.mktemp("scored")
+    lines = [json.dumps({"id": ident, "answer": text}, ensure_ascii=False) for ident, text in asked.items()]
+    (folder / "answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    place = ["--benchmark", benchmark, "--config", config, "--split", split, "--data-dir", "sample"]
+    place += ["--retriever", "none"] if retriever == "none" else []
+    assert main(["score", str(folder / "answers.jsonl"), *place, "--out", str(folder / "out")]) == 0
+    return values(rows(folder / "out" / "items.jsonl"))
+
+
+def test_a_run(case: Case, asked: dict[str, str | None], scored: dict[str, Any], tmp_path: Path) -> None:
+    benchmark, config, split, retriever = case
+    run = ["run", benchmark, config, "--split", split, "--data-dir", "sample", "--retriever", retriever]
+    assert main([*run, "--out", str(tmp_path / "run")]) == 0
+    answers = tmp_path / "run" / "answers.jsonl"
+    lines = [row | {"answer": asked[row["id"]]} for _, row in read_jsonl(answers)]
+    lines = [row | {"state": "ok" if row["answer"] is not None else "api_error"} for row in lines]
+    answers.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in lines), encoding="utf-8")
+    assert main([*run, "--out", str(tmp_path / "run")]) == 0
+    assert values(rows(tmp_path / "run" / "items.jsonl")) == scored
+
+
+def test_what_the_harnesses_score_with(case: Case, asked: dict[str, str | None], scored: dict[str, Any]) -> None:
+    benchmark, config, split, retriever = case
+    examined = Examination(benchmark, config, split, {"data_dir": "sample", "retriever": retriever})
+    assert values(examined.items(asked)) == scored
+
+
+def test_a_rag_service(case: Case, asked: dict[str, str | None], scored: dict[str, Any], tmp_path: Path) -> None:
+    benchmark, config, split, _ = case
+    texts = {ident: text for ident, text in asked.items() if text is not None}
+    with RagServer([("d", "", "沛溪县第七届龙舟公开赛。")], answers=texts) as server:
+        run = ["run", benchmark, config, "--split", split, "--data-dir", "sample", "--rag", server.url]
+        assert main([*run, "--ledger", str(tmp_path / "ledger"), "--out", str(tmp_path / "run")]) == 0
+    found = values(rows(tmp_path / "run" / "items.jsonl"))
+    shared = {name for item in found.values() for name in item} & {name for item in scored.values() for name in item}
+    assert shared or config == "negative_rejection_en", "RGB's rejection cannot be asked of a service"
+    for ident in texts:
+        for name in shared & found[ident].keys():
+            assert found[ident][name] == scored[ident][name], (ident, name)
+
+
+def test_the_modules_themselves(case: Case, asked: dict[str, str | None], scored: dict[str, Any]) -> None:
+    name, config, split, retriever = case
+    benchmark = load(name)
+    examined = Examination(name, config, split, {"data_dir": "sample", "retriever": retriever})
+    compared = 0
+    for metric in benchmark.metrics(config, examined.task.conditions):
+        keys = [key for key in metric.keys if metric.lacks(key, False, False) is None]
+        answered: list[Question] = [q for q in examined.questions if q.references is not None or metric.nothing]
+        if not keys or metric.ranks:
+            continue
+        module = evaluate.load(str(metric_folder(metric.module)), metric.config)
+        for profile in PROFILES:
+            result = module.compute(
+                predictions=[
+                    None if (text := asked[q.id]) is None else benchmark.parse(config, text) for q in answered
+                ],
+                references=[metric.shape(q.references) for q in answered],
+                states=[None if asked[q.id] is not None else "api_error" for q in answered],
+                profile=profile,
+                **benchmark.keywords(metric, answered, examined.task.conditions),
+            )
+            for question, row in zip(answered, result["per_item"], strict=True):
+                for key in keys:
+                    assert row[key] == scored[question.id][f"{metric.module}.{key}"][profile], (question.id, key)
+                    compared += 1
+    assert compared
