@@ -50,7 +50,7 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
         times = f" {most} times" if most > 1 else ""
         raise QuadragError(
             f"{path} does not answer {len(missing)} of {len(questions)} questions{times} ({shown}); "
-            'write {"id": ..., "answer": null} for a call that failed'
+            'write {"id": ..., "answer": null} for a call that failed; a harness must have asked all, without a limit'
         )
     return answers
 

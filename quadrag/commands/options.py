@@ -50,7 +50,7 @@ def calls(parser: argparse.ArgumentParser) -> None:
         "--budget",
         metavar="X",
         type=number(0),
-        help="limit on this command's cost; needs --prices and --max-tokens",
+        help="limit on this command's cost; needs --prices, and --max-tokens where a model answers",
     )
     group.add_argument(
         "--ledger", metavar="FILE", help="replies already paid for (default: in the user's cache folder)"

@@ -2,7 +2,9 @@
 
 FILE is JSON Lines with `id` and `answer` (null for a call that failed), or
 what RGB's or CRUD-RAG's own code wrote, or a log of a harness that ran
-quadrag's tasks. Questions without a line are counted as unscored.
+quadrag's tasks. Every question must have its line: only RGB's and CRUD-RAG's
+own code leave failed calls out, and those are counted as unscored. Options
+that the answers were made with are to be given again.
 """
 
 from __future__ import annotations

@@ -71,11 +71,11 @@ class Examination:
         """
         given = {name: value for name, value in given.items() if value is not None}
         self.benchmark = load(benchmark)
+        known = [*options_of(catalogue.config(benchmark, config)), *self.benchmark.OPTIONS]
+        _check(given, [*SETTINGS, *known], where, strict)
         self.profile = str(given.get("profile", "official"))
         if self.profile not in PROFILES:
             raise unknown_name("profile", self.profile, PROFILES)
-        known = [*options_of(catalogue.config(benchmark, config)), *self.benchmark.OPTIONS]
-        _check_names(given, [*SETTINGS, *known], where, strict)
         self.task = Task(
             benchmark,
             config,
@@ -154,7 +154,16 @@ class Examination:
     def _passages(self, retrieved: str | None) -> dict[Key, tuple[Passage, ...]]:
         """Return the passages of every question: a file's, a finder's, or those that came with it."""
         if retrieved is not None:
-            found: dict[Key, tuple[Passage, ...]] = retrieve.read(Path(retrieved).expanduser(), self.questions)
+            path = Path(retrieved).expanduser()
+            try:
+                found: dict[Key, tuple[Passage, ...]] = retrieve.read(path, self.questions)
+            except QuadragError as error:
+                # A run would retrieve again; here the file is the user's, of another run.
+                said = str(error).removesuffix("; remove it to retrieve again")
+                if said == str(error):
+                    raise
+                place = f"{self.questions[0].config} {self.questions[0].split}"
+                raise QuadragError(f"{said}; expected passages for every question of {place}") from None
             return found
         finder = self.benchmark.finder(self.task)
         if finder is None:
@@ -178,7 +187,10 @@ def higher_is_better(metric: str) -> bool | None:
     return None if key in NO_DIRECTION else key not in LOWER_IS_BETTER
 
 
-def _check_names(given: Mapping[str, Any], known: Collection[str], where: str, strict: bool) -> None:
-    for name in given:
+def _check(given: Mapping[str, Any], known: Collection[str], where: str, strict: bool) -> None:
+    for name, value in given.items():
         if name not in known and (strict or difflib.get_close_matches(name, known, n=1, cutoff=0.8)):
             raise unknown_name(f"setting in {where}", name, known)
+        if name in SETTINGS and (not isinstance(value, str) or not value.strip()):
+            # YAML and JSON read a folder called 2024 as a number.
+            raise QuadragError(f"{name} in {where} is {value!r}; expected words or a path, of digits as ./2024")

@@ -59,6 +59,13 @@ def test_ids_may_be_strings_or_numbers(read):
     assert [one.answer for one in read(rows)] == ["a", "b", "c"]
 
 
+def test_what_is_lacking_is_said_for_answers_and_for_logs_of_a_part(refused):
+    said = refused(plain(2))
+    assert "does not answer 1 of 3 questions (test 2)" in said
+    assert 'write {"id": ..., "answer": null} for a call that failed' in said
+    assert said.endswith("a harness must have asked all, without a limit")
+
+
 def test_blank_lines_and_a_byte_order_mark_do_no_harm(read, tmp_path):
     assert len(read(["", *plain(), " "])) == 3
     path = tmp_path / "bom.jsonl"

@@ -402,6 +402,15 @@ def test_help_fits_and_names_every_command(cli):
     assert code == 0 and out.startswith("quadrag ")
 
 
+def test_help_of_score_says_what_becomes_of_questions_without_a_line(cli, tmp_path):
+    _, out, _ = cli("score", "--help")
+    assert "Every question must have its line" in out
+    (tmp_path / "a.jsonl").write_text('{"id": 0, "answer": "x"}\n', encoding="utf-8")
+    place = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")
+    code, _, err = cli("score", str(tmp_path / "a.jsonl"), *place)
+    assert code == 2 and "does not answer 11 of 12 questions" in err
+
+
 def test_list_names_all_there_is(cli):
     code, out, err = cli("list")
     assert code == 0 and err == ""

@@ -353,6 +353,8 @@ def test_a_wrong_setting_is_refused_in_one_line(inspect: Callable[..., Any]) -> 
         ("crag_qa", {"retriever": "snippets"}, "crag qa holds no pages"),
         ("rgb_noise_robustness_en", {"profile": "offical"}, "unknown profile 'offical'"),
         ("omnieval_all", {"data_dir": "nowhere"}, "nowhere"),
+        ("crag_task_1_2", {"data_dir": 2024}, "data_dir in -T is 2024; expected words or a path, of digits as ./2024"),
+        ("rgb_noise_robustness_en", {"noise": 0.2, "noise_ratio": 0.4}, "-T has both noise and noise_ratio"),
     ],
 )
 def test_what_cannot_be_had_is_said(name: str, setting: dict[str, Any], said: str) -> None:
@@ -364,6 +366,27 @@ def test_what_cannot_be_had_is_said(name: str, setting: dict[str, Any], said: st
         getattr(tasks, name)(**{"data_dir": "sample", **setting})
     assert said in str(caught.value.message)
     assert "\n" not in str(caught.value.message)
+
+
+@needs_inspect
+def test_too_many_graders_are_refused_before_any_model_is_asked(inspect: Callable[..., Any]) -> None:
+    graders = ["--model-role", "grader=openai-api/local/j,openai-api/local/k"]
+    done = inspect(["quadrag/rgb_negative_rejection_en"], {}, *graders)
+    assert done.code != 0
+    said = " ".join(done.text.split())
+    assert "rejection_rate asks one judge, and 2 were named; name fewer models in the role grader" in said
+    assert "Traceback" not in done.text
+    assert done.bodies == []
+
+
+@needs_inspect
+def test_a_scorer_by_itself_says_what_it_lacks() -> None:
+    from inspect_ai._util.error import PrerequisiteError
+
+    from quadrag.harnesses.inspect.scorers import SCORERS
+
+    with pytest.raises(PrerequisiteError, match="no folder 'nowhere'"):
+        SCORERS["truthfulness"](benchmark="crag", config="task_1_2", data_dir="nowhere")
 
 
 @needs_inspect

@@ -23,6 +23,7 @@ from quadrag.baselines.task import Task, load_questions
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses import path
+from quadrag.harnesses.examination import Examination
 from quadrag.harnesses.lm_eval_samples import answers, is_sample
 from quadrag.records import read_jsonl, write_jsonl
 
@@ -68,14 +69,22 @@ def model() -> Iterator[ChatServer]:
 def lm_eval(model: ChatServer, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """A function that runs the command; it returns the process, the folder of results, and the messages sent."""
 
-    def run(names: list[str], metadata: dict[str, Any]) -> tuple[subprocess.CompletedProcess[str], Path, list[Any]]:
+    def run(
+        names: list[str], metadata: dict[str, Any], *options: str
+    ) -> tuple[subprocess.CompletedProcess[str], Path, list[Any]]:
         out, before = tmp_path_factory.mktemp("lm-eval"), len(model.bodies)
         arguments = f"model=m,base_url={model.url}/chat/completions,num_concurrent=4,tokenizer_backend=None"
         command = [str(Path(sys.executable).with_name("lm_eval")), "--model", "local-chat-completions"]
         command += ["--model_args", arguments, "--tasks", ",".join(names), "--include_path", str(path("lm-eval"))]
         command += ["--apply_chat_template", "--log_samples", "--output_path", str(out)]
-        command += ["--metadata", json.dumps({"data_dir": "sample", **metadata})]
-        env = {**os.environ, "OPENAI_API_KEY": "x", "LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER": NO_CONTENT}
+        command += ["--metadata", json.dumps({"data_dir": "sample", **metadata}), *options]
+        cache = str(tmp_path_factory.getbasetemp() / "requests")
+        env = {
+            **os.environ,
+            "LM_HARNESS_CACHE_PATH": cache,
+            "OPENAI_API_KEY": "x",
+            "LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER": NO_CONTENT,
+        }
         done = subprocess.run(command, env=env, cwd=out, capture_output=True, text=True, timeout=250)
         return done, out / "m", [body["messages"] for body in model.bodies[before:]]
 
@@ -227,6 +236,23 @@ def test_passages_of_a_run_are_shown_as_the_run_shows_them(
     assert all(any(shown[0]["text"] in json.loads(chat)[0]["content"] for chat in ours) for shown in passages)
 
 
+@pytest.mark.parametrize("name", ["data_dir", "split", "profile", "prompts", "retriever", "retrieved"])
+@pytest.mark.parametrize("value", [2024, True, ["sample"], ""])
+def test_a_setting_that_is_no_text_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(QuadragError, match=re.escape(f"{name} in --metadata is {value!r}; expected words or a path")):
+        Examination("rgb", "noise_robustness_en", "noise_0", {"data_dir": "sample", name: value}, "--metadata", False)
+
+
+def test_passages_of_another_split_are_refused_and_nobody_is_told_to_remove_them(tmp_path: Path) -> None:
+    run = ["run", "rgb", "noise_robustness_en", "--split", "noise_0", "--data-dir", "sample", "--out", str(tmp_path)]
+    assert main(run) == 0
+    given = {"data_dir": "sample", "split": "noise_20", "retrieved": str(tmp_path / "retrieved.jsonl")}
+    with pytest.raises(QuadragError) as caught:
+        Examination("rgb", "noise_robustness_en", "noise_0", given)
+    assert "holds 12 questions of which 0 are among the 12 asked" in str(caught.value)
+    assert str(caught.value).endswith("; expected passages for every question of noise_robustness_en noise_20")
+
+
 @needs_lm_eval
 def test_noise_and_passages_come_by_metadata(lm_eval: Callable[..., Any]) -> None:
     setting = {"noise_ratio": 0.5, "passage_num": 4}
@@ -241,6 +267,16 @@ def test_noise_and_passages_come_by_metadata(lm_eval: Callable[..., Any]) -> Non
         shown = questions[doc["id"]].passages
         assert len(shown) == 4
         assert "\n".join(passage.text for passage in shown) in doc["messages"][1]["content"]
+
+
+@needs_lm_eval
+def test_requests_kept_by_lm_eval_are_never_those_of_other_settings(lm_eval: Callable[..., Any]) -> None:
+    for setting in ({"noise_ratio": 0.5, "passage_num": 4}, {"noise_ratio": 0.25, "passage_num": 4}):
+        kept = ("--cache_requests", "true")
+        done, _, messages = lm_eval(["quadrag_rgb_noise_robustness_en"], setting, *kept)
+        assert done.returncode == 0, done.stderr[-3000:]
+        examined = Examination("rgb", "noise_robustness_en", "noise_0", {"data_dir": "sample", **setting})
+        assert sent(messages) == sent([examined.messages(question) for question in examined.questions])
 
 
 @needs_lm_eval

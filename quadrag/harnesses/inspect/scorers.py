@@ -16,6 +16,7 @@ from functools import cache, partial
 from typing import Any
 
 from anyio import to_thread
+from inspect_ai._util.error import PrerequisiteError  # type: ignore[import-not-found]  # what it tells in one line
 from inspect_ai.model import (  # type: ignore[import-not-found]  # the types are checked without it
     GenerateConfig,
     Model,
@@ -27,6 +28,7 @@ from inspect_ai.util import LimitExceededError, collect  # type: ignore[import-n
 
 from quadrag import catalogue
 from quadrag.baselines.benchmark import load
+from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import Examination
 from quadrag.harnesses.inspect.marking import Chat, Heard, Marking, Marks
 from quadrag.harnesses.inspect.metrics import FAILED, NOT_RUN, SCORED, by_slice, counts, gravest, mean
@@ -43,8 +45,11 @@ def opened(benchmark: str, config: str, settings: Mapping[str, Any]) -> tuple[Ex
     """Return what a task and its scorers share, loaded once in a process.
 
     Raises:
-        QuadragError: a setting is unknown or cannot be had, or data are lacking.
+        QuadragError: a setting is unknown, given twice or cannot be had, or data are lacking.
     """
+    for short, long in _SHORT.items():
+        if settings.get(short) is not None and settings.get(long) is not None:
+            raise QuadragError(f"-T has both {short} and {long}, which are one setting; leave one of them out")
     given = {_SHORT.get(name, name): value for name, value in settings.items()}
     return _opened(benchmark, config, json.dumps(given, sort_keys=True, default=str))
 
@@ -77,7 +82,11 @@ def _graders(marking: Marking) -> dict[Heard, Model]:
     """Return the models of the role; the model examined is never its own grader unawares."""
     named = model_roles().get(GRADER, [])
     models = named if isinstance(named, list) else [named]
-    marking.check_judges(models)
+    try:
+        marking.check_judges(models)
+    except QuadragError as error:  # in the words of a command that has --judge
+        said = str(error).partition(";")[0]
+        raise QuadragError(f"{said}; name fewer models in the role {GRADER}") from None
     return {Heard(str(model)): model for model in models}
 
 
@@ -121,8 +130,12 @@ def _scorer(module: str) -> Callable[..., Scorer]:
 
     @scorer(metrics={"*": [mean(), stderr(), by_slice()]}, name=module)
     def of_module(benchmark: str, config: str, **settings: Any) -> Scorer:
-        async def score(state: TaskState, target: Target) -> Score:
+        try:
             examination, marking = opened(benchmark, config, settings)
+        except QuadragError as error:
+            raise PrerequisiteError(str(error)) from None
+
+        async def score(state: TaskState, target: Target) -> Score:
             text, how = answered(state.output)
             marks = await marked(marking, module, str(state.sample_id), text, how)
             return _score(text, how, marks, examination.profile)
@@ -149,7 +162,12 @@ def items() -> Scorer:
 
 
 def scorers_of(benchmark: str, config: str, settings: Mapping[str, Any]) -> Sequence[Scorer]:
-    """Return the scorers of a task, in the order in which `quadrag run` reports; then the one that counts the items."""
+    """Return the scorers of a task, in the order in which `quadrag run` reports; then the one that counts the items.
+
+    Raises:
+        QuadragError: there are more graders than the metrics ask; said here, before any model is asked.
+    """
     _, marking = opened(benchmark, config, settings)
+    _graders(marking)
     found = [SCORERS[module](benchmark=benchmark, config=config, **settings) for module in marking.modules]
     return [*found, items()]

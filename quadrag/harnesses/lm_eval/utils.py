@@ -87,6 +87,13 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
             return chat_template(messages)
         return self.doc_to_text({"messages": messages})
 
+    def build_all_requests(self, **kwargs: Any) -> None:
+        """Build the requests anew, whatever ``--cache_requests`` says.
+
+        lm-eval keeps them under the task's name alone: those of another noise ratio, data or prompts would be sent.
+        """
+        super().build_all_requests(**{**kwargs, "cache_requests": False, "rewrite_requests_cache": False})
+
     def apply_filters(self) -> None:
         """Score all answers once they are there: `process_results` is given them one by one."""
         super().apply_filters()
