@@ -187,6 +187,7 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
     out = Path(arguments.out) if arguments.out else None
     if out and out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
+    _check_conditions(path, one)
     questions, source = load_questions(one, load(one.benchmark))
     if one.split is None:
         known = list(dict.fromkeys(question.split for question in questions))
@@ -222,6 +223,29 @@ def score_file(session: Session, arguments: argparse.Namespace) -> Result:
             info["files"][name] = hashlib.sha256(text.encode()).hexdigest()
         write_text(out / "run.json", json.dumps(info, ensure_ascii=False, indent=1) + "\n")
     return Result(info, scores, items, stopped=stopped)
+
+
+def _check_conditions(path: Path, one: Task) -> None:
+    """See to it that a harness's log is scored under the conditions that its answers were made under.
+
+    Raises:
+        QuadragError: the log says others.
+    """
+    said = next((row.get("conditions") for _, row in lines(path)), None)
+    if not isinstance(said, str):
+        return
+    try:
+        logged = json.loads(said)
+        retriever, options = str(logged["retriever"]), dict(logged["options"])
+    except (ValueError, TypeError, KeyError):
+        raise QuadragError(f"{path}: conditions are {said!r:.60}; expected those that a quadrag task logged") from None
+    for name, value in options.items():
+        if one.options.get(name) != value:
+            raise QuadragError(f"{path} was made with the option {name}={value}; give --option {name}={value}")
+    benchmark, there = load(one.benchmark), replace(one, retriever=retriever)
+    measured = [[m[:2] for m in benchmark.metrics(one.config, each.conditions)] for each in (one, there)]
+    if one.retriever != UNKNOWN and measured[0] != measured[1]:
+        raise QuadragError(f"{path} was made with the retriever {retriever}; give --retriever {retriever}")
 
 
 def run_folders(folder: Path) -> list[Path]:

@@ -26,7 +26,7 @@ from quadrag.baselines.score import PROFILES, score
 from quadrag.baselines.task import Task, load_questions
 from quadrag.data import options_of
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.records import Answer, Key, Passage, Question
+from quadrag.records import Answer, Key, Passage, Question, dumps
 
 SETTINGS = ("data_dir", "split", "profile", "prompts", "retriever", "retrieved")
 LOWER_IS_BETTER = ("hal", "hallucination", "missing", "unsupported_correct")
@@ -94,6 +94,11 @@ class Examination:
             f"{m.module}.{key}" for m in asked for key in m.keys if not m.ranks and m.lacks(key, False, False) is None
         ]
         self._by_id = {question.id: question for question in self.questions}
+
+    @property
+    def conditions(self) -> str:
+        """What scores depend on beside the answers, as JSON for a log: `quadrag score` wants the same said again."""
+        return dumps({"retriever": self.task.retriever, "options": dict(self.task.options)})
 
     def messages(self, question: Question) -> list[dict[str, str]]:
         """Return the chat messages of a question, as `quadrag run` sends them."""

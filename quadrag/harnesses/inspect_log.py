@@ -78,4 +78,5 @@ def _answer(where: str, sample: Any) -> dict[str, Any]:
     text, state = answered(sample.output)
     reason = sample.output.stop_reason if sample.output.choices else None
     rest = {"answer": text, "state": state, "finish_reason": reason}
-    return {"id": str(sample.id), **place, "sample": sample.epoch - 1, **rest}
+    said = {name: sample.metadata[name] for name in ("conditions",) if name in sample.metadata}
+    return {"id": str(sample.id), **place, "sample": sample.epoch - 1, **rest, **said}

@@ -55,5 +55,7 @@ def _line(where: str, row: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     texts = response.get("text") if isinstance(response, Mapping) else None
     if not isinstance(texts, list) or len(texts) > 1:
         raise QuadragError(f"{where} has the replies {texts!r:.60}; expected one, or none of a call that failed")
-    line = {name: specific[name] for name in _PLACE} | {"answer": texts[0] if texts else None}
+    line = {name: specific[name] for name in (*_PLACE, "conditions") if name in specific} | {
+        "answer": texts[0] if texts else None
+    }
     return int(place), line if texts else {**line, "state": specific.get("state") or "api_error"}

@@ -38,7 +38,7 @@ def answer(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
         row: the sample; its `doc` is of one of our tasks.
 
     Returns:
-        `id`, `config`, `split` and `answer`, which is None where the reply is known to have had no content.
+        `id`, `config`, `split`, `conditions` and `answer`, None where the reply is known to have had no content.
 
     Raises:
         QuadragError: it is a sample of another task, or has no single reply.
@@ -49,7 +49,8 @@ def answer(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
     replies = row.get("filtered_resps")
     if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], str):
         raise QuadragError(f"{where} has filtered_resps {replies!r:.60}; expected one reply")
-    return {**{name: doc[name] for name in _DOC}, "answer": answered(replies[0])}
+    line = {**{name: doc[name] for name in _DOC}, "answer": answered(replies[0])}
+    return line | ({"conditions": doc["conditions"]} if "conditions" in doc else {})
 
 
 def answers(path: Path) -> Iterator[dict[str, Any]]:

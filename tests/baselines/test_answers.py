@@ -206,3 +206,29 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path):
     path.write_bytes('{"id": 0, "answer": "中"}'.encode("gb18030"))
     with pytest.raises(QuadragError, match="UTF-8"):
         read_answers(path, asked())
+
+
+@pytest.mark.parametrize(
+    ("options", "retriever", "given", "said"),
+    [
+        ({}, "own", (), ""),
+        ({"noise_ratio": 0.6}, "own", (), "was made with the option noise_ratio=0.6; give --option noise_ratio=0.6"),
+        ({"passage_num": 4}, "own", ("--option", "passage_num=4"), ""),
+        ({}, "none", (), "was made with the retriever none; give --retriever none"),
+        ({}, "none", ("--retriever", "none"), ""),
+    ],
+)
+def test_a_harness_log_is_scored_under_its_own_conditions(options, retriever, given, said, cli, tmp_path):
+    conditions = json.dumps({"retriever": retriever, "options": options})
+    rows = [
+        {
+            "doc": {"id": str(n), "config": "negative_rejection_en", "split": "test", "conditions": conditions},
+            "resps": [["no"]],
+            "filtered_resps": ["no"],
+        }
+        for n in range(12)
+    ]
+    (tmp_path / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    place = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")
+    ran = cli("score", tmp_path / "samples.jsonl", *place, *given)
+    assert (ran.code, said in ran.err) == (2 if said else 0, True), ran.err

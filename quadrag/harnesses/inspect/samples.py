@@ -24,14 +24,15 @@ _NOISE = re.compile(r"noise_(\d+(?:_\d+)?)")
 def sample(examination: Examination, place: int, question: Question) -> Any:
     """Make a sample.
 
-    Its metadata are benchmark, config, split, the question's place in the data, query, language, passages, the noise
-    ratio of RGB, and the groups of questions that it belongs to, each by its name; ``slices`` lists those names.
+    Its metadata are benchmark, config, split, the question's place in the data, conditions, query, language, passages,
+    the noise ratio of RGB, and the groups of questions that it belongs to, each by its name; ``slices`` lists those.
     """
     metadata: dict[str, Any] = {
         "benchmark": question.benchmark,
         "config": question.config,
         "split": question.split,
         "place": place,
+        "conditions": examination.conditions,
         "query": question.query,
         "language": question.language,
         "passages": [{"id": p.id, "title": p.title, "text": p.text} for p in examination.passages[question.key]],

@@ -119,7 +119,7 @@ def document(row: Mapping[str, Any], task_name: str) -> Any:
     if row.get("__few_shots"):
         with one_line():
             raise QuadragError(f"examples are asked for, and the protocol shows none; write {task_name}|0")
-    names = ("benchmark", "config", "split", "id", "temperature", "messages")
+    names = ("benchmark", "config", "split", "id", "temperature", "conditions", "messages")
     return Doc(
         query="\n\n".join(message["content"] for message in row["messages"]),
         choices=[row["references"]],
@@ -158,6 +158,7 @@ def _written(examination: Examination, name: str) -> Path:
             # Their shapes differ, and Arrow knows one of a column.
             "references": json.dumps(question.references, ensure_ascii=False),
             "temperature": temperature,
+            "conditions": examination.conditions,
             "messages": examination.messages(question),
         }
         for question in examination.questions

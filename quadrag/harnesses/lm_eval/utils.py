@@ -46,7 +46,7 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         place = (self.config.dataset_path, self.config.dataset_name, self.config.test_split)
         self._examination = Examination(*place, given, where="--metadata", strict=False)
         questions = self._examination.questions
-        documents = [_document(question, self._examination.messages(question)) for question in questions]
+        documents = [_document(question, self._examination) for question in questions]
         self.config.test_split = questions[0].split
         self.dataset = {questions[0].split: datasets.Dataset.from_list(documents)}
 
@@ -118,8 +118,9 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         return {name: more for name, more in better.items() if more is not None}
 
 
-def _document(question: Question, messages: list[dict[str, str]]) -> dict[str, Any]:
+def _document(question: Question, examination: Examination) -> dict[str, Any]:
     """Make what lm-eval shows, hashes and logs; the shapes of references differ, and Arrow knows one of a column."""
     place = {"benchmark": question.benchmark, "config": question.config, "split": question.split, "id": question.id}
     references = json.dumps(question.references, ensure_ascii=False)
-    return {**place, "query": question.query, "references": references, "messages": messages}
+    shown = {"conditions": examination.conditions, "messages": examination.messages(question)}
+    return {**place, "query": question.query, "references": references, **shown}
