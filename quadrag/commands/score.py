@@ -43,13 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from quadrag.baselines import campaign, report
+    from quadrag.baselines import campaign, report, score_file
     from quadrag.baselines.grid import print_grids
 
     campaign.task(arguments)  # before a ledger or a server is touched, so that a mistyped name costs nothing
     profiles = ("official", "corrected") if arguments.profile == "both" else (arguments.profile,)
     with open_session(arguments, open_budget(arguments)) as session:
-        result = campaign.score_file(session, arguments)
+        result = score_file.score_file(session, arguments)
     print_grids(report.config_grids(result, profiles, arguments.labels))
     if arguments.out:
         page = report.config_grids(result, profiles, arguments.labels, whole_page=True)
