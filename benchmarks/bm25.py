@@ -1,4 +1,4 @@
-"""BM25 of `quadrag.baselines.bm25` beside rank_bm25, on the real CRUD-RAG corpus and its real events.
+"""BM25 of `quadrag.baselines.retrieval.bm25` beside rank_bm25, on the real CRUD-RAG corpus and its real events.
 
 Both get the same chunks (128 characters, nothing stripped), the same terms and the same queries. What is printed: the
 seconds to cut the corpus into terms and to index them, the queries a second at top-8, and how both and the peak memory
@@ -29,12 +29,13 @@ from typing import Any
 
 import numpy as np
 
-from quadrag.baselines import bm25
-from quadrag.baselines.bm25 import Bm25Index
-from quadrag.baselines.chunk import Chunking
-from quadrag.baselines.passages import Document, PassageStore
-from quadrag.baselines.terms import analyser, count
-from quadrag.data import open_builder, rows
+from quadrag.baselines.core.document import Document
+from quadrag.baselines.retrieval import bm25
+from quadrag.baselines.retrieval.bm25 import Bm25Index
+from quadrag.baselines.retrieval.chunk import Chunking
+from quadrag.baselines.retrieval.passages import PassageStore
+from quadrag.baselines.retrieval.terms import analyser, count
+from quadrag.data.builders import open_builder, rows
 
 K = 8
 ALL = 397_917  # chunks of the 36 files of the real data

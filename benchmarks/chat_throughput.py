@@ -1,4 +1,4 @@
-"""Calls per second of `quadrag.chat.ChatClient` beside its peers, on one local server process.
+"""Calls per second of `quadrag.chat.client.ChatClient` beside its peers, on one local server process.
 
 Peers: the bare `huggingface_hub.AsyncInferenceClient` under a semaphore, as its documentation shows it; the `openai`
 client the same way, where installed; a loop that asks one call after the other. The server only sleeps and echoes, so
@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "servers"))
 
 from chat_server import server_process
 
-from quadrag.chat import ChatClient
-from quadrag.ledger import Ledger
+from quadrag.chat.client import ChatClient
+from quadrag.chat.ledger import Ledger
 
 Chats = list[list[dict[str, str]]]
 PARAMETERS = {"temperature": 0.0, "max_tokens": 64}

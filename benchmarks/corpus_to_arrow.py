@@ -31,8 +31,9 @@ os.environ |= {"HF_HOME": str(SCRATCH / "hf"), "HF_HUB_OFFLINE": "1", "HF_DATASE
 
 import datasets  # noqa: E402  # reads the environment once, at its import
 
-from quadrag import data, files  # noqa: E402
-from quadrag.prepare import prepare  # noqa: E402
+from quadrag.data import files  # noqa: E402
+from quadrag.data.builders import fingerprint, open_builder, point_to  # noqa: E402
+from quadrag.data.prepare import prepare  # noqa: E402
 
 
 def seconds(work: Callable[[], Any]) -> tuple[float, float]:
@@ -89,13 +90,13 @@ def opened(root: str) -> tuple[Any, dict[str, Path]]:
     from quadrag import catalogue
 
     builder = catalogue.builder_class("crud_rag")(config_name="corpus", dataset_name="crud_rag")
-    found, _ = files.located("crud_rag", builder.config, root)
-    data.point_to(builder, Path(root))
+    found, _ = files.locate_files("crud_rag", builder.config, root)
+    point_to(builder, Path(root))
     return builder, found
 
 
 def reload() -> None:
-    builder, _ = data.open_builder("crud_rag", "corpus")
+    builder, _ = open_builder("crud_rag", "corpus")
     corpus = builder.as_dataset(split="corpus")
     assert corpus[0]["line"] == 1
     assert corpus[-1]["body"]
@@ -121,7 +122,7 @@ def main() -> None:
         "datasets: quadrag's rows, plain code": lambda folder: plain_code(paths, folder),
         "quadrag: download_and_prepare": lambda folder: build(arguments.root, folder),
         "quadrag: verification": lambda _: files.describe("crud_rag", config, "", found) and None,
-        "quadrag: fingerprint": lambda _: data.fingerprint(builder) and None,
+        "quadrag: fingerprint": lambda _: fingerprint(builder) and None,
         "quadrag: prepare, all of it": lambda _: prepared(),
         "quadrag: reload, first and last row": lambda _: reload(),
     }

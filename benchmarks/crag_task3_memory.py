@@ -26,10 +26,10 @@ from pathlib import Path
 PAGES, PAGE = 50, 300_000
 WAYS = {
     "datasets alone": "nothing is read: what the imports take",
-    "rows": "quadrag.data.rows, straight from the parts",
+    "rows": "quadrag.data.builders.rows, straight from the parts",
     "streaming": "builder.as_streaming_dataset",
     "prepare": "quadrag prepare: both splits into the cache",
-    "prepared": "quadrag.data.rows from that cache",
+    "prepared": "quadrag.data.builders.rows from that cache",
     "peer": "download_and_prepare in batches of 1,000 rows",
 }
 
@@ -93,8 +93,9 @@ def child(way: str, folder: str) -> None:
     """Go one way to the rows; print seconds to the first row, seconds in all, rows and the peak."""
     import datasets
 
-    from quadrag import catalogue, data
-    from quadrag.prepare import prepare
+    from quadrag import catalogue
+    from quadrag.data import builders
+    from quadrag.data.prepare import prepare
 
     datasets.disable_progress_bars()
     started = time.perf_counter()
@@ -103,15 +104,15 @@ def child(way: str, folder: str) -> None:
         count = sum(prepare("crag", "task_3", folder).built["task_3"].values())
     elif way != "datasets alone":
         builder = catalogue.builder_class("crag")(config_name="task_3", writer_batch_size=1000)
-        data.point_to(builder, Path(folder))
+        builders.point_to(builder, Path(folder))
         if way == "peer":
             builder.download_and_prepare(output_dir=f"{folder}/peer")
             count = sum(split.num_examples for split in builder.info.splits.values())
         elif way == "streaming":
             found = iter(builder.as_streaming_dataset(split="public"))
         else:
-            builder, _ = data.open_builder("crag", "task_3", folder if way == "rows" else None, split="public")
-            found = data.rows(builder, "public")
+            builder, _ = builders.open_builder("crag", "task_3", folder if way == "rows" else None, split="public")
+            found = builders.rows(builder, "public")
         for row in found if way != "peer" else ():
             first = first or time.perf_counter() - started
             assert sum(map(len, row["page_result"])) == PAGES * PAGE

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from quadrag.baselines import dense
+from quadrag.baselines.retrieval import dense
 
 SEED = 20240130
 TOPICS = 2000
@@ -110,7 +110,7 @@ def search(options: argparse.Namespace) -> None:
 
 
 def encode(options: argparse.Namespace) -> None:
-    from quadrag.baselines.encoder import Encoder
+    from quadrag.baselines.retrieval.encoder import Encoder
 
     draw = random.Random(SEED)
     texts = ["".join(map(chr, draw.choices(HAN, k=options.characters))) for _ in range(options.texts)]

@@ -1,7 +1,7 @@
 """OmniEval's corpus at its full size, made: 362,558 nodes read by the dataset script, indexed for BM25, searched.
 
 The real one is gated. This one has the paper's number of nodes and of characters for each of the six sources (Table 2,
-`baselines/published/omnieval.csv`), both to the last one. What the table leaves open is assumed: its lengths are
+`baselines/omnieval/published.csv`), both to the last one. What the table leaves open is assumed: its lengths are
 characters; within a source they are log-normal (sigma 0.3); the sources are mixed at random, so that a quarter of the
 file is a quarter of each. BSCF-PDF's nodes come out at 3,435 characters, more than the 2,048 that upstream keeps whole:
 its documents may be counted before they were cut; the table is followed. Text is words of jieba's dictionary, the n-th
@@ -39,20 +39,22 @@ import bm25 as bench
 import dense_search
 import numpy as np
 
-from quadrag import catalogue, data
-from quadrag.baselines.benchmark import WHOLE
-from quadrag.baselines.bm25 import K1, METHOD, B, Bm25Index
-from quadrag.baselines.chunk import Chunking
-from quadrag.baselines.omnieval import CORPUS, RETRIEVAL
-from quadrag.baselines.passages import FILE, PassageStore
-from quadrag.baselines.terms import analyser
+from quadrag import catalogue
+from quadrag.baselines.core.settings import WHOLE
+from quadrag.baselines.omnieval.benchmark import BENCHMARK
+from quadrag.baselines.retrieval.bm25 import K1, METHOD, B, Bm25Index
+from quadrag.baselines.retrieval.chunk import Chunking
+from quadrag.baselines.retrieval.passages import FILE, PassageStore
+from quadrag.baselines.retrieval.terms import analyser
+from quadrag.data import builders
 
 SEED = 362558
 SIGMA = 0.3  # of the logarithm of lengths within a source
 TITLE = 12  # characters of a node's first line
 ASKED = 30  # characters of a query
-K = RETRIEVAL.top_k
-PUBLISHED = Path(__file__).parents[1] / "baselines/published/omnieval.csv"
+CORPUS = BENCHMARK.corpus
+K = BENCHMARK.retrieval.top_k
+PUBLISHED = Path(__file__).parents[1] / "baselines/omnieval/published.csv"
 PARTS = {"quarter": 4, "half": 2, "all": 1}
 
 
@@ -123,8 +125,8 @@ def pieces(text: str | None, lengths: list[int]) -> Iterator[str]:
             yield held[at : at + length]
             at += length
         return
-    builder, _ = data.open_builder("crud_rag", "corpus", text)
-    news = "".join(row["body"].replace("\n", "") for row in data.rows(builder, "corpus"))
+    builder, _ = builders.open_builder("crud_rag", "corpus", text)
+    news = "".join(row["body"].replace("\n", "") for row in builders.rows(builder, "corpus"))
     draw = random.Random(SEED + 1)
     for length in lengths:
         start = draw.randrange(len(news) - length)
@@ -173,14 +175,14 @@ def plain(folder: Path) -> int:
 def stream(folder: Path) -> int:
     """Read the config `corpus` as `load_dataset(..., streaming=True)` does."""
     builder = catalogue.builder_class("omnieval")(config_name="corpus")
-    data.point_to(builder, folder)
+    builders.point_to(builder, folder)
     return sum(len(row["contents"]) for row in builder.as_streaming_dataset(split="corpus"))
 
 
 def store(folder: Path) -> int:
     """Write the passage store as the baseline does."""
-    builder, _ = data.open_builder("omnieval", CORPUS.config, str(folder))
-    documents = map(CORPUS.document, data.rows(builder, CORPUS.config))
+    builder, _ = builders.open_builder("omnieval", CORPUS.config, str(folder))
+    documents = map(CORPUS.document, builders.rows(builder, CORPUS.config))
     (folder / "all").mkdir()
     return len(PassageStore.build(documents, folder / "all", Chunking(WHOLE)))
 
@@ -314,7 +316,7 @@ def indexing(root: Path, nodes: int, options: argparse.Namespace) -> None:
 
 def encode(passages: Path, name: str, texts: int) -> None:
     """Time an encoder on nodes drawn from all, and say what all would take: as many of each length, at this rate."""
-    from quadrag.baselines.encoder import Encoder
+    from quadrag.baselines.retrieval.encoder import Encoder
 
     found = PassageStore.open(passages)
     rows = random.Random(SEED + 3).sample(range(len(found)), min(texts, len(found)))

@@ -22,11 +22,12 @@ from pathlib import Path
 
 import evaluate
 
-from quadrag.baselines.benchmark import Retrieval, load
-from quadrag.baselines.search import Search
-from quadrag.baselines.task import Corpus, Task, open_corpus
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.settings import Retrieval
+from quadrag.baselines.core.task import Corpus, Task, open_corpus
+from quadrag.baselines.retrieval.search import Search
 from quadrag.catalogue import metric_folder
-from quadrag.data import open_builder, rows
+from quadrag.data.builders import open_builder, rows
 from quadrag.records import document_id
 from quadrag.stats import Item, summarise
 

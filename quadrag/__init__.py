@@ -1,6 +1,60 @@
 """quadrag: four published RAG benchmarks, their metrics and reference baselines, in one place.
 
-Importing this package loads nothing heavy; every submodule imports what it needs when it is used.
+``quadrag.evaluate`` measures one's own system, ``quadrag.questions`` and ``quadrag.corpus`` are what it is measured
+with, ``quadrag.compare`` holds two measurements against each other. Importing this package loads nothing heavy; every
+submodule imports what it needs when it is used.
 """
 
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from quadrag.baselines.systems.function import OpenQuestion
+    from quadrag.errors import QuadragError
+    from quadrag.measure.comparison import Comparison, compare
+    from quadrag.measure.evaluation import Evaluation, Score, evaluate
+    from quadrag.measure.questions import corpus, questions
+    from quadrag.records import Passage
+
+__all__ = [
+    "Comparison",
+    "Evaluation",
+    "OpenQuestion",
+    "Passage",
+    "QuadragError",
+    "Score",
+    "compare",
+    "corpus",
+    "evaluate",
+    "questions",
+]
 __version__ = "0.1.0"
+_PLACES = {
+    "Comparison": "measure.comparison",
+    "Evaluation": "measure.evaluation",
+    "OpenQuestion": "baselines.systems.function",
+    "Passage": "records",
+    "QuadragError": "errors",
+    "Score": "measure.evaluation",
+    "compare": "measure.comparison",
+    "corpus": "measure.questions",
+    "evaluate": "measure.evaluation",
+    "questions": "measure.questions",
+}
+
+if not Path(__file__).with_name("baselines").is_dir():
+    # A checkout on the path: the rooms that an installation maps into the package lie beside it.
+    __path__.append(str(Path(__file__).parents[1]))
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for when it is asked for."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'quadrag' has no attribute {name!r}")
+    return getattr(import_module(f"quadrag.{_PLACES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """List what there is, loaded or not."""
+    return sorted({*globals(), *__all__})

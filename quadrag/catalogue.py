@@ -3,10 +3,10 @@
 Leaves are loaded by path, never imported as part of quadrag, exactly as the Hub's users load them.
 """
 
-from __future__ import annotations
-
 import importlib.util
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,7 +32,37 @@ def metrics() -> dict[str, Path]:
 
 def recipes() -> dict[str, Path]:
     """Map each recipe's name to its YAML file."""
-    return {path.stem: path for path in sorted((room("baselines") / "recipes").glob("*.yaml"))}
+    return {path.stem: path for path in sorted(room("baselines").glob("*/recipes/*.yaml"))}
+
+
+def benchmark_name(text: str) -> str:
+    """Return the name of the benchmark that is meant: ``CRUD_RAG``, ``crud-rag`` and ``crudrag`` are ``crud_rag``.
+
+    Raises:
+        QuadragError: no benchmark has this name.
+    """
+    return _find_name("benchmark", text, benchmarks())
+
+
+def metric_name(text: str) -> str:
+    """Return the name of the metric that is meant, as `benchmark_name` does.
+
+    Raises:
+        QuadragError: no metric has this name.
+    """
+    return _find_name("metric", text, metrics())
+
+
+def _find_name(kind: str, text: str, known: Mapping[str, Path]) -> str:
+    """Find a name whatever the case of its letters, with hyphens, underscores or blanks between them, or nothing."""
+    found = text if text in known else next((name for name in known if _letters(name) == _letters(text)), None)
+    if found is None:
+        raise unknown_name(kind, text, known)
+    return found
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[-_ ]", "", name).casefold()
 
 
 def metric_folder(name: str) -> Path:
@@ -41,10 +71,7 @@ def metric_folder(name: str) -> Path:
     Raises:
         QuadragError: no metric has this name.
     """
-    known = metrics()
-    if name not in known:
-        raise unknown_name("metric", name, known)
-    return known[name].parent
+    return metrics()[metric_name(name)].parent
 
 
 def load_script(path: Path) -> ModuleType:
@@ -69,12 +96,10 @@ def builder_class(benchmark: str) -> Any:
     Raises:
         QuadragError: no benchmark has this name.
     """
-    known = benchmarks()
-    if benchmark not in known:
-        raise unknown_name("benchmark", benchmark, known)
+    script = benchmarks()[benchmark_name(benchmark)]
     import datasets
 
-    module = load_script(known[benchmark])
+    module = load_script(script)
     builders = [value for value in vars(module).values() if isinstance(value, type)]
     return next(
         b for b in builders if issubclass(b, datasets.GeneratorBasedBuilder) and b.__module__ == module.__name__

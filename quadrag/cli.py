@@ -1,15 +1,14 @@
 """The command line: reads the arguments, runs the command, and turns bad input into one line and code 2."""
 
-from __future__ import annotations
-
+import argparse
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from quadrag import __version__, commands
-from quadrag.arguments import parse
-from quadrag.errors import QuadragError
+from quadrag.commands.parser import parse
+from quadrag.errors import QuadragError, one_line
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except QuadragError as error:
-        print(f"quadrag: {error}", file=sys.stderr)
+        print(f"quadrag: {one_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("quadrag: stopped; run the same command again to go on", file=sys.stderr)
@@ -45,14 +44,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         # A full disk, a folder that may not be written: files are whole or not there, so the place says it all.
-        print(f"quadrag: {error.filename or 'the system'}: {error.strerror or error}{_remedy(error)}", file=sys.stderr)
+        print(
+            f"quadrag: {error.filename or 'the system'}: {error.strerror or error}{_remedy(error, arguments)}",
+            file=sys.stderr,
+        )
         return 2
 
 
-def _remedy(error: OSError) -> str:
-    """Say what to do about a cache folder that cannot be written."""
+def _remedy(error: OSError, arguments: argparse.Namespace) -> str:
+    """Say what to do about a cache folder, or a folder for what a command makes, that cannot be written."""
     from quadrag.paths import cache_dir
 
-    cache, place = cache_dir(), Path(str(error.filename))
-    mine = place == cache or cache in place.parents or place in cache.parents
-    return f"; expected a cache folder that can be written, name one with QUADRAG_CACHE (now {cache})" if mine else ""
+    place = Path(str(error.filename)).absolute()
+    cache, out = cache_dir(), Path(getattr(arguments, "out", None) or "runs").absolute()
+    if place == cache or cache in place.parents or place in cache.parents:
+        return f"; expected a cache folder that can be written, name one with QUADRAG_CACHE (now {cache})"
+    if hasattr(arguments, "out") and (place == out or out in place.parents or place in out.parents):
+        return "; name a place that can be written with --out"
+    return ""

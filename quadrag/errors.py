@@ -1,12 +1,17 @@
-"""The one exception a user of quadrag is meant to read.
+"""The one exception a user of quadrag is meant to read, and how other errors become a line of it.
 
 It does not cover programming errors: those keep their own types and their traceback.
 """
 
-from __future__ import annotations
-
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+
+# What a terminal obeys or a reader does not see: colours and the like, control characters, turns of direction, joints.
+_UNSEEN = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"
+    r"|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
+)
 
 
 class QuadragError(Exception):
@@ -33,3 +38,21 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
         f"nearest: {', '.join(near)}" if near else f"known: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
     )
     return QuadragError(f"unknown {kind} {name!r}; {hint}")
+
+
+def one_line(text: object, longest: int | None = None) -> str:
+    """Return a text, or that of an error, as one line that a terminal shows as it stands.
+
+    Args:
+        text: whatever is to be shown.
+        longest: most characters of the line; None for any number.
+    """
+    line = " ".join(_UNSEEN.sub("", str(text)).split())
+    return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and those that led to it, the first cause last."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -3,8 +3,6 @@
 It creates nothing; whoever writes into a folder makes it.
 """
 
-from __future__ import annotations
-
 import os
 from importlib.util import find_spec
 from pathlib import Path

@@ -6,11 +6,17 @@ It writes to stderr, so that tables on stdout can be piped.
 from __future__ import annotations
 
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from quadrag.errors import one_line
+
 _LOG_EVERY = 10.0  # seconds
+_LONG = 2.0  # seconds, from which a step is worth a word
 
 
 class Progress:
@@ -29,7 +35,7 @@ class Progress:
         return self
 
     def update(self, done: int, total: int | None = None) -> None:
-        """Show that `done` steps are done, of `total` where it differs from what was first said."""
+        """Show that `done` steps are done, of `total` where it differs from the total at first."""
         if self._bar is not None:
             self._bar.total = total or self._total
             self._bar.update(done - self._bar.n)
@@ -42,3 +48,23 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+def say(what: str) -> None:
+    """Say on stderr, as one line, what a user should know beside what was asked for."""
+    print(f"quadrag: {one_line(what)}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def announce(what: str) -> Iterator[None]:
+    """Say on stderr what takes long, and then how long it took; what is done at once goes without a word."""
+    started = time.monotonic()
+    word = threading.Timer(_LONG, print, (f"{what} ...",), {"file": sys.stderr, "flush": True})
+    word.daemon = True
+    word.start()
+    try:
+        yield
+    finally:
+        word.cancel()
+    if (seconds := time.monotonic() - started) > _LONG:
+        print(f"{what}: {seconds:.1f} s, kept for later runs", file=sys.stderr, flush=True)

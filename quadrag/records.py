@@ -3,8 +3,6 @@
 A file is written beside its place and then moved there, so a reader never sees half of one.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
 
 Key = tuple[str, str, str]  # config, split, id
 
@@ -103,7 +102,7 @@ def write_text(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8", newline="\n")
         partial.replace(path)
     except OSError as error:
-        # A full disk is told without the file that it hit.
+        # A full disk is reported without the file that it hit.
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         partial.unlink(missing_ok=True)
@@ -123,19 +122,14 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield line number (from 1) and object of every non-empty line.
 
     Raises:
-        QuadragError: the file is missing, not UTF-8, or a line is not a JSON object.
+        QuadragError: the file is missing, not UTF-8, or a line is not a JSON object, or one that cannot be read.
     """
     try:
         with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, 1):
                 if not line.strip():
                     continue
-                try:
-                    row = json.loads(line)
-                except json.JSONDecodeError as error:
-                    raise QuadragError(
-                        f"{path}:{number} is not JSON ({error.msg}); expected JSON Lines, one object a line"
-                    ) from None
+                row = parse_json(line.rstrip("\n"), f"{path}:{number}", "JSON Lines, one object a line")
                 if not isinstance(row, dict):
                     raise QuadragError(
                         f"{path}:{number} holds a {type(row).__name__}; expected JSON Lines, one object a line"

@@ -5,8 +5,6 @@ every value of a question (several samples, say) comes along. A rate over part o
 ratio of sums in every resample. It does not correct for small samples: where all values are equal it has no width.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -69,7 +67,7 @@ def _draws(n: int, resamples: int, seed: int) -> NDArray[np.uint8]:
     return np.stack([_draw(rng, n) for _ in range(resamples)], axis=1).astype(np.uint8)
 
 
-def _resampled(sums: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
+def _resample_means(sums: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
     """Means over resamples of n questions: from sums (k x 2 x n) of values and counts to k x resamples means.
 
     RandomState, because its stream is frozen for good, where a Generator's may change with NumPy. One resample after
@@ -106,7 +104,11 @@ def _sums(items: Sequence[Item], questions: dict[Hashable, int], worst: float | 
     return sums
 
 
-def _fill(profile: str, worst: float) -> float | None:
+def _number_questions(items: Sequence[Item]) -> dict[Hashable, int]:
+    return {question: i for i, question in enumerate(dict.fromkeys(item.question for item in items))}
+
+
+def _choose_fill(profile: str, worst: float) -> float | None:
     """Return what an unscored item counts as under a profile, None for not at all."""
     if profile not in ("official", "corrected"):
         raise ValueError(f"profile is {profile!r}; expected 'official' or 'corrected'")
@@ -122,22 +124,7 @@ def summarise(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Summary:
-    """Summarise one metric under one profile.
-
-    Args:
-        items: all items, in order; those without a value carry the reason.
-        profile: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
-        worst: that value.
-        level: of the interval, in (0, 1).
-        resamples: number of bootstrap resamples.
-        seed: of the resampling.
-
-    Returns:
-        The summary; its interval is None where no item counts.
-
-    Raises:
-        ValueError: the profile is neither.
-    """
+    """Summarise one metric; see `summarise_all`."""
     return summarise_all([items], profile=profile, worst=worst, level=level, resamples=resamples, seed=seed)[0]
 
 
@@ -150,18 +137,29 @@ def summarise_all(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> list[Summary]:
-    """Summarise several metrics over the same questions in the same order, with one set of draws; see `summarise`.
+    """Summarise metrics over the same questions in the same order, under one profile, with one set of draws.
+
+    Args:
+        columns: of each metric all items; those without a value carry the reason.
+        profile: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
+        worst: that value.
+        level: of the interval, in (0, 1).
+        resamples: number of bootstrap resamples.
+        seed: of the resampling.
+
+    Returns:
+        A summary of each metric; its interval is None where no item counts.
 
     Raises:
         ValueError: the profile is neither.
     """
-    fill = _fill(profile, worst)
+    fill = _choose_fill(profile, worst)
     if not columns:
         return []
-    questions = {question: i for i, question in enumerate(dict.fromkeys(item.question for item in columns[0]))}
+    questions = _number_questions(columns[0])
     if not questions:
         return [_summary(items, profile, worst, None) for items in columns]
-    means = _resampled(np.stack([_sums(items, questions, fill) for items in columns]), resamples, seed)
+    means = _resample_means(np.stack([_sums(items, questions, fill) for items in columns]), resamples, seed)
     intervals = [_percentiles(row, level) for row in means]
     return [_summary(items, profile, worst, both) for items, both in zip(columns, intervals, strict=True)]
 
@@ -179,8 +177,8 @@ def macro(
 
     Args:
         groups: of each group the columns of `summarise_all`, the same metrics in every group.
-        profile: as in `summarise`.
-        worst: as in `summarise`.
+        profile: as in `summarise_all`.
+        worst: as in `summarise_all`.
         level: of the intervals.
         resamples: number of bootstrap resamples; every group is drawn from by itself.
         seed: of the first group; the others count on from it.
@@ -191,14 +189,14 @@ def macro(
     Raises:
         ValueError: the profile is neither.
     """
-    fill = _fill(profile, worst)
+    fill = _choose_fill(profile, worst)
     points, drawn = [], []
     for at, columns in enumerate(groups):
-        questions = {question: i for i, question in enumerate(dict.fromkeys(item.question for item in columns[0]))}
+        questions = _number_questions(columns[0])
         sums = np.stack([_sums(items, questions, fill) for items in columns])
         with np.errstate(invalid="ignore"):
             points.append(sums[:, 0].sum(axis=1) / sums[:, 1].sum(axis=1))
-        drawn.append(_resampled(sums, resamples, seed + at))
+        drawn.append(_resample_means(sums, resamples, seed + at))
     if not groups:
         return []
     # A metric that a group lacks, or that a resample of it does, is left out of that mean.
@@ -247,8 +245,8 @@ def paired_difference(
     Args:
         first: items of one run.
         second: items of another run over the same questions, in any order.
-        profile: as in `summarise`.
-        worst: as in `summarise`.
+        profile: as in `summarise_all`.
+        worst: as in `summarise_all`.
         level: of the interval.
         resamples: number of bootstrap resamples.
         seed: of the resampling.
@@ -259,8 +257,8 @@ def paired_difference(
     Raises:
         ValueError: the profile is neither.
     """
-    fill = _fill(profile, worst)
-    questions = {question: i for i, question in enumerate(dict.fromkeys(item.question for item in first))}
+    fill = _choose_fill(profile, worst)
+    questions = _number_questions(first)
     if {item.question for item in second} != set(questions):
         return None
     both = np.stack([_sums(items, questions, fill) for items in (first, second)])
@@ -269,7 +267,15 @@ def paired_difference(
     values, counts = both.sum(axis=2).T
     if not counts.all():
         return None
-    means = _resampled(both, resamples, seed)
+    means = _resample_means(both, resamples, seed)
     interval = _percentiles(means[1] - means[0], level)
     points = values / counts
     return (float(points[1] - points[0]), interval) if interval else None
+
+
+def spread(seconds: Sequence[float]) -> dict[str, float] | None:
+    """Return the median and the 95th percentile of times, in seconds; None of none."""
+    if not seconds:
+        return None
+    median, high = np.quantile(seconds, [0.5, 0.95])
+    return {"median": round(float(median), 4), "p95": round(float(high), 4)}

@@ -27,8 +27,12 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Most of the two seconds that `import datasets, evaluate` takes.
 LARGE = """
-import aiohttp, dill, fsspec, jinja2, multiprocess, numpy, pandas, pyarrow.csv, pyarrow.dataset, pyarrow.json
-import pyarrow.parquet, requests, rich.console, rich.table, scipy.io, scipy.stats, xxhash, yaml
+import aiohttp, dill, filelock, fsspec, importlib.util, jinja2, multiprocess.pool, numpy, pandas, pyarrow.csv
+import pyarrow.dataset, pyarrow.json, pyarrow.parquet, requests, rich.console, rich.table, scipy.io, scipy.stats
+import sqlite3, tqdm.auto, xxhash, yaml
+for name in ("httpx", "httpx2"):  # of which the client of the Hub takes one
+    if importlib.util.find_spec(name):
+        __import__(name)
 assert not {"datasets", "evaluate", "huggingface_hub", "quadrag"} & set(sys.modules)
 """
 AS_IF_FRESH = """
@@ -62,9 +66,28 @@ os.environ.update(
     no_proxy="127.0.0.1,localhost",
 )
 
-# Hypothesis's own 0.2 s for one example is too little where two workers and their child processes share two cores.
-settings.register_profile("quadrag", deadline=2000)
+# Which of its three sizes a test marked `slow` has, and how many draws one by Hypothesis that names no number: those of
+# `make test`, of CI or of `make slow`. Two workers share two cores with other processes, so no example has a deadline.
+EFFORTS = {"test": 50, "ci": 200, "slow": 5000}
+EFFORT = os.environ.get("QUADRAG_EFFORT", "test")
+assert EFFORT in EFFORTS, f"QUADRAG_EFFORT is {EFFORT!r}; expected one of {', '.join(EFFORTS)}"
+settings.register_profile("quadrag", max_examples=EFFORTS[EFFORT], deadline=None, derandomize=True)
 settings.load_profile("quadrag")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what is `slow` and names no numbers to CI and `make slow`."""
+    for item in items if EFFORT == "test" else ():
+        marker = item.get_closest_marker("slow")
+        if marker and not marker.args:
+            item.add_marker(pytest.mark.skip(reason="slow: CI and `make slow` run it"))
+
+
+@pytest.fixture
+def rounds(request: pytest.FixtureRequest) -> int:
+    """How many rounds a test marked `slow` makes: the first of its three numbers, or CI's, or that of `make slow`."""
+    sizes = request.node.get_closest_marker("slow").args
+    return int(sizes[list(EFFORTS).index(EFFORT)])
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,4 +1,4 @@
-"""The READMEs and the help say what the code does: names that there are, commands that parse, both READMEs in step."""
+"""Pages and help say what the code does: commands that parse, links that lead somewhere, translations in step."""
 
 from __future__ import annotations
 
@@ -6,47 +6,71 @@ import re
 import shlex
 from pathlib import Path
 from typing import Any
+from unicodedata import east_asian_width
 
 import pytest
+from pages import DOCS, FENCE, PAGES, READMES, ROOT, meaning, read, steps_of
 
 from quadrag import __version__, catalogue
 from quadrag import commands as every_command
-from quadrag.arguments import build_parser
+from quadrag.commands.parser import build_parser
 
-ROOT = Path(__file__).parents[1]
-READMES = ("README.md", "README.zh.md")
-
-
-def commands(name: str) -> list[str]:
-    """Commands in the shell blocks of a file, comments cut off."""
-    text = (ROOT / name).read_text(encoding="utf-8")
-    blocks = re.findall(r"```sh\n(.*?)```", text, flags=re.DOTALL)
-    lines = [line.split("#  ")[0].split("# ")[0].strip() for block in blocks for line in block.splitlines()]
-    return [line for line in lines if line]
+WIDTH = 80
+COMMANDS = dict.fromkeys(step.text for page in PAGES for step in steps_of(page) if step.kind == "sh")
 
 
-def test_readmes_show_the_same_commands() -> None:
-    english, chinese = (commands(name) for name in READMES)
-    assert english == chinese
-    assert len(english) >= 8
+@pytest.mark.parametrize(
+    ("english", "chinese"), [("README.md", "README.zh.md"), ("docs/own-system.md", "docs/own-system.zh.md")]
+)
+def test_a_translation_has_the_same_commands_and_scripts(english: str, chinese: str) -> None:
+    there, here = ([meaning(step) for step in steps_of(page)] for page in (english, chinese))
+    assert there == [step for step in here if step in there]
+    assert len(there) >= 3
 
 
-def test_readmes_show_the_same_code_and_headings() -> None:
-    texts = [(ROOT / name).read_text(encoding="utf-8") for name in READMES]
-    python = [re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL) for text in texts]
-    assert python[0] == python[1]
-    assert len(re.findall(r"^#+ ", texts[0], flags=re.MULTILINE)) == len(
-        re.findall(r"^#+ ", texts[1], flags=re.MULTILINE)
-    )
+def test_the_readme_can_be_read_in_five_minutes() -> None:
+    assert len(read("README.md").splitlines()) <= 170
 
 
-@pytest.mark.parametrize("command", [line for line in commands("README.md") if line.startswith("quadrag")])
-def test_every_quadrag_command_of_the_readme_parses(command: str) -> None:
-    arguments = build_parser(__version__).parse_args(shlex.split(command)[1:])
+@pytest.mark.parametrize("command", [line for line in COMMANDS if line.startswith("quadrag")])
+def test_every_quadrag_command_of_a_page_parses(command: str) -> None:
+    arguments = build_parser(__version__).parse_args(shlex.split(command.partition(" > ")[0])[1:])
     if getattr(arguments, "recipe", None):
         assert any(name == arguments.recipe or name.startswith(f"{arguments.recipe}-") for name in catalogue.recipes())
     if getattr(arguments, "config", None):
         catalogue.config(arguments.benchmark, arguments.config)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_code_of_a_page_fits_a_narrow_window(page: str) -> None:
+    for language, block in FENCE.findall(read(page)):
+        for line in block.splitlines() if language != "" else ():
+            width = sum(1 + (east_asian_width(sign) in "WF") for sign in line)
+            assert width <= WIDTH or " " not in line.strip(" \\"), f"{page}: {width} columns: {line}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", read(page))):
+        if target.startswith("https://"):
+            continue
+        name, _, place = target.partition("#")
+        path = (ROOT / page).parent / name if name else ROOT / page
+        assert path.is_file(), f"{page}: {target}"
+        assert page in READMES or path.parent == ROOT / "docs", f"{page}: {target} is not on the site"
+        headings = re.findall(r"^#+ (.*)$", FENCE.sub("", path.read_text(encoding="utf-8")), flags=re.MULTILINE)
+        anchors = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+        assert not place or place in anchors, f"{page}: {target}"
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    index = read("docs/index.md")
+    trees = re.findall(r"^```\{toctree\}\n(.*?)^```$", index, flags=re.DOTALL | re.MULTILINE)
+    named = [line for tree in trees for line in tree.splitlines() if line and not line.startswith(":")]
+    pages = {Path(page).stem for page in DOCS} - {"index"}
+    assert sorted(named) == sorted(pages)
+    assert pages <= {target.removesuffix(".md") for target in re.findall(r"\]\(([^)]+)\)", index)}
+    assert all(f"(docs/{page}.md)" in read("README.md") for page in pages)
 
 
 @pytest.mark.parametrize("name", every_command.NAMES)
@@ -59,11 +83,16 @@ def test_help_of_a_command_stands_on_its_own(name: str, capsys: pytest.CaptureFi
     assert command.EXAMPLES
     for example in command.EXAMPLES:
         assert f"  {example}" in shown
-        for part in re.findall(r"quadrag [^|()]*", example):
+        for part in re.findall(r"quadrag [^|()>]*", example):
             assert build_parser(__version__).parse_args(shlex.split(part)[1:]).command in every_command.NAMES
     assert max(map(len, shown.partition("example")[0].splitlines())) <= 80
 
 
-@pytest.mark.parametrize("command", [line for line in commands("README.md") if line.startswith("make")])
-def test_every_make_target_of_the_readme_exists(command: str) -> None:
-    assert f"\n{command.split()[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
+def test_make_targets_of_the_pages_are_run_by_ci() -> None:
+    named = {target for page in PAGES for target in re.findall(r"`make (\w+)`", read(page))}
+    assert named
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in named:
+        assert f"\n{target}:" in makefile
+        assert re.search(rf"^make .*\b{target}\b", ci, flags=re.MULTILINE), target

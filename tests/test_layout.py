@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import shutil
+import stat
 import subprocess
 import sys
 import zipfile
@@ -16,63 +18,170 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("metrics", "baselines", "datasets_scripts", "hub_cards")
 METRICS = sorted(path.parent for path in (ROOT / "metrics").glob("*/*.py") if path.stem == path.parent.name)
 SCRIPTS = sorted(path for path in (ROOT / "datasets_scripts").glob("*/*.py") if path.stem == path.parent.name)
-
-
-def imports(path: Path) -> list[tuple[int, str]]:
-    """Modules that a file imports, as (level, dotted name); a relative import has a level above 0."""
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found += [(0, alias.name) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [alias.name for alias in node.names] if node.module in (None, "quadrag") else [""]
-            found += [(node.level, ".".join(filter(None, (node.module, name)))) for name in names]
-    return found
+# From the ground up: a room imports itself and the rooms above it in this list. A benchmark's room is `baselines/NAME`.
+FLOORS = (
+    "metrics/_shared",
+    "quadrag",  # the files at its top: records, errors, paths, progress, statistics, catalogue
+    "quadrag/data",
+    "quadrag/chat",
+    "quadrag/kg",
+    "quadrag/hub",
+    "baselines/core",
+    "baselines/retrieval",
+    "baselines/systems",
+    "baselines/scoring",
+    "baselines/tables",
+    "baselines/NAME",
+    "baselines/runs",
+    "baselines/report",
+    "quadrag/measure",
+    "quadrag/harnesses",
+    "quadrag/commands",
+)
+BENCHMARKS = [path.parent.name for path in (ROOT / "baselines").glob("*/benchmark.py") if path.parent.name != "core"]
+MOST = 20  # Python files in a folder
+TOP_FLOOR = ("quadrag/commands", "quadrag/harnesses", "quadrag/measure")
 
 
 def python_files(room: str) -> list[Path]:
-    return [path for path in sorted((ROOT / room).rglob("*.py")) if path.name != "__init__.py"]
+    return [path for path in sorted((ROOT / room).rglob("*.py")) if not path.is_symlink()]
+
+
+def module_of(path: Path) -> tuple[str, ...]:
+    """The dotted name of a file, as an installation has it."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = parts[:-1] if parts[-1] == "__init__" else parts
+    return parts if parts[0] == "quadrag" else ("quadrag", *parts)
+
+
+FILES = {module_of(path): path for room in ("quadrag", "baselines", "metrics/_shared") for path in python_files(room)}
+
+
+def imported(path: Path) -> set[Path]:
+    """The files of the house that a file imports, at its top or where it needs them."""
+    here = module_of(path)
+    package = here if path.name == "__init__.py" else here[:-1]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[tuple[str, ...]] = []
+        if isinstance(node, ast.Import):
+            names = [tuple(alias.name.split(".")) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            base += tuple((node.module or "").split(".")) if node.module else ()
+            names = [name if (name := (*base, alias.name)) in FILES else base for alias in node.names]
+        found |= {FILES[name] for name in names if name in FILES}
+    return found - {path}
+
+
+def room_of(path: Path) -> str:
+    """The room of a file, as `FLOORS` has it."""
+    parts = path.relative_to(ROOT).parts[:-1]
+    if path.name == "cli.py":
+        return "quadrag/commands"  # what the command line begins with
+    if parts[0] == "baselines" and len(parts) > 1 and parts[1] in BENCHMARKS:
+        return "baselines/NAME"
+    return "/".join(parts[:2])
+
+
+ARROWS = {path: imported(path) for path in FILES.values() if path.name != "__init__.py" or room_of(path) != "quadrag"}
 
 
 def test_there_is_something_to_check() -> None:
-    assert len(METRICS) >= 3
-    assert len(SCRIPTS) >= 1
-    assert all(python_files(room) for room in ("metrics", "baselines", "datasets_scripts", "quadrag"))
+    assert len(METRICS) >= 9 and len(SCRIPTS) >= 4 and len(BENCHMARKS) >= 4
+    assert sum(map(len, ARROWS.values())) > 400
+
+
+def test_imports_run_one_way_floor_by_floor(capsys: pytest.CaptureFixture[str]) -> None:
+    used: dict[str, set[str]] = {room: set() for room in FLOORS}
+    back = []
+    for path, others in ARROWS.items():
+        if room_of(path) == "baselines":
+            continue  # its docstring alone
+        for other in others:
+            floor, below = (FLOORS.index(room_of(each)) for each in (path, other))
+            used[FLOORS[floor]].add(FLOORS[below])
+            if below > floor:
+                back.append(f"{path.relative_to(ROOT)} imports {other.relative_to(ROOT)}")
+    with capsys.disabled():
+        print("\n\nrooms from the ground up, and what each imports")
+        for room in FLOORS:
+            print(f"  {room:22} {', '.join(sorted(used[room] - {room}, key=FLOORS.index)) or '-'}")
+    assert not back, "\n".join(back)
+
+
+def test_no_two_files_import_each_other_however_far_around() -> None:
+    state: dict[Path, str] = {}
+
+    def visit(path: Path, way: tuple[Path, ...]) -> None:
+        if state.get(path) == "open":
+            circle = [str(each.relative_to(ROOT)) for each in (*way[way.index(path) :], path)]
+            raise AssertionError(f"a circle: {' > '.join(circle)}")
+        if path not in state:
+            state[path] = "open"
+            for other in sorted(ARROWS.get(path, ())):
+                visit(other, (*way, path))
+            state[path] = "done"
+
+    for path in ARROWS:
+        visit(path, ())
+
+
+def test_the_top_floor_alone_imports_baselines() -> None:
+    for path, others in ARROWS.items():
+        if path.relative_to(ROOT).parts[0] == "quadrag" and room_of(path) not in TOP_FLOOR:
+            named = [other for other in others if other.relative_to(ROOT).parts[0] == "baselines"]
+            assert not named, f"{path} imports {named}"
+
+
+def test_no_benchmark_imports_another() -> None:
+    for path, others in ARROWS.items():
+        if room_of(path) == "baselines/NAME":
+            mine = path.relative_to(ROOT).parts[1]
+            theirs = {other.relative_to(ROOT).parts[1] for other in others if room_of(other) == "baselines/NAME"}
+            assert theirs <= {mine}, f"{path} imports {theirs - {mine}}"
 
 
 @pytest.mark.parametrize("path", python_files("datasets_scripts") + python_files("metrics"), ids=str)
 def test_leaves_import_packages_and_files_beside_them_only(path: Path) -> None:
-    for level, name in imports(path):
-        if level:
-            assert level == 1, f"{path} reaches out of its folder: {name}"
-            assert (path.parent / f"{name.split('.')[0]}.py").is_file(), f"{path}: nothing beside it is named {name}"
-        else:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            assert node.level == 1 and node.module, f"{path} reaches out of its folder"
+            assert (path.parent / f"{node.module}.py").is_file(), f"{path}: nothing beside it is named {node.module}"
+            continue
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        for name in names:
             assert name.split(".")[0] not in ("quadrag", "tests", *ROOMS), f"{path} imports {name}"
 
 
-@pytest.mark.parametrize("path", python_files("quadrag"), ids=str)
-def test_only_commands_and_harnesses_call_the_baselines(path: Path) -> None:
-    for level, name in imports(path):
-        assert level == 0, f"{path}: quadrag's own files import each other by full name"
-        assert name.split(".")[0] not in ROOMS, f"{path} imports {name}"
-        if name.startswith("quadrag.baselines"):
-            # The tasks of a harness are another program's way in, as the command line is the user's.
-            allowed = {"commands", "harnesses"} & set(path.parts)
-            assert allowed, f"{path} imports {name}; only commands and a harness's tasks may"
-        assert not name.startswith(("quadrag.metrics", "quadrag.datasets_scripts")), f"{path} imports a leaf: {name}"
+def test_no_folder_holds_more_files_than_one_can_look_at() -> None:
+    for room in ("quadrag", *ROOMS, "tests", "benchmarks"):
+        for folder in {path.parent for path in python_files(room)}:
+            held = [path.name for path in folder.glob("*.py")]
+            assert len(held) <= MOST, f"{folder} holds {len(held)} Python files; which idea wants a folder of its own?"
+
+
+def test_every_folder_says_what_lives_there() -> None:
+    for room in ("quadrag", "baselines", "metrics/_shared"):
+        for folder in {path.parent for path in python_files(room)}:
+            first = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+            assert first, f"{folder} does not say what lives there"
+
+
+def test_no_python_file_is_a_copy_of_another() -> None:
+    seen: dict[bytes, Path] = {}
+    for room in ("quadrag", *ROOMS):
+        for path in python_files(room):
+            text = path.read_bytes()
+            if len(text) > 200:  # an empty or a short file may be like another
+                assert text not in seen, f"{path} is a copy of {seen[text]}"
+                seen[text] = path
 
 
 def test_every_command_is_named() -> None:
     files = {path.stem for path in (ROOT / "quadrag" / "commands").glob("*.py")}
-    assert files - {"__init__", "options", "session"} == set(commands.NAMES)
-
-
-@pytest.mark.parametrize("path", python_files("baselines"), ids=str)
-def test_baselines_import_quadrag_and_each_other(path: Path) -> None:
-    for level, name in imports(path):
-        assert level <= 1, f"{path} reaches out of its room: {name}"
-        assert name.split(".")[0] not in ROOMS
-        assert not name.startswith(("quadrag.cli", "quadrag.metrics", "quadrag.datasets_scripts")), f"{path}: {name}"
+    assert files - {"__init__", "options", "parser", "session"} == set(commands.NAMES)
 
 
 @pytest.mark.parametrize("folder", METRICS, ids=lambda folder: folder.name)
@@ -110,7 +219,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     for name in names:
         if (ROOT / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            (tree / name).write_bytes((ROOT / name).read_bytes())
+            shutil.copy2(ROOT / name, tree / name, follow_symlinks=False)
     subprocess.run(
         [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out)],
         cwd=tree,
@@ -119,6 +228,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     )
     (path,) = out.glob("*.whl")
     with zipfile.ZipFile(path) as archive:
+        assert not [one.filename for one in archive.infolist() if stat.S_ISLNK(one.external_attr >> 16)]
         return set(archive.namelist())
 
 
@@ -141,3 +251,20 @@ def test_wheel_holds_every_leaf_file_and_no_litter(wheel: set[str]) -> None:
     found = {name for name in wheel if name.startswith("quadrag/")}
     assert found == expected
     assert not [name for name in wheel if "__pycache__" in name or name.endswith(".pyc")]
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_a_checkout_whose_links_are_text_files_is_not_built(tmp_path: Path, linked: bool) -> None:
+    shutil.copy(ROOT / "setup.py", tmp_path)
+    (tmp_path / "metrics" / "_shared").mkdir(parents=True)
+    (tmp_path / "metrics" / "_shared" / "tally.py").touch()
+    (tmp_path / "metrics" / "rouge").mkdir()
+    tally = tmp_path / "metrics" / "rouge" / "tally.py"
+    if linked:
+        tally.symlink_to("../_shared/tally.py")
+    else:
+        tally.write_text("../_shared/tally.py")
+    done = subprocess.run([sys.executable, "setup.py", "--name"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode == 0) == linked
+    told = done.stderr.splitlines()
+    assert linked or (len(told) == 1 and told[0].startswith("metrics/rouge/tally.py is a link in git and a text file"))

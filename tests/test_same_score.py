@@ -16,7 +16,7 @@ import pytest
 from harness_replies import ASKED, PROFILES, questions
 from rag_server import RagServer
 
-from quadrag.baselines.benchmark import load
+from quadrag.baselines.core.benchmark import load
 from quadrag.catalogue import metric_folder
 from quadrag.cli import main
 from quadrag.harnesses.examination import Examination
@@ -61,6 +61,7 @@ def scored(case: Case, asked: dict[str, str | None], tmp_path_factory: pytest.Te
     lines = [json.dumps({"id": ident, "answer": text}, ensure_ascii=False) for ident, text in asked.items()]
     (folder / "answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
     place = ["--benchmark", benchmark, "--config", config, "--split", split, "--data-dir", "sample"]
+    place += ["--max-failed", "1"]
     place += ["--retriever", "none"] if retriever == "none" else []
     assert main(["score", str(folder / "answers.jsonl"), *place, "--out", str(folder / "out")]) == 0
     return values(rows(folder / "out" / "items.jsonl"))
@@ -69,6 +70,7 @@ def scored(case: Case, asked: dict[str, str | None], tmp_path_factory: pytest.Te
 def test_a_run(case: Case, asked: dict[str, str | None], scored: dict[str, Any], tmp_path: Path) -> None:
     benchmark, config, split, retriever = case
     run = ["run", benchmark, config, "--split", split, "--data-dir", "sample", "--retriever", retriever]
+    run += ["--max-failed", "1"]
     assert main([*run, "--out", str(tmp_path / "run")]) == 0
     answers = tmp_path / "run" / "answers.jsonl"
     lines = [row | {"answer": asked[row["id"]]} for _, row in read_jsonl(answers)]
@@ -89,6 +91,7 @@ def test_a_rag_service(case: Case, asked: dict[str, str | None], scored: dict[st
     texts = {ident: text for ident, text in asked.items() if text is not None}
     with RagServer([("d", "", "沛溪县第七届龙舟公开赛。")], answers=texts) as server:
         run = ["run", benchmark, config, "--split", split, "--data-dir", "sample", "--rag", server.url]
+        run += ["--max-failed", "1"]
         assert main([*run, "--ledger", str(tmp_path / "ledger"), "--out", str(tmp_path / "run")]) == 0
     found = values(rows(tmp_path / "run" / "items.jsonl"))
     shared = {name for item in found.values() for name in item} & {name for item in scored.values() for name in item}
@@ -104,7 +107,7 @@ def test_the_modules_themselves(case: Case, asked: dict[str, str | None], scored
     examined = Examination(name, config, split, {"data_dir": "sample", "retriever": retriever})
     compared = 0
     for metric in benchmark.metrics(config, examined.task.conditions):
-        keys = [key for key in metric.keys if metric.lacks(key, False, False) is None]
+        keys = [key for key in metric.keys if metric.find_lacking(key, False, False) is None]
         answered: list[Question] = [q for q in examined.questions if q.references is not None or metric.nothing]
         if not keys or metric.ranks:
             continue

@@ -76,6 +76,7 @@ _SPLITS = {"validation": 0, "public": 1}
 _PRIVATE = "private_file"
 _PAGE_KEYS = ("page_name", "page_url", "page_snippet", "page_last_modified")
 _CHUNK = 1 << 20
+_DEEPEST = 100  # lists and objects in each other; upstream's have fewer than ten
 # bzip2 packs 900 kB at a time, and two buffers read ahead: damage may show up to so many bytes behind it.
 _BEHIND = 1 << 22
 
@@ -90,7 +91,7 @@ def alternatives_of(value):
         list of str, in the order given, lists in lists laid flat; null and blank answers, and repetitions, left out. A
         text that only looks like a list is one answer.
     """
-    flat, waiting = [], [_listed(value) if isinstance(value, str) else value]
+    flat, waiting = [], [_parse_list(value) if isinstance(value, str) else value]
     while waiting and value == value:  # NaN for the whole: there are none
         one = waiting.pop()
         if isinstance(one, list):
@@ -100,7 +101,7 @@ def alternatives_of(value):
     return list(dict.fromkeys(flat))
 
 
-def _listed(text):
+def _parse_list(text):
     """The list that a text is in JSON or in Python, numbers as they are written; else the text."""
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]")):
@@ -284,8 +285,8 @@ class Crag(datasets.GeneratorBasedBuilder):
                     for name in names:
                         _verify(Path(found[name]), name)
         if all(lacking.values()):
-            said = ", ".join(dict.fromkeys(itertools.chain(*lacking.values())))
-            raise FileNotFoundError(f"{root or config.name} lacks {said}")
+            reasons = ", ".join(dict.fromkeys(itertools.chain(*lacking.values())))
+            raise FileNotFoundError(f"{root or config.name} lacks {reasons}")
         return [
             datasets.SplitGenerator(
                 name=split,
@@ -417,7 +418,7 @@ class _Header(tarfile.TarInfo):
             raise tarfile.ReadError(f"{error} at byte {archive.offset}") from None
 
 
-def _opened(raw, where):
+def _open(raw, where):
     """A buffered stream over a raw one, through bzip2 where it is packed so."""
     stream = io.BufferedReader(raw, _CHUNK)
     return io.BufferedReader(_Unpacked(stream, where), _CHUNK) if stream.peek()[:3] == b"BZh" else stream
@@ -435,11 +436,11 @@ def _records(paths):
     """Yield place and object of every line in a file, or in the parts of one; ValueError names what is wrong."""
     label = str(paths[0]) if len(paths) == 1 else f"{paths[0]} to {str(paths[-1]).rpartition('.')[2]}"
     with contextlib.closing(_Joined(paths)) as raw:
-        stream = _opened(raw, raw.where)
+        stream = _open(raw, raw.where)
         head = stream.peek()
         if head.startswith(b"version https://git-lfs"):
             raise ValueError(f"{paths[0]} is a Git LFS pointer, not the file; run `git lfs pull` there")
-        lines = _archived(stream, label) if _is_tar(head) else _lines(stream, label)
+        lines = _archive_lines(stream, label) if _is_tar(head) else _lines(stream, label)
         empty = True
         for place, line in lines:
             empty = False
@@ -448,7 +449,7 @@ def _records(paths):
         raise ValueError(f"{label} holds no question; expected JSON Lines, one question a line")
 
 
-def _archived(stream, label):
+def _archive_lines(stream, label):
     """Yield place and line of every JSON Lines member of a tar, packed or not, in the order of the archive."""
     names = []
     try:
@@ -460,7 +461,7 @@ def _archived(stream, label):
                     place = f"{label}: {member.name}"
                     # Its own buffer is small, and these lines are long.
                     raw = archive.extractfile(member).detach()
-                    yield from _lines(_opened(raw, lambda place=place: place), place)
+                    yield from _lines(_open(raw, lambda place=place: place), place)
                     names = None
                 elif names is not None:
                     names.append(member.name)
@@ -483,6 +484,15 @@ def _lines(stream, label):
             yield f"{label}:{number}", line
 
 
+def _is_deep(value):
+    """Whether lists and objects stand in each other deeper than whoever copies or shows the value may bear."""
+    level = [value]
+    for _ in range(_DEEPEST + 1):
+        containers = [one for one in level if isinstance(one, (dict, list))]
+        level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
+    return any(isinstance(one, (dict, list)) for one in level)
+
+
 def _object(line, where):
     try:
         text = line.decode("utf-8-sig")
@@ -490,10 +500,15 @@ def _object(line, where):
         raise ValueError(f"{where} is not UTF-8; expected one JSON object a line") from None
     try:
         record = json.loads(text)
+        deep = _is_deep(record)
     except json.JSONDecodeError as error:
         raise ValueError(f"{where} is not JSON ({error.msg} at column {error.colno}); expected one object") from None
+    except ValueError as error:
+        raise ValueError(f"{where} holds a number that cannot be read ({error}); expected one question") from None
     except RecursionError:
-        raise ValueError(f"{where} is nested too deeply; expected one question") from None
+        deep = True
+    if deep:
+        raise ValueError(f"{where} is nested too deeply; expected one question")
     if not isinstance(record, dict):
         raise ValueError(f"{where} is a {type(record).__name__}; expected an object")
     return record

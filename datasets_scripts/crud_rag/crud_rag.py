@@ -12,6 +12,7 @@ import hashlib
 import io
 import itertools
 import json
+import re
 import zipfile
 import zlib
 from pathlib import Path
@@ -42,13 +43,35 @@ _HOMEPAGE = "https://github.com/IAAR-Shanghai/CRUD_RAG"
 _LICENSE = "Apache-2.0 by the README's badge; the news texts keep their owners' copyright"
 _URL = "https://raw.githubusercontent.com/IAAR-Shanghai/CRUD_RAG/1aace383994e1f68efa12cf2a8e2dadfb4102ceb/"
 
-_TEST = "data/crud_split/split_merged.json"
+
+class _Task(NamedTuple):
+    """Where upstream keeps a task: its key in the merged files, the keys of query and reference, its question file."""
+
+    key: str
+    query: str
+    reference: str
+    questions: str
+
+
+_QUESTIONS = "src/quest_eval/{}_quest_gt_save.json"
+_TASKS = {
+    "continuation": _Task("continuing_writing", "beginning", "continuing", _QUESTIONS.format("ContinueWriting")),
+    "qa_1doc": _Task("questanswer_1doc", "questions", "answers", _QUESTIONS.format("QuestAnswer1Doc")),
+    "qa_2doc": _Task("questanswer_2docs", "questions", "answers", _QUESTIONS.format("QuestAnswer2Docs")),
+    "qa_3doc": _Task("questanswer_3docs", "questions", "answers", _QUESTIONS.format("QuestAnswer3Docs")),
+    "hallucination": _Task("hallu_modified", "newsBeginning", "hallucinatedMod", _QUESTIONS.format("HalluModified")),
+    "summary": _Task("event_summary", "event", "summary", _QUESTIONS.format("Summary")),
+}
 _FULL = "data/crud/merged.zip"
+_MERGED = {"test": "data/crud_split/split_merged.json", "full": _FULL}
 # Unpacked, merged.zip may stand beside itself or in its own place.
 _UNPACKED = ("merged.json", "merged/merged.json")
 
-# documents_dup_part_P_part_N (P.N) and documents_hallu.txt_part_N (h.N): bytes, sha256 and git blob sha1; - is unknown.
-_CORPUS_SUMS = """
+# What verifies each file: bytes, sha256 and git blob sha1; - is unknown. P.N is documents_dup_part_P_part_N, h.N
+# documents_hallu.txt_part_N, q.N the question file of the Nth task.
+_SUMS = """
+data/crud_split/split_merged.json - - 2dd57307cc39efca886d8ed955d4cade84fe9887
+data/crud/merged.zip - - 5168603af440cde4d4ef429e792740f9a1f23027
 1.1 3984745 bea3ca0f1c140442655eaa25695f169499ac2fd115b5e5291d51c2c1467c9dd5 79cb18d187caecd382ca933efaeefa2c44068e0c
 1.2 3912087 767fb7be743f7d2ee52e7c17c1b1bb88c22645552fb36fae5811b69e4b33ccf9 2231a7e01bcfb878f3118e10015971045b994ebc
 1.3 3809481 dc733dbb701b3251bc6251ca8eba6f514cfdcac0ddcac6af703d7d00dfc6b217 7511fffee8fdc9058175cf3e262d8095bfcc878e
@@ -97,79 +120,40 @@ _CORPUS_SUMS = """
 h.1 3007258 d31306ea6deeec24f4fdf0120cb3200b5a048150451f624e4ccd4c81948acf85 a732dabd443572fac3b84bae778404c4cd119740
 h.2 2987609 c0990f42c13a5d0aaa6f28eda61c9b2f9bd98c0df2a68261e552994a7cad3744 3f9bcb3e2f5084184aa73615a8f96bf461b50e81
 h.3 2994499 94e201744e04b4f63df3b72173919fd7316663c3405c635b904f2a68ce025a8b 084c9e0ff8589e01652da442bb293fc3f73a8568
+q.1 - - 01ef882fffeea232ded39b2dae737590be821799
+q.2 552165 c466b5a7ac9544908dd962a4ec6568ad045dcf1f2cdf43c3b73463ba5fe91dba ceff706ac314bddc2bb092f86e1f90ef33eb10b7
+q.3 891061 2ad90fbbe4092ab1ae3924747f22e4feb22af4a3200d652172f0611a6a7de5c1 ba1f8533a23c5077180a66fa8666fadfc60b774f
+q.4 977940 9e12bce86aa97ff28b76bc528f87ee752959b7d0b75dd53f98d0938b921685dd d16d8541642e11d48122b2281381efc66b993757
+q.5 886040 d067e1883d612dda42866b2bc7f09a5ea34a71daab8c67b603c9b6e4d1cbb12e 23b1ff792ca3903c30e8dff25d3735fa26765149
+q.6 - - 1eda55c2a0a5649f0a2b637f424efc1c742c726f
 """
 
 
-def _corpus_files():
-    """Names of the corpus files, in reading order, with what verifies them."""
+def _files():
+    """Names of the upstream files, the corpus in reading order, with what verifies them: None is unknown."""
     files = {}
-    for line in _CORPUS_SUMS.split("\n")[1:-1]:
-        place, size, sha256, blob = line.split()
-        part, number = place.split(".")
-        name = f"documents_hallu.txt_part_{number}" if part == "h" else f"documents_dup_part_{part}_part_{number}"
-        files[f"data/80000_docs/{name}"] = (None if size == "-" else int(size), None if sha256 == "-" else sha256, blob)
+    for line in _SUMS.split("\n")[1:-1]:
+        name, size, sha256, blob = line.split()
+        part, _, number = name.partition(".")
+        if part == "q":
+            name = list(_TASKS.values())[int(number) - 1].questions
+        elif part == "h":
+            name = f"data/80000_docs/documents_hallu.txt_part_{number}"
+        elif part.isdecimal():
+            name = f"data/80000_docs/documents_dup_part_{part}_part_{number}"
+        files[name] = (None if size == "-" else int(size), None if sha256 == "-" else sha256, blob)
     return files
 
 
-_CORPUS = _corpus_files()
-
-
-class _Task(NamedTuple):
-    """Where upstream keeps a task: its key in the merged files, the keys of query and reference, its question file."""
-
-    key: str
-    query: str
-    reference: str
-    questions: str
-
-
-def _questions(name):
-    return f"src/quest_eval/{name}_quest_gt_save.json"
-
-
-_TASKS = {
-    "continuation": _Task("continuing_writing", "beginning", "continuing", _questions("ContinueWriting")),
-    "qa_1doc": _Task("questanswer_1doc", "questions", "answers", _questions("QuestAnswer1Doc")),
-    "qa_2doc": _Task("questanswer_2docs", "questions", "answers", _questions("QuestAnswer2Docs")),
-    "qa_3doc": _Task("questanswer_3docs", "questions", "answers", _questions("QuestAnswer3Docs")),
-    "hallucination": _Task("hallu_modified", "newsBeginning", "hallucinatedMod", _questions("HalluModified")),
-    "summary": _Task("event_summary", "event", "summary", _questions("Summary")),
-}
-_MERGED = {"test": _TEST, "full": _FULL}
-
-# name: (bytes, sha256, git blob sha1); bytes and sha256 are None where only the blob id is known.
-_FILES = {
-    _TEST: (None, None, "2dd57307cc39efca886d8ed955d4cade84fe9887"),
-    _FULL: (None, None, "5168603af440cde4d4ef429e792740f9a1f23027"),
-    **_CORPUS,
-    _questions("ContinueWriting"): (None, None, "01ef882fffeea232ded39b2dae737590be821799"),
-    _questions("QuestAnswer1Doc"): (
-        552165,
-        "c466b5a7ac9544908dd962a4ec6568ad045dcf1f2cdf43c3b73463ba5fe91dba",
-        "ceff706ac314bddc2bb092f86e1f90ef33eb10b7",
-    ),
-    _questions("QuestAnswer2Docs"): (
-        891061,
-        "2ad90fbbe4092ab1ae3924747f22e4feb22af4a3200d652172f0611a6a7de5c1",
-        "ba1f8533a23c5077180a66fa8666fadfc60b774f",
-    ),
-    _questions("QuestAnswer3Docs"): (
-        977940,
-        "9e12bce86aa97ff28b76bc528f87ee752959b7d0b75dd53f98d0938b921685dd",
-        "d16d8541642e11d48122b2281381efc66b993757",
-    ),
-    _questions("HalluModified"): (
-        886040,
-        "d067e1883d612dda42866b2bc7f09a5ea34a71daab8c67b603c9b6e4d1cbb12e",
-        "23b1ff792ca3903c30e8dff25d3735fa26765149",
-    ),
-    _questions("Summary"): (None, None, "1eda55c2a0a5649f0a2b637f424efc1c742c726f"),
-}
+_FILES = _files()
+_CORPUS = [name for name in _FILES if name.startswith("data/80000_docs/")]
 
 _BODY_MARK = "，正文："
 _PREFIX_LIMIT = 220
 # Upstream's own keys of gold documents; a task has some of them.
 _DOCUMENT_KEYS = ("text", "news1", "news2", "news3", "newsRemainder")
+_DEEPEST = 100  # lists and objects in each other; upstream's have fewer than ten
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # how JSON spells half of a surrogate pair
 # What stands in place of a correction that upstream's model never gave.
 _NO_REFERENCE = '","msg":"request openai failed"'
 
@@ -386,11 +370,11 @@ class CrudRag(datasets.GeneratorBasedBuilder):
 
 def _verify(path, name):
     """Hold a downloaded file against its git blob id; a file that differs is removed and named."""
-    content = path.read_bytes()
+    content, expected = path.read_bytes(), _FILES[name][2]
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-    if blob != _FILES[name][2]:
+    if blob != expected:
         path.unlink()
-        raise ValueError(f"{_URL + name}: git blob id {blob}, expected {_FILES[name][2]}; removed, load it again")
+        raise ValueError(f"{_URL + name}: git blob id {blob}, expected {expected}; removed, load it again")
 
 
 def _read(path):
@@ -401,14 +385,39 @@ def _read(path):
         content = _unzip(content, path)
     try:
         value = json.loads(content.decode("utf-8-sig"))
+        deep = _is_deep(value)
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not UTF-8; expected JSON in UTF-8") from None
     except json.JSONDecodeError as error:
         at = f"line {error.lineno} column {error.colno}"
         raise ValueError(f"{path} is not whole JSON ({error.msg} at {at}); fetch it again") from None
+    except ValueError as error:
+        raise ValueError(f"{path} holds a number that cannot be read ({error}); fetch it again") from None
+    except RecursionError:
+        deep = True
+    if deep:
+        raise ValueError(f"{path} is nested too deeply; expected a JSON object of lists of rows")
     if not isinstance(value, dict):
         raise ValueError(f"{path} holds a {type(value).__name__}; expected a JSON object")
-    return value
+    return _mend(value) if _HALF.search(content) else value
+
+
+def _is_deep(value):
+    """Whether lists and objects stand in each other deeper than whoever copies or shows the value may bear."""
+    level = [value]
+    for _ in range(_DEEPEST + 1):
+        containers = [one for one in level if isinstance(one, (dict, list))]
+        level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
+    return any(isinstance(one, (dict, list)) for one in level)
+
+
+def _mend(value):
+    """A value whose texts hold no halves of surrogate pairs, which are no text: U+FFFD stands in their place."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_mend(key): _mend(inner) for key, inner in value.items()}
+    return [_mend(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _unzip(content, path):

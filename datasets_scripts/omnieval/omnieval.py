@@ -5,7 +5,8 @@ Upstream's data lie in gated repositories whose files nobody can pin, so no name
 what a file is, its keys decide; of which split it is, its place or an option. Three layouts are read: a file per topic
 and task (`gen_datas_<suffix>/<L1>/<L2>/<task>.jsonl`), one file whose fields tell topic and task
 (`human_annotated/v1022/v1022.jsonl`), and whatever JSON Lines, JSON or Parquet the Hub's repositories hold. Pickles are
-never opened, and nothing is judged or retrieved. One file, since a Hub script is published as one; hence its length.
+never opened, and nothing is judged or retrieved. One file, since a Hub script is published as one; in order: names,
+config, builder, `_Finder` (from a folder to the files of a split), from files to records, from records to rows.
 """
 
 import ast
@@ -88,21 +89,22 @@ _SUFFIXES = (".jsonl", ".json", ".parquet")
 _PREDICTED = "pred_results"
 # From upstream's steps of cleaning and inspection, the later the better.
 _STAGES = ("clean", "filter", "final")
+_DEEPEST = 100  # lists and objects in each other; upstream's have fewer than ten
 _LOG = logging.getLogger(__name__)
 
 
-def _folded(text):
+def _fold(text):
     """A name as names are compared: parentheses, dashes and letters of either width and case, no white space."""
     return "".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 _TASK_NAMES = {
-    **{_folded(name): task for task, name in _TASKS.items()},
-    **dict.fromkeys(map(_folded, _LEGACY_TASKS), _LEGACY),
+    **{_fold(name): task for task, name in _TASKS.items()},
+    **dict.fromkeys(map(_fold, _LEGACY_TASKS), _LEGACY),
 }
 _TOPIC_NAMES = {
-    **{_folded(name): topic for topic, (name, _) in _TOPICS.items()},
-    **dict.fromkeys(map(_folded, _LEGACY_TOPICS), _LEGACY),
+    **{_fold(name): topic for topic, (name, _) in _TOPICS.items()},
+    **dict.fromkeys(map(_fold, _LEGACY_TOPICS), _LEGACY),
 }
 
 
@@ -129,10 +131,8 @@ class OmniEvalConfig(datasets.BuilderConfig):
         self, *, train_dir=None, auto_dir=None, human_file=None, corpus_file=None, min_evaluation=None, **kwargs
     ):
         super().__init__(version=datasets.Version("1.0.0"), **kwargs)
-        self.train_dir = train_dir
-        self.auto_dir = auto_dir
-        self.human_file = human_file
-        self.corpus_file = corpus_file
+        self.train_dir, self.auto_dir = train_dir, auto_dir
+        self.human_file, self.corpus_file = human_file, corpus_file
         self.min_evaluation = min_evaluation
 
     def validate(self):
@@ -144,20 +144,19 @@ class OmniEvalConfig(datasets.BuilderConfig):
         known = [config.name for config in OmniEval.BUILDER_CONFIGS]
         if self.name not in known:
             raise ValueError(f"unknown config {self.name!r}; expected one of {', '.join(known)}")
-        own = [option for split, (_, option, _) in _SPLITS.items() if split in self.splits]
-        for option in (option for _, option, _ in _SPLITS.values()):
+        own = [_SPLITS[split][1] for split in self.splits]
+        takes = own if self.name == "corpus" else [*own, "min_evaluation"]
+        for option in (*(option for _, option, _ in _SPLITS.values()), "min_evaluation"):
             value = getattr(self, option)
             if value is None:
                 continue
-            if option not in own:
+            if option not in takes:
                 raise ValueError(f"{self.name} takes no {option}; its own are {', '.join(own)}")
-            if not str(value) or not Path(str(value)).expanduser().exists():
+            if option == "min_evaluation":
+                if isinstance(value, bool) or value not in (-1, 0, 1, 2):
+                    raise ValueError(f"{option} is {value!r}; expected -1, 0, 1, 2 or None")
+            elif not str(value) or not Path(str(value)).expanduser().exists():
                 raise ValueError(f"{option} is {value!r}, which is not there; expected a folder or a file")
-        if self.min_evaluation is not None:
-            if self.name == "corpus":
-                raise ValueError(f"{self.name} takes no min_evaluation; its own are {', '.join(own)}")
-            if isinstance(self.min_evaluation, bool) or self.min_evaluation not in (-1, 0, 1, 2):
-                raise ValueError(f"min_evaluation is {self.min_evaluation!r}; expected -1, 0, 1, 2 or None")
 
     @property
     def splits(self):
@@ -172,8 +171,7 @@ class OmniEvalConfig(datasets.BuilderConfig):
     @property
     def given(self):
         """The places that the user names by an option: its name to the path."""
-        options = (_SPLITS[split][1] for split in self.splits)
-        named = {option: getattr(self, option) for option in options}
+        named = {option: getattr(self, option) for option in (_SPLITS[split][1] for split in self.splits)}
         return {option: Path(str(value)).expanduser() for option, value in named.items() if value is not None}
 
     @property
@@ -219,34 +217,7 @@ class OmniEval(datasets.GeneratorBasedBuilder):
         Raises:
             ValueError: a file is broken, an option names one of another kind, or two files are of one topic and task.
         """
-        _, option, place = _SPLITS[split]
-        own = config.given.get(option)
-        if own is None and root is None:
-            return {}, [f"the split {split} (name it by {option}, or a folder of all by data_dir)"]
-        wanted = "nodes" if split == "corpus" else "questions"
-        top = own or Path(root).absolute()
-        found = {}
-        for below, path in _walk(top):
-            parts = (top.name if own or not label else label, *below)
-            if own is None and not _may_be(parts, split):
-                continue
-            kind, keys = _kind(path)
-            if kind == wanted:
-                found[parts] = path
-            elif own is not None and own.is_file() and kind != "empty":
-                raise ValueError(f"{own}, named by {option}, holds no {wanted}; found {keys}")
-        chosen, ambiguous = _one_set(found, split)
-        if ambiguous:
-            return {}, [f"one set of {split} (it holds {ambiguous}; name one by {option})"]
-        if split == "corpus":
-            files = {f"corpus/part-{number}": path for number, path in enumerate(chosen, 1)}
-        else:
-            files = _questions(chosen, config.tasks, split)
-        if not any(not name.startswith(f"{split}/legacy-") for name in files):
-            task = "" if config.name in ("all", "corpus") else f" {config.name}"
-            said = f"{option} {own} holds none" if own else f"{place}, or name it by {option}"
-            return {}, [f"{wanted} of {split}{task} ({said})"]
-        return files, []
+        return _Finder(config, split).find(root, label)
 
     @classmethod
     def fetch(cls, config, split=None):
@@ -257,7 +228,7 @@ class OmniEval(datasets.GeneratorBasedBuilder):
             split: one split; None for all those without a place named by an option, or none where any has one.
 
         Returns:
-            dict of each repository's name to its folder; one that is refused beside others is said and left out.
+            dict of each repository's name to its folder; one that is refused beside others is logged and left out.
 
         Raises:
             ValueError: none can be had; the first one's reason.
@@ -270,10 +241,10 @@ class OmniEval(datasets.GeneratorBasedBuilder):
                 folders[name] = _snapshot(name)
             except ValueError as error:
                 refused.append(str(error))
-        if refused and not folders:
-            raise ValueError(refused[0])
         for reason in refused:
-            _say(reason, None)
+            if not folders:
+                raise ValueError(reason)
+            _warn(reason, None)
         return folders
 
     def _info(self):
@@ -300,102 +271,36 @@ class OmniEval(datasets.GeneratorBasedBuilder):
         config, root = self.config, self.config.data_dir
         splits = [config.only] if config.only else config.splits
         folders = {} if root else self.fetch(config, config.only)
-        files, lacking = {}, {}
+        found = {}
         for split in splits:
             name = _SPLITS[split][0]
-            place, label = (root, "") if root else (folders.get(name), name)
-            files[split], lacking[split] = self.search(place, config, split, label)
-        if all(lacking.values()):
-            said = ", ".join(dict.fromkeys(reason for reasons in lacking.values() for reason in reasons))
-            raise FileNotFoundError(f"{root or config.name} lacks {said}")
+            found[split] = self.search(root or folders.get(name), config, split, "" if root else name)
+        if all(lacking for _, lacking in found.values()):
+            reasons = dict.fromkeys(reason for _, lacking in found.values() for reason in lacking)
+            raise FileNotFoundError(f"{root or config.name} lacks {', '.join(reasons)}")
         return [
             datasets.SplitGenerator(
                 name=split,
                 # Not a list: `datasets` would cut it into shards, and lines are numbered through.
-                gen_kwargs={"split": split, "files": {name: str(path) for name, path in files[split].items()}},
+                gen_kwargs={"split": split, "files": {name: str(path) for name, path in files.items()}},
             )
-            for split in splits
-            if not lacking[split]
+            for split, (files, lacking) in found.items()
+            if not lacking
         ]
 
     def _generate_examples(self, split, files):
-        rows = _nodes(list(files.values())) if split == "corpus" else self._rows(split, files)
+        rows = _nodes(list(files.values())) if split == "corpus" else _questions(self.config, split, files)
         for row in rows:
             yield row["id"], row
 
-    def _rows(self, split, files):
-        """Yield the rows of a split in the order of its files; what is passed over is counted and said."""
-        seen, skipped = {}, Counter()
-        last = 0  # line of the parts, which are counted as one file
-        for name, path in files.items():
-            part = name.startswith(f"{split}/part-")
-            before, number = last, 0
-            for number, where, value in _records(path):
-                for row in self._line(split, value, where, before + number if part else number, path, skipped):
-                    if row["id"] in seen:
-                        raise ValueError(f"{where}: {row['id']} stands in {seen[row['id']]} too; expected one place")
-                    seen[row["id"]] = where
-                    yield row
-            last = before + number if part else last
-        for reason, count in skipped.items():
-            _say(f"omnieval {split}: skipped {count} {reason}", next(iter(files.values())))
-
-    def _line(self, split, value, where, line, path, skipped):
-        """Yield the rows of one line: one, or one for each round of a conversation."""
-        talk = isinstance(value, list)
-        rounds = value if talk else [value]
-        if {} in rounds:
-            # Upstream's cleaning leaves an empty object for what it gave up; a conversation ends there.
-            rounds = rounds[: rounds.index({})]
-            skipped["empty records, with what follows them in a conversation"] += 1
-            if not rounds:
-                return
-        if not rounds:
-            skipped["empty conversations"] += 1
-            return
-        cells = {_cell(record, rounds[0], path, where) for record in rounds}
-        if len(cells) > 1:
-            raise ValueError(f"{where}: rounds of several topics or tasks; expected one conversation")
-        ((topic, task),) = cells
-        if _LEGACY in (topic, task):
-            skipped["lines of topics and tasks that upstream has given up"] += 1
-            return
-        if talk and task != "conversational_qa":
-            raise ValueError(f"{where} is a list, and its task is {_TASKS[task]}; expected one question")
-        if task not in self.config.tasks:
-            return
-        history = []
-        for turn, record in enumerate(rounds, 1):
-            place = f"{where} round {turn}" if talk else where
-            row = {
-                "id": f"{split}/{topic}/{task}/{line}" + (f".{turn}" if talk else ""),
-                "topic": topic,
-                "topic_zh": _TOPICS[topic][0],
-                "topic_en": _TOPICS[topic][1],
-                "task": task,
-                "task_zh": _TASKS[task],
-                "question": _question(record, place),
-                "answers": _answers(record, place),
-                "relevant_node_ids": _texts(record, "relevant_node", place),
-                "relevant_passages": _texts(record, "relevant_passage", place),
-                "history": list(history),
-                "evaluation": _evaluation(record, place),
-            }
-            history.append({"question": row["question"], "answer": next(iter(row["answers"]), None)})
-            least = self.config.min_evaluation
-            if least is not None and row["evaluation"] is not None and row["evaluation"] < least:
-                skipped[f"questions whose evaluation is below {least}"] += 1
-            else:
-                yield row
-
 
 @functools.cache
-def _say(message, path):
+def _warn(message, path):
     """Log what a user should know, once of one file: rows may be read several times, and by several configs."""
     _LOG.warning("%s", message)
 
 
-# --- from folders to files -------------------------------------------------------------------------------------------
+# --- from a folder to the files of a split ---------------------------------------------------------------------------
 
 
 def _snapshot(name):
@@ -425,6 +330,100 @@ def _snapshot(name):
         ) from None
 
 
+class _Finder:
+    """Finds the files of one split in a folder, in whatever layout: by their places, and by the keys they hold."""
+
+    def __init__(self, config, split):
+        self._config, self._split, self._corpus = config, split, split == "corpus"
+
+    def find(self, root, label):
+        """Files and reasons, as `OmniEval.search` returns them."""
+        split = self._split
+        _, option, place = _SPLITS[split]
+        own = self._config.given.get(option)
+        if own is None and root is None:
+            return {}, [f"the split {split} (name it by {option}, or a folder of all by data_dir)"]
+        wanted = "nodes" if self._corpus else "questions"
+        top = own or Path(root).absolute()
+        found = {}
+        for below, path in _walk(top):
+            parts = (top.name if own or not label else label, *below)
+            if own is None and not self._may_hold(parts):
+                continue
+            kind, keys = _kind(path)
+            if kind == wanted:
+                found[parts] = path
+            elif own is not None and own.is_file() and kind != "empty":
+                raise ValueError(f"{own}, named by {option}, holds no {wanted}; found {keys}")
+        chosen, ambiguous = self._choose_set(found)
+        if ambiguous:
+            return {}, [f"one set of {split} (it holds {ambiguous}; name one by {option})"]
+        files = self._name_files(chosen)
+        if all(name.startswith(f"{split}/legacy-") for name in files):
+            task = "" if self._config.name in ("all", "corpus") else f" {self._config.name}"
+            reason = f"{option} {own} holds none" if own else f"{place}, or name it by {option}"
+            return {}, [f"{wanted} of {split}{task} ({reason})"]
+        return files, []
+
+    def _may_hold(self, parts):
+        """Whether a file may be of the split by its place; the first part is a folder's name, often the user's own."""
+        nodes = any(part.endswith("_nodes") for part in parts[:-1])
+        if self._corpus or nodes:
+            # A set of questions may be broken, and the corpus be read.
+            return self._corpus and (nodes or not (_set_of(parts, "human") or _set_of(parts, "auto")))
+        first, *rest = parts
+        if first.startswith(("human_annotated", "OmniEval-")):
+            rest = parts
+        # A set's own name goes before those of the folders around it.
+        rest = _set_of(parts, "auto")[-1:] or rest
+        words = re.findall("[a-z]+", " ".join(rest).lower())
+        if "human" in words or re.fullmatch(r"v\d{4}\.\w+", parts[-1]):
+            return self._split == "human"
+        return self._split == ("train" if any(word.startswith("train") for word in words) else "auto")
+
+    def _choose_set(self, found):
+        """Choose the one set that is read of those found: its paths, and as a phrase the sets that nothing decides."""
+        sets = {}
+        for parts, path in found.items():
+            sets.setdefault(_set_of(parts, self._split), []).append(path)
+        # Files outside of any are sources, examples and the like, unless there is nothing else.
+        rivals = [each for each in sets if each] or list(sets)
+        if self._corpus:
+            # Sources cut alike are one corpus.
+            several = len({re.search(r"(-\d+-\d+)?_nodes$", each[-1])[1] if each else "" for each in rivals}) > 1
+        else:
+            stages = {each: _stage(each) for each in rivals}
+            if len({base for base, _ in stages.values()}) == 1:
+                last = max(rank for _, rank in stages.values())
+                rivals = [each for each in rivals if stages[each][1] == last]
+            several = len(rivals) > 1
+        if several:
+            return [], " and ".join("/".join(each[1:] or each) for each in rivals)
+        chosen = [path for each in rivals for path in sets[each]]
+        forms = sorted({path.suffix.lower() for path in chosen})
+        if not self._corpus and len(forms) > 1:
+            return [], f"files of several forms, {', '.join(forms)}"
+        return chosen, ""
+
+    def _name_files(self, paths):
+        """Name the files that decide the rows, in reading order, or nothing where they hold none of the config's."""
+        cells, parts, legacy = {}, [], []
+        for path in paths:
+            topic, task = (None, None) if self._corpus else _place(path)
+            if _LEGACY in (topic, task):
+                legacy.append(path)
+            elif not topic or not task:
+                parts.append(path)
+            elif (other := cells.setdefault((topic, task), path)) is not path:
+                raise ValueError(f"{other} and {path} are both of {topic} {task}; expected one file")
+        tasks = [] if self._corpus else self._config.tasks
+        order = [(topic, task) for topic in _TOPICS for task in tasks if (topic, task) in cells]
+        files = {f"{self._split}/{topic}/{task}": cells[topic, task] for topic, task in order}
+        if self._corpus or files or any(not _tasks_in(path).isdisjoint(tasks) for path in parts):
+            files |= {f"{self._split}/part-{number}": path for number, path in enumerate(parts, 1)}
+        return files | {f"{self._split}/legacy-{number}": path for number, path in enumerate(legacy, 1)}
+
+
 def _walk(place):
     """List (parts below it, path) of the files that may be data in a folder, or the one file, in the parts' order."""
     if place.is_file():
@@ -445,23 +444,6 @@ def _walk(place):
     return sorted(found)
 
 
-def _may_be(parts, split):
-    """Whether a file may be of a split by its place; the first part is the folder's own name, often the user's."""
-    nodes = any(part.endswith("_nodes") for part in parts[:-1])
-    if split == "corpus" or nodes:
-        # A set of questions may be broken, and the corpus be read.
-        return split == "corpus" and (nodes or (not _set_of(parts, "human") and not _set_of(parts, "auto")))
-    first, *rest = parts
-    if first.startswith(("human_annotated", "OmniEval-")):
-        rest = parts
-    # A set's own name goes before those of the folders around it.
-    rest = _set_of(parts, "auto")[-1:] or rest
-    words = re.findall("[a-z]+", " ".join(rest).lower())
-    if "human" in words or re.fullmatch(r"v\d{4}\.\w+", parts[-1]):
-        return split == "human"
-    return split == ("train" if any(word.startswith("train") for word in words) else "auto")
-
-
 def _set_of(parts, split):
     """The folder of the set that a file is of, as its parts; empty where nothing tells."""
     for at, part in enumerate(parts[:-1]):
@@ -475,41 +457,10 @@ def _set_of(parts, split):
     return ()
 
 
-def _one_set(found, split):
-    """Choose the one set that is read of those found.
-
-    Args:
-        found: path of each file by its parts.
-        split: the split's name.
-
-    Returns:
-        list of the paths, and the names of the sets between which nothing decides, as a phrase; one of both is empty.
-    """
-    sets = {}
-    for parts, path in found.items():
-        sets.setdefault(_set_of(parts, split), []).append(path)
-    # Files outside of any are sources, examples and the like, unless there is nothing else.
-    rivals = [each for each in sets if each] or list(sets)
-    if split == "corpus":
-        # Sources cut alike are one corpus.
-        several = len({re.search(r"(-\d+-\d+)?_nodes$", each[-1])[1] if each else "" for each in rivals}) > 1
-    else:
-        ranked = [_stage(each) if each else (each, 0) for each in rivals]
-        if len({base for base, _ in ranked}) == 1:
-            last = max(rank for _, rank in ranked)
-            rivals = [each for each, (_, rank) in zip(rivals, ranked, strict=True) if rank == last]
-        several = len(rivals) > 1
-    if several:
-        return [], " and ".join("/".join(each[1:] or each) for each in rivals)
-    chosen = [path for each in rivals for path in sets[each]]
-    forms = sorted({path.suffix.lower() for path in chosen})
-    if split != "corpus" and len(forms) > 1:
-        return [], f"files of several forms, {', '.join(forms)}"
-    return chosen, ""
-
-
 def _stage(parts):
     """What a set was made from, and how far it was brought: gen_datas_a_final is the last stage of gen_datas_a."""
+    if not parts:
+        return parts, 0
     base, rank = parts[-1], 0
     while base.rpartition("_")[2] in _STAGES:
         base, _, stage = base.rpartition("_")
@@ -517,41 +468,25 @@ def _stage(parts):
     return (*parts[:-1], base), rank
 
 
-def _questions(paths, tasks, split):
-    """Name the files that decide the rows of some tasks, in reading order, or nothing where they hold none of them."""
-    cells, parts, legacy = {}, [], []
-    for path in paths:
-        topic, task = _place(path)
-        if _LEGACY in (topic, task):
-            legacy.append(path)
-        elif topic and task:
-            name = f"{split}/{topic}/{task}"
-            if name in cells:
-                raise ValueError(f"{cells[name]} and {path} are both of {topic} {task}; expected one file")
-            cells[name] = path
-        else:
-            parts.append(path)
-    order = {f"{split}/{topic}/{task}": 0 for topic in _TOPICS for task in tasks}
-    files = {name: cells[name] for name in order if name in cells}
-    if parts and (files or any(_holds(path, tasks) for path in parts)):
-        files |= {f"{split}/part-{number}": path for number, path in enumerate(parts, 1)}
-    return files | {f"{split}/legacy-{number}": path for number, path in enumerate(legacy, 1)}
-
-
 def _place(path):
     """Topic and task that the last folders and the name of a file tell; None where they do not."""
     *_, upper, lower, name = ("", "", *Path(path).parts)
-    return _TOPIC_NAMES.get(_folded(f"{upper}-{lower}")), _TASK_NAMES.get(_folded(Path(name).stem))
+    return _TOPIC_NAMES.get(_fold(f"{upper}-{lower}")), _TASK_NAMES.get(_fold(Path(name).stem))
 
 
-def _holds(path, tasks):
-    """Whether a file has a line of one of some tasks."""
-    state = path.stat()
-    return not _tasks_in(str(path), state.st_size, state.st_mtime_ns).isdisjoint(tasks)
+def _remember(function):
+    """What a function finds in a file is kept until the file changes."""
+    known = functools.lru_cache(maxsize=4096)(lambda path, size, moment: function(path))
+
+    def find(path):
+        state = path.stat()
+        return known(str(path), state.st_size, state.st_mtime_ns)
+
+    return find
 
 
-@functools.lru_cache(maxsize=64)
-def _tasks_in(path, size, moment):
+@_remember
+def _tasks_in(path):
     """The tasks of a file's lines; ValueError names a line without one."""
     return frozenset(
         _cell(record, record, path, where)[1]
@@ -560,31 +495,24 @@ def _tasks_in(path, size, moment):
     )
 
 
+@_remember
 def _kind(path):
     """What a file holds by the keys of its first line: (questions, nodes, other or empty; the keys as a phrase)."""
-    state = path.stat()
-    return _kind_of(str(path), state.st_size, state.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=4096)
-def _kind_of(path, size, moment):
     if all(_place(path)):
         # In a place of its own a file is one of questions, whatever is wrong with it: its reader names that.
         with Path(path).open("rb") as file:
             return ("questions" if any(line.strip() for line in file) else "empty"), "its place"
-    first = next(((value,) for _, _, value in _records(path)), None)
-    if first is None:
-        return "empty", "nothing"
-    (record,) = first[0][:1] or [None] if isinstance(first[0], list) else first
-    if not isinstance(record, dict):
-        return "other", f"a {type(record).__name__}"
-    keys = set(record)
-    said = f"the keys {', '.join(record) or 'none'}"
-    if "contents" in keys and "question" not in keys:
-        return "nodes", said
-    # What the authors' inference writes holds the question too, and its answer in `output`.
-    asked = "question" in keys or {"topic_name", "task_name"} <= keys
-    return "questions" if asked and "output" not in keys else "other", said
+    for _, _, value in _records(path):
+        record = next(iter(value), None) if isinstance(value, list) else value
+        if not isinstance(record, dict):
+            return "other", f"a {type(record).__name__}"
+        phrase = f"the keys {', '.join(record) or 'none'}"
+        if "contents" in record and "question" not in record:
+            return "nodes", phrase
+        # What the authors' inference writes holds the question too, and its answer in `output`.
+        asked = "question" in record or {"topic_name", "task_name"} <= set(record)
+        return ("questions" if asked and "output" not in record else "other"), phrase
+    return "empty", "nothing"
 
 
 # --- from files to records -------------------------------------------------------------------------------------------
@@ -647,23 +575,108 @@ def _whole(path):
     except UnicodeDecodeError as error:
         number = content.count(b"\n", 0, error.start) + 1
         raise ValueError(f"{path}:{number} is not UTF-8; expected JSON in UTF-8") from None
+    except ValueError as error:
+        raise ValueError(f"{path} holds a number that cannot be read ({error}); expected questions or nodes") from None
     except RecursionError:
         raise ValueError(f"{path} is nested too deeply; expected questions or nodes") from None
+    if _is_deep(value):
+        raise ValueError(f"{path} is nested too deeply; expected questions or nodes")
     return value if isinstance(value, list) else [value]
+
+
+def _is_deep(value):
+    """Whether lists and objects stand in each other deeper than whoever copies or shows the value may bear."""
+    level = [value]
+    for _ in range(_DEEPEST + 1):
+        containers = [one for one in level if isinstance(one, (dict, list))]
+        level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
+    return any(isinstance(one, (dict, list)) for one in level)
 
 
 def _json(line, where):
     try:
-        return json.loads(line.decode("utf-8-sig"))
+        value = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ValueError(f"{where} is not UTF-8; expected JSON Lines in UTF-8") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"{where} is not JSON ({error.msg} at column {error.colno}); expected one a line") from None
+    except ValueError as error:
+        raise ValueError(f"{where} holds a number that cannot be read ({error}); expected one question") from None
     except RecursionError:
         raise ValueError(f"{where} is nested too deeply; expected a question or a node") from None
+    if _is_deep(value):
+        raise ValueError(f"{where} is nested too deeply; expected a question or a node")
+    return value
 
 
 # --- from records to rows --------------------------------------------------------------------------------------------
+
+
+def _questions(config, split, files):
+    """Yield the rows of a split in the order of its files; what is passed over is counted and logged."""
+    seen, skipped = {}, Counter()
+    last = 0  # line of the parts, which are counted as one file
+    for name, path in files.items():
+        part, number = name.startswith(f"{split}/part-"), 0
+        before = last if part else 0
+        for number, where, value in _records(path):
+            for row in _line(config, split, value, where, before + number, path, skipped):
+                if row["id"] in seen:
+                    raise ValueError(f"{where}: {row['id']} stands in {seen[row['id']]} too; expected one place")
+                seen[row["id"]] = where
+                yield row
+        last = before + number if part else last
+    for reason, count in skipped.items():
+        _warn(f"omnieval {split}: skipped {count} {reason}", next(iter(files.values())))
+
+
+def _line(config, split, value, where, line, path, skipped):
+    """Yield the rows of one line: one, or one for each round of a conversation."""
+    talk = isinstance(value, list)
+    rounds = value if talk else [value]
+    if {} in rounds:
+        # Upstream's cleaning leaves an empty object for what it gave up; a conversation ends there.
+        rounds = rounds[: rounds.index({})]
+        skipped["empty records, with what follows them in a conversation"] += 1
+        if not rounds:
+            return
+    if not rounds:
+        skipped["empty conversations"] += 1
+        return
+    cells = {_cell(record, rounds[0], path, where) for record in rounds}
+    if len(cells) > 1:
+        raise ValueError(f"{where}: rounds of several topics or tasks; expected one conversation")
+    ((topic, task),) = cells
+    if _LEGACY in (topic, task):
+        skipped["lines of topics and tasks that upstream has given up"] += 1
+        return
+    if talk and task != "conversational_qa":
+        raise ValueError(f"{where} is a list, and its task is {_TASKS[task]}; expected one question")
+    if task not in config.tasks:
+        return
+    history = []
+    for turn, record in enumerate(rounds, 1):
+        place = f"{where} round {turn}" if talk else where
+        row = {
+            "id": f"{split}/{topic}/{task}/{line}" + (f".{turn}" if talk else ""),
+            "topic": topic,
+            "topic_zh": _TOPICS[topic][0],
+            "topic_en": _TOPICS[topic][1],
+            "task": task,
+            "task_zh": _TASKS[task],
+            "question": _question(record, place),
+            "answers": _answers(record, place),
+            "relevant_node_ids": _texts(record, "relevant_node", place),
+            "relevant_passages": _texts(record, "relevant_passage", place),
+            "history": list(history),
+            "evaluation": _evaluation(record, place),
+        }
+        history.append({"question": row["question"], "answer": next(iter(row["answers"]), None)})
+        least = config.min_evaluation
+        if least is not None and row["evaluation"] is not None and row["evaluation"] < least:
+            skipped[f"questions whose evaluation is below {least}"] += 1
+        else:
+            yield row
 
 
 def _cell(record, first, path, where):
@@ -679,7 +692,7 @@ def _cell(record, first, path, where):
                 raise ValueError(f"{where} has no {key}, and its folder and name are of no {what} of OmniEval's")
             found.append(placed)
             continue
-        name = _folded(value) if isinstance(value, str) else ""
+        name = _fold(value) if isinstance(value, str) else ""
         slug = names.get(name) or names.get(name.removeprefix(f"{_ROOT}-"))
         if slug is None:
             raise ValueError(f"{where}: unknown {what} {value!r}; expected one of OmniEval's {len(known)}")
@@ -762,13 +775,13 @@ class _Seen:
     def __init__(self):
         self._table, self._held = array("Q", bytes(16 << 10)), 0
 
-    def met(self, key, content):
+    def add(self, key, content):
         """Note a key; the sum of its content where it was met before, else None. All are numbers of 64 bits."""
         if 8 * self._held > 3 * len(self._table):
             old, self._table, self._held = self._table, array("Q", bytes(16 * len(self._table))), 0
             for at in range(0, len(old), 2):
                 if old[at]:
-                    self.met(old[at], old[at + 1])
+                    self.add(old[at], old[at + 1])
         key, mask = key or 1, len(self._table) // 2 - 1
         at = key & mask
         while self._table[2 * at]:
@@ -789,12 +802,12 @@ def _every(paths):
 
 
 def _nodes(paths):
-    """Yield the rows of the corpus in file order; a copy is passed over, counted and said, an id of two texts named."""
+    """Yield the rows of the corpus in file order; copies are passed over and logged, an id of two texts is named."""
     seen, copies = _Seen(), 0
     for _, where, record in _every(paths):
         row = _node(record, where)
         content = _sum(row["title"], row["contents"])
-        before = seen.met(_sum(row["id"]), content)
+        before = seen.add(_sum(row["id"]), content)
         if before is None:
             yield row
         elif before == content:
@@ -803,7 +816,7 @@ def _nodes(paths):
             first = next(each for _, each, other in _every(paths) if _node(other, each)["id"] == row["id"])
             raise ValueError(f"{where}: {row['id']} stands in {first} too, with another text; expected unique ids")
     if copies:
-        _say(f"omnieval corpus: skipped {copies} copies of nodes", paths[0])
+        _warn(f"omnieval corpus: skipped {copies} copies of nodes", paths[0])
 
 
 def _node(record, where):

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import random
+import re
 from pathlib import Path
 
 import datasets
@@ -38,34 +39,24 @@ _HOMEPAGE = "https://github.com/chen700564/RGB"
 _LICENSE = "CC BY-NC-SA 4.0"
 _URL = "https://raw.githubusercontent.com/chen700564/RGB/65ec39e40e7dc9abb50e9bf1b4f32be3f6f16615/data/"
 
-# name: (bytes, sha256, git blob sha1); bytes and sha256 are None where only the blob id is known.
+# name, bytes, sha256 and git blob sha1 of each file; - is unknown.
+_SUMS = """
+en.json - - 4938252230bb4ccfb7f43662e43c7f84f4c38e78
+en_fact.json 241320 92f4b2330ee407f74fbd923197028ef5140cfbc1f4b4092efec2d4d10ae6c9e5 ffa989031e0d7d4e68b6c4bcab4820c74ffc4902
+en_int.json - - 826c357bfa7df0264951e7787d248efcca4b6b60
+en_refine.json - - de75ccaedd1c47249315002e7713d2f0a94cc2de
+zh.json - - 2d3406d3eb5a7d9c885196bb17fa6ac6f1483b4d
+zh_fact.json 320481 171c4bc97860635092ce099f2da095c6ba8d07f0c6f7a19d0231373192f07da0 be725d61d5360bcb1afc0bab7f2238f6ba9942a7
+zh_int.json 3024012 e2ddb0461e2130f4b006996a574a89d5898989ff8b15f51d900c17162c7d1b17 6e66066b0490cb8618fd5810e21134eadd8e3094
+zh_refine.json 3893494 7a5c7547dcfa1b83429b53a41644453508f820f502d3817312cbf8051afb4563 6003c458bd6217636798e1810610432900ffdd21
+"""  # noqa: E501  # a line for each file
 _FILES = {
-    "en.json": (None, None, "4938252230bb4ccfb7f43662e43c7f84f4c38e78"),
-    "en_fact.json": (
-        241320,
-        "92f4b2330ee407f74fbd923197028ef5140cfbc1f4b4092efec2d4d10ae6c9e5",
-        "ffa989031e0d7d4e68b6c4bcab4820c74ffc4902",
-    ),
-    "en_int.json": (None, None, "826c357bfa7df0264951e7787d248efcca4b6b60"),
-    "en_refine.json": (None, None, "de75ccaedd1c47249315002e7713d2f0a94cc2de"),
-    "zh.json": (None, None, "2d3406d3eb5a7d9c885196bb17fa6ac6f1483b4d"),
-    "zh_fact.json": (
-        320481,
-        "171c4bc97860635092ce099f2da095c6ba8d07f0c6f7a19d0231373192f07da0",
-        "be725d61d5360bcb1afc0bab7f2238f6ba9942a7",
-    ),
-    "zh_int.json": (
-        3024012,
-        "e2ddb0461e2130f4b006996a574a89d5898989ff8b15f51d900c17162c7d1b17",
-        "6e66066b0490cb8618fd5810e21134eadd8e3094",
-    ),
-    "zh_refine.json": (
-        3893494,
-        "7a5c7547dcfa1b83429b53a41644453508f820f502d3817312cbf8051afb4563",
-        "6003c458bd6217636798e1810610432900ffdd21",
-    ),
+    name: (None if size == "-" else int(size), None if sha256 == "-" else sha256, blob)
+    for name, size, sha256, blob in map(str.split, _SUMS.split("\n")[1:-1])
 }
 
+_DEEPEST = 100  # lists and objects in each other; upstream's have fewer than ten
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON spells half of a surrogate pair
 _SEED = 2333
 # ability: (suffix of the file, noise ratios of its splits; one ratio means the only split is `test`)
 _ABILITIES = {
@@ -74,12 +65,8 @@ _ABILITIES = {
     "information_integration": ("_int", (0.0, 0.2, 0.4)),
     "counterfactual_robustness": ("_fact", (0.0,)),
 }
-_KEYS = {
-    "": ("positive", "negative"),
-    "_refine": ("positive", "negative"),
-    "_int": ("positive", "negative"),
-    "_fact": ("positive", "negative", "positive_wrong", "fakeanswer"),
-}
+_KEYS = ("positive", "negative")
+_FACT_KEYS = (*_KEYS, "positive_wrong", "fakeanswer")
 
 
 def normalize_answer(answer):
@@ -152,13 +139,10 @@ def compose(positive, negative, positive_wrong=None, *, passage_num=5, noise_rat
         documents = by_depth[: max(firsts, relevant)]
         documents += negative[: max(0, passage_num - len(documents))]
     else:
-        if noise_ratio < 1:
-            if noise > len(negative):
-                noise = len(negative)
-                relevant = passage_num - noise
-            elif relevant > len(positive):
-                relevant = len(positive)
-                noise = passage_num - relevant
+        if noise_ratio < 1 and noise > len(negative):
+            relevant = passage_num - len(negative)
+        elif noise_ratio < 1 and relevant > len(positive):
+            noise = passage_num - len(positive)
         documents = positive[:relevant] + negative[:noise]
     rng.shuffle(documents)
     return documents
@@ -270,7 +254,7 @@ class Rgb(datasets.GeneratorBasedBuilder):
     @classmethod
     def locate(cls, root, name):
         """Find one of FILES below a folder, the files' own or a checkout's root; None where it is not."""
-        places = (Path(root) / name, Path(root) / cls.UPSTREAM_FOLDER / name)
+        places = (Path(root, name), Path(root, cls.UPSTREAM_FOLDER, name))
         return next((place for place in places if place.is_file()), None)
 
     def _info(self):
@@ -314,51 +298,41 @@ class Rgb(datasets.GeneratorBasedBuilder):
         ]
 
     def _generate_examples(self, path, noise_ratio):
-        config = self.config
-        seen = set()
+        config, seen = self.config, set()
         with Path(path).open(encoding="utf-8") as lines:
-            for where, line in _numbered(lines, path):
+            for where, line in _numbered_lines(lines, path):
                 row = _parse(line, config.kind, where)
                 if row["id"] in seen:
                     raise ValueError(f"{where}: id {row['id']} stands here a second time; expected unique ids")
                 seen.add(row["id"])
                 # Elsewhere these keys mean nothing, whatever a file holds under them.
                 wrong, fake = (row["positive_wrong"], row["fakeanswer"]) if config.kind == "_fact" else (None, [])
-                yield (
-                    row["id"],
-                    {
-                        "id": row["id"],
-                        "query": row["query"],
-                        "answer": row["answer"],
-                        "documents": compose(
-                            row["positive"],
-                            row["negative"],
-                            wrong,
-                            passage_num=config.passage_num,
-                            noise_ratio=noise_ratio,
-                            correct_ratio=config.correct_ratio,
-                            seed=_SEED if config.order == "fixed" else f"{_SEED}:{row['id']}",
-                        ),
-                        "positive": row["positive"],
-                        "negative": row["negative"],
-                        "positive_wrong": wrong or [],
-                        "fakeanswer": fake,
-                    },
+                documents = compose(
+                    row["positive"],
+                    row["negative"],
+                    wrong,
+                    passage_num=config.passage_num,
+                    noise_ratio=noise_ratio,
+                    correct_ratio=config.correct_ratio,
+                    seed=_SEED if config.order == "fixed" else f"{_SEED}:{row['id']}",
                 )
+                asked = {key: row[key] for key in ("id", "query", "answer")}
+                shown = {"documents": documents, "positive": row["positive"], "negative": row["negative"]}
+                yield row["id"], {**asked, **shown, "positive_wrong": wrong or [], "fakeanswer": fake}
         if not seen:
             raise ValueError(f"{path} is empty; expected JSON Lines, one question a line")
 
 
 def _verify(path, name):
     """Hold a downloaded file against its git blob id; a file that differs is removed and named."""
-    content = path.read_bytes()
+    content, expected = path.read_bytes(), _FILES[name][2]
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-    if blob != _FILES[name][2]:
+    if blob != expected:
         path.unlink()
-        raise ValueError(f"{_URL + name}: git blob id {blob}, expected {_FILES[name][2]}; removed, load it again")
+        raise ValueError(f"{_URL + name}: git blob id {blob}, expected {expected}; removed, load it again")
 
 
-def _numbered(lines, path):
+def _numbered_lines(lines, path):
     """Yield place and text of every line that is not blank; ValueError names a file that is not UTF-8."""
     try:
         for number, line in enumerate(lines, 1):
@@ -368,25 +342,54 @@ def _numbered(lines, path):
         raise ValueError(f"{path} is not UTF-8; expected JSON Lines in UTF-8") from None
 
 
+def _is_deep(value):
+    """Whether lists and objects stand in each other deeper than whoever copies or shows the value may bear."""
+    level = [value]
+    for _ in range(_DEEPEST + 1):
+        containers = [one for one in level if isinstance(one, (dict, list))]
+        level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
+    return any(isinstance(one, (dict, list)) for one in level)
+
+
+def _mend(value):
+    """A value whose texts hold no halves of surrogate pairs, which are no text: U+FFFD stands in their place."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_mend(key): _mend(inner) for key, inner in value.items()}
+    return [_mend(inner) for inner in value] if isinstance(value, list) else value
+
+
 def _parse(line, kind, where):
     """One upstream line as a row with `answer` and `fakeanswer` in one shape; ValueError names place and fault."""
     try:
         row = json.loads(line)
+        deep = _is_deep(row)
     except json.JSONDecodeError as error:
         raise ValueError(f"{where} is not JSON ({error.msg}); expected JSON Lines, one question a line") from None
+    except ValueError as error:
+        raise ValueError(f"{where} holds a number that cannot be read ({error}); expected a question") from None
+    except RecursionError:
+        deep = True
+    if deep:
+        raise ValueError(f"{where} is nested too deeply; expected a question")
+    row = _mend(row) if _HALF.search(line) else row
     if not isinstance(row, dict):
         raise ValueError(f"{where} holds a {type(row).__name__}; expected JSON Lines, one object a line")
-    missing = [key for key in ("id", "query", "answer", *_KEYS[kind]) if key not in row]
+    keys = _FACT_KEYS if kind == "_fact" else _KEYS
+    missing = [key for key in ("id", "query", "answer", *keys) if key not in row]
     if missing:
         raise ValueError(f"{where} has no {', '.join(missing)}; found the keys {', '.join(row)}")
     for key, kinds, noun in (("id", int, "a whole number"), ("query", str, "a string")):
         if not isinstance(row[key], kinds) or isinstance(row[key], bool):
             raise ValueError(f"{where}: {key} is {row[key]!r}; expected {noun}")
+    if not -(2**63) <= row["id"] < 2**63:
+        raise ValueError(f"{where}: id has {len(str(row['id']))} digits; expected a number of 64 bits")
     try:
         row["answer"] = normalize_answer(row["answer"])
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
-    for key in _KEYS[kind][:3]:
+    for key in keys[:3]:
         nested = kind == "_int" and key == "positive"
         lists = row[key] if nested and isinstance(row[key], list) else [row[key]]
         if not all(isinstance(texts, list) and all(isinstance(t, str) for t in texts) for texts in lists):

@@ -6,8 +6,6 @@ penalty is what the code of CRUD-RAG (Lyu et al., 2024) reports. ROUGE-L is Lin'
 This file cuts no text and averages nothing over items.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from math import exp, log
@@ -19,30 +17,29 @@ from sacrebleu.metrics import BLEU
 
 from .tally import (
     is_list,
-    strings,
+    string,
 )
 
 ORDERS = range(1, 5)
 
 
-def columns(predictions: Any, references: Any) -> dict[str, list[str | None]]:
-    """Bring a batch to two columns of strings; None stays None.
+def one_text(reference: Any, name: str) -> str | None:
+    """Bring a reference to a string, or None for none.
 
     Raises:
-        ValueError: for a wrong type, different lengths, or a reference of several strings.
+        ValueError: it is of a wrong type, or holds several strings.
     """
-    answers = strings(predictions, "predictions", null=True)
-    if not is_list(references):
-        raise ValueError(f"references is {type(references).__name__}; expected a list, one per prediction")
-    golds: list[Any] = []
-    for i, reference in enumerate(references):
-        given = list(reference) if is_list(reference) else [reference]
-        if len(given) > 1:
-            raise ValueError(f"references[{i}] holds {len(given)} entries; expected one string, or a list of one")
-        golds += given or [None]
-    if len(golds) != len(answers):
-        raise ValueError(f"{len(answers)} predictions but {len(golds)} references; give one per prediction")
-    return {"predictions": answers, "references": strings(golds, "references", null=True)}
+    given = list(reference) if is_list(reference) else [reference]
+    if len(given) > 1:
+        raise ValueError(f"{name} holds {len(given)} entries; expected one string, or a list of one")
+    return string(given[0] if given else None, name, null=True)
+
+
+def embedding(embed: Any) -> Any:
+    """Return what embeds texts; ValueError where it can not be called."""
+    if embed is not None and not callable(embed):
+        raise ValueError(f"embed is {type(embed).__name__}; expected a callable from a list of texts to an array")
+    return embed
 
 
 def bleu(candidate: Sequence[int], reference: Sequence[int]) -> dict[str, float]:

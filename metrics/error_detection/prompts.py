@@ -6,8 +6,6 @@ ours, so a judged number made with them is not the authors' number. The judge se
 authors' does not, and no documents.
 """
 
-from __future__ import annotations
-
 import re
 
 PROMPTS = {
@@ -59,21 +57,6 @@ _IDENTIFIED = re.compile(
     r"|\bhas\s+(?:\w+ly\s+)?identified\b",
     re.IGNORECASE,
 )
-
-
-def template(prompt: str | None, language: str) -> str:
-    """The given instructions, else ours; ValueError where the answer has no place in them."""
-    chosen = PROMPTS[language] if prompt is None else prompt
-    if not isinstance(chosen, str) or "{answer}" not in chosen:
-        raise ValueError("prompt has no {answer}; expected a text with {answer} and, if need be, {question}")
-    return chosen
-
-
-def messages(template: str, question: str, answer: str) -> list[dict[str, str]]:
-    """The chat messages of one request; other braces in the texts stay as they are."""
-    fields = {"{question}": question, "{answer}": answer}
-    content = re.sub(r"\{question\}|\{answer\}", lambda field: fields[field.group()], template)
-    return [{"role": "user", "content": content}]
 
 
 def read(verdict: str, profile: str) -> float | None:

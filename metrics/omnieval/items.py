@@ -4,8 +4,6 @@
 It words no request and judges nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,23 +13,6 @@ from .tally import (
 )
 
 _TURN = ("question", "answer")
-
-
-def accepted(reference: Any, name: str = "reference") -> list[str]:
-    """Bring a reference to a list of accepted answers, in order, each once; blank ones are none.
-
-    Args:
-        reference: a string, a list of strings, or None.
-        name: what an error calls it.
-
-    Raises:
-        ValueError: for any other shape.
-    """
-    if reference is not None and not isinstance(reference, str) and not is_list(reference):
-        raise ValueError(f"{name} is {type(reference).__name__}; expected a string, a list of strings or None")
-    golds = [reference] if isinstance(reference, str) else [] if reference is None else reference
-    texts = [str(text) for text in strings(golds, name)]
-    return list(dict.fromkeys(text for text in texts if text.strip()))
 
 
 def _column(values: Any, name: str, n: int) -> list[Any]:
@@ -62,7 +43,7 @@ def passages(contexts: Any, predictions: Sequence[str | None]) -> list[list[str]
             continue
         if not isinstance(entry, str) and not is_list(entry):
             raise ValueError(f"{name} is {type(entry).__name__}; expected a list of passages or a string")
-        found.append([str(text) for text in strings([entry] if isinstance(entry, str) else entry, name)])
+        found.append(strings([entry] if isinstance(entry, str) else entry, name))
     return found
 
 
@@ -93,4 +74,4 @@ def _turn(turn: Any, name: str) -> dict[str, str]:
         )
         raise ValueError(f"{name} {shown}; expected a mapping with 'question' and 'answer'")
     parts = [part for part in _TURN if part == "question" or turn.get(part) is not None]
-    return {part: str(text) for part, text in zip(parts, strings([turn[part] for part in parts], name), strict=True)}
+    return dict(zip(parts, strings([turn[part] for part in parts], name), strict=True))

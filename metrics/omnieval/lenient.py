@@ -5,10 +5,9 @@ The mending here is our own, made to agree with that library on what judges writ
 holds replies as the library read them. Nothing is checked against a scale: that is the quirk.
 """
 
-from __future__ import annotations
-
 import json
 import re
+from bisect import bisect_left
 from typing import Any
 
 from .scales import (
@@ -24,20 +23,15 @@ def official(reply: str, key: str) -> int | None:
     a list, is nothing.
     """
     try:
-        found = json.loads(reply)
-    except json.JSONDecodeError:
         try:
+            found = json.loads(reply)
+        except json.JSONDecodeError:
             found = _Mended(reply).whole()
-        except (ValueError, RecursionError):
+        if not isinstance(found, dict):
             return None
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(found, dict):
-        return None
-    try:
         verdict = int(found.get(FIELD, found.get(NAMES[key])))
         float(verdict)  # one beyond all floats has no half
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RecursionError):
         return None
     return verdict
 
@@ -46,16 +40,15 @@ _OPENING = re.compile(r"[{\[]")
 _VALUE_START = re.compile(r"[{}\[\"'\u201c\-.]|[^\W_]")
 _TEXT_START = re.compile(r"[\"'\u201c]|[^\W_]")
 _NUMBER = {"value": re.compile(r"[-0-9.eE/,]+"), "list": re.compile(r"[-0-9.eE/]+")}
-_LITERAL = re.compile("(true)|(false)|null", re.IGNORECASE)
+_LITERAL = re.compile("true|false|null", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]")
-_SPACE = re.compile(r"\s*")
-_BETWEEN = re.compile(r"[\s,]*")
+_SOLID = re.compile(r"\S")
 _CLOSING = {'"': '"', "'": "'", "\u201c": "\u201d"}
 # What a text's end is looked for at: escapes are passed over, quotation marks judged, and in a value commas and braces.
 _MARKS = {
-    (right, context): re.compile(rf"\\[{right}tnrb\\]|{right}" + ("|[,}]" if context == "value" else ""))
+    (right, in_value): re.compile(rf"\\[{right}tnrb\\]|{right}" + "|[,}]" * in_value)
     for right in _CLOSING.values()
-    for context in ("key", "value", "list")
+    for in_value in (True, False)
 }
 _BARE_KEY_MARKS = re.compile(r"[:\s\"]")
 
@@ -68,60 +61,65 @@ class _Mended:
         self.within: list[str] = []  # "value" of an object or "list", the innermost last
         self.dangling = False  # a key had no value: the library then takes the prose after the object for a value too
         # Looked for from many places, found once: else a long reply would take the square of its length.
-        self.blanks: dict[int, int] = {}
-        self.marks: dict[str, tuple[int, int]] = {}
+        self.solid: dict[int, int] = {}
+        self.marks: dict[str, list[int]] = {}
 
     def whole(self) -> Any:
-        """Return its one object or list, or a list of them where there are several; "" without any."""
+        """Return its one object or list; None where there are several, or none."""
         found: list[Any] = []
         while opening := _OPENING.search(self.text, self.at):
             self.at = opening.start()
             found.append(self.value())
-        if self.dangling and _WORD.search(self.text, self.at):
-            return []
-        return found[0] if len(found) == 1 else found or ""
+        prose = self.dangling and _WORD.search(self.text, self.at)
+        return found[0] if len(found) == 1 and not prose else None
 
     def char(self, at: int | None = None) -> str:
         at = self.at if at is None else at
         return self.text[at : at + 1]
 
-    def after(self, at: int, pattern: re.Pattern[str] = _SPACE) -> int:
+    def seek(self, pattern: re.Pattern[str]) -> str:
+        """Go to where a pattern next matches, else to the end; return the character there."""
+        found = pattern.search(self.text, self.at)
+        self.at = found.start() if found else len(self.text)
+        return self.char()
+
+    def after(self, at: int) -> int:
         """Where the blanks from a place on end."""
-        if pattern is _SPACE and at in self.blanks:
-            return self.blanks[at]
-        match = pattern.match(self.text, at)
-        end = match.end() if match else at
-        if end > at + 1 and pattern is _SPACE:
-            self.blanks[at] = end
-        return end
+        if not self.text[at : at + 1].isspace():
+            return at
+        if at not in self.solid:
+            found = _SOLID.search(self.text, at)
+            self.solid[at] = found.start() if found else len(self.text)
+        return self.solid[at]
 
     def find(self, mark: str, at: int) -> int:
         """Where a quotation mark next stands without a backslash, else the text's length."""
-        since, found = self.marks.get(mark, (0, -1))
-        if not since <= at <= found:
-            found = self.text.find(mark, at)
-            while found > 0 and self.text[found - 1] == "\\":
-                found = self.text.find(mark, found + 1)
-            found = found if found >= 0 else len(self.text)
-            self.marks[mark] = at, found
-        return found
+        if mark not in self.marks:
+            self.marks[mark] = [found.start() for found in re.finditer(rf"(?<!\\){mark}", self.text)] + [len(self.text)]
+        return self.marks[mark][bisect_left(self.marks[mark], min(at, len(self.text)))]
+
+    def follower(self, mark: str, at: int) -> str:
+        """The character behind the next mark and its blanks; "" for none."""
+        return self.char(self.after(self.find(mark, at) + 1))
 
     def value(self) -> Any:
         """Read the next value; "" where there is none before an object's brace or the end."""
-        start = _VALUE_START.search(self.text, self.at)
-        context = self.within[-1] if self.within else ""
-        self.at = start.start() if start else len(self.text)
-        if start is None:
+        char, context = self.seek(_VALUE_START), self.within[-1] if self.within else ""
+        if not char or (char == "}" and context == "value"):
             return ""
-        char = start.group()
         if char == "}":
-            self.at += context != "value"
-            return "" if context == "value" else self.value()
+            self.at += 1
+            return self.value()
         if char == "{":
             return self.object()
         if char == "[":
             return self.list()
-        return self.number(context) if char in "-." or char.isdigit() else self.string(context)
+        if char in "-." or char.isdigit():
+            return self.number(context)
+        if literal := _LITERAL.match(self.text, self.at):
+            self.at = literal.end()
+            return {"t": True, "f": False}.get(char.lower())
+        return self.string(context)
 
     def object(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -131,7 +129,7 @@ class _Mended:
             self.at = self.after(self.at)
             if self.char() in ("", "}"):
                 self.dangling = True
-                continue
+                break
             self.at += 1  # the colon, or whatever stands in its place
             self.within.append("value")
             found[key] = self.value()
@@ -141,38 +139,31 @@ class _Mended:
         return found
 
     def list(self) -> list[Any]:
-        found: list[Any] = []
+        """Go past a list. What it holds is no verdict, and is not kept."""
         self.at += 1
         self.within.append("list")
-        while self.char() not in ("", "]", "}"):
-            entry = self.value()
-            if entry == "":
-                break
-            found.append(entry)
-            self.at = self.after(self.at, _BETWEEN)
+        while self.char() not in ("", "]", "}") and self.value() != "":
+            while self.char() == "," or self.char().isspace():
+                self.at += 1
         self.within.pop()
         self.at += self.char() in ("", "]")
-        return found
+        return []
 
     def key(self) -> str:
         """Read the next key, past whatever comes before one; a word with no colon after it is a comment."""
-        while start := _TEXT_START.search(self.text, self.at):
-            self.at = start.start()
-            key = str(self.string("key"))
+        while start := self.seek(_TEXT_START):
+            key = self.string("key")
             follows = self.after(self.at)
-            if start.group() not in _CLOSING and follows > self.at:
+            if start not in _CLOSING and follows > self.at:
                 self.at = follows
                 key = key if self.char() in (":", ",") else ""
             if key or self.char() == ":":
                 return key
-        self.at = len(self.text)
         return ""
 
     def number(self, context: str) -> Any:
         match = _NUMBER[context].match(self.text, self.at)
-        if match is None:  # a digit of another script
-            return ""
-        digits = match.group()
+        digits = match.group() if match else ""  # none: a digit of another script
         if len(digits) > 1 and digits[-1] in "-eE/,":
             digits = digits[:-1]
         self.at += len(digits)
@@ -181,72 +172,63 @@ class _Mended:
         except ValueError:
             return self.value() if digits == "-" else digits
 
-    def string(self, context: str) -> Any:
-        """Read a text, in quotation marks or without, where it may end in many wrong ways; or a bare literal."""
-        text, left = self.text, self.char() if self.char() in _CLOSING else ""
-        right, doubled, inside = _CLOSING.get(left, '"'), False, False
-        if not left and context != "key" and (literal := _LITERAL.match(text, self.at)):
-            self.at = literal.end()
-            return literal.lastindex == 1 if literal.lastindex else None
+    def string(self, context: str) -> str:
+        """Read a text, in quotation marks or without, where it may end in many wrong ways."""
+        left = self.char() if self.char() in _CLOSING else ""
+        right, doubled = _CLOSING.get(left, '"'), False
         self.at += bool(left)
         if left and self.char() == left:
             if context == "key" and self.char(self.at + 1) == ":":
                 self.at += 1
                 return ""
-            following = self.find(right, self.at + 1)
-            doubled = self.char(following) != "" and self.char(following + 1) == right
+            doubled = self.char(self.find(right, self.at + 1) + 1) == right
             self.at += doubled or self.char(self.after(self.at + 1)) not in (",", "]", "}")
         begin = self.at
-        marks = _MARKS[right, context] if left or context != "key" else _BARE_KEY_MARKS
-        for mark in marks.finditer(text, begin):
+        end, self.at = self.end_of_string(left, right, doubled, context)
+        return self.text[begin:end].rstrip()
+
+    def end_of_string(self, left: str, right: str, doubled: bool, context: str) -> tuple[int, int]:
+        """Where the text that begins here ends, and where reading goes on."""
+        begin, inside, in_value = self.at, False, context == "value"
+        marks = _MARKS[right, in_value] if left or context != "key" else _BARE_KEY_MARKS
+        for mark in marks.finditer(self.text, begin):
             at, char = mark.start(), mark.group()
             if char != right:
-                if len(char) == 1 and (context == "key" or self.cut_short(begin, at, right)):
-                    self.at = at
-                    break
-            elif at == begin or (not left and context == "value"):
-                following = self.find(left or right, at + 1)
-                names_key = at > begin and self.char(self.after(following + 1)) == ":"
-                self.at = at - 1 if names_key else at + 1
-                break
+                if len(char) == 1 and (not in_value or self.cut_short(begin, at, right)):
+                    return at, at
+            elif at == begin:
+                return at, at + 1
+            elif not left and in_value:
+                return at, at - 1 if self.follower(right, at + 1) == ":" else at + 1
             elif doubled and self.char(at + 1) == right:
-                self.at = at + 2
-                break
-            elif inside or not self.ends(at, left or right, right, context):
+                return at, at + 2
+            elif inside or (in_value and not self.ends(at, left or right, right)):
                 inside = not inside
             else:
-                self.at = at + 1
-                break
-        else:
-            at = self.at = len(text)
-        return text[begin:at].rstrip()
+                return at, at + 1
+        return len(self.text), len(self.text)
 
     def cut_short(self, begin: int, at: int, right: str) -> bool:
         """Whether a value without its closing mark ends at a comma or brace, as what follows suggests."""
-        mark = self.find(right, at + 1)
-        if mark < len(self.text):
-            return self.char(self.after(mark + 1)) not in (",", "}")
+        if self.find(right, at + 1) < len(self.text):
+            return self.follower(right, at + 1) not in (",", "}")
         start = self.after(at + 1)
         brace = self.text.find("}", start)
         if (brace if brace >= 0 else len(self.text)) - start > 1:
             return False
         return brace < 0 or self.text.rfind("{", begin, at) <= self.text.rfind("}", begin, at)
 
-    def ends(self, at: int, left: str, right: str, context: str) -> bool:
-        """Whether a closing mark ends its text, or belongs to it."""
-        stops = left + right + "}" * (context == "key" or "value" in self.within) + ":" * (context == "key")
-        stops += "]," if "list" in self.within else ""
-        match = re.compile(f"[{re.escape(stops)}]").search(self.text, at + 1)
-        place = match.start() if match else len(self.text)
-        if context == "value":
-            comma = self.text.find(",", at + 1, place)
-            if comma >= 0 and not any(map(str.isalpha, self.text[at + 1 : comma])):
-                place = comma
+    def ends(self, at: int, left: str, right: str) -> bool:
+        """Whether a closing mark ends an object's value, or belongs to it."""
+        stop = re.compile(f"[{left}{right}}}" + (r"\],]" if "list" in self.within else "]")).search(self.text, at + 1)
+        place = stop.start() if stop else len(self.text)
+        comma = self.text.find(",", at + 1, place)
+        if comma >= 0 and not any(map(str.isalpha, self.text[at + 1 : comma])):
+            place = comma
         char = self.char(place)
-        if char == "," and context == "value":
-            return self.char(self.after(self.find(right, place + 1) + 1)) != "}"
-        if char and char in left + right and self.char(place - 1) != "\\" and context == "value":
-            following = self.find(right, place + 1) + 1
-            match = re.compile(f"[:,{right}]").search(self.text, following)
-            return match is not None and match.group() == ":"
+        if char == ",":
+            return self.follower(right, place + 1) != "}"
+        if char and char in left + right and self.char(place - 1) != "\\":
+            follows = re.compile(f"[:,{right}]").search(self.text, self.find(right, place + 1) + 1)
+            return follows is not None and follows.group() == ":"
         return True

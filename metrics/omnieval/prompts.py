@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The judge's instructions, and how an item's texts get into them.
 
-Every text goes in as a JSON string, and all of them on one line: a text cannot end its own string, open a line, or
-spell a tag, a brace or a chat template's marker, and nothing of it is lost. So what stands outside the strings is ours
-alone. Whether a judge heeds it is the judge's affair.
+Every text goes in as a JSON string, and all of them on one line; `slots` says why.
 
 The field `prediction`, the scales and what each metric looks at are the protocol's (OmniEval); the words around them
 are ours, so a number made with them is not the authors' number. The material comes first and alike for all five
 metrics, passages last, so that a server that keeps prefixes reads it once.
 """
 
-from __future__ import annotations
-
-import json
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +15,10 @@ from .scales import (
     KEYS,
     RETRIEVAL,
     SCALES,
+)
+from .slots import (
+    fill,
+    quote,
 )
 
 _INTRO = """\
@@ -79,15 +76,7 @@ def _prompt(key: str) -> str:
 
 
 PROMPTS = {key: _prompt(key) for key in KEYS}
-_SLOTS = re.compile(r"\{(question|history|references|answer|passages)\}")
 _ROLES = {1: ("user",), 2: ("system", "user")}
-_MARKUP = frozenset("<>{}[]`")
-# Control and format characters, lone surrogates, private use, line and paragraph separators: what is not seen.
-_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
-_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # invisible too, and enough to hide a text
-# All but printable ASCII without markup, and what Chinese is written with: these alone are looked at one by one.
-_RARE = re.compile(r"[^ -;=?-Z\\^_a-z|~\u3001-\u3009\u4e00-\u9fef\uff01-\uff5e]")
-
 Prompt = tuple[str, ...]
 
 
@@ -113,39 +102,22 @@ def templates(prompts: Any, keys: Sequence[str]) -> dict[str, Prompt]:
     return {key: chosen[key] for key in keys}
 
 
-def quoted(text: str) -> str:
-    r"""Return a text as a JSON string, quotation marks included, with markup and all that is not seen as `\uXXXX`.
-
-    `json.loads` gives the text back.
-    """
-
-    def escape(match: re.Match[str]) -> str:
-        char = match.group()
-        if char in _MARKUP:
-            return f"\\u{ord(char):04x}"
-        hidden = unicodedata.category(char) in _UNSEEN or _SELECTORS.match(char)
-        return json.dumps(char)[1:-1] if hidden else char
-
-    return _RARE.sub(escape, json.dumps(text, ensure_ascii=False))
-
-
 def fields(
     question: str, history: Sequence[Mapping[str, str]], references: Sequence[str], answer: str, passages: Sequence[str]
 ) -> dict[str, str]:
     """Return an item's texts as they stand in a request: JSON strings, in lists where there are several."""
-    turns = (", ".join(f'"{name}": {quoted(text)}' for name, text in turn.items()) for turn in history)
+    turns = (", ".join(f'"{name}": {quote(text)}' for name, text in turn.items()) for turn in history)
     return {
-        "question": quoted(question),
+        "question": quote(question),
         "history": f"[{', '.join(f'{{{turn}}}' for turn in turns)}]",
-        "references": f"[{', '.join(map(quoted, references))}]",
-        "answer": quoted(answer),
-        "passages": f"[{', '.join(map(quoted, passages))}]",
+        "references": f"[{', '.join(map(quote, references))}]",
+        "answer": quote(answer),
+        "passages": f"[{', '.join(map(quote, passages))}]",
     }
 
 
 def messages(prompt: Prompt, material: Mapping[str, str]) -> list[dict[str, str]]:
     """The chat messages of one request; a slot's name within a text stays as it is."""
     return [
-        {"role": role, "content": _SLOTS.sub(lambda slot: material[slot.group(1)], text)}
-        for role, text in zip(_ROLES[len(prompt)], prompt, strict=True)
+        {"role": role, "content": fill(text, material)} for role, text in zip(_ROLES[len(prompt)], prompt, strict=True)
     ]

@@ -5,8 +5,6 @@ Scales are those of OmniEval's code (Wang et al., EMNLP 2025, arXiv:2412.13018),
 3. It reads no reply and asks nobody.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@
 punctuation; neither cuts a text into words.
 """
 
-from __future__ import annotations
-
 import string
 
 import regex  # not re: its \b is what the authors' code uses, and takes a letter with a combining accent for one word

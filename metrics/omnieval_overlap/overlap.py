@@ -7,12 +7,9 @@ subsequence. `corrected` is the exact match, the token F1 of SQuAD (Rajpurkar et
 file cuts no text and averages nothing over items.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
 
 from rapidfuzz.distance import LCSseq
 
@@ -20,36 +17,11 @@ from .normalise import (
     normalise,
     normalise_keeping_numbers,
 )
-from .tally import (
-    is_list,
-    strings,
-)
 
 KEYS = ("em", "f1", "rouge_1", "rouge_2", "rouge_l")
 Cut = Callable[[str], Sequence[str]]
 _STOP = re.compile("([。！？?]) ")
 _SIX_DOTS = re.compile("([.]{6})([^”’])")
-
-
-def columns(predictions: Any, references: Any) -> dict[str, list[Any]]:
-    """Bring a batch to a column of answers and one of lists of accepted answers; None stays None, no list is empty.
-
-    Raises:
-        ValueError: for a wrong type or different lengths.
-    """
-    answers = strings(predictions, "predictions", null=True)
-    if not is_list(references):
-        raise ValueError(f"references is {type(references).__name__}; expected a list, one per prediction")
-    golds: list[list[str | None] | None] = []
-    for i, reference in enumerate(references):
-        if reference is not None and not isinstance(reference, str) and not is_list(reference):
-            kind = type(reference).__name__
-            raise ValueError(f"references[{i}] is {kind}; expected a string, a list of strings or None")
-        accepted = reference if is_list(reference) else [] if reference is None else [reference]
-        golds.append(strings(accepted, f"references[{i}]") or None)
-    if len(golds) != len(answers):
-        raise ValueError(f"{len(answers)} predictions but {len(golds)} references; give one per prediction")
-    return {"predictions": answers, "references": golds}
 
 
 def official(answer: str, golds: Sequence[str], cut: Cut) -> dict[str, float]:

@@ -5,8 +5,6 @@ It is read, never written: the authors' code overwrites the one that it ships. U
 questions for hallucination modification, 730 of them empty, and lists of answers that are too short or missing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
@@ -55,6 +53,6 @@ def read_cache(source: Any) -> tuple[dict[str, Entry], str]:
         asked, told = value.get("question", value.get("questions")), value.get("answers")
         questions = strings([] if asked is None else asked, f"{name}[{key!r}]['question']")
         answers = strings([] if told is None else told, f"{name}[{key!r}]['answers']")
-        entries[key] = Entry([*map(str, questions)], None if questions and told is None else [*map(str, answers)])
+        entries[key] = Entry(questions, None if questions and told is None else answers)
     text = json.dumps(entries, ensure_ascii=True, sort_keys=True)
     return entries, hashlib.sha256(text.encode()).hexdigest()[:8]

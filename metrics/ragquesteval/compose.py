@@ -5,8 +5,6 @@ It asks nobody and reads no reply. `official` follows the evaluation code of CRU
 TOIS 2025, arXiv:2401.17043), `corrected` the paper's formulas (1) and (2); where they are silent it is ours.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ Each round is one batch over all items, and asks only what no question file tell
 request, parses no reply and computes no value: prompts, replies and compose do.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

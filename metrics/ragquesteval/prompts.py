@@ -7,11 +7,13 @@ too: it lets `corrected` match answers to questions, and the authors' parser pas
 read one reply.
 """
 
-from __future__ import annotations
-
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from .slots import (
+    ask_user,
+    fill,
+)
 
 PROMPTS = {
     "questions": """\
@@ -61,7 +63,6 @@ PROMPTS = {
 """,
 }
 _SLOTS = {"questions": ("{text}",), "answers": ("{text}", "{questions}")}
-_TAG = re.compile(r"<(/?(?:text|questions|response))>", re.IGNORECASE)
 
 
 def templates(prompts: Any) -> dict[str, str]:
@@ -82,23 +83,12 @@ def templates(prompts: Any) -> dict[str, str]:
     return PROMPTS | given
 
 
-def _inert(text: str) -> str:
-    """Write the tags that mark out materials and answers with wide brackets, lest a text close its own."""
-    return _TAG.sub(r"＜\1＞", text)
-
-
-def _messages(template: str, fields: dict[str, str]) -> list[dict[str, str]]:
-    # Not str.format, nor one replacement after another: JSON has braces, and a text may hold "{questions}".
-    content = re.sub(r"\{text\}|\{questions\}", lambda slot: fields.get(slot.group(), slot.group()), template)
-    return [{"role": "user", "content": content}]
-
-
 def to_ask(words: Mapping[str, str], text: str) -> list[dict[str, str]]:
     """The chat messages that have questions asked about a text."""
-    return _messages(words["questions"], {"{text}": _inert(text)})
+    return ask_user(fill(words["questions"], {"text": text}))
 
 
 def to_answer(words: Mapping[str, str], text: str, questions: Sequence[str]) -> list[dict[str, str]]:
     """The chat messages that have n questions answered from a text; they are numbered from 1, one a line."""
     lines = (f"问题 {n}：{' '.join(question.split())}" for n, question in enumerate(questions, 1))
-    return _messages(words["answers"], {"{text}": _inert(text), "{questions}": _inert("\n".join(lines))})
+    return ask_user(fill(words["answers"], {"text": text, "questions": "\n".join(lines)}))

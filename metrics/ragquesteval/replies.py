@@ -1,26 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a judge's reply is read: a JSON object of questions, or answers in `<response>` tags.
+"""How a judge's reply is read: the questions of a JSON object, or answers in `<response>` tags.
 
 It decides nothing about the answers. Each has two readers: the authors' (CRUD-RAG's code) for `official`, a more
 patient one for `corrected`. All are linear in the length of the reply, whatever it holds.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .tally import (
     strings,
 )
 
-_OPEN, _CLOSE = "<response>\n", "\n</response>"
+# A text without an end takes the rest of the reply, so that each end is looked for once.
+_PAIR = re.compile(r"<response>\n([^\n]*(?:\n(?!</response>)[^\n]*)*)(\n</response>)?")
 _TAG = re.compile(r"<(/?)response>", re.IGNORECASE)
 # What opens a line, whatever marks it up: 问题 3, 第3题, **问题3：**
 _NUMBER = re.compile(r"^[^\w\n]*(?:问题[^\S\n]*(\d{1,4})|第[^\S\n]*(\d{1,4})[^\S\n]*[个道]?[问题])", re.MULTILINE)
-_BRACES = 50  # as many places of a reply are tried for a JSON object
+
+
+class Reader(NamedTuple):
+    """How a profile reads replies: the questions in one, or the answers to n questions by index."""
+
+    questions: Callable[[str], list[str] | None]
+    answers: Callable[[str, int], dict[int, str] | None]
 
 
 def _texts(value: Any) -> list[str] | None:
@@ -39,20 +44,12 @@ def questions_official(reply: str) -> list[str] | None:
     return _texts(value.get("question")) if isinstance(value, dict) else None
 
 
-def questions_corrected(reply: str) -> list[str] | None:
-    """The questions of the first JSON object that has any, in code fences or prose too; None without one.
+def questions_corrected(objects: Iterable[Mapping[str, Any]]) -> list[str] | None:
+    """The questions of the first of a reply's JSON objects that has any; None without one.
 
     A single string is a list of one; blank questions are left out.
     """
-    decoder, start = json.JSONDecoder(), -1
-    for _ in range(_BRACES):
-        start = reply.find("{", start + 1)
-        if start < 0:
-            return None
-        try:
-            value, _end = decoder.raw_decode(reply, start)
-        except (ValueError, RecursionError):
-            continue
+    for value in objects:
         found = value.get("question", value.get("questions"))
         texts = _texts([found] if isinstance(found, str) else found)
         if texts is not None:
@@ -63,18 +60,9 @@ def questions_corrected(reply: str) -> list[str] | None:
 def answers_official(reply: str, n: int = 0) -> dict[int, str] | None:
     r"""The texts between `<response>\n` and the next `\n</response>`, unstripped, by their position from 0.
 
-    What `<response>\n(.*?)\n</response>` finds, in linear time; how many were asked for, `n`, does not matter. None
-    where it finds nothing.
+    How many were asked for, `n`, does not matter. None where it finds nothing.
     """
-    found: list[str] = []
-    at = 0
-    while True:
-        start = reply.find(_OPEN, at)
-        end = reply.find(_CLOSE, start + len(_OPEN)) if start >= 0 else -1
-        if end < 0:
-            return dict(enumerate(found)) or None
-        found.append(reply[start + len(_OPEN) : end])
-        at = end + len(_CLOSE)
+    return dict(enumerate(text for text, end in _PAIR.findall(reply) if end)) or None
 
 
 def answers_corrected(reply: str, n: int) -> dict[int, str] | None:
@@ -110,16 +98,3 @@ def answers_corrected(reply: str, n: int) -> dict[int, str] | None:
         if number is not None and 1 <= number <= n:
             told.setdefault(number - 1, set()).add(text)
     return {i: told[i].pop() for i in sorted(told) if len(told[i]) == 1}
-
-
-class Reader(NamedTuple):
-    """How a profile reads replies: the questions in one, or the answers to n questions by index."""
-
-    questions: Callable[[str], list[str] | None]
-    answers: Callable[[str, int], dict[int, str] | None]
-
-
-READERS = {
-    "official": Reader(questions_official, answers_official),
-    "corrected": Reader(questions_corrected, answers_corrected),
-}

@@ -6,8 +6,6 @@ Kekäläinen with a logarithm to base 2, success), beside CRUD-RAG's mean over g
 OmniEval's average precision over the hits found (Wang et al., 2024). This file averages nothing over items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import log2
 from numbers import Integral
@@ -17,6 +15,8 @@ from .tally import (
     is_list,
     strings,
 )
+
+_DIGITS = 300  # of an id that is a number: Python itself writes no more than 4,300
 
 
 def check_k(k: Any) -> tuple[int, ...]:
@@ -47,7 +47,7 @@ def ids(values: Any, name: str) -> list[str | None]:
     """Return a list of ids as strings.
 
     Raises:
-        ValueError: it is no list, or an entry is neither a string nor an integer.
+        ValueError: it is no list, or an entry is neither a string nor an integer of up to 300 digits.
     """
     if not is_list(values):
         raise ValueError(f"{name} is {type(values).__name__}; expected a list of ids")
@@ -56,6 +56,8 @@ def ids(values: Any, name: str) -> list[str | None]:
         number = isinstance(value, Integral) and not isinstance(value, bool)
         if not number and not isinstance(value, str):
             raise ValueError(f"{name}[{i}] is {type(value).__name__}; expected an id, a string or an integer")
+        if number and abs(int(value)) >= 10**_DIGITS:
+            raise ValueError(f"{name}[{i}] is an integer of more than {_DIGITS} digits; give the id as a string")
         column.append(str(int(value)) if number else value)
     return strings(column, name)
 

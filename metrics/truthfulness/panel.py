@@ -5,8 +5,6 @@ All of an item's open answers go into the one batch. Asking for a second only wh
 few requests (most items have one) and make what is asked depend on the replies, and differ between the profiles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -47,7 +45,7 @@ def panel(judge: Any, judges: Any) -> list[Judge]:
     return given
 
 
-def signed(judges: Sequence[Judge], ratings: Any) -> Any:
+def name_judges(judges: Sequence[Judge], ratings: Any) -> Any:
     """Return what stands for the judges in the signature: `a`, `mean(a+b)`, or `human` for ratings."""
     if ratings is not None:
         return SimpleNamespace(model="human")
@@ -72,10 +70,10 @@ def outcomes(
     """
     if not judges:
         return [[ruling.outcome or NO_JUDGE] for ruling in rulings]
-    return list(zip(*(_heard(rulings, *ask(judge, requests), read) for judge in judges), strict=True))
+    return list(zip(*(_decide(rulings, *ask(judge, requests), read) for judge in judges), strict=True))
 
 
-def _heard(rulings: Sequence[Ruling], texts: list[str | None], failed: list[str], read: Reader) -> list[str]:
+def _decide(rulings: Sequence[Ruling], texts: list[str | None], failed: list[str], read: Reader) -> list[str]:
     verdicts = ((why, None if text is None else read(text)) for text, why in zip(texts, failed, strict=True))
     found: list[str] = []
     for ruling in rulings:

@@ -5,17 +5,10 @@ The rules follow CRAG's evaluation code as it was meant (Yang et al., NeurIPS 20
 cannot run). It asks nobody and reads no verdict.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
-
-from .tally import (
-    is_list,
-    strings,
-)
 
 CORRECT, INCORRECT, MISSING = "correct", "incorrect", "missing"
 UNSURE, INVALID = "i don't know", "invalid"  # the protocol's
@@ -30,22 +23,11 @@ class Ruling(NamedTuple):
     open: tuple[str, ...] = ()
 
 
-def accepted(reference: Any, name: str = "reference") -> list[str]:
-    """Bring a reference to a list of accepted answers, in order, each once whatever its case; blank ones are none.
-
-    Args:
-        reference: a string, a list of strings, or None.
-        name: what an error calls it.
-
-    Raises:
-        ValueError: for any other shape.
-    """
-    if reference is not None and not isinstance(reference, str) and not is_list(reference):
-        raise ValueError(f"{name} is {type(reference).__name__}; expected a string, a list of strings or None")
-    golds = [reference] if isinstance(reference, str) else [] if reference is None else reference
+def distinct(texts: Sequence[str]) -> list[str]:
+    """Return accepted answers stripped and in order, each once whatever its case; blank ones are none."""
     found: dict[str, str] = {}
-    for text in strings(golds, name):
-        found.setdefault(str(text).strip().lower(), str(text).strip())
+    for text in texts:
+        found.setdefault(text.strip().lower(), text.strip())
     return [text for text in found.values() if text]
 
 

@@ -5,8 +5,6 @@ It decides no outcome. Truthfulness is accuracy minus hallucination; by hand, pe
 hallucination (Yang et al., NeurIPS 2024, arXiv:2406.04744, section 4).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -44,7 +42,7 @@ _RATINGS = {
 }
 
 
-def judged(outcomes: Sequence[str]) -> Cell:
+def average(outcomes: Sequence[str]) -> Cell:
     """Average what one or several judges make of an item: an outcome each, or a reason for none.
 
     With any reason there is no value, since a mean over the other judges would be another quantity. Without a judge
@@ -58,12 +56,12 @@ def judged(outcomes: Sequence[str]) -> Cell:
     return {key: sum(column) / len(outcomes) for key, column in zip(KEYS, columns, strict=True)}
 
 
-def rated(rating: str) -> Cell:
+def rate(rating: str) -> Cell:
     """Return the values of a human rating, or its reason; what is acceptable is accurate too."""
     if rating not in _RATINGS:
         return dict.fromkeys((*KEYS, *RATED), rating)
     worth, outcome = _RATINGS[rating]
-    return judged([outcome]) | {"truthfulness": worth} | {key: float(rating == key) for key in RATED}
+    return average([outcome]) | {"truthfulness": worth} | {key: float(rating == key) for key in RATED}
 
 
 def read_ratings(ratings: Any, n: int | None = None) -> list[str]:
@@ -75,7 +73,7 @@ def read_ratings(ratings: Any, n: int | None = None) -> list[str]:
     given = [None if text is None else text.strip().lower() for text in strings(ratings, "ratings", n, null=True)]
     for i, rating in enumerate(given):
         if rating is not None and rating not in _RATINGS:
-            raise ValueError(f"ratings[{i}] is {rating!r}; expected None or one of {', '.join(_RATINGS)}")
+            raise ValueError(f"ratings[{i}] is {rating[:60]!r}; expected None or one of {', '.join(_RATINGS)}")
     return [rating or UNRATED for rating in given]
 
 
@@ -97,7 +95,7 @@ def report(
     """
     whys = [str(cell["truthfulness"]) if isinstance(cell["truthfulness"], str) else "" for cell in cells]
     counted = [failures == "hallucination" and why in UNSCORED for why in whys]
-    rows = [judged([INCORRECT]) if wrong else cell for cell, wrong in zip(cells, counted, strict=True)]
+    rows = [average([INCORRECT]) if wrong else cell for cell, wrong in zip(cells, counted, strict=True)]
     got = result(keys, rows, profile, signature)
     for row, why, wrong in zip(got["per_item"], whys, counted, strict=True):
         if wrong:

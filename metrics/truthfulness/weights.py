@@ -5,8 +5,6 @@ The weights are an input: CRAG's are not published. A type's weight is its share
 traffic, so it multiplies the mean of the type's items, however many of them there are.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -36,9 +34,8 @@ class Weighing:
             ValueError: they are of another shape, or an item has no weight.
         """
         check_weights(weights, domains, question_types)
-        places = [str(name) for name in strings(domains, "domains", n)]
-        types = [str(name) for name in strings(question_types, "question_types", n)]
-        self.items = list(zip(places, types, strict=True))
+        types = strings(question_types, "question_types", n)
+        self.items = list(zip(strings(domains, "domains", n), types, strict=True))
         self.of = {item: _weight(weights, *item) for item in dict.fromkeys(self.items)}
         text = json.dumps(sorted([*pair, float(weight)] for pair, weight in self.of.items()))
         self.digest = hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -86,6 +83,6 @@ def _weight(weights: Mapping[str, Any], domain: str, kind: str) -> float:
     by_domain = any(isinstance(value, Mapping) for value in weights.values())
     table = weights.get(domain, {}) if by_domain else weights
     if kind not in table:
-        where = f" in domain {domain!r}" if by_domain else ""
-        raise ValueError(f"weights has none for question type {kind!r}{where}; give every type of the items one")
+        where = f" in domain {domain[:60]!r}" if by_domain else ""
+        raise ValueError(f"weights has none for question type {kind[:60]!r}{where}; give every type of the items one")
     return float(table[kind])

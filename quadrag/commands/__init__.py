@@ -3,14 +3,27 @@
 Beside `quadrag.harnesses` they alone call `quadrag.baselines`; they do so when they run, so that help answers at once.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 from typing import Protocol, cast
 
 # In the order of the help; a test holds that every file here is named.
-NAMES = ("demo", "list", "prepare", "run", "score", "report", "trec", "recall", "kg", "export", "push", "harness")
+NAMES = (
+    "demo",
+    "list",
+    "prepare",
+    "run",
+    "questions",
+    "score",
+    "show",
+    "report",
+    "trec",
+    "recall",
+    "kg",
+    "export",
+    "push",
+    "harness",
+)
 
 
 class Command(Protocol):

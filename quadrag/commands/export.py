@@ -6,8 +6,6 @@ Of crud_rag and omnieval, whose data are not hosted again, the card with the
 way to the data is written.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
@@ -37,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.export import export
+    from quadrag.hub.export.repository import export
 
     def progress(what: str, rows: int) -> None:
         if not rows:

@@ -5,8 +5,6 @@ Inspect come with the extra `harness`; lighteval needs an environment of its
 own, which the README.md in its folder describes.
 """
 
-from __future__ import annotations
-
 import argparse
 
 EXAMPLES = (

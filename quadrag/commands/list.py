@@ -1,32 +1,90 @@
 """List benchmarks, configs, splits, metrics, recipes and judges.
 
-A recipe is a row of a published table, for `quadrag run --recipe`; a judge a
+Of one BENCHMARK: what each config asks, its rows, languages and metrics. A
+recipe is a row of a published table, for `quadrag run --recipe`; a judge a
 preset that asks as a paper did, for `--judge NAME=http://HOST/v1`.
 """
 
-from __future__ import annotations
-
 import argparse
+from collections.abc import Iterator
+from typing import Any
 
-EXAMPLES = ("quadrag list",)
+EXAMPLES = ("quadrag list", "quadrag list rgb")
+_WIDTH = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add none: the command takes no arguments."""
+    """Add the arguments."""
+    parser.add_argument("benchmark", metavar="BENCHMARK", nargs="?", help="describe this one (default: list all)")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
 
+    if arguments.benchmark:
+        print("\n".join(_describe(catalogue.benchmark_name(arguments.benchmark))))
+        return
     for benchmark in catalogue.benchmarks():
-        print(f"{benchmark}: configs and splits")
+        print(f"{benchmark}: configs and splits (more: quadrag list {benchmark})")
         for name, config in catalogue.configs(benchmark).items():
             print(f"  {name:30} {', '.join(config.splits)}")
     print("\nmetrics: " + ", ".join(catalogue.metrics()))
     print("recipes:", *catalogue.recipes(), sep="\n  ")
-    from quadrag.baselines.models import JUDGES
+    from quadrag.baselines.systems.models import judge_presets
 
     print("judges, as --judge NAME=http://HOST/v1:")
-    for name, preset in JUDGES.items():
+    for name, preset in judge_presets().items():
         print(f"  {name:30} {preset.source}")
+
+
+def _describe(benchmark: str) -> Iterator[str]:
+    """Yield the lines on a benchmark: what it is, and of each config what it asks and holds."""
+    import textwrap
+
+    from quadrag import catalogue
+    from quadrag.baselines.core.benchmark import load
+    from quadrag.hub.record import hub_record
+
+    hub, record = hub_record(benchmark), load(benchmark)
+    about = catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION
+    yield from textwrap.wrap(about, _WIDTH)
+    yield f"Paper: {record.paper}"
+    for name, config in catalogue.configs(benchmark).items():
+        yield f"\n{name}: {config.description}"
+        yield from textwrap.wrap(hub.sentences[name], _WIDTH, initial_indent="  ", subsequent_indent="  ")
+        asked = not record.corpus or name in record.configs
+        facts = {
+            "rows": _list_rows(hub.rows[name]),
+            "language": getattr(config, "language", None) or ", ".join(hub.languages),
+            "metrics": _list_metrics(record, name) if asked else "none, it holds no questions to run",
+        }
+        for fact, text in facts.items():
+            yield from textwrap.wrap(text, _WIDTH, initial_indent=f"  {fact:10}", subsequent_indent=" " * 12)
+
+
+def _list_rows(rows: Any) -> str:
+    """List the splits with their rows, those that have as many together."""
+    alike: dict[str, list[str]] = {}
+    for split, one in rows.items():
+        unknown = f"unknown ({one.source})"
+        number = unknown if one.number is None else f"{'about ' if one.about else ''}{one.number:,}"
+        alike.setdefault(number, []).append(split)
+    return "; ".join(
+        f"{', '.join(splits)}: {number}{' each' if len(splits) > 1 and number[0].isdigit() else ''}"
+        for number, splits in alike.items()
+    )
+
+
+def _list_metrics(benchmark: Any, config: str) -> str:
+    """List the keys of a config's metrics, what some of them need before them."""
+    from quadrag.baselines.core.task import Task
+    from quadrag.metric_record import show_key
+
+    task = Task(benchmark.name, config, retriever=benchmark.default_retriever, retrieval=benchmark.retrieval)
+    found: dict[str, list[str]] = {}
+    for metric in benchmark.metrics(config, task.conditions):
+        for key in metric.keys:
+            needs = "with --judge: " if key in metric.judged else "with --bertscore: " if key in metric.embedded else ""
+            found.setdefault(needs, []).append(show_key(metric.module, key))
+    return "; ".join(needs + ", ".join(keys) for needs, keys in sorted(found.items()))

@@ -4,8 +4,6 @@ Only the standard library is imported here and at the top of every command, so t
 at once.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable
@@ -40,11 +38,29 @@ def calls(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--judge-format",
         choices=("text", "json", "schema"),
-        default="text",
         help="hold the judge to JSON, or to the schema of omnieval's verdicts, on servers that can (default: text)",
     )
-    group.add_argument("--judge-max-tokens", metavar="N", type=whole(1), default=1024, help="(default: 1024)")
+    group.add_argument("--judge-max-tokens", metavar="N", type=whole(1), help="(default: 1024)")
     group.add_argument("--concurrency", metavar="N", type=whole(1), default=16, help="calls in flight (default: 16)")
+    group.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=number(0.001),
+        help="a reply of a model may take (default: 120; one that answers nothing in the first 60 is dead)",
+    )
+    group.add_argument(
+        "--max-reply-bytes",
+        metavar="N",
+        type=whole(1),
+        help="longest reply that is read, counted as it is unpacked (default: 16000000)",
+    )
+    group.add_argument(
+        "--allow-redirect",
+        metavar="HOST",
+        action="append",
+        default=[],
+        help="may be repeated; a host that a server may send questions on to, besides its own",
+    )
     group.add_argument("--prices", metavar="FILE", help="YAML or JSON: {MODEL: {input: 0.5, output: 1.5}}, per million")
     group.add_argument(
         "--budget",
@@ -55,12 +71,32 @@ def calls(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--ledger", metavar="FILE", help="replies already paid for (default: in the user's cache folder)"
     )
+    group.add_argument(
+        "--max-failed",
+        metavar="S",
+        type=number(0, 1),
+        default=0.2,
+        help="share of a metric's items above which failures make it INVALID, with exit code 3 (default: 0.2)",
+    )
     group.add_argument("--replay", action="store_true", help="answer from the ledger alone, with no network")
 
 
 def output(parser: argparse.ArgumentParser, what: str) -> None:
     """Say what is shown, and where files go; `what` is the help of --out."""
     parser.add_argument("--profile", choices=("official", "corrected", "both"), default="both", help="(default: both)")
+    parser.add_argument(
+        "--format",
+        choices=("table", "line", "json"),
+        default="table",
+        help="line: for logs, a line a metric with value, half-width, n and signature (default: table)",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_const",
+        const="json",
+        dest="format",
+        help="one object for scripts and nothing else on stdout; the same as --format json",
+    )
     labels(parser)
     parser.add_argument("--out", metavar="DIR", help=what)
 
@@ -70,6 +106,19 @@ def labels(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--labels", choices=("en", "zh"), default="en", help="language of omnieval's topics and tasks (default: en)"
     )
+
+
+def profiles(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the profiles that are shown, the first of them first."""
+    return ("official", "corrected") if arguments.profile in ("both", None) else (arguments.profile,)
+
+
+def of_benchmarks(say: Callable[[Any], str]) -> str:
+    """Return a help text that says something of every benchmark's record; their files are light."""
+    from quadrag.baselines.core.benchmark import known, load
+
+    said = ((name, say(load(name))) for name in known())
+    return "; ".join(f"{name}: {text}" for name, text in said if text)
 
 
 def whole(least: int) -> Callable[[str], int]:

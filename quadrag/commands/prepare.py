@@ -6,8 +6,6 @@ datasets. Upstream's files are downloaded and verified, or read from
 --data-dir, of which what can be built is built and what is lacking is named.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from quadrag.commands import options
@@ -28,21 +26,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.data import built_from
-    from quadrag.prepare import prepare
+    from quadrag import catalogue
+    from quadrag.data.prepare import prepare
+    from quadrag.data.prepared import find_source
 
-    done = prepare(
-        arguments.benchmark, arguments.config, arguments.data_dir, lambda name: print(f"building {name}", flush=True)
-    )
+    benchmark = catalogue.benchmark_name(arguments.benchmark)
+    done = prepare(benchmark, arguments.config, arguments.data_dir, lambda name: print(f"building {name}", flush=True))
     for name, rows in done.built.items():
         print(f"{name}: " + ", ".join(f"{split} {count}" for split, count in rows.items()))
     for name, files in done.partial.items():
         print(f"{name}: built without {', '.join(files)}")
     for name, files in done.lacking.items():
         print(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}")
-        before = built_from(arguments.benchmark, name)
+        before = find_source(benchmark, name)
         if before:
             print(f"  its bare name still loads what was prepared before, from: {before}")
     print("metrics: " + ", ".join(done.metrics))
     name, rows = next(iter(done.built.items()))
-    print(f'now: load_dataset("{arguments.benchmark}", "{name}", split="{next(iter(rows))}")')
+    print(f'now: load_dataset("{benchmark}", "{name}", split="{next(iter(rows))}")')

@@ -8,8 +8,6 @@ repository are kept, but where one of quadrag's own is to stand. The token is
 HF_TOKEN, or that of `hf auth login`.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 
@@ -73,33 +71,36 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _repositories(arguments: argparse.Namespace) -> None:
-    from quadrag import push, push_text
+    from quadrag.hub.push.describe import describe_plan, describe_pushed
+    from quadrag.hub.push.plan import plan_push
+    from quadrag.hub.push.send import push
 
-    def told(said: str) -> None:
-        print(said, file=sys.stderr, flush=True)
+    def report(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
 
-    planned = push.plan(
+    plan = plan_push(
         arguments.org,
         arguments.benchmark,
         arguments.metric,
         arguments.data_dir,
         arguments.accept_licence,
         arguments.private,
-        told,
+        report,
         acting=arguments.yes,
     )
-    print("\n".join(push_text.lines(planned)))
+    print("\n".join(describe_plan(plan)))
     if not arguments.yes:
-        due = any(change.difference for change in planned.changes)
+        due = any(change.difference for change in plan.changes)
         print("nothing was written; the same command with --yes does this" if due else "nothing to do")
         return
     print()
-    print("\n".join(push_text.done(push.push(planned, told))))
+    print("\n".join(describe_pushed(push(plan, report))))
 
 
 def _results(arguments: argparse.Namespace) -> None:
-    from quadrag.hub import Hub
-    from quadrag.push_results import compare, plan_results, push_results
+    from quadrag.hub.client import Hub
+    from quadrag.hub.results.plan import plan_results
+    from quadrag.hub.results.pull_request import compare_results, push_results
 
     if arguments.results and not arguments.run:
         raise QuadragError("--results needs the runs; give --run DIR")
@@ -110,9 +111,9 @@ def _results(arguments: argparse.Namespace) -> None:
         print(f"left out: {line}", file=sys.stderr)
     hub = Hub()
     if arguments.yes:
-        print(push_results(plan, hub).said)
+        print(push_results(plan, hub).describe())
         return
-    changes = compare(plan, hub).changes
+    changes = compare_results(plan, hub).changes
     for change in changes:
         print(change.diff if change.changed else f"{change.path}: the same stands there already")
     due = any(change.changed for change in changes)

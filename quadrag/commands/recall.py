@@ -5,14 +5,12 @@ By the number of pages: an upper bound for whatever reads these pages: without
 the judge finds there.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
 
 from quadrag.commands import options
-from quadrag.commands.session import open_budget, open_session
+from quadrag.commands.session import call_request, run_request
 from quadrag.errors import QuadragError
 
 EXAMPLES = ("quadrag recall crag task_1_2 --split public --data-dir CRAG --pages 1,2,5",)
@@ -37,30 +35,35 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     import itertools
 
-    from quadrag.baselines import campaign, crag
-    from quadrag.baselines.grid import print_grids
-    from quadrag.baselines.recall import parse_cuts
-    from quadrag.baselines.recall_table import run_recall
-    from quadrag.baselines.task import load_rows
+    from quadrag import catalogue
+    from quadrag.baselines.core.benchmark import known as known_names
+    from quadrag.baselines.core.benchmark import load
+    from quadrag.baselines.core.task import load_rows
+    from quadrag.baselines.crag.recall.search import parse_cuts
+    from quadrag.baselines.crag.recall.table import run_recall
+    from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.baselines.tables.grid import print_grids
     from quadrag.progress import Progress
 
-    if (arguments.benchmark, arguments.config) not in {("crag", config) for config in crag.PAGES}:
-        raise QuadragError(
-            f"{arguments.benchmark} {arguments.config} has no pages; expected crag {' or '.join(crag.PAGES)}"
-        )
+    benchmark = catalogue.benchmark_name(arguments.benchmark)
+    pages = load(benchmark).pages if benchmark in known_names() else ()
+    if arguments.config not in pages:
+        expected = "; ".join(f"{name} {' or '.join(load(name).pages)}" for name in known_names() if load(name).pages)
+        raise QuadragError(f"{benchmark} {arguments.config} has no pages; expected {expected}")
     cuts = parse_cuts(arguments.pages or ("1,2,5,10,20,50" if arguments.config == "task_3" else "1,2,3,4,5"))
+    request, calls = run_request(arguments), call_request(arguments)
     found, source, known = load_rows(
-        arguments.benchmark,
+        benchmark,
         arguments.config,
         arguments.data_dir,
-        campaign.read_options(arguments.option),
+        request.options,
         arguments.split,
     )
     rows = itertools.islice(found, arguments.limit)
     out = Path(arguments.out) if arguments.out else None
     source = f"{arguments.config} {arguments.split}, {source}"
     with (
-        open_session(arguments, open_budget(arguments)) as session,
+        open_session(request, calls, open_budget(calls)) as session,
         Progress("questions", arguments.limit or known or 1) as bar,
     ):
         if len(session.judges) > 1:

@@ -4,8 +4,6 @@ Of several runs the first is what the others are compared with: differences are
 paired, over the questions scored in both, each with its 95% interval.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -27,27 +25,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.baselines import campaign, report
-    from quadrag.baselines.grid import print_grids
+    from quadrag.baselines.report.comparison import compare_runs, merge_runs
+    from quadrag.baselines.report.page import write_page
+    from quadrag.baselines.report.paper import tabulate_paper
+    from quadrag.baselines.report.run import tabulate_run
+    from quadrag.baselines.runs import campaign
+    from quadrag.baselines.tables.grid import print_grids
 
     runs = campaign.read_runs(arguments.runs)
     results = [result for _, parts in runs for result in parts]
-    profiles = (arguments.profile,) if arguments.profile else ("official", "corrected")
+    profiles = options.profiles(arguments)
     page = None  # where it has more than the terminal
     if len(runs) > 1:
         for name, parts in runs:
-            campaign.one_of_each(name, parts)
-        merged = [(name, report.merged(parts)) for name, parts in runs]
-        grids = [report.comparison(merged, arguments.profile or "official")]
+            campaign.refuse_repeated_tasks(name, parts)
+        merged = [(name, merge_runs(parts)) for name, parts in runs]
+        grids = [compare_runs(merged, arguments.profile or "official")]
     elif len(results) > 1:
         grids = []
-        for benchmark in dict.fromkeys(result.info["inputs"]["benchmark"] for result in results):
-            ours = [result for result in results if result.info["inputs"]["benchmark"] == benchmark]
-            grids += report.swept_grids(benchmark, ours, profiles)
+        for benchmark in dict.fromkeys(result.run.inputs.benchmark for result in results):
+            ours = [result for result in results if result.run.inputs.benchmark == benchmark]
+            grids += tabulate_paper(benchmark, ours, profiles)
     else:
-        grids = report.config_grids(results[0], profiles, arguments.labels)
-        page = report.config_grids(results[0], profiles, arguments.labels, whole_page=True)
+        grids = tabulate_run(results[0], profiles, arguments.labels)
+        page = tabulate_run(results[0], profiles, arguments.labels, every=True)
     print_grids(grids)
     if arguments.html:
-        report.write_page(Path(arguments.html), "quadrag: report", results, page or grids)
+        write_page(Path(arguments.html), "quadrag: report", results, page or grids)
         print(f"\n{arguments.html}")

@@ -7,16 +7,13 @@ the answer is the sentence most like the question. Exit code 2 after bad input,
 a dead server or a reached budget.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from quadrag.commands import options
-from quadrag.commands.session import closing, open_budget, open_session
+from quadrag.commands.session import call_request, print_results, report_failures, results_alone, run_request
 from quadrag.errors import QuadragError
 
 EXAMPLES = (
@@ -43,12 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="may be repeated; rgb: passage_num, noise_ratio, correct_ratio, order; crud_rag: gold=test (gold "
-        "documents into the corpus, so that retrieval is measured), query=code|paper; crag: kg=FILE, later=hide|show "
-        "(what the graph dates after the question), entities=model|rules, web_window=N, kg_window=N (characters, or "
-        "tokens of window_tokenizer=T), time_limit=SECONDS (challenge), trim=TOKENIZER (answers to 75 tokens), "
-        "weights=FILE, judge_failure=hallucination|excluded, release=v5|v4, private_file=FILE; omnieval: "
-        "conversation=turns|text|repr, train_dir, auto_dir, human_file, corpus_file, min_evaluation",
+        help=f"may be repeated; {options.of_benchmarks(lambda one: one.option_help)}",
     )
     what.add_argument("--limit", metavar="N", type=options.whole(1), help="the first N questions of every split")
     what.add_argument(
@@ -70,9 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--rag-name", metavar="NAME", help="what to call the service (default: its model, or its address)")
     how.add_argument("--rag-body", metavar="FILE", help="JSON object of further fields of every request")
     how.add_argument(
-        "--rag-timeout", metavar="S", type=options.number(0.001), help="seconds a reply may take (default: 300)"
+        "--rag-timeout",
+        metavar="S",
+        type=options.number(0.001),
+        help="seconds a reply may take (default: 300; first 120)",
     )
-    how.add_argument("--prompts", metavar="FILE", help="YAML of the form of quadrag/baselines/prompts/BENCHMARK.yaml")
+    how.add_argument("--prompts", metavar="FILE", help="YAML of the form of quadrag/baselines/BENCHMARK/prompts.yaml")
     how.add_argument("--temperature", metavar="T", type=options.number(0), help="default: the benchmark's own")
     how.add_argument("--top-p", metavar="P", type=options.number(0, 1), help="share of likeliest tokens to draw from")
     how.add_argument("--max-tokens", metavar="N", type=options.whole(1), help="longest answer, in tokens")
@@ -80,7 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--samples", metavar="N", type=options.whole(1), default=1, help="answers a question (default: 1)")
     options.calls(parser)
     options.output(
-        parser, "default: runs/BENCHMARK-CONFIG-SPLIT; a finished folder is shown again, another run's is refused"
+        parser,
+        "default: runs/BENCHMARK-CONFIG-SPLIT-MODEL; a finished folder is shown again, or extended by a larger "
+        "--limit; another run's is refused",
     )
 
 
@@ -88,8 +85,7 @@ def _retrieval(group: Any) -> None:
     group.add_argument(
         "--retriever",
         metavar="R",
-        help="rgb: own (default), none; crud_rag, omnieval: bm25 (default), dense, hybrid, hybrid-rerank, none; crag: "
-        "snippets (default), pages (sentences most like the question), each also with -kg (facts of the graph), none",
+        help=options.of_benchmarks(lambda one: ", ".join(_retrievers(one))),
     )
     group.add_argument("--tokenizer", metavar="T", help="terms of BM25: unigram (default), jieba, rjieba")
     group.add_argument("--embedding", metavar="M", help="sentence-transformers model: preset, name or folder")
@@ -101,62 +97,99 @@ def _retrieval(group: Any) -> None:
     group.add_argument("--reranker", metavar="M", help="cross-encoder of hybrid-rerank: preset, name or folder")
     group.add_argument("--index", metavar="I", help="milvus:URI, a file or an address (default: exact search here)")
     group.add_argument(
-        "--chunk-size", metavar="N", type=options.whole(1), help="characters (crud_rag: 128; omnieval: whole)"
+        "--chunk-size",
+        metavar="N",
+        type=options.whole(1),
+        help=f"characters ({options.of_benchmarks(lambda one: _chunk_size(one) if one.corpus else '')})",
     )
     group.add_argument(
         "--chunk-overlap", metavar="P", type=options.whole(0), help="percent of a chunk, 0 to 90 (default: 0)"
     )
     group.add_argument("--chunk-tokenizer", metavar="T", help="count sizes in tokens of this tokenizer: file or name")
-    group.add_argument("--top-k", metavar="K", type=options.whole(1), help="passages shown (crud_rag: 8, omnieval: 5)")
+    group.add_argument(
+        "--top-k",
+        metavar="K",
+        type=options.whole(1),
+        help=f"passages shown ({options.of_benchmarks(lambda one: str(one.retrieval.top_k) if one.corpus else '')})",
+    )
+
+
+def _chunk_size(benchmark: Any) -> str:
+    """Name a benchmark's own size of a chunk."""
+    from quadrag.baselines.core.settings import WHOLE
+
+    size = benchmark.retrieval.chunk_size
+    return "whole" if size == WHOLE else str(size)
+
+
+def _retrievers(benchmark: Any) -> list[str]:
+    """Name a benchmark's retrievers with a word on each, the default first."""
+    words = {name: [one.help] if one.help else [] for name, one in benchmark.retrievers.items()}
+    words[benchmark.default_retriever].insert(0, "default")
+    return [f"{name} ({', '.join(said)})" if said else name for name, said in words.items()]
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from quadrag.baselines import campaign, recipe, report
-    from quadrag.baselines.grid import print_grids
+    with results_alone(arguments.format) as stdout:
+        return _run(arguments, stdout)
+
+
+def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
+    from quadrag.baselines.report.page import describe_calls, describe_latency, write_page
+    from quadrag.baselines.report.paper import tabulate_paper
+    from quadrag.baselines.report.run import tabulate_run
+    from quadrag.baselines.runs import campaign as campaigns
+    from quadrag.baselines.runs.recipe import check_models, plan_runs, recipes_of_table
+    from quadrag.baselines.runs.request import make_task
+    from quadrag.baselines.runs.session import open_budget, open_session
 
     _check_rag(arguments)
-    profiles = ("official", "corrected") if arguments.profile == "both" else (arguments.profile,)
-    lacking: list[tuple[str, list[str]]] = []
-    recipes = recipe.swept(arguments.recipe)
-    runs = None if recipes else recipe.planned(arguments)
+    profiles = options.profiles(arguments)
+    request, calls = run_request(arguments), call_request(arguments)
+    recipes = recipes_of_table(request.recipe)
+    request, runs = (request, None) if recipes else plan_runs(request)
     page = None  # where it has more than the terminal
-    budget = open_budget(arguments)
+    budget = open_budget(calls)
     if recipes:
-        recipe.check_models(recipes, arguments.llm)
-        out = Path(arguments.out or f"runs/{arguments.recipe}")
-        results, lacking = _sweep(arguments, recipes, out, budget)
-        grids = report.swept_grids(results[0][1].info["inputs"]["benchmark"], [r for _, r in results], profiles)
+        check_models(recipes, request.llm)
+        out = Path(arguments.out or f"runs/{request.recipe}")
+        campaign = campaigns.run_sweep(request, calls, recipes, out, budget)
+        benchmark = campaign.results[0].run.inputs.benchmark
+        grids = tabulate_paper(benchmark, campaign.results, profiles)
     elif runs is None:
         # Before a ledger or a server is touched, so that a mistyped name costs nothing.
-        task = campaign.task(arguments)
-        out = Path(arguments.out or campaign.default_out(task))
-        with open_session(arguments, budget) as session:
-            results = [(out, session.run(task, out))]
-        grids = report.config_grids(results[0][1], profiles, arguments.labels)
-        page = report.config_grids(results[0][1], profiles, arguments.labels, whole_page=True)
+        task = make_task(request)
+        with open_session(request, calls, budget) as session:
+            out = Path(arguments.out or campaigns.name_folder(task, session.system.name))
+            campaign = campaigns.Campaign([(out, session.run(task, out))])
+        grids = tabulate_run(campaign.results[0], profiles, arguments.labels)
+        page = tabulate_run(campaign.results[0], profiles, arguments.labels, every=True)
     else:
-        out = Path(arguments.out or campaign.campaign_out(arguments, runs))
-        with open_session(arguments, budget) as session:
-            results, lacking = campaign.run_all(session, arguments, runs, out)
-        grids = report.paper_grids(arguments.benchmark, [result for _, result in results], profiles)
-    report.write_page(out / "report.html", f"quadrag: {out.name}", [result for _, result in results], page or grids)
-    if reused := sum(result.reused for _, result in results):
+        with open_session(request, calls, budget) as session:
+            out = Path(arguments.out or campaigns.name_campaign_folder(request, runs, session.system.name))
+            campaign = campaigns.run_all(session, request, runs, out)
+        grids = tabulate_paper(request.named_benchmark(), campaign.results, profiles)
+    results = campaign.results
+    write_page(out / "report.html", f"quadrag: {out.name}", results, page or grids)
+    if reused := sum(result.reused for result in results):
         part = "" if reused == len(results) else f"{reused} of {len(results)} runs "
         print(f"{out}: {part}finished before, shown again", file=sys.stderr)
-    print_grids(grids)
-    for config, files in lacking:
+    if request.llm is None and request.service is None:
+        print("No --llm: the extractive baseline answers, the sentence most like the question.")
+    print_results(arguments, stdout, out, results, grids)
+    for config, files in campaign.lacking.items():
         print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
-    if spent := report.spending([result for _, result in results]):
+    if spent := describe_calls(results):
         print(f"\ncalls: {spent}")
-    if latency := report.latency([result for _, result in results]):
+    if latency := describe_latency(results):
         print(f"latency of an answer: {latency}")
     print(f"\n{out / 'report.html'}")
-    return closing(results)
+    return report_failures(campaign.runs)
 
 
 def _check_rag(arguments: argparse.Namespace) -> None:
-    """See to it that a RAG service is not told how to do its work, and that nothing else is said to do it."""
+    """Refuse to tell a RAG service how to do its work, or to have something else do it."""
     if arguments.rag is None:
         if named := [name for name in ("rag_name", "rag_body", "rag_timeout") if getattr(arguments, name) is not None]:
             raise QuadragError(f"--{named[0].replace('_', '-')} is of a RAG service; name it with --rag URL")
@@ -166,28 +199,3 @@ def _check_rag(arguments: argparse.Namespace) -> None:
     for name in ("llm", "retriever", "all", "recipe", "original"):
         if getattr(arguments, name):
             raise QuadragError(f"--rag asks one service about one config; leave out --{name}")
-
-
-def _sweep(
-    arguments: argparse.Namespace, recipes: Sequence[str], out: Path, budget: Any
-) -> tuple[list[tuple[Path, Any]], list[tuple[str, list[str]]]]:
-    """Run recipes one after the other, each in a folder of its own below `out`, until one is stopped."""
-    from quadrag.baselines import campaign
-    from quadrag.baselines.recipe import planned
-
-    results: list[tuple[Path, Any]] = []
-    lacking: dict[str, list[str]] = {}
-    for recipe in recipes:
-        one = argparse.Namespace(**{**vars(arguments), "recipe": recipe})
-        try:
-            runs = planned(one) or []
-            with open_session(one, budget) as session:
-                found, missing = campaign.run_all(session, one, runs, out / recipe)
-        except QuadragError as error:
-            done = f"; `quadrag report {out}` shows what is done" if results else ""
-            raise QuadragError(f"{recipe}: {error}{done}") from error
-        results += found
-        lacking.update(missing)
-        if found[-1][1].stopped:
-            break
-    return results, list(lacking.items())

@@ -1,6 +1,4 @@
-"""What the commands that ask models share: the models and the ledger they open, what they may spend, how they end."""
-
-from __future__ import annotations
+"""What the commands that ask models share: requests made of the arguments, and how such a command ends."""
 
 import argparse
 import contextlib
@@ -8,108 +6,117 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from quadrag.errors import QuadragError
+from quadrag.commands import options
+from quadrag.errors import one_line
+
+_SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
+
+
+def run_request(arguments: argparse.Namespace) -> Any:
+    """Make the request of what is run, or scored, of the arguments of a command."""
+    from dataclasses import fields
+
+    from quadrag.baselines.core.settings import Retrieval
+    from quadrag.baselines.runs.request import RunRequest, Service, read_options
+
+    given = vars(arguments)
+
+    def those_given(names: Sequence[str]) -> dict[str, Any]:
+        return {name: given[name] for name in names if given.get(name) is not None}
+
+    service = None
+    if given.get("rag"):
+        service = Service(arguments.rag, arguments.rag_name, arguments.rag_body, arguments.rag_timeout)
+    return RunRequest(
+        benchmark=given.get("benchmark"),
+        config=given.get("config"),
+        split=given.get("split"),
+        data_dir=given.get("data_dir"),
+        options=read_options(given.get("option", ())),
+        limit=given.get("limit"),
+        samples=given.get("samples", 1),
+        prompts=given.get("prompts"),
+        retriever=given.get("retriever"),
+        retrieval=those_given([setting.name for setting in fields(Retrieval)]),
+        llm=given.get("llm"),
+        service=service,
+        sampling=those_given(_SAMPLING),
+        all_configs=given.get("all", False),
+        original=given.get("original", False),
+        recipe=given.get("recipe"),
+    )
+
+
+def call_request(arguments: argparse.Namespace) -> Any:
+    """Make the request of how models are called, of the arguments of a command."""
+    from quadrag.baselines.runs.request import CallRequest
+    from quadrag.chat.server import MOST_REPLY_BYTES
+
+    return CallRequest(
+        judges=arguments.judge,
+        judge_format=arguments.judge_format,
+        judge_max_tokens=arguments.judge_max_tokens,
+        bertscore=arguments.bertscore,
+        concurrency=arguments.concurrency,
+        prices=arguments.prices,
+        budget=arguments.budget,
+        ledger=arguments.ledger,
+        replay=arguments.replay,
+        max_failed=arguments.max_failed,
+        timeout=arguments.timeout,
+        max_reply_bytes=arguments.max_reply_bytes or MOST_REPLY_BYTES,
+        allow_redirect=arguments.allow_redirect,
+        command=_without_secrets(arguments.typed),
+    )
 
 
 @contextlib.contextmanager
-def open_session(arguments: argparse.Namespace, budget: Any) -> Iterator[Any]:
-    """Open the models and the ledger that the arguments name, and close them."""
-    from quadrag.baselines.benchmark import load
-    from quadrag.baselines.campaign import time_limit
-    from quadrag.baselines.models import Embedding, check_roles, judge_spec, open_model
-    from quadrag.baselines.pipeline import Session
-    from quadrag.baselines.rag_service import open_rag
-    from quadrag.baselines.score import verdict_format
-    from quadrag.ledger import Ledger
-    from quadrag.prices import Prices
-
-    prices = Prices.load(arguments.prices) if arguments.prices else None
-    embed = Embedding(arguments.bertscore) if arguments.bertscore else None
-    llm_spec = getattr(arguments, "llm", None)
-    if llm_spec is not None and not llm_spec.strip():
-        raise QuadragError("--llm is empty; expected extractive, http://HOST:PORT/v1#MODEL or the like")
-    llm_spec = llm_spec or "extractive"
-    with contextlib.ExitStack() as stack:
-        rag = getattr(arguments, "rag", None)
-        if llm_spec == "extractive" and not arguments.judge and not rag:
-            yield Session(command=typed(arguments), embed=embed)
-            return
-        ledger = stack.enter_context(Ledger(arguments.ledger))
-        common: dict[str, Any] = {
-            "ledger": ledger,
-            "concurrency": arguments.concurrency,
-            "prices": prices,
-            "budget": budget,
-            "replay": arguments.replay,
-        }
-        temperature = getattr(arguments, "temperature", None)
-        asked = {
-            "temperature": load(arguments.benchmark).TEMPERATURE if temperature is None else temperature,
-            "top_p": getattr(arguments, "top_p", None),
-            "max_tokens": getattr(arguments, "max_tokens", None),
-            "seed": getattr(arguments, "seed", None),
-        }
-        if rag:
-            llm: Any = open_rag(
-                rag,
-                ledger=ledger,
-                concurrency=arguments.concurrency,
-                replay=arguments.replay,
-                name=arguments.rag_name,
-                body=arguments.rag_body,
-                timeout=300.0 if arguments.rag_timeout is None else arguments.rag_timeout,
-                parameters={**asked, "temperature": temperature},  # a service has a temperature of its own
-                budget=budget,
-            )
-        else:
-            llm = open_model(llm_spec, parameters=asked, time_limit=time_limit(arguments), **common)
-        judges: list[Any] = []
-        check_roles(arguments.judge)
-        for role, named in enumerate(arguments.judge):
-            shape = verdict_format(load(arguments.benchmark), arguments.judge_format, role)
-            spec, preset = judge_spec(named)
-            verdict = {"temperature": 0, "max_tokens": arguments.judge_max_tokens, **preset, **shape}
-            judge = open_model(spec, parameters=verdict, **common)
-            if judge is None or spec.startswith("challenge:"):
-                raise QuadragError(f"--judge {spec} judges nothing; expected http://host:port/v1#model or the like")
-            judges.append(judge)
-        for model in (llm, *judges):
-            if model is not None:
-                stack.callback(model.close)
-        yield Session(llm, judges, typed(arguments), embed)
+def results_alone(form: str) -> Iterator[IO[str]]:
+    """Yield stdout; where the results are for a program, what else is printed meanwhile goes to stderr."""
+    stdout = sys.stdout
+    with contextlib.nullcontext() if form == "table" else contextlib.redirect_stdout(sys.stderr):
+        yield stdout
 
 
-def open_budget(arguments: argparse.Namespace) -> Any:
-    """Return what the command may spend on all its models together; None where nothing bounds it."""
-    if arguments.budget is None:
-        return None
-    if not arguments.prices:
-        raise QuadragError("--budget needs the prices of the models; name a price file with --prices")
-    from quadrag.prices import Budget, Prices
+def print_results(
+    arguments: argparse.Namespace, stdout: IO[str], folder: Path | None, results: Sequence[Any], grids: Sequence[Any]
+) -> None:
+    """Print what runs came to in the form that was asked for."""
+    from quadrag.baselines.report.plain import describe_results, list_lines
+    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.records import dumps
 
-    return Budget(arguments.budget, Prices.load(arguments.prices).currency)
+    profiles = options.profiles(arguments)
+    if arguments.format == "table":
+        print_grids(grids)
+    elif arguments.format == "json":
+        print(dumps(describe_results(results, profiles, folder)), file=stdout)
+    else:
+        print("\n".join(list_lines(results, profiles[0])), file=stdout)
 
 
-def closing(results: Sequence[tuple[Path, Any]]) -> int:
-    """Say what failed and what stopped; the exit code."""
-    failures = {place: why for _, result in results for place, why in (result.info.get("failures") or {}).items()}
+def report_failures(results: Sequence[tuple[Path, Any]]) -> int:
+    """Say what failed and what stopped; return the exit code."""
+    failures = {place: why for _, result in results for place, why in result.run.failures.items()}
     stopped = [result.stopped for _, result in results if result.stopped]
     if failures and not stopped:
         place, why = next(iter(failures.items()))
-        print(f"{len(failures)} answers failed and are unscored (first, {place}: {why}); run again to ask them again")
-    verdicts = sum(result.info.get("failed_verdicts") or 0 for _, result in results)
+        first = one_line(f"{place}: {why}")
+        print(f"{len(failures)} answers failed and are unscored (first, {first}); run again to ask them again")
+    verdicts = sum(result.run.failed_verdicts for _, result in results)
     if verdicts and not stopped:
         print(f"{verdicts} verdicts failed and are unscored; run again to ask them again")
     if stopped:
-        print(f"quadrag: {stopped[0]}", file=sys.stderr)
-    return 2 if stopped else 0
+        print(f"quadrag: {one_line(stopped[0])}", file=sys.stderr)
+    invalid = [line for _, result in results for line in result.run.invalid]
+    for line in invalid:
+        print(f"quadrag: INVALID, {one_line(line)}", file=sys.stderr)
+    return 2 if stopped else 3 if invalid else 0
 
 
-def typed(arguments: argparse.Namespace) -> list[str]:
+def _without_secrets(typed: Sequence[str]) -> list[str]:
     """Return the command as typed, less user names, passwords and queries in addresses."""
-    return [
-        "quadrag",
-        *(re.sub(r"(\w+://)[^/,\s]*@", r"\1", re.sub(r"\?[^#\s]*", "", word)) for word in arguments.typed),
-    ]
+    words = (re.sub(r"(\w+://)[^/,\s]*@", r"\1", re.sub(r"\?[^#\s]*", "", word)) for word in typed)
+    return ["quadrag", *words]

@@ -8,8 +8,6 @@ and ties are broken as the run broke them: what is measured on these files is
 what the run measured.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -31,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.baselines.campaign import run_folders
-    from quadrag.baselines.trec import write
+    from quadrag.baselines.runs.campaign import run_folders
+    from quadrag.baselines.runs.trec import write
 
     inside = {name: run_folders(Path(name)) for name in arguments.runs}
     for name, parts in inside.items():

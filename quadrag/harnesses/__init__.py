@@ -3,8 +3,6 @@
 No harness is imported here: each of them is optional.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from quadrag.errors import unknown_name

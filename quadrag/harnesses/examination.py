@@ -1,38 +1,38 @@
 """One split of a benchmark as a harness examines a model on it: questions, messages, rule scores.
 
-Questions, messages and scores are those of `quadrag run`; what asks the model, and how a harness names its tasks, is
-the affair of that harness's own folder. What varies is given by settings:
+Questions, messages and scores are those of `quadrag run`; what asks the model, and how a harness names its tasks,
+stands in that harness's own folder. What varies is given by settings:
 
 - ``data_dir``: folder of upstream files, or ``sample``; without it what `quadrag prepare` built, else a download;
-- ``split``, ``profile`` (``official``, ``corrected``), ``prompts`` (a file), ``retriever`` (RGB: own, none; CRAG:
-  snippets, none) and every option of the benchmark, as RGB's ``noise_ratio`` and ``passage_num``;
+- ``split``, ``profile`` (``official``, ``corrected``), ``prompts`` (a file), ``retriever`` (what comes with the
+  questions, as RGB's own and CRAG's snippets, or none) and every option of the benchmark, as RGB's ``noise_ratio``;
 - ``retrieved``: a ``retrieved.jsonl`` whose passages are shown, of any benchmark. Nothing is searched for here.
 
 Judged metrics are not computed: `quadrag score` does that on what a harness logged.
 """
 
-from __future__ import annotations
-
 import difflib
+import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.baselines import retrieve
-from quadrag.baselines.benchmark import load, load_prompts
-from quadrag.baselines.folder import read_run
-from quadrag.baselines.score import PROFILES, score
-from quadrag.baselines.task import Task, load_questions
-from quadrag.data import options_of
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.prompts import load_prompts
+from quadrag.baselines.core.result import PROFILES
+from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.runs import retrieve
+from quadrag.baselines.scoring.score import score
+from quadrag.data.builders import options_of
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.harnesses.task_list import default_split, supplied
+from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key, Passage, Question, dumps
+from quadrag.run_record import read_run
+from quadrag.stats import NOT_APPLICABLE
 
 SETTINGS = ("data_dir", "split", "profile", "prompts", "retriever", "retrieved")
-LOWER_IS_BETTER = ("hal", "hallucination", "missing", "unsupported_correct")
-NO_DIRECTION = ("length",)
-_SHOWN = {"rgb": "own", "crag": "snippets"}  # what comes with the questions; of the others there is none
-_NOT_APPLICABLE = "not_applicable"
 
 
 class Examination:
@@ -51,7 +51,7 @@ class Examination:
         self,
         benchmark: str,
         config: str,
-        split: str,
+        split: str | None,
         given: Mapping[str, Any],
         where: str = "the settings",
         strict: bool = True,
@@ -61,7 +61,7 @@ class Examination:
         Args:
             benchmark: its name.
             config: one of its configs.
-            split: the split that is meant where the settings name none.
+            split: the split that is meant where the settings name none; None for the config's default.
             given: settings, see above; a None is as if left out.
             where: what the user calls the settings, for errors.
             strict: whether an unknown setting is refused; else only one that is nearly a known one.
@@ -71,29 +71,31 @@ class Examination:
         """
         given = {name: value for name, value in given.items() if value is not None}
         self.benchmark = load(benchmark)
-        known = [*options_of(catalogue.config(benchmark, config)), *self.benchmark.OPTIONS]
+        known = [*options_of(catalogue.config(benchmark, config)), *self.benchmark.options]
         _check(given, [*SETTINGS, *known], where, strict)
         self.profile = str(given.get("profile", "official"))
         if self.profile not in PROFILES:
             raise unknown_name("profile", self.profile, PROFILES)
         self.task = Task(
-            benchmark,
+            self.benchmark.name,
             config,
             # A noise ratio replaces the splits by the one that it names.
-            given.get("split") or (None if "noise_ratio" in given else split),
+            given.get("split") or (None if "noise_ratio" in given else split or default_split(self.benchmark, config)),
             data_dir=given.get("data_dir"),
-            retriever=self._retriever(given),
+            retriever=self._retriever(config, given),
             options={name: given[name] for name in known if name in given},
             prompts=given.get("prompts"),
         )
-        self._prompts = load_prompts(benchmark, self.task.prompts)
+        self._prompts = load_prompts(self.benchmark.name, self.task.prompts)
         self.questions: list[Question] = list(load_questions(self.task, self.benchmark)[0])
         self.passages = self._passages(given.get("retrieved"))
         asked = self.benchmark.metrics(config, self.task.conditions)
         self.metrics = [
-            f"{m.module}.{key}" for m in asked for key in m.keys if not m.ranks and m.lacks(key, False, False) is None
+            f"{m.module}.{key}"
+            for m in asked
+            for key in m.keys
+            if not m.ranks and m.find_lacking(key, False, False) is None
         ]
-        self._by_id = {question.id: question for question in self.questions}
 
     @property
     def conditions(self) -> str:
@@ -106,6 +108,13 @@ class Examination:
         found: list[dict[str, str]] = self.benchmark.messages(question, shown, self._prompts, self.task.retriever)
         return found
 
+    def document(self, question: Question) -> dict[str, Any]:
+        """Return what a harness logs of a question; references as JSON, for Arrow knows one shape of a column."""
+        place = {"benchmark": question.benchmark, "config": question.config, "split": question.split, "id": question.id}
+        references = json.dumps(question.references, ensure_ascii=False)
+        shown = {"conditions": self.conditions, "messages": self.messages(question)}
+        return {**place, "query": question.query, "references": references, **shown}
+
     def items(self, replies: Mapping[str, str | None]) -> dict[str, dict[str, Any]]:
         """Score replies as `quadrag score` does.
 
@@ -115,9 +124,10 @@ class Examination:
         Returns:
             The lines of ``items.jsonl``, by id.
         """
+        keys = {question.id: question.key for question in self.questions}
         answers = [
-            Answer(q.benchmark, q.config, q.split, q.id, 0, text, "api_error" if text is None else "ok")
-            for q, text in ((self._by_id[ident], text) for ident, text in replies.items())
+            Answer(self.task.benchmark, *keys[ident], 0, text, "api_error" if text is None else "ok")
+            for ident, text in replies.items()
         ]
         by_key = {question.key: question for question in self.questions}
         items, _ = score(self.benchmark, by_key, answers, self.task.conditions)
@@ -129,32 +139,30 @@ class Examination:
         Under ``corrected`` an unscored item counts 0, and one that a metric does not apply to not at all; under
         ``official`` neither counts.
         """
-        return {name: self._value(item[name]) for name in self.metrics if name in item}
+        found = {}
+        for name in (name for name in self.metrics if name in item):
+            value: float | None = item[name][self.profile]
+            reason = item[name].get("reason", {}).get(self.profile)
+            counts = value is None and reason != NOT_APPLICABLE and self.profile == "corrected"
+            found[name] = 0.0 if counts else value
+        return found
 
-    def _value(self, entry: Mapping[str, Any]) -> float | None:
-        value: float | None = entry[self.profile]
-        reason = entry.get("reason", {}).get(self.profile)
-        unscored = value is None and reason != _NOT_APPLICABLE
-        return 0.0 if unscored and self.profile == "corrected" else value
-
-    def _retriever(self, given: Mapping[str, Any]) -> str:
+    def _retriever(self, config: str, given: Mapping[str, Any]) -> str:
         """Return what the passages come from: as said, as the run says that found them, else the benchmark's own."""
-        retrieved, named = given.get("retrieved"), given.get("retriever")
-        shown = _SHOWN.get(self.benchmark.NAME)
-        if named is not None and named not in self.benchmark.RETRIEVERS:
-            raise unknown_name(f"retriever of {self.benchmark.NAME}", str(named), self.benchmark.RETRIEVERS)
+        retrieved, named, benchmark = given.get("retrieved"), given.get("retriever"), self.benchmark
+        if named is not None and named not in benchmark.retrievers:
+            raise unknown_name(f"retriever of {benchmark.name}", str(named), benchmark.retrievers)
         if retrieved is None:
-            named = named or shown or "none"
-            if named not in ("none", shown):
+            if named not in (None, "none", benchmark.supplied):
                 raise QuadragError(
                     f"retriever {named} is not run within a harness; give its retrieved.jsonl as `retrieved`"
                 )
-            return str(named)
+            return str(named or supplied(benchmark, config) or "none")
         if named is None and (run := Path(retrieved).expanduser().parent / "run.json").is_file():
-            named = read_run(run.parent)["inputs"].get("retriever")
+            named = read_run(run.parent).inputs.retriever
         if named == "none":
             raise QuadragError(f"retriever none shows no passages, and {retrieved} holds some; leave one of them out")
-        return str(named or self.benchmark.RETRIEVERS[0])
+        return str(named or benchmark.default_retriever)
 
     def _passages(self, retrieved: str | None) -> dict[Key, tuple[Passage, ...]]:
         """Return the passages of every question: a file's, a finder's, or those that came with it."""
@@ -172,7 +180,7 @@ class Examination:
             return found
         finder = self.benchmark.finder(self.task)
         if finder is None:
-            shown = self.task.retriever == "own"
+            shown = self.task.retriever != "none"
             return {question.key: question.passages if shown else () for question in self.questions}
         try:
             return {q.key: passages for q, passages in finder.find(self.questions, None, self._prompts)}
@@ -188,8 +196,9 @@ def average(values: Sequence[float | None]) -> float | None:
 
 def higher_is_better(metric: str) -> bool | None:
     """Say of a metric's name, ``MODULE.KEY``, whether more is better; None where neither is."""
-    key = metric.partition(".")[2]
-    return None if key in NO_DIRECTION else key not in LOWER_IS_BETTER
+    module, _, key = metric.partition(".")
+    direction = metric_record(module).key(key).direction
+    return None if direction == "none" else direction == "higher"
 
 
 def _check(given: Mapping[str, Any], known: Collection[str], where: str, strict: bool) -> None:

@@ -6,11 +6,8 @@ domain or file that is not there is named and left out. What is in a pickle come
 The same files give the same bytes.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
-import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -21,7 +18,9 @@ from quadrag import __version__
 from quadrag.errors import QuadragError
 from quadrag.kg import sources
 from quadrag.kg.graph import PARTS
+from quadrag.kg.seal import seal
 from quadrag.kg.store import APPLICATION, VERSION, dump
+from quadrag.scratch import scratch
 
 DOMAINS = ("finance", "movie", "music", "open", "sports")
 _UPSTREAM = ("", "mock_api/cragkg", "cragkg")  # where below a checkout they lie
@@ -73,22 +72,17 @@ def build(src: str | Path, target: str | Path, progress: Callable[[Step], None] 
     for name in sizes:
         sources.check(root / name)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, aside_name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    except OSError as error:
-        raise QuadragError(f"cannot write {target}: {error.strerror}; name another file") from None
-    os.close(handle)
-    aside = Path(aside_name)
-    try:
-        rows = _write(root, sizes, aside, progress or (lambda step: None))
-        with aside.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        aside.chmod(0o644)  # mkstemp's is 0o600, which would shut others out
-        aside.replace(target)
-    except OSError as error:
-        raise QuadragError(f"cannot write {target} ({error}); free some space or name another file") from None
-    finally:
-        aside.unlink(missing_ok=True)
+        with scratch(target) as aside:
+            rows = _write(root, sizes, aside, progress or (lambda step: None))
+            seal(aside)
+            with aside.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            aside.replace(target)
+    except (OSError, sqlite3.Error) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise QuadragError(
+            f"cannot write {target} ({why}); free some space in {target.absolute().parent}, or name another file"
+        ) from None
     return Built(target, rows, [name for name in names if name not in sizes])
 
 
@@ -135,10 +129,18 @@ def _write(root: Path, sizes: dict[str, int], aside: Path, progress: Callable[[S
 
             try:
                 part.load(db, [root / name for name in there], partial(_tell, progress, there[-1], done, total))
-            except (sqlite3.Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            except (
+                sqlite3.Error,
+                ArithmeticError,
+                AttributeError,
+                LookupError,
+                RecursionError,
+                TypeError,
+                ValueError,
+            ) as error:
                 problem = " ".join(f"{type(error).__name__}: {error}".split())
-                if isinstance(error, sqlite3.OperationalError) and "full" in problem:
-                    raise OSError(problem) from None
+                if isinstance(error, sqlite3.OperationalError) and ("full" in problem or "disk I/O" in problem):
+                    raise
                 raise QuadragError(
                     f"{' and '.join(there)} cannot be read ({problem}); expected upstream's layout: get it again"
                 ) from error

@@ -117,9 +117,9 @@ class GraphAt(Graph):
     def _entities(self, table: str, query: str) -> list[Any]:
         return [entity for entity in super()._entities(table, query) if entity is not None]
 
-    def numbered(self, table: str, number: int) -> Any:
+    def get_numbered(self, table: str, number: int) -> Any:
         """Return the value of an id, None where it is unknown or later."""
-        return self._film(super().numbered(table, number))
+        return self._film(super().get_numbered(table, number))
 
     def _film(self, entity: Any) -> Any:
         """A film or person without later awards; None for a film that was released later."""
@@ -158,9 +158,9 @@ class GraphAt(Graph):
         """Return a ticker's dividends until the question's time."""
         return self._history(super().finance_get_dividends_history(query))
 
-    def named(self, table: str, name: str) -> Any:
+    def get_named(self, table: str, name: str) -> Any:
         """Return the value of a name, None for a company's figures where the question came before they were read."""
-        value = super().named(table, name)
+        value = super().get_named(table, name)
         return None if table in ("marketcap", "info") and self._day < SNAPSHOT else value
 
     # Music

@@ -1,9 +1,6 @@
 """The open domain: encyclopaedia entries by title, from bz2 JSON Lines ``[title, entity]``."""
 
-from __future__ import annotations
-
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +9,8 @@ from quadrag.kg.store import Part, Store, Tick, dump, fill, index_names
 
 
 def _load(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
-    def rows() -> Iterator[tuple[str, None, str]]:
-        for path in paths:
-            for title, entity in sources.entries(path):
-                yield title, None, dump(entity)
-
-    fill(db, "open", rows(), tick)
+    rows = ((title, None, dump(entity)) for path in paths for title, entity in sources.entries(path))
+    fill(db, "open", rows, tick)
     index_names(db, "open", "okapi")
 
 
@@ -29,8 +22,8 @@ class Encyclopedia(Store):
 
     def open_search_entity_by_name(self, query: str) -> list[str]:
         """Return the at most ten titles nearest to a name, best first."""
-        return self.names_found("open", query)
+        return self.search_names("open", query)
 
     def open_get_entity(self, query: str) -> Any:
         """Return the entry of an exact title (summary_text, summary_structured, raw_mediawiki), None if unknown."""
-        return self.named("open", query)
+        return self.get_named("open", query)

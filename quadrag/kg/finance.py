@@ -4,16 +4,13 @@ The snapshots end about 2024-02-28; keys of histories are ``YYYY-MM-DD HH:MM:SS 
 hiding what lies after a question's time is `quadrag.kg.clock`'s.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from quadrag.kg import child, sources
-from quadrag.kg.search import write
-from quadrag.kg.store import Part, Store, Tick, fill, key, unkey
+from quadrag.kg.store import Part, Store, Tick, fill, index_in_order, key, unkey
 
 
 def _companies(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
@@ -23,21 +20,20 @@ def _companies(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
     db.executemany("INSERT INTO company VALUES ((SELECT ifnull(max(n) + 1, 0) FROM company), ?, ?)", rows)
     db.execute("CREATE INDEX company_name ON company (name)")
     tick(db.execute("SELECT count(*) FROM company").fetchone()[0])
-    names = db.execute("SELECT name FROM company ORDER BY n")
-    write(db, "company", (unkey(name) for (name,) in names))
+    index_in_order(db, "company")
 
 
-def _stored(table: str, db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
-    fill(db, table, ((ticker, None, value) for path in paths for ticker, value in child.stored(path)), tick)
+def _load_figures(table: str, db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
+    fill(db, table, ((ticker, None, value) for path in paths for ticker, value in child.read_stored(path)), tick)
 
 
 PARTS = (
     Part("company", ("finance/company_name.dict",), _companies),
-    Part("price", ("finance/finance_price.sqlite",), partial(_stored, "price")),
-    Part("detailed", ("finance/finance_detailed_price.sqlite",), partial(_stored, "detailed")),
-    Part("dividend", ("finance/finance_dividend.sqlite",), partial(_stored, "dividend")),
-    Part("marketcap", ("finance/finance_marketcap.sqlite",), partial(_stored, "marketcap")),
-    Part("info", ("finance/finance_info.sqlite",), partial(_stored, "info")),
+    Part("price", ("finance/finance_price.sqlite",), partial(_load_figures, "price")),
+    Part("detailed", ("finance/finance_detailed_price.sqlite",), partial(_load_figures, "detailed")),
+    Part("dividend", ("finance/finance_dividend.sqlite",), partial(_load_figures, "dividend")),
+    Part("marketcap", ("finance/finance_marketcap.sqlite",), partial(_load_figures, "marketcap")),
+    Part("info", ("finance/finance_info.sqlite",), partial(_load_figures, "info")),
 )
 
 
@@ -47,7 +43,7 @@ class Finances(Store):
     def finance_get_company_name(self, query: str) -> list[str]:
         """Return the at most ten company names nearest to a name, best first, homonyms repeated."""
         statement = "name FROM {} WHERE n = ?"
-        return [unkey(self.rows("company", statement, number)[0][0]) for number in self.found("company", query)]
+        return [unkey(self.rows("company", statement, number)[0][0]) for number in self.search("company", query)]
 
     def finance_get_ticker_by_name(self, query: str) -> str | None:
         """Return the ticker of an exact company name; the last row of a repeated name wins."""
@@ -56,19 +52,19 @@ class Finances(Store):
 
     def finance_get_price_history(self, query: str) -> Any:
         """Return a ticker's daily prices of a year: date to Open, High, Low, Close, Volume."""
-        return self.named("price", query)
+        return self.get_named("price", query)
 
     def finance_get_detailed_price_history(self, query: str) -> Any:
         """Return a ticker's prices by the minute over the last days."""
-        return self.named("detailed", query)
+        return self.get_named("detailed", query)
 
     def finance_get_dividends_history(self, query: str) -> Any:
         """Return a ticker's dividends: date to amount."""
-        return self.named("dividend", query)
+        return self.get_named("dividend", query)
 
     def finance_get_market_capitalization(self, query: str) -> Any:
         """Return a ticker's market capitalisation."""
-        return self.named("marketcap", query)
+        return self.get_named("marketcap", query)
 
     def finance_get_eps(self, query: str) -> Any:
         """Return a ticker's earnings per share, the field ``forwardEps`` of its info."""
@@ -80,8 +76,8 @@ class Finances(Store):
 
     def finance_get_info(self, query: str) -> Any:
         """Return all the fields known of a ticker."""
-        return self.named("info", query)
+        return self.get_named("info", query)
 
     def _figure(self, ticker: str, field: str) -> Any:
-        info = self.named("info", ticker)
+        info = self.get_named("info", ticker)
         return info.get(field) if isinstance(info, dict) else None

@@ -6,8 +6,6 @@ other than times (`category`, `Int64`, pandas 3's `str`) are refused by `pickles
 columns of objects. Times come out as pandas' own JSON writes them, ``2024-01-01T00:00:00.000``; NaN and NaT as None.
 """
 
-from __future__ import annotations
-
 import struct
 from datetime import datetime, timedelta
 from math import prod

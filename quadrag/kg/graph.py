@@ -4,8 +4,6 @@ Each returns what upstream's server puts under ``result``. Upstream's errors are
 500), except in sports, where they are None. What a question could not yet know is hidden by `quadrag.kg.clock`.
 """
 
-from __future__ import annotations
-
 from quadrag.kg import encyclopedia, finance, movie, music, sports
 
 PARTS = (*encyclopedia.PARTS, *movie.PARTS, *finance.PARTS, *music.PARTS, *sports.PARTS)

@@ -1,35 +1,30 @@
 """The movie domain: films, people and years, from JSON objects whose keys are normalised names (years for the last)."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.kg import sources
-from quadrag.kg.search import write
-from quadrag.kg.store import Part, Store, Tick, dump, fill, unkey
+from quadrag.kg.store import Part, Store, Tick, dump, fill, index_in_order
 
 _YEARS = frozenset(map(str, range(1990, 2022)))
 
 
 def _load(table: str, db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
-    def rows() -> Iterator[tuple[str, int | None, str]]:
-        for path in paths:
-            for name, entity in sources.members(path):
-                number = entity.get("id") if isinstance(entity, dict) else None
-                yield name, number if type(number) is int and abs(number) < 2**63 else None, dump(entity)
-
-    fill(db, table, rows(), tick)
+    rows = ((name, _id(entity), dump(entity)) for path in paths for name, entity in sources.members(path))
+    fill(db, table, rows, tick)
     if table != "year":
         db.execute(f"CREATE INDEX {table}_id ON {table} (id)")
-        names = db.execute(f"SELECT name FROM {table} ORDER BY n")
         # Upstream's search of this domain keeps the file's order among equal scores.
-        write(db, table, (unkey(name) for (name,) in names), ties="first")
+        index_in_order(db, table, ties="first")
+
+
+def _id(entity: Any) -> int | None:
+    number = entity.get("id") if isinstance(entity, dict) else None
+    return number if type(number) is int and abs(number) < 2**63 else None
 
 
 PARTS = (
@@ -57,22 +52,21 @@ class Movies(Store):
             QuadragError: the year is outside of 1990 to 2021, no number, or unknown; upstream answers 500.
         """
         year = str(query).strip()
-        known = self.named("year", year) if year in _YEARS else None
+        known = self.get_named("year", year) if year in _YEARS else None
         if known is None:
             raise QuadragError(f"the graph knows no year {str(query)[:20]!r}; expected one from 1990 to 2021")
         return known
 
     def movie_get_movie_info_by_id(self, query: int) -> Any:
         """Return the film with an id, None if unknown."""
-        return self.numbered("movie", int(query))
+        return self.get_numbered("movie", int(query))
 
     def movie_get_person_info_by_id(self, query: int) -> Any:
         """Return the person with an id, None if unknown."""
-        return self.numbered("person", int(query))
+        return self.get_numbered("person", int(query))
 
     def _entities(self, table: str, query: str) -> list[Any]:
-        numbers = self.found(table, query)
-        return [self._at(table, number) for number in numbers]
+        return [self._at(table, number) for number in self.search(table, query)]
 
     def _at(self, table: str, number: int) -> Any:
         ((value,),) = self.rows(table, "value FROM {} WHERE n = ?", number)

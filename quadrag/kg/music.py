@@ -4,8 +4,6 @@ Names are looked up exactly, as upstream does; only the two searches are fuzzy. 
 for and is left out.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -27,10 +25,10 @@ _PLACES_SHIFTED = {"rank_last_week": 6, "weeks_in_chart": 5, "top_position": 4}
 
 def _dicts(paths: list[Path]) -> Iterator[tuple[str, None, str]]:
     for path in paths:
-        yield from ((name, None, value) for name, value in child.items(path) if type(name) is str)
+        yield from ((name, None, value) for name, value in child.read_items(path) if type(name) is str)
 
 
-def _named(table: str, searched: bool, db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
+def _load_names(table: str, searched: bool, db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
     fill(db, table, _dicts(paths), tick)
     if searched:
         index_names(db, table, "music")
@@ -57,7 +55,7 @@ def _charts(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
 def _grammys(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
     db.execute("CREATE TABLE grammy (n INTEGER PRIMARY KEY, year INTEGER, category, nominee, artist, workers)")
     for path in paths:
-        table = child.table(path)
+        table = child.read_table(path)
         if lacking := [name for name in _AWARD_COLUMNS if name not in table.columns]:
             raise QuadragError(f"{path}: no column {', '.join(lacking)}; expected upstream's frame of Grammy awards")
         places = [table.columns.index(name) for name in _AWARD_COLUMNS]
@@ -73,9 +71,9 @@ def _bind(value: Any) -> Any:
 
 
 PARTS = (
-    Part("artist", ("music/artist_dict_simplified.pickle",), partial(_named, "artist", True)),
-    Part("song", ("music/song_dict_simplified.pickle",), partial(_named, "song", True)),
-    Part("works", ("music/artist_work_dict.pickle",), partial(_named, "works", False)),
+    Part("artist", ("music/artist_dict_simplified.pickle",), partial(_load_names, "artist", True)),
+    Part("song", ("music/song_dict_simplified.pickle",), partial(_load_names, "song", True)),
+    Part("works", ("music/artist_work_dict.pickle",), partial(_load_names, "works", False)),
     Part("ranks", ("music/rank_dict_hot100.pickle",), _ranks),
     Part("charts", ("music/song_dict_hot100.pickle",), _charts),
     Part("grammy", ("music/grammy_df.pickle",), _grammys),
@@ -87,11 +85,11 @@ class Music(Store):
 
     def music_search_artist_entity_by_name(self, query: str) -> list[str]:
         """Return the at most ten artists nearest to a name, best first."""
-        return self.names_found("artist", query)
+        return self.search_names("artist", query)
 
     def music_search_song_entity_by_name(self, query: str) -> list[str]:
         """Return the at most ten songs nearest to a name, best first."""
-        return self.names_found("song", query)
+        return self.search_names("song", query)
 
     def music_get_billboard_rank_date(self, rank: int, date: str | None = None) -> list[list[str] | None]:
         """Return the songs and the artists that held a rank of the Hot 100.
@@ -105,12 +103,8 @@ class Music(Store):
         """
         if not self.rows("ranks", "1 FROM {} WHERE rank = ? LIMIT 1", str(rank)):
             return [None, None]
-        if date:
-            rows = self.rows(
-                "ranks", "song, artist FROM {} WHERE rank = ? AND date = ? ORDER BY n LIMIT 1", str(rank), date
-            )
-        else:
-            rows = self.rows("ranks", "song, artist FROM {} WHERE rank = ? ORDER BY n", str(rank))
+        rest = f"song, artist FROM {{}} WHERE rank = ?{' AND date = ?' if date else ''} ORDER BY n"
+        rows = self.rows("ranks", f"{rest} LIMIT 1", str(rank), date) if date else self.rows("ranks", rest, str(rank))
         return [[_name(song) for song, _ in rows], [_name(artist) for _, artist in rows]]
 
     def music_get_billboard_attributes(self, date: str, attribute: str, song_name: str) -> Any:
@@ -148,9 +142,7 @@ class Music(Store):
 
     def music_grammy_get_award_count_by_artist(self, query: str) -> int:
         """Return in how many fields (nominee, artist, workers) a name occurs: one award may count up to three times."""
-        parts = " + ".join(
-            f"(instr({name}, ?1) > 0)" for name in ("ifnull(nominee, '')", "ifnull(artist, '')", "ifnull(workers, '')")
-        )
+        parts = " + ".join(f"(instr(ifnull({name}, ''), ?1) > 0)" for name in ("nominee", "artist", "workers"))
         return int(self.rows("grammy", f"ifnull(sum({parts}), 0) FROM {{}}", query)[0][0])
 
     def music_grammy_get_award_count_by_song(self, query: str) -> int:
@@ -199,7 +191,7 @@ class Music(Store):
 
     def music_get_artist_all_works(self, query: str) -> Any:
         """Return an artist's works; None if unknown."""
-        return self.named("works", query) or None
+        return self.get_named("works", query) or None
 
     def _nominees(self, category: str, year: int) -> list[str] | None:
         if int(year) not in _AWARD_YEARS:
@@ -208,7 +200,7 @@ class Music(Store):
         return [_name(nominee) for (nominee,) in self.rows("grammy", rest, category, int(year))]
 
     def _trait(self, table: str, name: str, field: str) -> Any:
-        entity = self.named(table, name)
+        entity = self.get_named(table, name)
         return (entity.get(field) or None) if isinstance(entity, dict) else None
 
 

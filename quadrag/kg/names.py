@@ -3,8 +3,6 @@
 It folds neither accents nor width: upstream's does not either, and the candidates of a search hang on it.
 """
 
-from __future__ import annotations
-
 import string
 
 _DELETED = str.maketrans("_", " ", string.punctuation.replace("_", ""))

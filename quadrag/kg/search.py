@@ -7,8 +7,6 @@ term are stored its idf, the names it stands in, and for each of those a code of
 It corrects no spelling, and it does not read names back: a result is the index of a name in the list as written.
 """
 
-from __future__ import annotations
-
 import math
 import sqlite3
 from array import array

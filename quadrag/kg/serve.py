@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import inspect
 import json
 import logging
@@ -50,7 +51,7 @@ def app(graph: Any, threads: int = THREADS) -> FastAPI:
     Raises:
         QuadragError: FastAPI is not installed.
     """
-    fastapi = _fastapi()
+    fastapi = _import("fastapi")
     pool = ThreadPoolExecutor(threads, thread_name_prefix="kg")
 
     @contextlib.asynccontextmanager
@@ -75,14 +76,13 @@ def app(graph: Any, threads: int = THREADS) -> FastAPI:
     return application
 
 
-def _fastapi() -> Any:
+def _import(name: str) -> Any:
     try:
-        import fastapi
+        return importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise QuadragError(
             f"the knowledge graph's server needs {error.name}, which is not installed: pip install 'quadrag[serve]'"
         ) from None
-    return fastapi
 
 
 def _answer(graph: Any, name: str) -> Callable[..., bytes]:
@@ -188,16 +188,13 @@ def serve(
     Raises:
         QuadragError: FastAPI or uvicorn is not installed, the file is no knowledge graph, or the address is taken.
     """
-    try:
-        import uvicorn
-    except ModuleNotFoundError:
-        raise QuadragError(
-            "the knowledge graph's server needs uvicorn, which is not installed: pip install 'quadrag[serve]'"
-        ) from None
+    uvicorn = _import("uvicorn")
     from quadrag.kg.clock import at
     from quadrag.kg.graph import Graph
+    from quadrag.kg.seal import check
 
     graph = Graph(path)
+    check(graph.path)
     application = app(at(graph, query_time) if query_time is not None else graph)
     config = uvicorn.Config(application, log_level="warning", access_log=False)
     listening = _listen(host, port)

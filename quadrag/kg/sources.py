@@ -3,8 +3,6 @@
 Nothing is held whole: memory is that of the largest entity and a buffer. Pickles are `quadrag.kg.child`'s.
 """
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import csv

@@ -4,8 +4,6 @@ Results are column-oriented, as pandas' `to_json` gives them: ``{column: {row: v
 as ``2024-01-01T00:00:00.000``. Whatever is wrong with a question, and no hit, gives None, as upstream.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -32,7 +30,7 @@ Table = dict[str, dict[str, Any]]
 def _soccer(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
     db.execute("CREATE TABLE soccer (n INTEGER PRIMARY KEY, label, team, date, value TEXT)")
     for path in paths:
-        table = child.table(path)
+        table = child.read_table(path)
         if len(table.index_names) != len(_LEVELS) or "date" not in table.columns:
             raise QuadragError(f"{path}: the index is {table.index_names}; expected {_LEVELS} and a column date")
         # Files whose levels have no names have them in this order.
@@ -42,13 +40,9 @@ def _soccer(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
         for count, (label, row) in enumerate(zip(table.labels, table.rows, strict=True), 1):
             if label[league] is not None:
                 text = str(tuple(math.nan if part is None else part for part in label))
-                values = (
-                    key(text),
-                    key(str(label[team])),
-                    row[date] and str(row[date])[:10],
-                    dump([*map(_rounded, row)]),
-                )
-                db.execute("INSERT INTO soccer (label, team, date, value) VALUES (?, ?, ?, ?)", values)
+                day, values = row[date] and str(row[date])[:10], dump([*map(_round, row)])
+                statement = "INSERT INTO soccer (label, team, date, value) VALUES (?, ?, ?, ?)"
+                db.execute(statement, (key(text), key(str(label[team])), day, values))
             if count % 10_000 == 0:
                 tick(count)
         db.execute("INSERT INTO meta VALUES ('soccer_columns', ?)", (dump([str(name) for name in table.columns]),))
@@ -61,21 +55,17 @@ def _nba(table: str, source: str, db: sqlite3.Connection, paths: list[Path], tic
         try:
             kind = db.execute("SELECT type FROM upstream.sqlite_master WHERE name = ?", (source,)).fetchone()
             columns = [row[1] for row in db.execute(f"PRAGMA upstream.table_info({source})")]
-            if kind != ("table",) or (lacking := [name for name in _COLUMNS[table] if name not in columns]):
-                what = (
-                    f"the table {source} has no column {', '.join(lacking)}"
-                    if kind == ("table",)
-                    else f"no table {source}"
-                )
+            lacking = [name for name in _COLUMNS[table] if name not in columns]
+            if kind != ("table",) or lacking:
+                column = f"the table {source} has no column {', '.join(lacking)}"
+                what = column if kind == ("table",) else f"no table {source}"
                 raise QuadragError(f"{path}: {what}; expected upstream's nba.sqlite")
             db.execute(f"CREATE TABLE {table} AS SELECT * FROM upstream.{source} WHERE 0")
-            last: int | None = -(2**63)
-            count = 0
-            while True:
-                part = f"FROM upstream.{source} WHERE rowid > ? ORDER BY rowid LIMIT {_BATCH}"
-                end = db.execute(f"SELECT max(rowid) FROM (SELECT rowid {part})", (last,)).fetchone()[0]
-                if end is None:
-                    break
+            part = f"FROM upstream.{source} WHERE rowid > ? ORDER BY rowid LIMIT {_BATCH}"
+            last, count = -(2**63), 0
+            while (
+                end := db.execute(f"SELECT max(rowid) FROM (SELECT rowid {part})", (last,)).fetchone()[0]
+            ) is not None:
                 count += db.execute(f"INSERT INTO {table} SELECT * {part}", (last,)).rowcount
                 last = end
                 tick(count)
@@ -106,13 +96,12 @@ class Sports(Store):
         Returns:
             Columns of rows, whose labels are printed tuples of league, season, team and game; None without a hit.
         """
-        rest, values = "label, value FROM {} WHERE ", []
+        self._require("soccer")
         if not isinstance(date, str) or not _PREFIX.fullmatch(date):
-            self._require("soccer")
             return None
-        if team_name:
-            rest, values = rest + "team = ? AND ", [team_name]
-        rows = self.rows("soccer", rest + "date >= ? AND date < ? ORDER BY n", *values, date, _end(date))
+        team, values = ("team = ? AND ", [team_name]) if team_name else ("", [])
+        rest = f"label, value FROM {{}} WHERE {team}date >= ? AND date < ? ORDER BY n"
+        rows = self.rows("soccer", rest, *values, date, _end(date))
         labels = [row[0] if isinstance(row[0], str) else row[0].decode("utf-8", "replace") for row in rows]
         if len(set(labels)) < len(labels):  # pandas' to_json raises, which upstream turns into null
             return None
@@ -128,14 +117,11 @@ class Sports(Store):
         Returns:
             Columns of rows, which are numbered from 0; None without a hit.
         """
+        self._require("nba_game")
         conditions, values = ["1"], []
-        if not isinstance(date, str):
-            self._require("nba_game")
+        if not isinstance(date, str) or (date.count("-") < 3 and not _PREFIX.fullmatch(date)):
             return None
         if date.count("-") < 3:
-            if not _PREFIX.fullmatch(date):
-                self._require("nba_game")
-                return None
             conditions, values = ["game_date >= ? AND game_date < ?"], [date, _end(date)]
         if team_name:
             conditions.append("(team_name_home = ? OR team_name_away = ?)")
@@ -151,8 +137,8 @@ class Sports(Store):
         Returns:
             Columns of rows, which are numbered from 0; None without a hit.
         """
+        self._require("nba_play")
         if not isinstance(game_ids, (list, tuple)):
-            self._require("nba_play")
             return None
         wanted = dump([number for number in game_ids if isinstance(number, str)])
         return self._selected("nba_play", "game_id IN (SELECT value FROM json_each(?))", wanted)
@@ -177,7 +163,7 @@ def _table(columns: list[str], labels: list[str], rows: Iterable[Iterable[Any]])
     }
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, _DECIMALS) if math.isfinite(value) else None
     return value
@@ -187,5 +173,5 @@ def _as_read(cells: dict[str, Any]) -> dict[str, Any]:
     """Give a column the types of pandas' read_sql and to_json: whole numbers beside floats or nulls are floats."""
     kinds = {type(value) for value in cells.values()}
     if int in kinds and kinds <= {int, float, type(None)} and len(kinds) > 1:
-        return {label: None if value is None else _rounded(float(value)) for label, value in cells.items()}
-    return {label: _rounded(value) for label, value in cells.items()}
+        return {label: None if value is None else _round(float(value)) for label, value in cells.items()}
+    return {label: _round(value) for label, value in cells.items()}

@@ -5,8 +5,6 @@ is read at opening but the list of tables, so the time and memory of opening do 
 own tables and functions are in `encyclopedia`, `movie`, `finance`, `music` and `sports`.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading
@@ -16,7 +14,7 @@ from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
 from quadrag.kg.names import normalise
-from quadrag.kg.search import Search, Variant, write
+from quadrag.kg.search import Search, Ties, Variant, write
 
 APPLICATION = 0x51524B47  # "QRKG"
 VERSION = 1
@@ -73,6 +71,12 @@ def fill(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, Any, str]
         db.execute(statement, (key(name), number, value))
         if count % 10_000 == 0:
             tick(count)
+
+
+def index_in_order(db: sqlite3.Connection, table: str, ties: Ties | None = None) -> None:
+    """Write the search index over the names of `table` as they stand there, in the table's order."""
+    names = db.execute(f"SELECT name FROM {table} ORDER BY n")
+    write(db, table, (unkey(name) for (name,) in names), ties=ties)
 
 
 def index_names(db: sqlite3.Connection, table: str, variant: Variant) -> None:
@@ -158,11 +162,14 @@ class Store:
         """Select from a table: `rest` begins with the columns, and ``{}`` stands for the table.
 
         Raises:
-            QuadragError: the graph was built without the files of that table.
+            QuadragError: the graph was built without the files of that table, or is damaged.
         """
         self._require(table)
         bound = [key(value) if isinstance(value, str) else value for value in values]
-        return self._db.execute("SELECT " + rest.format(table), bound).fetchall()
+        try:
+            return self._db.execute("SELECT " + rest.format(table), bound).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise QuadragError(f"{self.path} is damaged ({error}); build it again: quadrag kg build") from None
 
     def _require(self, table: str) -> None:
         if table not in self.tables:
@@ -171,19 +178,19 @@ class Store:
                 f"{self.path} was built without {' and '.join(files)}; build it again from a folder that holds them"
             )
 
-    def named(self, table: str, name: str) -> Any:
+    def get_named(self, table: str, name: str) -> Any:
         """Return the value of a name in a table that `fill` wrote, None where it is unknown."""
         rows = self.rows(table, "value FROM {} WHERE name = ?", name)
         return json.loads(rows[0][0]) if rows else None
 
-    def numbered(self, table: str, number: int) -> Any:
+    def get_numbered(self, table: str, number: int) -> Any:
         """Return the value of an id in a table that `fill` wrote, the last of several; None where it is unknown."""
         if not -(2**63) <= number < 2**63:
             return None
         rows = self.rows(table, "value FROM {} WHERE id = ? ORDER BY n DESC LIMIT 1", number)
         return json.loads(rows[0][0]) if rows else None
 
-    def found(self, table: str, query: str) -> list[int]:
+    def search(self, table: str, query: str) -> list[int]:
         """Return the numbers in the index of `table` of the at most ten names nearest to a query, best first."""
         self._require(table)
         db, searches = self._db, self._local.searches
@@ -191,13 +198,13 @@ class Store:
             searches[table] = Search(db, table)
         return [number for number, _ in searches[table].find(query, _TOP)]
 
-    def names_found(self, table: str, query: str) -> list[str]:
+    def search_names(self, table: str, query: str) -> list[str]:
         """Return the at most ten names nearest to a query where `index_names` wrote the index.
 
         Names with one normal form follow each other in the order of the file.
         """
         names: list[str] = []
-        for number in self.found(table, query):
+        for number in self.search(table, query):
             statement = f"name FROM {table}_name JOIN {{}} USING (n) WHERE number = ? ORDER BY n LIMIT {_TOP}"
             names += (unkey(name) for (name,) in self.rows(table, statement, number))
             if len(names) >= _TOP:

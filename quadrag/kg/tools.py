@@ -1,17 +1,16 @@
-"""The 38 functions of CRAG's mock knowledge graph as data: route, parameters, description; tool schemas; checked calls.
+"""The 38 functions of CRAG's mock knowledge graph as data: tool schemas of them, and calls whose arguments are checked.
 
-One table, `FUNCTIONS`, is what the server's routes and the schemas for function-calling models are made from; names,
-routes and body fields are upstream's. It answers nothing itself: see `graph.py`.
+One table, `functions.yaml`, is what the server's routes and the schemas for function-calling models are made from;
+names, routes and body fields are upstream's. It answers nothing itself: see `graph.py`.
 """
 
-from __future__ import annotations
-
 import copy
-import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.reading import parse_json
 
 Kind = Literal["str", "int", "strs"]
 _SCHEMAS: dict[str, dict[str, Any]] = {
@@ -40,175 +39,25 @@ class Function(NamedTuple):
     parameters: tuple[Parameter, ...]
 
 
-def _query(description: str, kind: Kind = "str") -> tuple[Parameter]:
-    return (Parameter("query", kind, description),)
+def _read_functions() -> dict[str, Function]:
+    import yaml
+
+    functions = {}
+    table = yaml.safe_load(Path(__file__).with_name("functions.yaml").read_text(encoding="utf-8"))
+    for route, entry in table.items():
+        name = route.strip("/").replace("/", "_")
+        parameters = tuple(_parameter(*one) for one in entry.get("parameters", {}).items())
+        functions[name] = Function(name, route, entry["description"], parameters)
+    return functions
 
 
-_TICKER = _query("ticker symbol in capitals, such as META")
-_ARTIST = _query("the artist's name exactly as music_search_artist_entity_by_name returns it")
-_SONG = _query("the song's title exactly as music_search_song_entity_by_name returns it")
-_GRAMMY_YEAR = _query("year from 1957 to 2019", "int")
-_GAME_DAY = Parameter("date", "str", "day, month or year: YYYY-MM-DD, YYYY-MM or YYYY")
+def _parameter(head: str, description: str) -> Parameter:
+    name, kind = head.split()
+    known: Any = kind.rstrip("?")
+    return Parameter(name, known, description, required=kind == known)
 
-# Route, description, parameters.
-_TABLE: tuple[tuple[str, str, tuple[Parameter, ...]], ...] = (
-    (
-        "/open/search_entity_by_name",
-        "Search encyclopedia titles by a name that need not be exact. Returns up to 10 titles, best first.",
-        _query("name or words of it"),
-    ),
-    (
-        "/open/get_entity",
-        "Look up the encyclopedia article with exactly this title. Returns its summary, structured fields and source "
-        "text, or null.",
-        _query("title as open_search_entity_by_name returns it"),
-    ),
-    (
-        "/movie/get_person_info",
-        "Search film people (actors, directors, crew) by a name that need not be exact. Returns up to 10 records with "
-        "birthday, films and Oscar nominations, best first.",
-        _query("person's name"),
-    ),
-    (
-        "/movie/get_movie_info",
-        "Search films by a title that need not be exact. Returns up to 10 records with release date, cast, crew, "
-        "budget, revenue, rating and Oscar nominations, best first.",
-        _query("film title"),
-    ),
-    (
-        "/movie/get_year_info",
-        "Films released and Oscar nominations in one year from 1990 to 2021: ids of films, and awards with winners.",
-        _query("year as four digits, from 1990 to 2021"),
-    ),
-    ("/movie/get_movie_info_by_id", "Record of the film with this id.", _query("film id", "int")),
-    ("/movie/get_person_info_by_id", "Record of the film person with this id.", _query("person id", "int")),
-    (
-        "/finance/get_company_name",
-        "Search listed companies by a name that need not be exact. Returns up to 10 full company names, best first.",
-        _query("company name or words of it"),
-    ),
-    (
-        "/finance/get_ticker_by_name",
-        "Ticker symbol of the company with exactly this full name, or null.",
-        _query("full name as finance_get_company_name returns it"),
-    ),
-    (
-        "/finance/get_price_history",
-        "Daily open, high, low, close and volume of a share over about a year, by time stamp (EST).",
-        _TICKER,
-    ),
-    (
-        "/finance/get_detailed_price_history",
-        "Minute by minute open, high, low, close and volume of a share over the last trading days, by time stamp "
-        "(EST).",
-        _TICKER,
-    ),
-    ("/finance/get_dividends_history", "Dividends that a share has paid, by time stamp (EST).", _TICKER),
-    ("/finance/get_market_capitalization", "Market capitalization of a company, in its currency.", _TICKER),
-    ("/finance/get_eps", "Forward earnings per share.", _TICKER),
-    ("/finance/get_pe_ratio", "Forward price-to-earnings ratio.", _TICKER),
-    (
-        "/finance/get_info",
-        "Company record: address, sector, officers, and the key financial figures of one day.",
-        _TICKER,
-    ),
-    (
-        "/music/search_artist_entity_by_name",
-        "Search music artists and bands by a name that need not be exact. Returns up to 10 names, best first.",
-        _query("artist's or band's name"),
-    ),
-    (
-        "/music/search_song_entity_by_name",
-        "Search songs by a title that need not be exact. Returns up to 10 titles, best first.",
-        _query("song title"),
-    ),
-    (
-        "/music/get_billboard_rank_date",
-        "Songs and their artists that held a rank of the Billboard Hot 100, on one date or on all. Returns a list of "
-        "songs and a list of artists.",
-        (
-            Parameter("rank", "int", "rank, from 1 to 100"),
-            Parameter("date", "str", "date of the chart, YYYY-MM-DD; every chart if left out", required=False),
-        ),
-    ),
-    (
-        "/music/get_billboard_attributes",
-        "One figure of a song in the Billboard Hot 100 chart of one date.",
-        (
-            Parameter("date", "str", "date of the chart, YYYY-MM-DD"),
-            Parameter("attribute", "str", "one of rank_last_week, weeks_in_chart, top_position, rank"),
-            Parameter("song_name", "str", "song title"),
-        ),
-    ),
-    (
-        "/music/grammy_get_best_artist_by_year",
-        "Winner of the Grammy for best new artist in a year; null outside 1957 to 2019.",
-        _GRAMMY_YEAR,
-    ),
-    (
-        "/music/grammy_get_award_count_by_artist",
-        "Number of Grammy awards connected with an artist.",
-        _query("artist's or band's name"),
-    ),
-    ("/music/grammy_get_award_count_by_song", "Number of Grammy awards that a song has won.", _query("song title")),
-    (
-        "/music/grammy_get_best_song_by_year",
-        "Winner of the Grammy for song of the year in a year; null outside 1957 to 2019.",
-        _GRAMMY_YEAR,
-    ),
-    (
-        "/music/grammy_get_award_date_by_artist",
-        "Years in which an artist has won Grammy awards.",
-        _query("artist's or band's name"),
-    ),
-    (
-        "/music/grammy_get_best_album_by_year",
-        "Winner of the Grammy for album of the year in a year; null outside 1957 to 2019.",
-        _GRAMMY_YEAR,
-    ),
-    ("/music/grammy_get_all_awarded_artists", "Every winner of the Grammy for best new artist.", ()),
-    ("/music/get_artist_birth_place", "Country code of the place where an artist was born or a band formed.", _ARTIST),
-    ("/music/get_artist_birth_date", "Date on which an artist was born or a band formed.", _ARTIST),
-    ("/music/get_members", "Members of a band.", _ARTIST),
-    (
-        "/music/get_lifespan",
-        "Two dates: birth and death of an artist, or beginning and end of a band; null where there is none.",
-        _ARTIST,
-    ),
-    ("/music/get_song_author", "Artist of a song.", _SONG),
-    ("/music/get_song_release_country", "Country code of a song's release.", _SONG),
-    ("/music/get_song_release_date", "Date of a song's release.", _SONG),
-    ("/music/get_artist_all_works", "Titles of an artist's works.", _ARTIST),
-    (
-        "/sports/soccer/get_games_on_date",
-        "Soccer games on a day, in a month or in a year, as columns: teams, venue, result, goals, attendance and more; "
-        "null if there is none.",
-        (
-            _GAME_DAY,
-            Parameter("team_name", "str", "team as the league table spells it; every team if left out", required=False),
-        ),
-    ),
-    (
-        "/sports/nba/get_games_on_date",
-        "NBA games on a day, in a month or in a year, as columns: game id, teams, points and other statistics; null if "
-        "there is none.",
-        (
-            _GAME_DAY,
-            Parameter("team_name", "str", "full team name, such as Chicago Bulls; every team if left out", False),
-        ),
-    ),
-    (
-        "/sports/nba/get_play_by_play_data_by_game_ids",
-        "Every play of NBA games, as columns; null if there is none.",
-        (Parameter("game_ids", "strs", "game ids as sports_nba_get_games_on_date returns them"),),
-    ),
-)
 
-FUNCTIONS: dict[str, Function] = {
-    name: Function(name, route, description, parameters)
-    for route, description, parameters in _TABLE
-    for name in [route.strip("/").replace("/", "_")]
-}
+FUNCTIONS = _read_functions()
 
 
 def schemas() -> list[dict[str, Any]]:
@@ -285,11 +134,9 @@ def bind(function: Function, arguments: Mapping[str, Any] | str | None = None) -
 
 def _mapping(name: str, arguments: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
     if isinstance(arguments, str):
-        try:
-            # Models write an empty text where a function takes nothing.
-            arguments = json.loads(arguments) if arguments.strip() else {}
-        except (ValueError, RecursionError) as error:
-            raise QuadragError(f"the arguments of {name} are no JSON ({error}); expected an object") from None
+        # Models write an empty text where a function takes nothing.
+        where = f"the text of the arguments of {name}"
+        arguments = parse_json(arguments, where, "an object") if arguments.strip() else {}
     if arguments is None:
         return {}
     if not isinstance(arguments, Mapping):

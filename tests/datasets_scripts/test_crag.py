@@ -22,9 +22,10 @@ from typing import Any
 
 import pytest
 
-from quadrag import catalogue, data, download, files
+from quadrag import catalogue
+from quadrag.data import builders, download, files
+from quadrag.data.prepare import prepare
 from quadrag.errors import QuadragError
-from quadrag.prepare import prepare
 
 GOLDEN = Path(__file__).parent / "crag_golden.json"
 FIVE = {release: f"data/crag_task_1_and_2_dev_{release}.jsonl.bz2" for release in ("v5", "v4")}
@@ -39,9 +40,9 @@ QA += ["alternatives"]
 PAGED = [*QA, "search_results", "page_result"]
 
 
-def rows(config: str, split: str, data_dir: str | Path = data.SAMPLE, **options: Any) -> list[dict[str, Any]]:
-    builder, _ = data.open_builder("crag", config, str(data_dir), options, split)
-    return list(data.rows(builder, split))
+def rows(config: str, split: str, data_dir: str | Path = builders.SAMPLE, **options: Any) -> list[dict[str, Any]]:
+    builder, _ = builders.open_builder("crag", config, str(data_dir), options, split)
+    return list(builders.rows(builder, split))
 
 
 def record(number: int = 0, **changes: Any) -> dict[str, Any]:
@@ -114,8 +115,8 @@ def test_configs_splits_and_columns() -> None:
     for name, config in catalogue.configs("crag").items():
         assert config.splits == ["validation", "public", "private"]
         assert config.description
-        builder, _ = data.open_builder("crag", name, data.SAMPLE)
-        assert data.splits(builder) == ["validation", "public"]
+        builder, _ = builders.open_builder("crag", name, builders.SAMPLE)
+        assert builders.splits(builder) == ["validation", "public"]
         assert list(builder.info.features) == (QA if name == "qa" else PAGED)
     with pytest.raises(ValueError, match="task_1_2"):
         catalogue.builder_class("crag")()
@@ -226,7 +227,7 @@ def test_odd_rows_are_written_and_read_back(tmp_path: Path) -> None:
         record(2, answer=None, alt_ans="[nan, '\\ud800']", search_results=[]),
     ]
     put(tmp_path, bz2.compress(lines(*odd)))
-    builder, _ = data.open_builder("crag", "task_1_2", str(tmp_path))
+    builder, _ = builders.open_builder("crag", "task_1_2", str(tmp_path))
     builder.download_and_prepare(output_dir=str(tmp_path / "out"))
     assert list(builder.as_dataset(split="validation")) == rows("task_1_2", "validation", tmp_path)
 
@@ -279,7 +280,7 @@ def test_a_bad_row_is_named(tmp_path: Path, bad: Any, message: str) -> None:
 
 
 def test_every_layout_will_do(tmp_path: Path) -> None:
-    sample = data.sample_dir("crag") / "data"
+    sample = files.sample_dir("crag") / "data"
     names = [Path(name).name for name in (FIVE["v5"], *PARTS["v5"])]
     expected = {config: rows(config, "public") for config in catalogue.configs("crag")}
     root, joined = tmp_path / "root", tmp_path / "joined"
@@ -294,7 +295,7 @@ def test_every_layout_will_do(tmp_path: Path) -> None:
     whole = joined / "crag_task_3_dev_v5.tar.bz2"
     whole.write_bytes(b"".join((sample / name).read_bytes() for name in names[1:]))
     assert {config: rows(config, "public", joined) for config in expected} == expected
-    _, source = data.open_builder("crag", "task_3", str(joined))
+    _, source = builders.open_builder("crag", "task_3", str(joined))
     assert source == f"{joined} (crag_task_3_dev_v5.tar.bz2: not upstream's pinned file)"
     # A part that was left beside the joined archive is not read as well.
     shutil.copy(sample / names[1], joined / names[1])
@@ -305,11 +306,11 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
     put(tmp_path, b"", PARTS["v5"][1])
     put(tmp_path, b"", PARTS["v5"][3])
     with pytest.raises(QuadragError) as caught:
-        data.open_builder("crag", "task_3", str(tmp_path), split="public")
+        builders.open_builder("crag", "task_3", str(tmp_path), split="public")
     absent = f"{PARTS['v5'][0]}, {PARTS['v5'][2]}"
     assert str(caught.value) == f"{tmp_path} lacks {absent}, which crag task_3 needs"
     with pytest.raises(QuadragError, match=rf"lacks {FIVE['v4']}, {re.escape(WITHHELD)}, which crag qa needs"):
-        data.open_builder("crag", "qa", str(tmp_path), {"release": "v4"})
+        builders.open_builder("crag", "qa", str(tmp_path), {"release": "v4"})
     # By the script itself, as `datasets` 3.6 calls it.
     builder = catalogue.builder_class("crag")(config_name="qa", data_dir=str(tmp_path))
     with pytest.raises(FileNotFoundError, match=rf"{tmp_path} lacks {FIVE['v5']}, {re.escape(WITHHELD)}"):
@@ -322,7 +323,8 @@ def test_releases_are_kept_apart(tmp_path: Path) -> None:
     put(tmp_path, bz2.compress(lines(record(1, query="four?"))), FIVE["v4"])
     assert [rows("qa", "public", tmp_path, release=each)[0]["query"] for each in ("v5", "v4")] == ["five?", "four?"]
     prints = [
-        data.fingerprint(data.open_builder("crag", "qa", str(tmp_path), {"release": each})[0]) for each in ("v5", "v4")
+        builders.fingerprint(builders.open_builder("crag", "qa", str(tmp_path), {"release": each})[0])
+        for each in ("v5", "v4")
     ]
     assert prints[0] != prints[1]
 
@@ -330,18 +332,18 @@ def test_releases_are_kept_apart(tmp_path: Path) -> None:
 def test_the_example_stands_in_where_nothing_else_is_there(tmp_path: Path) -> None:
     put(tmp_path, bz2.compress(lines(record(1), record(3))), EXAMPLE)
     for config in ("qa", "task_1_2"):
-        builder, source = data.open_builder("crag", config, str(tmp_path))
+        builder, source = builders.open_builder("crag", config, str(tmp_path))
         assert source == (
             f"{tmp_path} (the example file dev_data.jsonl.bz2 in place of {Path(FIVE['v5']).name}; "
             "dev_data.jsonl.bz2: not upstream's pinned file)"
         )
-        assert data.splits(builder) == ["public"]
-        assert [row["id"] for row in data.rows(builder, "public")] == ["id-1", "id-3"]
+        assert builders.splits(builder) == ["public"]
+        assert [row["id"] for row in builders.rows(builder, "public")] == ["id-1", "id-3"]
     held = f"{tmp_path} lacks rows of validation in dev_data.jsonl.bz2 (it holds public), which crag qa needs"
     with pytest.raises(QuadragError, match=re.escape(held)):
-        data.open_builder("crag", "qa", str(tmp_path), split="validation")
+        builders.open_builder("crag", "qa", str(tmp_path), split="validation")
     with pytest.raises(QuadragError, match=rf"lacks {PARTS['v5'][0]}, .*, which crag task_3 needs"):
-        data.open_builder("crag", "task_3", str(tmp_path))
+        builders.open_builder("crag", "task_3", str(tmp_path))
     assert rows("qa", "public", tmp_path, release="v4") == rows("qa", "public", tmp_path)
     # A true file, of whichever release, and the example stands in no longer.
     put(tmp_path, bz2.compress(lines(record(5))), FIVE["v4"])
@@ -356,13 +358,13 @@ def test_the_pinned_example_counts_as_upstream_s(tmp_path: Path, monkeypatch: py
     cls = catalogue.builder_class("crag")
     facts = (len(content), hashlib.sha256(content).hexdigest(), None)
     monkeypatch.setattr(cls, "FILES", {**cls.FILES, EXAMPLE: facts})
-    assert data.open_builder("crag", "qa", str(tmp_path))[1].endswith("v5.jsonl.bz2; upstream's pinned files)")
+    assert builders.open_builder("crag", "qa", str(tmp_path))[1].endswith("v5.jsonl.bz2; upstream's pinned files)")
 
 
 def test_a_split_without_a_row_is_left_out_and_named(tmp_path: Path) -> None:
     put(tmp_path, bz2.compress(lines(record(0), record(2))))
-    builder, _ = data.open_builder("crag", "task_1_2", str(tmp_path))
-    assert data.splits(builder) == ["validation"]
+    builder, _ = builders.open_builder("crag", "task_1_2", str(tmp_path))
+    assert builders.splits(builder) == ["validation"]
     with pytest.raises(QuadragError, match=r"lacks rows of public in .* \(it holds validation\), which crag task_1_2"):
         rows("task_1_2", "public", tmp_path)
 
@@ -375,10 +377,10 @@ def test_the_private_split_says_that_it_is_withheld(tmp_path: Path, monkeypatch:
     for config in catalogue.configs("crag"):
         with pytest.raises(QuadragError) as caught:
             rows(config, "private")
-        assert str(caught.value) == f"{data.sample_dir('crag')} lacks {WITHHELD}, which crag {config} needs"
+        assert str(caught.value) == f"{files.sample_dir('crag')} lacks {WITHHELD}, which crag {config} needs"
         # Before anything is fetched.
         with pytest.raises(QuadragError, match=re.escape(f"crag {config} lacks {WITHHELD}")):
-            data.open_builder("crag", config, split="private")
+            builders.open_builder("crag", config, split="private")
         assert list(tmp_path.iterdir()) == []
 
 
@@ -389,31 +391,31 @@ def test_the_private_split_comes_from_the_user_s_file(
     own = tmp_path / "held back.jsonl"
     text = lines(record(0, split=2), {k: v for k, v in record(1).items() if k not in ("answer", "split")})
     own.write_bytes(bz2.compress(text) if packed else text)
-    for folder in (data.SAMPLE, str(put(tmp_path, b"", EXAMPLE))):
+    for folder in (builders.SAMPLE, str(put(tmp_path, b"", EXAMPLE))):
         found = rows("task_1_2", "private", folder, private_file=str(own))
         assert [(row["id"], row["answer"], len(row["page_result"])) for row in found] == [
             ("id-0", "she", 2),
             ("id-1", None, 2),
         ]
         assert rows("qa", "private", folder, private_file=own) == [{key: row[key] for key in QA} for row in found]
-    builder, source = data.open_builder("crag", "qa", str(tmp_path), {"private_file": str(own)}, "private")
+    builder, source = builders.open_builder("crag", "qa", str(tmp_path), {"private_file": str(own)}, "private")
     assert source == f"{tmp_path} (held back.jsonl: not upstream's pinned file)"
-    assert data.splits(builder) == ["private"]
-    builder, _ = data.open_builder("crag", "qa", data.SAMPLE, {"private_file": str(own)})
-    assert data.splits(builder) == ["validation", "public", "private"]
-    assert list(data.rows(builder, "public")) == rows("qa", "public")
+    assert builders.splits(builder) == ["private"]
+    builder, _ = builders.open_builder("crag", "qa", builders.SAMPLE, {"private_file": str(own)})
+    assert builders.splits(builder) == ["validation", "public", "private"]
+    assert list(builders.rows(builder, "public")) == rows("qa", "public")
     # With no folder named, nothing needs to be fetched for it.
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("QUADRAG_MIRROR", "http://127.0.0.1:9")  # nothing listens there
-    builder, source = data.open_builder("crag", "qa", None, {"private_file": str(own)}, "private")
+    builder, source = builders.open_builder("crag", "qa", None, {"private_file": str(own)}, "private")
     assert source == str(own)
-    assert [row["id"] for row in data.rows(builder, "private")] == ["id-0", "id-1"]
+    assert [row["id"] for row in builders.rows(builder, "private")] == ["id-0", "id-1"]
 
 
 def test_the_private_file_s_content_is_in_the_fingerprint_and_its_place_is_not(tmp_path: Path) -> None:
     def fingerprint(path: Path | None, split: str | None) -> str:
         options = {} if path is None else {"private_file": str(path)}
-        return data.fingerprint(data.open_builder("crag", "qa", data.SAMPLE, options, split)[0])
+        return builders.fingerprint(builders.open_builder("crag", "qa", builders.SAMPLE, options, split)[0])
 
     one, two = tmp_path / "one", tmp_path / "two"
     one.write_bytes(lines(record(1)))
@@ -437,7 +439,7 @@ def test_the_private_file_s_content_is_in_the_fingerprint_and_its_place_is_not(t
 )
 def test_bad_options_are_named_before_any_row(options: dict[str, Any], message: str) -> None:
     with pytest.raises(QuadragError) as caught:
-        data.open_builder("crag", "qa", data.SAMPLE, options)
+        builders.open_builder("crag", "qa", builders.SAMPLE, options)
     assert str(caught.value).startswith(message)
 
 
@@ -478,7 +480,7 @@ def test_datasets_3_runs_the_script_folder(tmp_path: Path, config: str, split: s
 def test_built_streamed_and_read_rows_are_the_same(tmp_path: Path, config: str, split: str) -> None:
     options = with_private(split, tmp_path)
     builder = catalogue.builder_class("crag")(config_name=config, **options)
-    data.point_to(builder, data.sample_dir("crag"))
+    builders.point_to(builder, files.sample_dir("crag"))
     expected = rows(config, split, **options)
     assert list(builder.as_streaming_dataset(split=split)) == expected
     builder.download_and_prepare(output_dir=str(tmp_path / "out"))
@@ -494,7 +496,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_prepared_is_read_from_the_cache(own_cache: Path, tmp_path: Path) -> None:
-    shutil.copytree(data.sample_dir("crag"), tmp_path / "root")
+    shutil.copytree(files.sample_dir("crag"), tmp_path / "root")
     done = prepare("crag", None, str(tmp_path / "root"))
     assert {name: list(splits) for name, splits in done.built.items()} == {
         name: ["validation", "public"] for name in catalogue.configs("crag")
@@ -502,9 +504,9 @@ def test_what_is_prepared_is_read_from_the_cache(own_cache: Path, tmp_path: Path
     assert done.partial == {name: [WITHHELD] for name in done.built}
     for config in done.built:
         for split in ("validation", "public"):
-            builder, source = data.open_builder("crag", config, split=split)
+            builder, source = builders.open_builder("crag", config, split=split)
             assert source.endswith("not upstream's pinned file), as prepared")
-            assert list(data.rows(builder, split)) == rows(config, split)
+            assert list(builders.rows(builder, split)) == rows(config, split)
 
 
 def test_nothing_is_left_of_a_broken_archive(own_cache: Path, tmp_path: Path) -> None:
@@ -519,7 +521,7 @@ def test_nothing_is_left_of_a_broken_archive(own_cache: Path, tmp_path: Path) ->
     assert [each for each in own_cache.rglob("*") if each.is_file() and each.suffix != ".lock"] == []
     assert [each for each in own_cache.iterdir() if each.name.startswith("quadrag-")] == []
     # What came before the fault can be streamed.
-    found = data.rows(data.open_builder("crag", "task_1_2", str(tmp_path / "root"))[0], "public")
+    found = builders.rows(builders.open_builder("crag", "task_1_2", str(tmp_path / "root"))[0], "public")
     assert [next(found)["id"] for _ in range(2)] == ["id-1", "id-3"]
     with pytest.raises(QuadragError, match="is cut short"):
         list(found)
@@ -549,7 +551,7 @@ print(json.dumps(rows))
 def upstream() -> Any:
     """A server that has the sample where upstream has its files."""
     server = ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(data.sample_dir("crag")))
+        ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(files.sample_dir("crag")))
     )
     Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
@@ -558,7 +560,7 @@ def upstream() -> Any:
 
 
 def facts(name: str) -> tuple[int, str, None]:
-    content = (data.sample_dir("crag") / name).read_bytes()
+    content = (files.sample_dir("crag") / name).read_bytes()
     return len(content), hashlib.sha256(content).hexdigest(), None
 
 
@@ -607,18 +609,18 @@ def test_quadrag_fetches_verifies_and_names_a_wrong_part(
     monkeypatch.setattr(cls, "FILES", {**cls.FILES, **here, PARTS["v5"][2]: wrong})
     fetched = tmp_path / "upstream" / "crag"
     with pytest.raises(QuadragError, match=rf"{PARTS['v5'][2]} from .* has sha256 [0-9a-f]+, expected 0+; removed it"):
-        data.open_builder("crag", "task_3", split="public")
+        builders.open_builder("crag", "task_3", split="public")
     assert sorted(each for each in fetched.rglob("*") if each.is_file()) == [fetched / PARTS["v5"][n] for n in (0, 1)]
     monkeypatch.setattr(cls, "FILES", {**cls.FILES, **here})
-    builder, source = data.open_builder("crag", "task_3")
-    assert source == data.UPSTREAM_SOURCE
-    assert data.splits(builder) == ["validation", "public"]
-    assert list(data.rows(builder, "public")) == rows("task_3", "public")
+    builder, source = builders.open_builder("crag", "task_3")
+    assert source == files.UPSTREAM_SOURCE
+    assert builders.splits(builder) == ["validation", "public"]
+    assert list(builders.rows(builder, "public")) == rows("task_3", "public")
     own = tmp_path / "own"
     own.write_bytes(lines(record(1)))
-    _, source = data.open_builder("crag", "task_3", None, {"private_file": str(own)})
-    assert source == f"{data.UPSTREAM_SOURCE} and {own}"
-    assert files.given(builder.config) == {}
+    _, source = builders.open_builder("crag", "task_3", None, {"private_file": str(own)})
+    assert source == f"{files.UPSTREAM_SOURCE} and {own}"
+    assert files.own_files(builder.config) == {}
 
 
 def test_rows_are_written_one_by_one(tmp_path: Path) -> None:
@@ -626,7 +628,7 @@ def test_rows_are_written_one_by_one(tmp_path: Path) -> None:
     import pyarrow as pa
 
     builder = catalogue.builder_class("crag")(config_name="task_3")
-    data.point_to(builder, data.sample_dir("crag"), "public")
+    builders.point_to(builder, files.sample_dir("crag"), "public")
     builder.download_and_prepare(output_dir=str(tmp_path / "out"))
     (path,) = (tmp_path / "out").glob("*.arrow")
     with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as reader:

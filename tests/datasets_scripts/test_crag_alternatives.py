@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag import catalogue
@@ -101,7 +101,6 @@ ANY = st.recursive(
 )
 
 
-@settings(max_examples=400)
 @given(ANY | NEAR)
 def test_any_value_gives_clean_texts(value: Any) -> None:
     found = alternatives_of(value)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from quadrag import data
+from quadrag.data.builders import open_builder, rows
 from quadrag.errors import QuadragError
 
 FIVE = "data/crag_task_1_and_2_dev_v5.jsonl.bz2"
@@ -58,8 +58,8 @@ def split_up(root: Path, content: bytes, release: str = "v5", cuts: tuple[float,
 
 
 def ids(root: Path, config: str = "task_3", split: str = "public", **options: Any) -> list[str]:
-    builder, _ = data.open_builder("crag", config, str(root), options, split)
-    return [row["id"] for row in data.rows(builder, split)]
+    builder, _ = open_builder("crag", config, str(root), options, split)
+    return [row["id"] for row in rows(builder, split)]
 
 
 def private(path: Path, content: bytes) -> list[str]:
@@ -128,8 +128,8 @@ def test_long_lines_and_large_files_stream(tmp_path: Path) -> None:
     split_up(tmp_path, content)
     assert ids(tmp_path) == ["id-1", "id-3", "id-5"]
     (tmp_path / PARTS["v5"][3]).write_bytes((tmp_path / PARTS["v5"][3]).read_bytes()[:-1])
-    builder, _ = data.open_builder("crag", "task_3", str(tmp_path))
-    found = data.rows(builder, "public")
+    builder, _ = open_builder("crag", "task_3", str(tmp_path))
+    found = rows(builder, "public")
     assert next(found)["id"] == "id-1"
     found.close()
     stream = iter(builder.as_streaming_dataset(split="public"))

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from quadrag import data
-from quadrag.prepare import prepare
+from quadrag.data import builders
+from quadrag.data.prepare import prepare
 
 IDS = [
     "3dbed55e-66a3-4dcd-907d-096f49387e41",
@@ -34,13 +34,13 @@ def root(real_data: Callable[[str], Path]) -> Path:
 
 @pytest.fixture(scope="module")
 def paged(root: Path) -> list[dict[str, Any]]:
-    builder, source = data.open_builder("crag", "task_1_2", str(root))
+    builder, source = builders.open_builder("crag", "task_1_2", str(root))
     assert source == (
         f"{root} (the example file dev_data.jsonl.bz2 in place of crag_task_1_and_2_dev_v5.jsonl.bz2; "
         "dev_data.jsonl.bz2: not upstream's pinned file)"
     )
-    assert data.splits(builder) == ["public"]
-    return list(data.rows(builder, "public"))
+    assert builders.splits(builder) == ["public"]
+    return list(builders.rows(builder, "public"))
 
 
 def digest(rows: list[dict[str, Any]]) -> str:
@@ -61,8 +61,8 @@ def test_golden_rows(root: Path, paged: list[dict[str, Any]]) -> None:
     assert [row["answer"] for row in paged][:2] == ["yes", "salesforce"]
     assert all((row["popularity"], row["alternatives"]) == (None, []) for row in paged)
     assert digest(paged) == "503e3727926b5451db087db95c45e089df29eb00ffb24a7e2b0a47ab96de2c6c"
-    builder, _ = data.open_builder("crag", "qa", str(root), split="public")
-    questions = list(data.rows(builder, "public"))
+    builder, _ = builders.open_builder("crag", "qa", str(root), split="public")
+    questions = list(builders.rows(builder, "public"))
     assert questions == [{k: v for k, v in row.items() if k not in ("search_results", "page_result")} for row in paged]
     assert digest(questions) == "1685cfd700bc35c1310073ec61f71fd7b496f18c405b064d23afb6558a64ac9b"
 
@@ -87,7 +87,7 @@ def test_the_example_is_prepared_in_part(
     assert done.built == {"qa": {"public": 6}, "task_1_2": {"public": 6}}
     assert list(done.lacking) == ["task_3"]
     assert done.partial["qa"][0] == "rows of validation in dev_data.jsonl.bz2 (it holds public)"
-    builder, source = data.open_builder("crag", "task_1_2", split="public")
+    builder, source = builders.open_builder("crag", "task_1_2", split="public")
     assert source.startswith(f"{root} (the example file dev_data.jsonl.bz2 in place of ")
     assert source.endswith(", as prepared")
-    assert list(data.rows(builder, "public")) == paged
+    assert list(builders.rows(builder, "public")) == paged

@@ -22,7 +22,9 @@ from typing import Any
 
 import pytest
 
-from quadrag import catalogue, data
+from quadrag import catalogue
+from quadrag.data import builders
+from quadrag.data.files import UPSTREAM_SOURCE, sample_dir
 from quadrag.errors import QuadragError
 
 GOLDEN = Path(__file__).parent / "crud_rag_golden.json"
@@ -32,9 +34,9 @@ CORPUS = "data/80000_docs/documents_"
 QUESTIONS = "src/quest_eval/{}_quest_gt_save.json"
 
 
-def rows(config: str, split: str, data_dir: str | Path = data.SAMPLE, **options: Any) -> list[dict[str, Any]]:
-    builder, _ = data.open_builder("crud_rag", config, str(data_dir), options, split)
-    return list(data.rows(builder, split))
+def rows(config: str, split: str, data_dir: str | Path = builders.SAMPLE, **options: Any) -> list[dict[str, Any]]:
+    builder, _ = builders.open_builder("crud_rag", config, str(data_dir), options, split)
+    return list(builders.rows(builder, split))
 
 
 def script() -> Any:
@@ -310,18 +312,18 @@ def test_a_key_absent_from_one_file_leaves_the_other_split(tmp_path: Path) -> No
     merged(tmp_path, {"event_summary": [SUMMARY]})
     merged(tmp_path, {"questanswer_1doc": [QA]}, FULL)
     for config, expected in (("summary", ["test"]), ("qa_1doc", ["full"])):
-        builder, _ = data.open_builder("crud_rag", config, str(tmp_path))
-        assert data.splits(builder) == expected
-        assert [row["id"] for row in data.rows(builder, expected[0])] == ["a"]
+        builder, _ = builders.open_builder("crud_rag", config, str(tmp_path))
+        assert builders.splits(builder) == expected
+        assert [row["id"] for row in builders.rows(builder, expected[0])] == ["a"]
     with pytest.raises(QuadragError, match=re.escape(f"lacks questanswer_1doc in {SPLIT} (it holds event_summary), w")):
-        data.open_builder("crud_rag", "qa_1doc", str(tmp_path), split="test")
+        builders.open_builder("crud_rag", "qa_1doc", str(tmp_path), split="test")
 
 
 # --- where the files are ---------------------------------------------------------------------------------------------
 
 
 def test_every_layout_will_do(tmp_path: Path) -> None:
-    sample = data.sample_dir("crud_rag")
+    sample = sample_dir("crud_rag")
     flat = tmp_path / "flat"
     flat.mkdir()
     for path in sample.rglob("*"):
@@ -340,9 +342,9 @@ def test_every_layout_will_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["data/crud/merged.json", "data/crud/merged/merged.json", "crud/merged.json"])
 def test_an_unpacked_archive_will_do(tmp_path: Path, place: str) -> None:
     merged(tmp_path, {"event_summary": [SUMMARY]}, place)
-    builder, source = data.open_builder("crud_rag", "summary", str(tmp_path))
-    assert data.splits(builder) == ["full"]
-    assert [row["id"] for row in data.rows(builder, "full")] == ["a"]
+    builder, source = builders.open_builder("crud_rag", "summary", str(tmp_path))
+    assert builders.splits(builder) == ["full"]
+    assert [row["id"] for row in builders.rows(builder, "full")] == ["a"]
     assert source == f"{tmp_path} (merged.json: not upstream's pinned file)"
 
 
@@ -381,7 +383,7 @@ def test_a_broken_archive_does_not_keep_the_test_split_from_being_read(tmp_path:
     (tmp_path / FULL).write_bytes((tmp_path / FULL).read_bytes()[:50])
     assert [row["id"] for row in rows("summary", "test", tmp_path)] == ["a"]
     with pytest.raises(QuadragError, match="is no whole zip"):
-        data.open_builder("crud_rag", "summary", str(tmp_path))
+        builders.open_builder("crud_rag", "summary", str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -396,7 +398,7 @@ def test_a_broken_archive_does_not_keep_the_test_split_from_being_read(tmp_path:
 )
 def test_a_lacking_file_is_named(tmp_path: Path, config: str, split: str | None, lacking: str) -> None:
     with pytest.raises(QuadragError) as caught:
-        data.open_builder("crud_rag", config, str(tmp_path), split=split)
+        builders.open_builder("crud_rag", config, str(tmp_path), split=split)
     assert str(caught.value) == f"{tmp_path} lacks {lacking}, which crud_rag {config} needs"
 
 
@@ -495,7 +497,7 @@ def test_gold_documents_stand_behind_the_corpus(with_gold: Path) -> None:
 
 
 def test_gold_asks_for_the_task_file(with_gold: Path) -> None:
-    builder, source = data.open_builder("crud_rag", "corpus", str(with_gold), {"gold": "test"})
+    builder, source = builders.open_builder("crud_rag", "corpus", str(with_gold), {"gold": "test"})
     assert builder.config.files_of("corpus")[-1] == builder.config.files[-1] == SPLIT
     assert len(builder.config.files) == 49
     assert "(3 of 49 files, lacking documents_dup_part_1_part_2 to documents_dup_part_15_part_3, doc" in source
@@ -523,10 +525,10 @@ def test_gold_asks_for_the_task_file(with_gold: Path) -> None:
 )
 def test_bad_options_are_named_before_any_row(config: str, gold: Any, message: str) -> None:
     with pytest.raises(QuadragError) as caught:
-        data.open_builder("crud_rag", config, data.SAMPLE, {"gold": gold})
+        builders.open_builder("crud_rag", config, builders.SAMPLE, {"gold": gold})
     assert str(caught.value) == f"crud_rag {config}: {message}"
     with pytest.raises(QuadragError, match="unknown option of crud_rag 'golden'; nearest: gold"):
-        data.open_builder("crud_rag", config, data.SAMPLE, {"golden": gold})
+        builders.open_builder("crud_rag", config, builders.SAMPLE, {"golden": gold})
 
 
 # --- question files --------------------------------------------------------------------------------------------------
@@ -539,16 +541,16 @@ def test_question_files(tmp_path: Path) -> None:
         "c": {"key_info": None, "question": "何地？", "answers": ["此地", None]},
     }
     merged(tmp_path, entries, QUESTIONS.format("HalluModified"))
-    builder, _ = data.open_builder("crud_rag", "ragquesteval", str(tmp_path))
-    assert data.splits(builder) == ["hallucination"]
+    builder, _ = builders.open_builder("crud_rag", "ragquesteval", str(tmp_path))
+    assert builders.splits(builder) == ["hallucination"]
     empty = {"key_info": [], "questions": [], "answers": []}
-    assert list(data.rows(builder, "hallucination")) == [
+    assert list(builders.rows(builder, "hallucination")) == [
         {"id": "a", "task": "hallucination", "key_info": ["一", "二"], "questions": ["何时？"], "answers": []},
         {"id": "b", "task": "hallucination", **empty},
         {"id": "c", "task": "hallucination", **empty, "questions": ["何地？"], "answers": ["此地"]},
     ]
     with pytest.raises(QuadragError, match=r"lacks .*Summary_quest_gt_save\.json, which crud_rag ragquesteval needs"):
-        data.open_builder("crud_rag", "ragquesteval", str(tmp_path), split="summary")
+        builders.open_builder("crud_rag", "ragquesteval", str(tmp_path), split="summary")
 
 
 @pytest.mark.parametrize(
@@ -605,7 +607,7 @@ def test_built_streamed_and_read_rows_are_the_same(
     tmp_path: Path, config: str, split: str, options: dict[str, Any]
 ) -> None:
     builder = catalogue.builder_class("crud_rag")(config_name=config, **options)
-    data.point_to(builder, data.sample_dir("crud_rag"))
+    builders.point_to(builder, sample_dir("crud_rag"))
     expected = rows(config, split, **options)
     assert list(builder.as_streaming_dataset(split=split)) == expected
     builder.download_and_prepare(output_dir=str(tmp_path))
@@ -642,7 +644,7 @@ def blob(path: Path) -> str:
 def upstream() -> Any:
     """A server that has the sample where upstream has its files."""
     server = ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(data.sample_dir("crud_rag")))
+        ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(sample_dir("crud_rag")))
     )
     Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
@@ -669,14 +671,14 @@ def test_without_a_folder_the_script_downloads_and_verifies(
     pinned = catalogue.builder_class("crud_rag").FILES
     for name in (SPLIT, FULL):
         assert text.count(pinned[name][2]) == 1
-        text = text.replace(pinned[name][2], blob(data.sample_dir("crud_rag") / name))
+        text = text.replace(pinned[name][2], blob(sample_dir("crud_rag") / name))
     (tmp_path / "crud_right.py").write_text(text, encoding="utf-8")
     env = environment(HF_HUB_OFFLINE=None)
     right = python(DOWNLOAD, tmp_path / "crud_right.py", "qa_1doc", "full", streaming, env=env)
     assert json.loads(right.stdout) == rows("qa_1doc", "full")
     if not streaming:
         wrong = json.loads(python(DOWNLOAD, tmp_path / "crud_wrong.py", "qa_1doc", "full", streaming, env=env).stdout)
-        found = blob(data.sample_dir("crud_rag") / SPLIT)
+        found = blob(sample_dir("crud_rag") / SPLIT)
         assert wrong == (
             f"ValueError: {upstream}{SPLIT}: git blob id {found}, expected {pinned[SPLIT][2]}; removed, load it again"
         )
@@ -686,21 +688,21 @@ def test_quadrag_fetches_what_the_split_needs_alone(
     tmp_path: Path, upstream: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cls = catalogue.builder_class("crud_rag")
-    sample = data.sample_dir("crud_rag")
+    sample = sample_dir("crud_rag")
     here = {name: (None, None, blob(sample / name)) for name in (SPLIT, FULL)}
     monkeypatch.setattr(cls, "FILES", {**cls.FILES, **here})
     monkeypatch.setattr(cls, "URL", upstream)
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path))
-    builder, source = data.open_builder("crud_rag", "summary", split="test")
+    builder, source = builders.open_builder("crud_rag", "summary", split="test")
     fetched = tmp_path / "upstream" / "crud_rag"
     assert [path for path in fetched.rglob("*") if path.is_file()] == [fetched / SPLIT]
-    assert source == data.UPSTREAM_SOURCE
-    assert data.splits(builder) == ["test"]
-    assert list(data.rows(builder, "test")) == rows("summary", "test")
-    builder, _ = data.open_builder("crud_rag", "summary")
+    assert source == UPSTREAM_SOURCE
+    assert builders.splits(builder) == ["test"]
+    assert list(builders.rows(builder, "test")) == rows("summary", "test")
+    builder, _ = builders.open_builder("crud_rag", "summary")
     assert (fetched / FULL).is_file()
-    assert data.splits(builder) == ["test", "full"]
-    assert list(data.rows(builder, "full")) == rows("summary", "full")
+    assert builders.splits(builder) == ["test", "full"]
+    assert list(builders.rows(builder, "full")) == rows("summary", "full")
 
 
 if __name__ == "__main__":

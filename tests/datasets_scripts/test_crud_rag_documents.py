@@ -12,7 +12,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quadrag import catalogue, data
+from quadrag import catalogue
+from quadrag.data.builders import open_builder, rows
 
 MARK = "，正文："
 SPACES = [chr(code) for code in range(sys.maxunicode + 1) if re.fullmatch(r"\s", chr(code))] + ["\ufeff"]
@@ -85,7 +86,7 @@ def test_every_line_with_a_body_is_a_row_or_an_alias_once(files: list[list[str]]
                     expected.setdefault(script.document_id(body), []).append(f"{name}:{line}")
         if not expected:
             return
-        builder, _ = data.open_builder("crud_rag", "corpus", folder)
-        found: list[dict[str, Any]] = list(data.rows(builder, "corpus"))
+        builder, _ = open_builder("crud_rag", "corpus", folder)
+        found: list[dict[str, Any]] = list(rows(builder, "corpus"))
     assert {row["id"]: [f"{row['file']}:{row['line']}", *row["aliases"]] for row in found} == expected
     assert [row["id"] for row in found] == list(expected)

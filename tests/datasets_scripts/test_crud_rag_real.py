@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
-from quadrag import catalogue, data
+from quadrag import catalogue
+from quadrag.data import builders
+from quadrag.data.files import find_files
 from quadrag.errors import QuadragError
 
 QUESTIONS = "src/quest_eval/{}_quest_gt_save.json"
@@ -30,21 +32,21 @@ def root(real_data: Callable[[str], Path]) -> Path:
 def corpus(root: Path) -> list[dict[str, Any]]:
     if len(list((root / "data" / "80000_docs").glob("documents_*"))) != 36:
         pytest.skip("not the 36 corpus files of the real-data pack")
-    builder, source = data.open_builder("crud_rag", "corpus", str(root))
+    builder, source = builders.open_builder("crud_rag", "corpus", str(root))
     assert source == (
         f"{root} (36 of 48 files, lacking documents_dup_part_12_part_1 to documents_dup_part_15_part_3; "
         "upstream's pinned files)"
     )
-    return list(data.rows(builder, "corpus"))
+    return list(builders.rows(builder, "corpus"))
 
 
 @pytest.fixture(scope="module")
 def summary(root: Path) -> list[dict[str, Any]]:
     if not (root / "data/crud_split/split_merged.json").is_file():
         pytest.skip(f"no split_merged.json in {root}")
-    builder, _ = data.open_builder("crud_rag", "summary", str(root))
-    assert data.splits(builder) == ["test"]
-    return list(data.rows(builder, "test"))
+    builder, _ = builders.open_builder("crud_rag", "summary", str(root))
+    assert builders.splits(builder) == ["test"]
+    return list(builders.rows(builder, "test"))
 
 
 def digest(rows: list[dict[str, Any]]) -> str:
@@ -71,7 +73,7 @@ def test_the_corpus_holds_what_is_known_of_it(root: Path, corpus: list[dict[str,
     expected += [f"documents_hallu.txt_part_{number}" for number in (1, 2, 3)]
     assert list(dict.fromkeys(row["file"] for row in corpus)) == expected
     script = catalogue.load_script(catalogue.benchmarks()["crud_rag"])
-    found, _ = data.find_files("crud_rag", "corpus", root)
+    found, _ = find_files("crud_rag", "corpus", root)
     lines = [line for line in script._lines(found) if line[3]]
     assert len(lines) == 68798
     sizes = Counter(line[0] for line in lines)
@@ -109,9 +111,9 @@ def test_gold_documents_are_not_in_the_corpus_but_by_the_option(
     gold = {identity for row in summary for identity in row["document_ids"]}
     assert len(gold) == 900
     assert not gold & {row["id"] for row in corpus}
-    builder, source = data.open_builder("crud_rag", "corpus", str(root), {"gold": "test"})
+    builder, source = builders.open_builder("crud_rag", "corpus", str(root), {"gold": "test"})
     assert "; split_merged.json: not upstream's pinned file)" in source
-    whole = list(data.rows(builder, "corpus"))
+    whole = list(builders.rows(builder, "corpus"))
     assert whole[: len(corpus)] == corpus
     assert {row["id"] for row in whole[len(corpus) :]} == gold
     assert [row["line"] for row in whole[len(corpus) :]] == list(range(1, 901))
@@ -128,8 +130,8 @@ def test_question_files_hold_what_is_known_of_them(
 ) -> None:
     if not (root / QUESTIONS.format(name)).is_file():
         pytest.skip(f"no {name}_quest_gt_save.json in {root}")
-    builder, _ = data.open_builder("crud_rag", "ragquesteval", str(root), split=split)
-    found = list(data.rows(builder, split))
+    builder, _ = builders.open_builder("crud_rag", "ragquesteval", str(root), split=split)
+    found = list(builders.rows(builder, split))
     assert len(found) == len({row["id"] for row in found}) == 800
     assert (found[0]["id"], found[0]["task"]) == ("64fa9b27b82641eb8ecbe14d", split)
     assert sum(not row["answers"] for row in found) == empty
@@ -140,7 +142,7 @@ def test_what_the_pack_lacks_is_named(root: Path) -> None:
     if (root / "data/crud/merged.zip").exists():
         pytest.skip("merged.zip is there")
     with pytest.raises(QuadragError) as caught:
-        data.open_builder("crud_rag", "qa_1doc", str(root))
+        builders.open_builder("crud_rag", "qa_1doc", str(root))
     assert str(caught.value) == (
         f"{root} lacks questanswer_1doc in data/crud_split/split_merged.json (it holds event_summary), "
         "data/crud/merged.zip, which crud_rag qa_1doc needs"

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from quadrag import catalogue, data, files
+from quadrag import catalogue
+from quadrag.data import builders, files
+from quadrag.data.prepare import prepare
 from quadrag.errors import QuadragError
-from quadrag.prepare import prepare
 
 TASKS = {
     "extractive_qa": "抽取类问答",
@@ -87,8 +88,8 @@ def cell(root: Path, *lines: Any, topic: str = "banking/retail", task: str = "ex
 
 
 def rows(config: str, split: str, data_dir: str | Path, **options: Any) -> list[dict[str, Any]]:
-    builder, _ = data.open_builder("omnieval", config, str(data_dir), options, split)
-    return list(data.rows(builder, split))
+    builder, _ = builders.open_builder("omnieval", config, str(data_dir), options, split)
+    return list(builders.rows(builder, split))
 
 
 def one(tmp_path: Path, *lines: Any, task: str = "extractive_qa", **options: Any) -> list[dict[str, Any]]:
@@ -128,7 +129,7 @@ def test_configs_splits_and_columns(whole: Path) -> None:
     configs = catalogue.configs("omnieval")
     assert list(configs) == ["all", *TASKS, "corpus"]
     for name, config in configs.items():
-        builder, _ = data.open_builder("omnieval", name, str(whole))
+        builder, _ = builders.open_builder("omnieval", name, str(whole))
         splits = ["corpus"] if name == "corpus" else ["train", "auto", "human"]
         assert config.splits == splits
         assert config.description
@@ -487,7 +488,7 @@ def test_of_upstream_s_stages_the_last_is_taken(tmp_path: Path) -> None:
     for stage in ("", "_clean", "_filter", "_final"):
         cell(tmp_path, record(f"test{stage}"), of=f"gen_datas_test{stage}")
         assert [row["question"] for row in rows("all", "auto", tmp_path)] == [f"test{stage}"]
-    _, source = data.open_builder("omnieval", "all", str(tmp_path))
+    _, source = builders.open_builder("omnieval", "all", str(tmp_path))
     assert source == f"{tmp_path} (auto: {FINAL}/银行业务/零售银行/抽取类问答.jsonl; upstream pins none)"
 
 
@@ -501,7 +502,7 @@ def test_rival_sets_are_refused_by_name(tmp_path: Path) -> None:
     assert str(caught.value) == f"{tmp_path} lacks {said}, which omnieval all needs"
     # The other splits are none the worse.
     assert len(rows("all", "human", tmp_path)) == 1
-    assert data.splits(data.open_builder("omnieval", "all", str(tmp_path))[0]) == ["human"]
+    assert builders.splits(builders.open_builder("omnieval", "all", str(tmp_path))[0]) == ["human"]
     for name in ("a_final", "b_filter"):
         found = rows("all", "auto", tmp_path, auto_dir=str(tmp_path / f"gen_datas_{name}"))
         assert [row["question"] for row in found] == [name[0]]
@@ -552,10 +553,10 @@ OPENED = """
 import json, sys
 opened = []
 sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
-from quadrag import data
+from quadrag.data import builders
 for config, split in (("all", "auto"), ("corpus", "corpus")):
-    builder, _ = data.open_builder("omnieval", config, sys.argv[1])
-    assert list(data.rows(builder, split)) and data.fingerprint(builder)
+    builder, _ = builders.open_builder("omnieval", config, sys.argv[1])
+    assert list(builders.rows(builder, split)) and builders.fingerprint(builder)
 print(json.dumps([name for name in opened if name.startswith(sys.argv[1])]))
 """
 
@@ -598,9 +599,9 @@ def test_what_a_split_lacks_is_said(tmp_path: Path) -> None:
 def test_an_empty_human_set_is_lacking_and_no_error_for_others(tmp_path: Path, content: str) -> None:
     cell(tmp_path, record())
     put(tmp_path, HUMAN, content)
-    builder, _ = data.open_builder("omnieval", "all", str(tmp_path))
-    assert data.splits(builder) == ["auto"]
-    assert len(list(data.rows(builder, "auto"))) == 1
+    builder, _ = builders.open_builder("omnieval", "all", str(tmp_path))
+    assert builders.splits(builder) == ["auto"]
+    assert len(list(builders.rows(builder, "auto"))) == 1
     with pytest.raises(QuadragError, match="lacks questions of human"):
         rows("all", "human", tmp_path)
     with pytest.raises(QuadragError, match=r"questions of human \(human_file .*v1022\.jsonl holds none\)"):
@@ -608,9 +609,9 @@ def test_an_empty_human_set_is_lacking_and_no_error_for_others(tmp_path: Path, c
 
 
 def test_a_human_set_without_a_task_lacks_it(whole: Path) -> None:
-    builder, _ = data.open_builder("omnieval", "long_form_qa", str(whole))
-    assert data.splits(builder) == ["auto"]
-    assert data.splits(data.open_builder("omnieval", "contrast_qa", str(whole))[0]) == ["auto", "human"]
+    builder, _ = builders.open_builder("omnieval", "long_form_qa", str(whole))
+    assert builders.splits(builder) == ["auto"]
+    assert builders.splits(builders.open_builder("omnieval", "contrast_qa", str(whole))[0]) == ["auto", "human"]
 
 
 def test_a_split_s_broken_file_leaves_the_others(whole: Path) -> None:
@@ -639,14 +640,14 @@ def test_places_named_by_options(tmp_path: Path) -> None:
     assert ids(rows("all", "human", root, **options)) == ["human/banking/retail/extractive_qa/1"]
     assert ids(rows("corpus", "corpus", root, corpus_file=own / "nodes.jsonl")) == ["n-7"]
     # With one of them and no data_dir, nothing is fetched.
-    builder, source = data.open_builder("omnieval", "all", None, options)
-    assert data.splits(builder) == ["train", "auto", "human"]
+    builder, source = builders.open_builder("omnieval", "all", None, options)
+    assert builders.splits(builder) == ["train", "auto", "human"]
     assert source == f"{own / 'any'} and {own / 'any'} and {own / 'people.jsonl'}"
-    assert files.given(builder.config, "human") == {"human_file": own / "people.jsonl"}
-    builder, source = data.open_builder("omnieval", "all", None, {"auto_dir": own / "any"})
-    assert (data.splits(builder), source) == (["auto"], str(own / "any"))
+    assert files.own_files(builder.config, "human") == {"human_file": own / "people.jsonl"}
+    builder, source = builders.open_builder("omnieval", "all", None, {"auto_dir": own / "any"})
+    assert (builders.splits(builder), source) == (["auto"], str(own / "any"))
     with pytest.raises(QuadragError, match="lacks questions of human"):
-        list(data.rows(builder, "human"))
+        list(builders.rows(builder, "human"))
 
 
 def test_without_a_folder_the_script_reads_what_options_name(tmp_path: Path) -> None:
@@ -671,7 +672,7 @@ def test_without_a_folder_the_script_reads_what_options_name(tmp_path: Path) -> 
 )
 def test_bad_options_are_named_before_any_row(config: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(QuadragError) as caught:
-        data.open_builder("omnieval", config, None, options)
+        builders.open_builder("omnieval", config, None, options)
     assert str(caught.value) == f"omnieval {config}: {message}"
 
 
@@ -821,10 +822,10 @@ def test_a_corpus_as_parquet(tmp_path: Path) -> None:
 
 def test_no_two_of_many_ids_are_mistaken() -> None:
     seen = catalogue.load_script(catalogue.benchmarks()["omnieval"])._Seen()
-    assert all(seen.met(7 * number, number) is None for number in range(30_000))
-    assert all(seen.met(7 * number, 0) == number for number in range(0, 30_000, 97))
+    assert all(seen.add(7 * number, number) is None for number in range(30_000))
+    assert all(seen.add(7 * number, 0) == number for number in range(0, 30_000, 97))
     # Zero marks what is free; as a key it is one.
-    assert seen.met(1, 5) == 0
+    assert seen.add(1, 5) == 0
 
 
 # In MiB; `ru_maxrss` would count what this process's parent had when it forked.
@@ -834,10 +835,10 @@ def peak():
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 import json, sys
-from quadrag import data
-builder, _ = data.open_builder("omnieval", "corpus", sys.argv[1])
+from quadrag.data import builders
+builder, _ = builders.open_builder("omnieval", "corpus", sys.argv[1])
 seen = []
-for number, row in enumerate(data.rows(builder, "corpus"), 1):
+for number, row in enumerate(builders.rows(builder, "corpus"), 1):
     if number % 2_000 == 0:
         seen.append(peak())
 print(json.dumps([number, seen]))
@@ -884,19 +885,21 @@ def test_what_is_prepared_is_read_from_the_cache(own_cache: Path, whole: Path) -
     ]
     for config, splits in done.built.items():
         for split in splits:
-            builder, source = data.open_builder("omnieval", config, split=split)
+            builder, source = builders.open_builder("omnieval", config, split=split)
             assert source.endswith("; upstream pins none), as prepared")
             expected = rows(config, split, whole)
-            assert list(data.rows(builder, split)) == list(builder.as_dataset(split=split)) == expected
-    builder, source = data.open_builder("omnieval", "all")
-    assert data.fingerprint(builder) == data.fingerprint(data.open_builder("omnieval", "all", str(whole))[0])
+            assert list(builders.rows(builder, split)) == list(builder.as_dataset(split=split)) == expected
+    builder, source = builders.open_builder("omnieval", "all")
+    assert builders.fingerprint(builder) == builders.fingerprint(
+        builders.open_builder("omnieval", "all", str(whole))[0]
+    )
     assert f"(train: 2 files of corpus/nodes_dir/gen_datas_train_final, auto: 80 files of {FINAL}, " in source
     assert f"human: {HUMAN}; upstream pins none)" in source
 
 
 def test_the_fingerprint_covers_every_file_that_decides_rows_and_options(whole: Path, tmp_path: Path) -> None:
     def fingerprint(config: str = "all", root: Path = whole, split: str | None = None, **options: Any) -> str:
-        return data.fingerprint(data.open_builder("omnieval", config, str(root), options, split)[0])
+        return builders.fingerprint(builders.open_builder("omnieval", config, str(root), options, split)[0])
 
     plain = fingerprint()
     shutil.copytree(whole, tmp_path / "copy")
@@ -955,7 +958,7 @@ def test_built_streamed_and_read_rows_are_the_same(
     whole: Path, tmp_path: Path, config: str, split: str, options: dict[str, Any]
 ) -> None:
     builder = catalogue.builder_class("omnieval")(config_name=config, **options)
-    data.point_to(builder, whole)
+    builders.point_to(builder, whole)
     expected = rows(config, split, whole, **options)
     assert list(builder.as_streaming_dataset(split=split)) == expected
     builder.download_and_prepare(output_dir=str(tmp_path / "out"))
@@ -968,8 +971,8 @@ def test_nested_and_written_out_answers_are_the_texts_in_them(tmp_path):
     values = ([["3.2亿元", "3.20亿元"]], "['3.2亿元', '3.20亿元']", "[3.2亿元]", "[]")
     lines = [record(answer=value, topic_name="金融 - 保险 - 人寿保险", task_name="抽取类问答") for value in values]
     path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
-    builder, _ = data.open_builder("omnieval", "all", str(tmp_path), None, "auto")
-    found = [row["answers"] for row in data.rows(builder, "auto")]
+    builder, _ = builders.open_builder("omnieval", "all", str(tmp_path), None, "auto")
+    found = [row["answers"] for row in builders.rows(builder, "auto")]
     assert found == [["3.2亿元", "3.20亿元"], ["3.2亿元", "3.20亿元"], ["[3.2亿元]"], ["[]"]]
 
 
@@ -979,6 +982,6 @@ def test_empty_objects_are_passed_over_and_end_a_conversation(tmp_path):
     turn = record(topic_name="金融 - 保险 - 人寿保险", task_name="多轮对话能力")
     lines = [[turn, {}, turn], [{}], [turn, turn]]
     path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
-    builder, _ = data.open_builder("omnieval", "all", str(tmp_path), None, "auto")
-    ids = [row["id"].rpartition("/")[2] for row in data.rows(builder, "auto")]
+    builder, _ = builders.open_builder("omnieval", "all", str(tmp_path), None, "auto")
+    ids = [row["id"].rpartition("/")[2] for row in builders.rows(builder, "auto")]
     assert ids == ["1.1", "3.1", "3.2"]

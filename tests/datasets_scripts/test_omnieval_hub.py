@@ -127,10 +127,10 @@ def env(environment: Callable[..., dict[str, str]], hub: Hub) -> Callable[..., d
 
 ROWS = """
 import json, sys
-from quadrag import data
-builder, source = data.open_builder("omnieval", sys.argv[1])
-splits = {split: [row["id"] for row in data.rows(builder, split)] for split in data.splits(builder)}
-print(json.dumps([splits, source, data.fingerprint(builder)]))
+from quadrag.data import builders
+builder, source = builders.open_builder("omnieval", sys.argv[1])
+splits = {split: [row["id"] for row in builders.rows(builder, split)] for split in builders.splits(builder)}
+print(json.dumps([splits, source, builders.fingerprint(builder)]))
 """
 BY_ITSELF = """
 import json, sys

@@ -21,7 +21,9 @@ from typing import Any
 
 import pytest
 
-from quadrag import catalogue, data
+from quadrag import catalogue
+from quadrag.data import builders
+from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 
 GOLDEN = Path(__file__).parent / "rgb_golden.json"
@@ -33,9 +35,9 @@ CONFIGS = [
 ]
 
 
-def rows(config: str, split: str, data_dir: str | Path = data.SAMPLE, **options: Any) -> list[dict[str, Any]]:
-    builder, _ = data.open_builder("rgb", config, str(data_dir), options)
-    return list(data.rows(builder, split))
+def rows(config: str, split: str, data_dir: str | Path = builders.SAMPLE, **options: Any) -> list[dict[str, Any]]:
+    builder, _ = builders.open_builder("rgb", config, str(data_dir), options)
+    return list(builders.rows(builder, split))
 
 
 def golden(config: str, split: str) -> dict[str, Any]:
@@ -217,7 +219,7 @@ def test_a_lacking_file_is_named(tmp_path: Path) -> None:
 
 
 def test_the_root_of_an_upstream_checkout_will_do(tmp_path: Path) -> None:
-    shutil.copytree(data.sample_dir("rgb"), tmp_path / "data")
+    shutil.copytree(sample_dir("rgb"), tmp_path / "data")
     split = ("counterfactual_robustness_zh", "test")
     assert rows(*split, tmp_path) == rows(*split)
 
@@ -243,19 +245,19 @@ def test_the_root_of_an_upstream_checkout_will_do(tmp_path: Path) -> None:
 )
 def test_bad_options_are_named_before_any_row(config: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(QuadragError, match=f"^rgb {config}: {re.escape(message)}"):
-        data.open_builder("rgb", config, data.SAMPLE, options)
+        builders.open_builder("rgb", config, builders.SAMPLE, options)
 
 
 def test_an_unknown_option_gets_the_nearest() -> None:
     with pytest.raises(QuadragError, match=r"unknown option of rgb 'noise_rate'; nearest: noise_ratio"):
-        data.open_builder("rgb", "noise_robustness_en", data.SAMPLE, {"noise_rate": 0.2})
+        builders.open_builder("rgb", "noise_robustness_en", builders.SAMPLE, {"noise_rate": 0.2})
 
 
 def test_options() -> None:
     name = "noise_robustness_zh"
     assert [len(row["documents"]) for row in rows(name, "noise_40", passage_num=0, noise_ratio=0.4)] == [0] * 12
     assert {len(row["documents"]) for row in rows(name, "noise_0", passage_num=3)} == {3}
-    (split,) = data.splits(data.open_builder("rgb", name, data.SAMPLE, {"noise_ratio": 0.333})[0])
+    (split,) = builders.splits(builders.open_builder("rgb", name, builders.SAMPLE, {"noise_ratio": 0.333})[0])
     assert split == "noise_33_3"
     third = rows(name, split, noise_ratio=0.333)
     assert all(sum(text in row["negative"] for text in row["documents"]) == 2 for row in third)
@@ -340,13 +342,11 @@ def test_without_a_folder_the_script_downloads_and_verifies(
 
     if streaming and int(datasets.__version__.split(".")[0]) >= 4:
         pytest.skip(f"datasets {datasets.__version__} streams no remote text file; quadrag gives it a folder")
-    server = ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(data.sample_dir("rgb")))
-    )
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(sample_dir("rgb"))))
     Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     script = catalogue.benchmarks()["rgb"].read_text(encoding="utf-8")
     script, changed = re.subn('^_URL = ".*"', f'_URL = "http://127.0.0.1:{server.server_port}/"', script, flags=re.M)
-    content = (data.sample_dir("rgb") / "zh_fact.json").read_bytes()
+    content = (sample_dir("rgb") / "zh_fact.json").read_bytes()
     right = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
     upstream = catalogue.builder_class("rgb").FILES["zh_fact.json"][2]
     assert changed == script.count(upstream) == 1

@@ -66,14 +66,14 @@ def load_file(metrics_root: Path) -> Callable[[str], ModuleType]:
 
 @pytest.fixture(scope="session")
 def rgb(load_file: Callable[[str], ModuleType]) -> ModuleType:
-    """The logic file that RGB's three metrics share."""
-    return load_file("rgb_accuracy/rgb_labels.py")
+    """How RGB's three metrics label an answer."""
+    return load_file("_shared/rgb_labels.py")
 
 
 @pytest.fixture(scope="session")
 def tally(load_file: Callable[[str], ModuleType]) -> ModuleType:
-    """The file that every metric's folder has a copy of."""
-    return load_file("rgb_accuracy/tally.py")
+    """What every metric counts with."""
+    return load_file("_shared/tally.py")
 
 
 class ScriptedJudge:

@@ -162,14 +162,23 @@ def test_a_judge_that_raises_is_heard(load_metric: Callable[[str], Any], name: s
         load_metric(name).compute(predictions=["a"], references=["a"], questions=["q"], judge=judge)
 
 
-def test_the_three_copies_of_the_logic_are_identical(metrics_root: Path) -> None:
-    copies = {(metrics_root / name / "rgb_labels.py").read_bytes() for name in NAMES}
-    assert len(copies) == 1
+def test_what_is_shared_lies_once_and_links_lead_there(metrics_root: Path) -> None:
+    shared = {path.name for path in (metrics_root / "_shared").glob("*.py")} - {"__init__.py"}
+    links = [path for folder in FOLDERS for path in (metrics_root / folder).iterdir() if path.is_symlink()]
+    assert all(path.readlink() == Path("..", "_shared", path.name) for path in links)
+    assert {path.name for path in links} == shared
+    own = [path for path in metrics_root.glob("*/*.py") if not path.is_symlink()]
+    assert not [path for path in own if path.name in shared and path.parent.name != "_shared"]
+    assert len({path.read_bytes() for path in own}) == len(own)
 
 
-@pytest.mark.parametrize("file", ["tally.py", "page.py"])
-def test_one_file_is_the_same_in_every_folder(metrics_root: Path, file: str) -> None:
-    assert len({(metrics_root / folder / file).read_bytes() for folder in FOLDERS}) == 1
+@pytest.mark.parametrize("folder_name", FOLDERS)
+def test_evaluate_takes_along_every_file_of_a_folder(metrics_root: Path, folder_name: str) -> None:
+    from evaluate.loading import get_imports
+
+    folder = metrics_root / folder_name
+    direct = {name for kind, name, *_ in get_imports(str(folder / f"{folder_name}.py")) if kind == "internal"}
+    assert direct == {path.stem for path in folder.glob("*.py")} - {folder_name, "app", "page"}
 
 
 @pytest.mark.parametrize("folder_name", FOLDERS)
@@ -177,7 +186,8 @@ def test_a_folder_imports_packages_and_its_own_files_alone(metrics_root: Path, f
     folder = metrics_root / folder_name
     siblings = {path.stem for path in folder.glob("*.py")}
     required = {line.split(">=")[0].split("==")[0] for line in (folder / "requirements.txt").read_text().split()}
-    packages = {"gradio"} | required | set(sys.stdlib_module_names)
+    packages = {"gradio", "yaml"} | required  # a Space has both: gradio brings PyYAML
+    packages |= set(sys.stdlib_module_names)
     for path in folder.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
@@ -192,17 +202,30 @@ def test_a_folder_imports_packages_and_its_own_files_alone(metrics_root: Path, f
                 assert node.level <= 1 and str(node.module).split(".")[0] in allowed, (path, node.lineno)
 
 
-def test_one_metric_class_and_documented_keywords(load_metric: Callable[[str], Any], name: str) -> None:
+@pytest.mark.parametrize("folder_name", FOLDERS)
+def test_one_metric_class_and_its_options(
+    metrics_root: Path, load_metric: Callable[[str], Any], folder_name: str
+) -> None:
     import evaluate
 
-    metric = load_metric(name)
+    metric = load_metric(folder_name)
     module = sys.modules[type(metric).__module__]
     kinds = [x for x in vars(module).values() if inspect.isclass(x) and issubclass(x, evaluate.Metric)]
-    assert kinds == [type(metric)] and metric.name == name
-    asked = set(inspect.signature(type(metric).compute).parameters) - {"self"}
-    assert asked == set(inspect.signature(type(metric)._compute).parameters) - {"self"}
+    assert kinds == [type(metric)] and metric.name == folder_name
+    asked = inspect.signature(metric.compute).parameters
+    assert {name: asked[name].default for name in metric.OPTIONS} == {
+        name: option.default for name, option in metric.OPTIONS.items()
+    }
+    assert set(asked) == {"predictions", "references", *metric.OPTIONS}
     documented = metric.inputs_description.split("Returns:")[0]
-    assert all(f"    {keyword}: " in documented for keyword in asked)
+    card = (metrics_root / folder_name / "README.md").read_text(encoding="utf-8")
+    assert all(f"    {keyword}: " in documented and f"**{keyword}**" in card for keyword in asked)
+    assert metric.inputs_description in str(metric.compute.__doc__)
+    with pytest.raises(TypeError, match=r"compute\(\) got an unexpected keyword argument 'profil'"):
+        metric.compute(predictions=["a"], references=["a"], profil="corrected")
+
+
+def test_keys_are_documented(metric: Any) -> None:
     got = metric.compute(predictions=["a"], references=["a"])
     assert all(key in metric.inputs_description for key in got)
 
@@ -228,6 +251,7 @@ def test_folder_is_a_space(metrics_root: Path, folder_name: str, tmp_path: Path)
         assert part in card
 
 
+@pytest.mark.slow
 def test_examples_run_by_the_bare_names(metrics_root: Path, tmp_path: Path) -> None:
     env = {**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules"), "HF_HOME": str(tmp_path / "home")}
     env |= {
@@ -249,10 +273,3 @@ def test_the_paper_s_numbers_come_from_counts(tally: ModuleType) -> None:
         ] * 93
         for profile in PROFILES:
             assert round(100 * tally.result(["cr"], cells, profile, "")["cr"], 2) == printed
-
-
-def test_the_two_judged_metrics_fill_their_prompts_alike(metrics_root: Path) -> None:
-    """A metric's folder is published alone, so the two functions stand twice; they must stay one."""
-    texts = [(metrics_root / name / "prompts.py").read_text() for name in ("rejection_rate", "error_detection")]
-    shared = [text[text.index("def template(") : text.index("def read(")] for text in texts]
-    assert shared[0] == shared[1]

@@ -154,7 +154,6 @@ def test_corrected_has_no_use_for_an_item_without_a_gold_answer(metric: Any, ans
     assert (got["n_scored"], got["unscored"]) == (2, {})
 
 
-@settings(max_examples=200, deadline=None)
 @given(full, full, st.sampled_from(PROFILES))
 def test_bleu_is_papineni_s(metric: Any, prediction: str, reference: str, profile: str) -> None:
     got = one(metric, prediction, reference, profile)
@@ -165,7 +164,6 @@ def test_bleu_is_papineni_s(metric: Any, prediction: str, reference: str, profil
     assert all(0 <= got[key] <= 1 for key in KEYS if key != "length")
 
 
-@settings(max_examples=100, deadline=None)
 @given(full, full)
 def test_bleu_is_sacrebleu_s_of_tokens_that_it_can_tell_apart(metric: Any, prediction: str, reference: str) -> None:
     names: dict[str, str] = {}
@@ -174,7 +172,6 @@ def test_bleu_is_sacrebleu_s_of_tokens_that_it_can_tell_apart(metric: Any, predi
     assert one(metric, prediction, reference)["bleu_bp"] == pytest.approx(score.score / 100, abs=1e-12)
 
 
-@settings(max_examples=200, deadline=None)
 @given(full, full)
 def test_rouge_l_is_rouge_score_s(metric: Any, prediction: str, reference: str) -> None:
     oracle = rouge_scorer.RougeScorer(["rougeL"], tokenizer=Tokens())
@@ -183,21 +180,18 @@ def test_rouge_l_is_rouge_score_s(metric: Any, prediction: str, reference: str) 
 
 
 @pytest.mark.pure
-@settings(max_examples=300, deadline=None)
 @given(text)
 def test_tokens_are_jieba_s(words: ModuleType, sentence: str) -> None:
     assert words.cut(sentence) == cut(sentence)
 
 
 @pytest.mark.pure
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=20))
 def test_tokens_of_any_text_are_jieba_s(words: ModuleType, sentence: str) -> None:
     assert words.cut(sentence) == cut(sentence)
 
 
 @pytest.mark.pure
-@settings(max_examples=300, deadline=None)
 @given(
     st.dictionaries(st.text("甲乙丙", min_size=1, max_size=3), st.sampled_from((1, 2, 4)), max_size=12),
     st.sampled_from((1, 4)),
@@ -362,7 +356,7 @@ def test_bad_input_is_one_clear_line_and_leaves_nothing_behind(
     assert metric.compute(**good)["n_total"] == 2
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.none() | text, st.none() | text), max_size=6),
     st.sampled_from(PROFILES),

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 VECTORS = json.loads(Path(__file__).with_name("rgb_vectors.json").read_text(encoding="utf-8"))
@@ -119,7 +119,6 @@ def test_our_prompt_holds_the_fixed_strings(prompts: ModuleType, language: str) 
 
 
 @pytest.mark.pure
-@settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(), st.text(alphabet="yesno hasidntf'’\n")), st.sampled_from(PROFILES))
 @example("\n" * 50_000 + "has " * 20_000 + "identified", "corrected")
 def test_reading_a_verdict_never_raises(prompts: ModuleType, verdict: str, profile: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import inspect
 import json
 import random
@@ -18,11 +17,11 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, Rule
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quadrag.chat import ChatClient
-from quadrag.ledger import Ledger
+from quadrag.chat.client import ChatClient
+from quadrag.chat.ledger import Ledger
 from quadrag.stats import Item, summarise
 
 ROOT = Path(__file__).parents[2]
@@ -100,7 +99,7 @@ def part(load_file: Callable[[str], ModuleType]) -> Callable[[str], ModuleType]:
 
 @pytest.fixture(scope="module")
 def read(part: Callable[[str], ModuleType]) -> dict[str, Callable[[str, str], int | None]]:
-    return {"official": part("lenient").official, "corrected": part("verdict").corrected}
+    return dict(part("omnieval").READERS)
 
 
 @pytest.fixture(scope="module")
@@ -548,12 +547,13 @@ def malformed(draw: random.Random) -> tuple[str, str, int | None]:
     return key, reply, truth
 
 
-def test_100_000_malformed_verdicts(read: dict[str, Callable[[str, str], int | None]]) -> None:
+@pytest.mark.slow(10_000, 100_000, 2_000_000)
+def test_malformed_verdicts(read: dict[str, Callable[[str, str], int | None]], rounds: int) -> None:
     """None crashes a reader, and none is read as what it does not say; a second verdict makes it say nothing."""
     draw = random.Random(20241217)
     counts = {"readable": 0, "read": 0, "official": 0}
     wrong: list[tuple[str, str, int | None, int]] = []
-    for i in range(100_000):
+    for i in range(rounds):
         key, reply, truth = malformed(draw)
         got = read["corrected"](reply, key)
         if i % 10 == 0:  # it has no oracle but json_repair, and is the slower one
@@ -562,12 +562,11 @@ def test_100_000_malformed_verdicts(read: dict[str, Callable[[str, str], int | N
         counts["read"] += got is not None
         if got is not None and got != truth:
             wrong.append((key, reply, truth, got))
-    assert wrong == [], f"{len(wrong)} of 100000, {counts}: {wrong[:10]}"
+    assert wrong == [], f"{len(wrong)} of {rounds}, {counts}: {wrong[:10]}"
     print(counts)
-    assert counts["read"] > 0.6 * counts["readable"] and counts["official"] > 1000, counts
+    assert counts["read"] > 0.6 * counts["readable"] and counts["official"] > rounds / 100, counts
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.one_of(st.text(), st.text(alphabet="{}[]\"'prediction:=-012 \n\\,.truefals“”：，"), st.binary().map(str)),
     st.sampled_from(KEYS),
@@ -595,7 +594,6 @@ def test_no_reply_crashes_a_reader_or_takes_long(
     assert time.perf_counter() - start < 3
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.dictionaries(st.text(), st.one_of(st.text(), st.integers(), st.lists(st.text())), max_size=4),
     st.sampled_from([0, 1, 2, -1, "1", "-1", 1.0, 3, 0.5, None, [1]]),
@@ -629,18 +627,17 @@ def harmless(text: str) -> bool:
     return not any(char in "<>[]{}`" or unicodedata.category(char) in unseen for char in text)
 
 
-@settings(max_examples=500, deadline=None)
 @given(st.one_of(st.text(), st.sampled_from([attack["text"] for attack in ATTACKS])))
 def test_a_text_goes_in_as_one_json_string(part: Callable[[str], ModuleType], text: str) -> None:
-    quoted = part("prompts").quoted(text)
+    quoted = part("slots").quote(text)
     assert json.loads(quoted) == text and len(quoted.splitlines()) == 1 and harmless(quoted)
     assert not re.search(r'(?<!\\)(?:\\\\)*"', quoted[1:-1]), "a quotation mark that ends the string"
 
 
 def test_what_is_not_looked_at_one_by_one_is_harmless(part: Callable[[str], ModuleType]) -> None:
     every = "".join(map(chr, range(sys.maxunicode + 1)))
-    plain = part("prompts")._RARE.sub("", every)
-    assert len(plain) > 20_000 and harmless(plain) and not part("prompts")._SELECTORS.search(plain)
+    plain = part("slots")._RARE.sub("", every)
+    assert len(plain) > 20_000 and harmless(plain) and not part("slots")._SELECTORS.search(plain)
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: ascii(attack["text"])[:30])
@@ -667,7 +664,7 @@ def test_an_attack_stays_in_its_place(part: Callable[[str], ModuleType], attack:
                 found = material([request])[slot]
                 texts = {"history": [{"question": text, "answer": text}], "references": ["金", text]}
                 assert found == texts.get(slot, [text, "段"] if slot == "passages" else text)
-                (quoted,) = {prompts.quoted(text)} & set(re.findall(r'"(?:[^"\\]|\\.)*"', lines[changed[0]]))
+                (quoted,) = {part("slots").quote(text)} & set(re.findall(r'"(?:[^"\\]|\\.)*"', lines[changed[0]]))
                 assert harmless(quoted) and (attack["hook"] is None or attack["hook"] not in request["content"])
 
 
@@ -757,7 +754,7 @@ def test_long_passages_are_put_in_quickly(part: Callable[[str], ModuleType]) -> 
     text = "2023年，公司实现营业收入1,234.5亿元（同比增长5.6%）；\n" * 60
     start = time.perf_counter()
     for _ in range(1000):
-        part("prompts").quoted(text)
+        part("slots").quote(text)
     assert time.perf_counter() - start < 5
 
 
@@ -837,8 +834,7 @@ def test_half_a_surrogate_pair(score: Callable[..., Any]) -> None:
 
 def test_documented_keywords_and_keys(load: Callable[..., Any]) -> None:
     metric = load("all")
-    asked = set(inspect.signature(type(metric).compute).parameters) - {"self"}
-    assert asked == set(inspect.signature(type(metric)._compute).parameters) - {"self"}
+    asked = set(inspect.signature(metric.compute).parameters)
     arguments, returned = metric.inputs_description.split("Returns:")
     assert all(f"    {keyword}: " in arguments for keyword in asked)
     for key in metric.compute(**GOOD, profile="corrected"):
@@ -846,14 +842,6 @@ def test_documented_keywords_and_keys(load: Callable[..., Any]) -> None:
     module = sys.modules[type(metric).__module__]
     card = (ROOT / "metrics" / "omnieval" / "README.md").read_text(encoding="utf-8")
     assert module._CITATION.strip() in card and all(f"**{keyword}**" in card for keyword in asked)
-
-
-def test_evaluate_takes_along_every_file_of_the_folder(load: Callable[..., Any], metrics_root: Path) -> None:
-    source = (metrics_root / "omnieval" / "omnieval.py").read_text(encoding="utf-8")
-    direct = set(re.findall(r"^from \.(\w+) import \($", source, re.MULTILINE))
-    assert direct == {path.stem for path in (metrics_root / "omnieval").glob("*.py")} - {"omnieval", "app", "page"}
-    folder = Path(str(importlib.import_module(type(load("acc")).__module__).__file__)).parent
-    assert all((folder / f"{name}.py").is_file() for name in direct)
 
 
 def test_the_card_s_tables_are_the_published_ones(metrics_root: Path) -> None:
@@ -868,7 +856,7 @@ def test_the_card_s_tables_are_the_published_ones(metrics_root: Path) -> None:
                 for key, value in zip(KEYS, cell.split(" / "), strict=True):
                     printed |= {(table, name, split, key): value} if value != "-" else {}
     published = {}
-    with (ROOT / "baselines" / "published" / "omnieval.csv").open(encoding="utf-8", newline="") as file:
+    with (ROOT / "baselines" / "omnieval" / "published.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["table"] in ("4", "5") and row["metric"] in KEYS:
                 setting = dict(pair.split("=", 1) for pair in row["setting"].split(";"))

@@ -100,7 +100,7 @@ def by_ir_measures(rankings: list[list[str]], relevants: list[list[str]]) -> lis
     return rows
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(rankings, relevants), min_size=1, max_size=5))
 def test_textbook_measures_are_ir_measures(metric: Any, items: list[tuple[list[str], list[str]]]) -> None:
     given_rankings, golds = [r for r, _ in items], [g for _, g in items]
@@ -111,7 +111,6 @@ def test_textbook_measures_are_ir_measures(metric: Any, items: list[tuple[list[s
 
 
 @pytest.mark.pure
-@settings(max_examples=200, deadline=None)
 @given(rankings, relevants)
 def test_measures_hold_together(ranking: ModuleType, given_ranking: list[str], relevant: list[str]) -> None:
     wanted = set(relevant)

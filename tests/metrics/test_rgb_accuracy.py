@@ -108,7 +108,7 @@ def test_signature(metric: Any) -> None:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(pairs, either, languages)
 def test_invariants_of_the_result(metric: Any, items: list[Any], profile: str, language: str) -> None:
     def score(pairs: list[Any]) -> Any:
@@ -129,7 +129,6 @@ def test_invariants_of_the_result(metric: Any, items: list[Any], profile: str, l
 
 
 @pytest.mark.pure
-@settings(max_examples=150, deadline=None)
 @given(text, gold, st.data())
 def test_corrected_zh_is_blind_to_spaces(rgb: ModuleType, answer: str, accepted: Any, data: Any) -> None:
     cut = data.draw(st.integers(0, len(answer)))
@@ -139,14 +138,12 @@ def test_corrected_zh_is_blind_to_spaces(rgb: ModuleType, answer: str, accepted:
     assert rgb.label(answer, bare, "zh", "corrected") == rgb.label(answer, accepted, "zh", "corrected")
 
 
-@settings(max_examples=150, deadline=None)
 @given(text, gold, languages, either)
 def test_bounded_is_a_subset(rgb: ModuleType, answer: str, accepted: Any, language: str, profile: str) -> None:
     if rgb.bounded(answer, accepted, language, profile):
         assert rgb.correct(rgb.label(answer, accepted, language, profile))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 9999), st.integers(0, 9999))
 def test_bounded_finds_a_number_only_as_itself(rgb: ModuleType, said: int, wanted: int) -> None:
     assert rgb.bounded(f"It is {said}.", str(wanted)) == (said == wanted)

@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, Rule
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quadrag.chat import ChatClient
-from quadrag.ledger import Ledger
+from quadrag.chat.client import ChatClient
+from quadrag.chat.ledger import Ledger
 from quadrag.stats import Item, summarise
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +76,11 @@ def part(load_file: Callable[[str], ModuleType]) -> Callable[[str], ModuleType]:
 
 
 @pytest.fixture(scope="module")
+def read(load_file: Callable[[str], ModuleType]) -> dict[str, Callable[[str], int | None]]:
+    return dict(load_file("truthfulness/truthfulness.py").READERS)
+
+
+@pytest.fixture(scope="module")
 def score(metric: Any) -> Callable[..., Any]:
     """Score answers, each with its own question."""
 
@@ -109,9 +114,9 @@ def test_items(score: Callable[..., Any], case: dict[str, Any], profile: str) ->
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("case", CASES["verdicts"], ids=lambda case: case["name"])
 def test_verdicts(
-    part: Callable[[str], ModuleType], score: Callable[..., Any], case: dict[str, Any], profile: str
+    read: dict[str, Callable[[str], int | None]], score: Callable[..., Any], case: dict[str, Any], profile: str
 ) -> None:
-    assert part("verdict").READERS[profile](case["reply"]) == case[profile]
+    assert read[profile](case["reply"]) == case[profile]
     got = score(["a"], ["b"], Says(case["reply"]), profile)
     truth = {1: 1.0, 0: -1.0, None: -1.0 if profile == "official" else None}[case[profile]]
     assert column(got) == [truth] and got["unscored"] == ({"unparsable": 1} if case[profile] is None else {})
@@ -176,16 +181,17 @@ def test_no_answer(score: Callable[..., Any]) -> None:
 
 
 @pytest.mark.pure
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.sampled_from(["{", "}", '"score"', '"score": 1', ":", " ", "0", "1", "2", ".", "\n", "a", '"', ","]))
 )
-def test_the_official_reader_is_the_authors_pattern(part: Callable[[str], ModuleType], pieces: list[str]) -> None:
+def test_the_official_reader_is_the_authors_pattern(
+    read: dict[str, Callable[[str], int | None]], pieces: list[str]
+) -> None:
     reply = "".join(pieces)
     braced = re.findall(r"{[^}]*}", reply)
     found = re.search(r'"score"\s*:\s*(\d+)', braced[-1]) if braced else None
     expected = int(found.group(1)) if found and int(found.group(1)) in (0, 1) else None
-    assert part("verdict").official(reply) == expected
+    assert read["official"](reply) == expected
 
 
 # References
@@ -328,7 +334,7 @@ def test_ratings(metric: Any) -> None:
 
 def table_6() -> list[tuple[str, dict[str, float]]]:
     rows: dict[str, dict[str, float]] = {}
-    with (ROOT / "baselines" / "published" / "crag.csv").open(encoding="utf-8", newline="") as file:
+    with (ROOT / "baselines" / "crag" / "published.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["table"] == "6" and row["unit"] == "percent":
                 rows.setdefault(row["setting"], {})[row["metric"]] = float(row["value"])
@@ -387,7 +393,6 @@ def test_weights_and_items_without_a_value(score: Callable[..., Any]) -> None:
 
 
 @pytest.mark.pure
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("st"), st.sampled_from([1, 0.5, 0, -1])), min_size=1))
 def test_weights_that_are_counts_give_the_mean_over_domains(
     part: Callable[[str], ModuleType], rows: list[tuple[str, str, float]]
@@ -551,26 +556,26 @@ def malformed(draw: random.Random) -> tuple[str, int | None]:
 
 
 @pytest.mark.pure
-def test_100_000_malformed_verdicts(part: Callable[[str], ModuleType]) -> None:
+@pytest.mark.slow(10_000, 100_000, 2_000_000)
+def test_malformed_verdicts(read: dict[str, Callable[[str], int | None]], rounds: int) -> None:
     """None crashes a reader, and none is read as what it does not say; a second verdict makes it say nothing."""
-    verdict, draw = part("verdict"), random.Random(20240604)
+    draw = random.Random(20240604)
     counts = {"readable": 0, "read": 0, "silent": 0, "official": 0}
     wrong: list[tuple[str, int | None, int]] = []
-    for _ in range(100_000):
+    for _ in range(rounds):
         reply, truth = malformed(draw)
-        got = verdict.corrected(reply)
-        counts["official"] += verdict.official(reply) is not None
+        got = read["corrected"](reply)
+        counts["official"] += read["official"](reply) is not None
         counts["readable"] += truth is not None
         counts["read"] += got is not None
         if got is not None and got != truth:
             wrong.append((reply, truth, got))
-    assert wrong == [], f"{len(wrong)} of 100000, {counts}: {wrong[:10]}"
+    assert wrong == [], f"{len(wrong)} of {rounds}, {counts}: {wrong[:10]}"
     print(counts)
     assert counts["read"] > 0.6 * counts["readable"], counts
 
 
 @pytest.mark.pure
-@settings(max_examples=500, deadline=None)
 @given(st.one_of(st.text(), st.text(alphabet="{}[]\"'score:=01 \n\\,.truefals“”："), st.binary().map(str)))
 @example("{" * 50_000)
 @example('{"a":' * 50_000)
@@ -579,17 +584,16 @@ def test_100_000_malformed_verdicts(part: Callable[[str], ModuleType]) -> None:
 @example('{"score": ' + "0" * 4_400 + "1}")
 @example('{"score":' + " " * 50_000 + "1}")
 @example('"score' * 20_000)
-def test_no_reply_crashes_a_reader_or_takes_long(part: Callable[[str], ModuleType], reply: str) -> None:
+def test_no_reply_crashes_a_reader_or_takes_long(read: dict[str, Callable[[str], int | None]], reply: str) -> None:
     start = time.process_time()
     for profile in PROFILES:
-        got = part("verdict").READERS[profile](reply)
+        got = read[profile](reply)
         assert got in (0, 1, None) and type(got) in (int, type(None))
         assert got is None or "score" in reply.lower(), "a verdict from nowhere"
     assert time.process_time() - start < 2
 
 
 @pytest.mark.pure
-@settings(max_examples=300, deadline=None)
 @given(
     st.dictionaries(st.text(), st.one_of(st.text(), st.integers(), st.lists(st.text())), max_size=4),
     st.sampled_from([(1, 1), (0, 0), (True, 1), (False, 0), ("1", 1), ("0", 0), (1.0, 1), (2, None), (0.5, None)]),
@@ -598,7 +602,7 @@ def test_no_reply_crashes_a_reader_or_takes_long(part: Callable[[str], ModuleTyp
     st.sampled_from(["", "```json\n", "Verdict:\n"]),
 )
 def test_well_formed_verdicts_are_read_whatever_else_they_hold(
-    part: Callable[[str], ModuleType],
+    read: dict[str, Callable[[str], int | None]],
     other: dict[str, Any],
     value: tuple[Any, int | None],
     ascii_only: bool,
@@ -607,7 +611,7 @@ def test_well_formed_verdicts_are_read_whatever_else_they_hold(
 ) -> None:
     other = {key: held for key, held in other.items() if key.strip().lower() != "score"}
     reply = before + json.dumps({**other, "score": value[0]}, ensure_ascii=ascii_only, indent=indent)
-    assert part("verdict").corrected(reply) == value[1]
+    assert read["corrected"](reply) == value[1]
 
 
 # What reaches the judge
@@ -617,15 +621,6 @@ def harmless(text: str) -> bool:
     """Whether a text has nothing that markup, a chat template or a hidden message is made of."""
     unseen = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     return not any(char in "<>[]{}`" or unicodedata.category(char) in unseen for char in text)
-
-
-@pytest.mark.pure
-@settings(max_examples=500, deadline=None)
-@given(st.one_of(st.text(), st.sampled_from([attack["answer"] for attack in ATTACKS])))
-def test_a_text_goes_in_as_one_json_string(part: Callable[[str], ModuleType], text: str) -> None:
-    quoted = part("prompts").quoted(text)
-    assert json.loads(quoted) == text and len(quoted.splitlines()) == 1 and harmless(quoted)
-    assert not re.search(r'(?<!\\)(?:\\\\)*"', quoted[1:-1]), "a quotation mark that ends the string"
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack['style']}: {ascii(attack['answer'])[:30]}")
@@ -694,12 +689,14 @@ def test_from_answers_over_http_to_the_result(metric: Any) -> None:
     assert got[1]["unscored_share"] == 0.25 and got[0]["signature"].endswith("judge:m")
 
 
-def test_our_prompt_asks_for_what_both_readers_read(part: Callable[[str], ModuleType]) -> None:
+def test_our_prompt_asks_for_what_both_readers_read(
+    part: Callable[[str], ModuleType], read: dict[str, Callable[[str], int | None]]
+) -> None:
     text = part("prompts").PROMPT
     form = text.rstrip().splitlines()[-1]
     for value in (0, 1):
         reply = form.replace("0 or 1", str(value))
-        assert [part("verdict").READERS[profile](reply) for profile in PROFILES] == [value, value]
+        assert [read[profile](reply) for profile in PROFILES] == [value, value]
     assert all(text.count(slot) == 1 for slot in ("{question}", "{reference}", "{answer}"))
 
 
@@ -809,8 +806,7 @@ def test_arrays_tuples_and_half_a_surrogate_pair(score: Callable[..., Any]) -> N
 
 
 def test_documented_keywords_and_keys(metric: Any) -> None:
-    asked = set(inspect.signature(type(metric).compute).parameters) - {"self"}
-    assert asked == set(inspect.signature(type(metric)._compute).parameters) - {"self"}
+    asked = set(inspect.signature(metric.compute).parameters)
     arguments, returned = metric.inputs_description.split("Returns:")
     assert all(f"    {keyword}: " in arguments for keyword in asked)
     got = metric.compute(
@@ -834,7 +830,7 @@ def test_the_card_s_tables_are_the_published_ones(metrics_root: Path) -> None:
             for place, cell in zip(header[1:], row[1:], strict=True):
                 printed |= {(row[0], place, key): float(x) for key, x in zip(keys, cell.split(" / "), strict=True)}
     published = {}
-    with (ROOT / "baselines" / "published" / "crag.csv").open(encoding="utf-8", newline="") as file:
+    with (ROOT / "baselines" / "crag" / "published.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             setting = dict(pair.split("=", 1) for pair in row["setting"].split(";"))
             name = setting.get("llm") or setting.get("system")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from chat_server import ChatServer
 
-from quadrag.ledger import Ledger
+from quadrag.chat.ledger import Ledger
 
 
 @pytest.fixture(autouse=True)

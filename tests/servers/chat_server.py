@@ -194,7 +194,7 @@ class _Protocol(asyncio.Protocol):
         if action == "drop":
             self.transport.abort()
             return
-        text = state.text or echo(body)
+        text = echo(body) if state.text is None else state.text
         message = {"role": "assistant", "content": text}
         choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop"}
         usage: Any = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from quadrag.baselines.benchmark import load
-from quadrag.baselines.task import Task, load_questions
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.task import Task, load_questions
 from quadrag.records import Question
 
 PROFILES = ("official", "corrected")

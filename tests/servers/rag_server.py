@@ -7,7 +7,7 @@ In a test::
 
     with RagServer(documents) as server:
         server.rules.append(Rule("status", match="Brinmouth", times=1, status=503))
-        open_rag(server.url, ledger=ledger)
+        RagService(server.url, ledger=ledger)
 
 As a process: ``python tests/servers/rag_server.py DOCUMENTS.jsonl``, whose lines hold ``id``, ``title`` and ``text``;
 its first line of output is its address.
@@ -27,7 +27,7 @@ from typing import Any
 
 import bm25s
 
-from quadrag.baselines import extractive
+from quadrag.baselines.systems import extractive
 from quadrag.records import Passage
 
 CHUNK = 120  # characters of a passage
@@ -96,7 +96,7 @@ class RagServer:
         question = body["messages"][-1]["content"] if chat else body["question"]
         found = self.search(question)
         chinese = any("\u4e00" <= sign <= "\u9fff" for sign in question)
-        answer = extractive.answer(question, found, "zh" if chinese else "en")
+        answer = extractive.best_sentence(question, found, "zh" if chinese else "en")
         answer = self.answers.get(body.get("id", ""), answer)
         rows: list[dict[str, Any]] = [one._asdict() for one in found]
         for row in rows:

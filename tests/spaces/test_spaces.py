@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
 METRICS = Path(__file__).resolve().parents[2] / "metrics"
 FOLDERS = sorted(path.parent for path in METRICS.glob("*/app.py"))
@@ -23,17 +24,9 @@ def tree(folder: Path, file: str = "app.py") -> ast.Module:
     return ast.parse((folder / file).read_text(encoding="utf-8"))
 
 
-def constants(folder: Path) -> dict[str, Any]:
-    """What app.py assigns at its top that is a literal."""
-    found = {}
-    for node in tree(folder).body:
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            try:
-                found[ast.unparse(target)] = ast.literal_eval(node.value)
-            except ValueError:
-                continue
-    return found
+def texts(folder: Path) -> dict[str, Any]:
+    """What the page of a Space shows."""
+    return yaml.safe_load((folder / "space.yaml").read_text(encoding="utf-8"))
 
 
 class Pasted:
@@ -209,9 +202,9 @@ def expected(server: Any, load_metric: Callable[[str], Any]) -> Callable[..., di
 
 @pytest.mark.parametrize("server", [folder.name for folder in FOLDERS], indirect=True)
 def test_a_space_is_used_once(server: Any, page: Any, expected: Callable[..., dict[str, Any]]) -> None:
-    given, case = constants(METRICS / server.name), CASES[server.name]
-    rows, names = given["EXAMPLE"], given["COLUMNS"]
-    assert page.page.title() == given["TITLE"] == page.page.locator("h1").first.inner_text()
+    given, case = texts(METRICS / server.name), CASES[server.name]
+    rows, names = given["example"], given["columns"]
+    assert page.page.title() == given["title"] == page.page.locator("h1").first.inner_text()
     page.page.set_viewport_size({"width": 1280, "height": 900})
     assert page.cells(len(names)) == rows
     card = page.page.get_by_role("link", name="metric card").first
@@ -249,7 +242,7 @@ def test_a_space_is_used_once(server: Any, page: Any, expected: Callable[..., di
 
 @pytest.mark.parametrize("server", [folder.name for folder in FOLDERS], indirect=True)
 def test_pasted_rows_are_scored(server: Any, page: Any, expected: Callable[..., dict[str, Any]]) -> None:
-    names, rows = constants(METRICS / server.name)["COLUMNS"], CASES[server.name].pasted
+    names, rows = texts(METRICS / server.name)["columns"], CASES[server.name].pasted
     for text in (as_csv([names, *rows]), as_csv(rows, "\t")):
         page.edit(0, 0, "from before")
         page.paste(text)
@@ -260,8 +253,8 @@ def test_pasted_rows_are_scored(server: Any, page: Any, expected: Callable[..., 
 
 @pytest.mark.parametrize("server", [folder.name for folder in FOLDERS], indirect=True)
 def test_bad_input_is_told_in_one_line(server: Any, page: Any, expected: Callable[..., dict[str, Any]]) -> None:
-    given, case = constants(METRICS / server.name), CASES[server.name]
-    rows, names = given["EXAMPLE"], given["COLUMNS"]
+    given, case = texts(METRICS / server.name), CASES[server.name]
+    rows, names = given["example"], given["columns"]
     for (place, text), message in case.bad.items():
         page.edit(0, place, text)
         told = page.submit()
@@ -297,7 +290,7 @@ def test_a_cut_that_is_no_number_is_told(page: Any) -> None:
 
 
 def imported(folder: Path) -> set[str]:
-    """The packages that the files of a folder import, Gradio and what stands in the folder left out."""
+    """The packages that the files of a folder import, Gradio with its PyYAML and what stands in the folder left out."""
     beside = {"page"}  # app.py is a script: a file beside it is no relative import
     names = set()
     for path in folder.glob("*.py"):
@@ -306,7 +299,7 @@ def imported(folder: Path) -> set[str]:
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 names.add(str(node.module).split(".")[0])
-    return names - set(sys.stdlib_module_names) - beside - {"gradio"}
+    return names - set(sys.stdlib_module_names) - beside - {"gradio", "yaml"}
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -327,14 +320,5 @@ def test_the_card_is_a_spaces_card(folder: Path) -> None:
     assert (data["sdk"], data["app_file"], data["python_version"]) == ("gradio", "app.py", "3.11")
     assert re.fullmatch(r"6\.\d+\.\d+", data["sdk_version"]) and data["license"] == "apache-2.0"
     assert {data["colorFrom"], data["colorTo"]} <= colours
-    assert data["title"] == constants(folder)["TITLE"] and data["emoji"] and not data["pinned"]
+    assert data["title"] == texts(folder)["title"] and data["emoji"] and not data["pinned"]
     assert card.text.lstrip().startswith(f"# Metric card: {data['title']}")
-
-
-@pytest.mark.parametrize("pair", [("error_detection", "rejection_rate"), ("omnieval", "truthfulness")], ids=str)
-def test_two_apps_have_the_same_judge(pair: tuple[str, str]) -> None:
-    # They are published one by one, so each has its own copy; what all nine do alike is page.py.
-    first, second = (
-        [ast.dump(node) for node in tree(METRICS / name).body if isinstance(node, ast.ClassDef)] for name in pair
-    )
-    assert len(first) == 1 and first == second

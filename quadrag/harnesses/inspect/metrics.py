@@ -5,8 +5,6 @@ Inspect's own mean adds in another order than the evaluate modules do, so its la
 # mypy: allow-untyped-decorators
 # Inspect's types are not there where ours are checked.
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable
@@ -15,10 +13,10 @@ from typing import Any
 from inspect_ai.scorer import Metric, SampleScore, metric  # type: ignore[import-not-found]
 
 from quadrag.harnesses.examination import average
+from quadrag.stats import NOT_APPLICABLE
 
 NOT_RUN = "not_run"
 SCORED = "scored"
-NOT_APPLICABLE = "not_applicable"
 FAILED = ("api_error", "unparsable", "truncated")  # the order in which the modules count an item with several
 _CELL = "cell"  # OmniEval's topics by tasks: a table of its own
 
@@ -61,7 +59,7 @@ def counts() -> Metric:
     return metric
 
 
-def gravest(reasons: Iterable[str]) -> str | None:
+def gravest_reason(reasons: Iterable[str]) -> str | None:
     """Return the reason by which an item is counted; None where it is scored.
 
     What a judge would have said is missing from all items alike without one, and makes none unscored.

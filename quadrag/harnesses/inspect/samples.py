@@ -1,7 +1,5 @@
 """A question as a sample of Inspect: what is sent, what is accepted, and what a solver or a metric may want to know."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +19,7 @@ _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": 
 _NOISE = re.compile(r"noise_(\d+(?:_\d+)?)")
 
 
-def sample(examination: Examination, place: int, question: Question) -> Any:
+def make_sample(examination: Examination, place: int, question: Question) -> Any:
     """Make a sample.
 
     Its metadata are benchmark, config, split, the question's place in the data, conditions, query, language, passages,

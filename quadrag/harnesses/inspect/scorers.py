@@ -8,8 +8,6 @@ config=task_1_2 -S profile=corrected``.
 # mypy: allow-untyped-decorators
 # Inspect's types are not there where ours are checked.
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
@@ -27,21 +25,21 @@ from inspect_ai.solver import TaskState  # type: ignore[import-not-found]
 from inspect_ai.util import LimitExceededError, collect  # type: ignore[import-not-found]
 
 from quadrag import catalogue
-from quadrag.baselines.benchmark import load
+from quadrag.baselines.runs.logs import inspect_answer
+from quadrag.baselines.scoring.judging import check_judges
+from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import Examination
-from quadrag.harnesses.inspect.marking import Chat, Heard, Marking, Marks
-from quadrag.harnesses.inspect.metrics import FAILED, NOT_RUN, SCORED, by_slice, counts, gravest, mean
+from quadrag.harnesses.inspect.marking import Chat, Marking, Marks, ReplayJudge
+from quadrag.harnesses.inspect.metrics import FAILED, NOT_RUN, SCORED, by_slice, counts, gravest_reason, mean
 from quadrag.harnesses.inspect.samples import chat_message
-from quadrag.harnesses.inspect_log import answered
-from quadrag.reply import Failure
 
 GRADER = "grader"  # the role that Inspect's own scorers ask
 _VERDICT = {"temperature": 0.0, "max_tokens": 1024}  # as `quadrag run` asks a judge
 _SHORT = {"noise": "noise_ratio"}
 
 
-def opened(benchmark: str, config: str, settings: Mapping[str, Any]) -> tuple[Examination, Marking]:
+def open_marking(benchmark: str, config: str, settings: Mapping[str, Any]) -> Marking:
     """Return what a task and its scorers share, loaded once in a process.
 
     Raises:
@@ -51,18 +49,15 @@ def opened(benchmark: str, config: str, settings: Mapping[str, Any]) -> tuple[Ex
         if settings.get(short) is not None and settings.get(long) is not None:
             raise QuadragError(f"-T has both {short} and {long}, which are one setting; leave one of them out")
     given = {_SHORT.get(name, name): value for name, value in settings.items()}
-    return _opened(benchmark, config, json.dumps(given, sort_keys=True, default=str))
+    return _load_marking(benchmark, config, json.dumps(given, sort_keys=True, default=str))
 
 
 @cache
-def _opened(benchmark: str, config: str, settings: str) -> tuple[Examination, Marking]:
-    first = catalogue.config(benchmark, config).splits[0]
-    split = load(benchmark).DEFAULT_SPLIT or first
-    examination = Examination(benchmark, config, split, json.loads(settings), where="-T")
-    return examination, Marking(examination)
+def _load_marking(benchmark: str, config: str, settings: str) -> Marking:
+    return Marking(Examination(benchmark, config, None, json.loads(settings), where="-T"))
 
 
-async def marked(marking: Marking, module: str, ident: str, text: str | None, state: str) -> Marks:
+async def ask_marks(marking: Marking, module: str, ident: str, text: str | None, state: str) -> Marks:
     """Return a module's marks of an answer, and ask the graders where it wants them.
 
     Raises:
@@ -70,24 +65,24 @@ async def marked(marking: Marking, module: str, ident: str, text: str | None, st
     """
     graders, marks = _graders(marking), Marks()
     work = partial(marking.mark, module, ident, text, state, list(graders), marks)
-    while unheard := await to_thread.run_sync(work):
-        asked = [(lacking.judge, chat) for lacking in unheard for chat in lacking.lacking]
+    while missing := await to_thread.run_sync(work):
+        asked = [(one.judge, chat) for one in missing for chat in one.chats]
         replies = await collect(*(_reply(graders[judge], chat) for judge, chat in asked))
         for (judge, chat), reply in zip(asked, replies, strict=True):
-            judge.hear(chat, reply)
+            judge.enter(chat, reply)
     return marks
 
 
-def _graders(marking: Marking) -> dict[Heard, Model]:
+def _graders(marking: Marking) -> dict[ReplayJudge, Model]:
     """Return the models of the role; the model examined is never its own grader unawares."""
     named = model_roles().get(GRADER, [])
     models = named if isinstance(named, list) else [named]
     try:
-        marking.check_judges(models)
+        check_judges(marking.examination.benchmark, marking.examination.task, models)
     except QuadragError as error:  # in the words of a command that has --judge
         said = str(error).partition(";")[0]
         raise QuadragError(f"{said}; name fewer models in the role {GRADER}") from None
-    return {Heard(str(model)): model for model in models}
+    return {ReplayJudge(str(model)): model for model in models}
 
 
 async def _reply(grader: Model, chat: Chat) -> str | Failure:
@@ -101,7 +96,7 @@ async def _reply(grader: Model, chat: Chat) -> str | Failure:
         return Failure("api_error", " ".join(str(error).split()))
     if output.stop_reason == "max_tokens":
         return Failure("truncated", "the verdict was cut by length; give the role a larger max_tokens")
-    text, state = answered(output)
+    text, state = inspect_answer(output)
     return Failure(state, str(output.error or "no reply")) if text is None else text
 
 
@@ -131,14 +126,14 @@ def _scorer(module: str) -> Callable[..., Scorer]:
     @scorer(metrics={"*": [mean(), stderr(), by_slice()]}, name=module)
     def of_module(benchmark: str, config: str, **settings: Any) -> Scorer:
         try:
-            examination, marking = opened(benchmark, config, settings)
+            marking = open_marking(benchmark, config, settings)
         except QuadragError as error:
             raise PrerequisiteError(str(error)) from None
 
         async def score(state: TaskState, target: Target) -> Score:
-            text, how = answered(state.output)
-            marks = await marked(marking, module, str(state.sample_id), text, how)
-            return _score(text, how, marks, examination.profile)
+            text, how = inspect_answer(state.output)
+            marks = await ask_marks(marking, module, str(state.sample_id), text, how)
+            return _score(text, how, marks, marking.examination.profile)
 
         return score
 
@@ -151,12 +146,12 @@ SCORERS = {module: _scorer(module) for module in catalogue.metrics()}
 
 @scorer(metrics=[counts()])
 def items() -> Scorer:
-    """Say of every item whether the scorers before could score it, else the gravest of their reasons."""
+    """Say of every item whether the scorers before could score it, else the gravest_reason of their reasons."""
 
     async def score(state: TaskState, target: Target) -> Score:
         found = [((score.metadata or {}).get("reasons") or {}) for score in (state.scores or {}).values()]
         reasons = [why for each in found for why in each.values()]
-        return Score(value=gravest(reasons) or SCORED)
+        return Score(value=gravest_reason(reasons) or SCORED)
 
     return score
 
@@ -167,7 +162,7 @@ def scorers_of(benchmark: str, config: str, settings: Mapping[str, Any]) -> Sequ
     Raises:
         QuadragError: there are more graders than the metrics ask; said here, before any model is asked.
     """
-    _, marking = opened(benchmark, config, settings)
+    marking = open_marking(benchmark, config, settings)
     _graders(marking)
     found = [SCORERS[module](benchmark=benchmark, config=config, **settings) for module in marking.modules]
     return [*found, items()]

@@ -1,176 +1,91 @@
-"""The tasks: one for every config that holds questions. What ``-T`` may set is said in `quadrag.harnesses.examination`.
+"""The tasks of Inspect: one for every config that holds questions, under its name, as ``rgb_noise_robustness_en``.
 
-Each is spelled out, since Inspect finds the tasks of a file by reading it.
+What ``-T`` may set is said in `quadrag.harnesses.examination`; ``noise`` is short for ``noise_ratio``.
 """
 # mypy: allow-untyped-decorators
 # Inspect's types are not there where ours are checked.
 
-from __future__ import annotations
-
+import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, task  # type: ignore[import-not-found]  # the types are checked without it
+from inspect_ai._util.error import PrerequisiteError  # type: ignore[import-not-found]  # what it tells in one line
+from inspect_ai.dataset import MemoryDataset  # type: ignore[import-not-found]
+from inspect_ai.model import GenerateConfig  # type: ignore[import-not-found]
+from inspect_ai.solver import generate  # type: ignore[import-not-found]
 
-from quadrag.harnesses.inspect.task import examined
+from quadrag import __version__
+from quadrag.baselines.core.benchmark import load
+from quadrag.data.builders import SAMPLE
+from quadrag.errors import QuadragError
+from quadrag.harnesses.inspect.samples import make_sample
+from quadrag.harnesses.inspect.scorers import open_marking, scorers_of
+from quadrag.harnesses.task_list import ListedTask, all_tasks
 
-
-@task
-def rgb_noise_robustness_en(**settings: Any) -> Task:
-    """RGB, noise robustness, English."""
-    return examined("rgb", "noise_robustness_en", settings)
-
-
-@task
-def rgb_noise_robustness_en_original(**settings: Any) -> Task:
-    """RGB, noise robustness, English, the data before their revision."""
-    return examined("rgb", "noise_robustness_en_original", settings)
-
-
-@task
-def rgb_noise_robustness_zh(**settings: Any) -> Task:
-    """RGB, noise robustness, Chinese."""
-    return examined("rgb", "noise_robustness_zh", settings)
+_PATHS = ("data_dir", "prompts", "retrieved")
 
 
-@task
-def rgb_noise_robustness_zh_original(**settings: Any) -> Task:
-    """RGB, noise robustness, Chinese, the data before their revision."""
-    return examined("rgb", "noise_robustness_zh_original", settings)
+def make_task(benchmark: str, config: str, settings: Mapping[str, Any]) -> Task:
+    """Make the task of a config.
 
+    An item that fails is scored too, where the user lets it pass (``--no-fail-on-error``), so that it counts.
 
-@task
-def rgb_negative_rejection_en(**settings: Any) -> Task:
-    """RGB, negative rejection, English."""
-    return examined("rgb", "negative_rejection_en", settings)
-
-
-@task
-def rgb_negative_rejection_en_original(**settings: Any) -> Task:
-    """RGB, negative rejection, English, the data before their revision."""
-    return examined("rgb", "negative_rejection_en_original", settings)
-
-
-@task
-def rgb_negative_rejection_zh(**settings: Any) -> Task:
-    """RGB, negative rejection, Chinese."""
-    return examined("rgb", "negative_rejection_zh", settings)
+    Raises:
+        PrerequisiteError: as `QuadragError`, which Inspect would show as a crash: a setting is unknown or cannot be
+            had, or data are lacking.
+    """
+    try:
+        settings = _absolute(benchmark, settings)
+        examination = open_marking(benchmark, config, settings).examination
+        scorers = scorers_of(benchmark, config, settings)
+    except QuadragError as error:
+        raise PrerequisiteError(str(error)) from None
+    questions = enumerate(examination.questions)
+    return Task(
+        dataset=MemoryDataset([make_sample(examination, *each) for each in questions], name=f"{benchmark} {config}"),
+        solver=generate(),
+        scorer=scorers,
+        config=GenerateConfig(temperature=examination.benchmark.temperature),
+        score_on_error=True,
+        metadata={"quadrag": __version__, "profile": examination.profile, "split": examination.questions[0].split},
+    )
 
 
 @task
-def rgb_negative_rejection_zh_original(**settings: Any) -> Task:
-    """RGB, negative rejection, Chinese, the data before their revision."""
-    return examined("rgb", "negative_rejection_zh_original", settings)
+def any_config(benchmark: str = "", config: str = "", **settings: Any) -> Task:
+    """Any config, by ``-T benchmark=rgb -T config=noise_robustness_en``.
+
+    Inspect loads a file by its path only where it can read a task in it, and those of a loop it cannot read.
+    """
+    return make_task(benchmark, config, settings)
 
 
-@task
-def rgb_information_integration_en(**settings: Any) -> Task:
-    """RGB, information integration, English."""
-    return examined("rgb", "information_integration_en", settings)
+def _register(listed: ListedTask) -> Any:
+    def of_config(**settings: Any) -> Task:
+        return make_task(listed.benchmark, listed.config, settings)
+
+    of_config.__doc__ = f"{listed.title}."
+    return task(name=listed.name)(of_config)
 
 
-@task
-def rgb_information_integration_zh(**settings: Any) -> Task:
-    """RGB, information integration, Chinese."""
-    return examined("rgb", "information_integration_zh", settings)
+def _absolute(benchmark: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings that name the same files wherever they are read.
+
+    While it makes a task from a file, Inspect is in the file's folder, and the user's own is known by the shell alone.
+    """
+    here = Path.cwd()
+    if here == Path(__file__).parent and "PWD" in os.environ:
+        here = Path(os.environ["PWD"])
+    options = load(benchmark).options
+    found = dict(settings)
+    for name, value in settings.items():
+        named = name in _PATHS or (name in options and options[name].check is not None)
+        if named and isinstance(value, str) and not (name == "data_dir" and value == SAMPLE):
+            path = here / Path(value).expanduser()
+            found[name] = str(path) if name in _PATHS or path.exists() else value
+    return found
 
 
-@task
-def rgb_counterfactual_robustness_en(**settings: Any) -> Task:
-    """RGB, counterfactual robustness, English."""
-    return examined("rgb", "counterfactual_robustness_en", settings)
-
-
-@task
-def rgb_counterfactual_robustness_zh(**settings: Any) -> Task:
-    """RGB, counterfactual robustness, Chinese."""
-    return examined("rgb", "counterfactual_robustness_zh", settings)
-
-
-@task
-def crud_rag_continuation(**settings: Any) -> Task:
-    """CRUD-RAG, continuing an article."""
-    return examined("crud_rag", "continuation", settings)
-
-
-@task
-def crud_rag_qa_1doc(**settings: Any) -> Task:
-    """CRUD-RAG, questions on one document."""
-    return examined("crud_rag", "qa_1doc", settings)
-
-
-@task
-def crud_rag_qa_2doc(**settings: Any) -> Task:
-    """CRUD-RAG, questions on two documents."""
-    return examined("crud_rag", "qa_2doc", settings)
-
-
-@task
-def crud_rag_qa_3doc(**settings: Any) -> Task:
-    """CRUD-RAG, questions on three documents."""
-    return examined("crud_rag", "qa_3doc", settings)
-
-
-@task
-def crud_rag_hallucination(**settings: Any) -> Task:
-    """CRUD-RAG, correcting a false continuation."""
-    return examined("crud_rag", "hallucination", settings)
-
-
-@task
-def crud_rag_summary(**settings: Any) -> Task:
-    """CRUD-RAG, summary of an event."""
-    return examined("crud_rag", "summary", settings)
-
-
-@task
-def crag_qa(**settings: Any) -> Task:
-    """CRAG, the questions alone: there are no pages to show."""
-    return examined("crag", "qa", {"retriever": "none", **settings})
-
-
-@task
-def crag_task_1_2(**settings: Any) -> Task:
-    """CRAG, five pages a question."""
-    return examined("crag", "task_1_2", settings)
-
-
-@task
-def crag_task_3(**settings: Any) -> Task:
-    """CRAG, fifty pages a question."""
-    return examined("crag", "task_3", settings)
-
-
-@task
-def omnieval_all(**settings: Any) -> Task:
-    """OmniEval, all five tasks."""
-    return examined("omnieval", "all", settings)
-
-
-@task
-def omnieval_extractive_qa(**settings: Any) -> Task:
-    """OmniEval, extractive questions."""
-    return examined("omnieval", "extractive_qa", settings)
-
-
-@task
-def omnieval_multi_hop_qa(**settings: Any) -> Task:
-    """OmniEval, multi-hop questions."""
-    return examined("omnieval", "multi_hop_qa", settings)
-
-
-@task
-def omnieval_contrast_qa(**settings: Any) -> Task:
-    """OmniEval, contrast questions."""
-    return examined("omnieval", "contrast_qa", settings)
-
-
-@task
-def omnieval_long_form_qa(**settings: Any) -> Task:
-    """OmniEval, long-form questions."""
-    return examined("omnieval", "long_form_qa", settings)
-
-
-@task
-def omnieval_conversational_qa(**settings: Any) -> Task:
-    """OmniEval, conversational questions."""
-    return examined("omnieval", "conversational_qa", settings)
+TASKS = {listed.name: _register(listed) for listed in all_tasks()}

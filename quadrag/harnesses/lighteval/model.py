@@ -1,12 +1,10 @@
 """Any OpenAI-compatible server as a custom model of lighteval 0.13.0, asked as `quadrag run` asks it.
 
 `lighteval custom http://HOST:PORT/v1#MODEL model.py ...` loads this file by its path. Replies come through
-`quadrag.chat`, so they are kept in the ledger, and a second run asks for none of them again. A call that fails leaves
+`quadrag.chat.client`, so they are kept in the ledger, and a second run asks for none again. A call that fails leaves
 its document without a text: it is unscored, and the run goes on. It answers quadrag's tasks alone, and computes no
 likelihoods.
 """
-
-from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
@@ -15,9 +13,9 @@ from typing import Any, NoReturn
 from lighteval.models.abstract_model import LightevalModel  # type: ignore[import-not-found]
 from lighteval.models.model_output import ModelResponse  # type: ignore[import-not-found]
 
-from quadrag.chat import ChatClient, Failure, Ledger, Reply
+from quadrag.chat.client import ChatClient, Failure, Ledger, Reply
 from quadrag.errors import QuadragError
-from quadrag.harnesses.lighteval_settings import one_line, settings
+from quadrag.harnesses.lighteval.settings import one_line, settings
 from quadrag.progress import Progress
 
 _REQUEST = ("temperature", "top_p", "max_tokens", "seed")
@@ -35,6 +33,9 @@ class ChatModel(LightevalModel):  # type: ignore[misc]  # so it is Any
     """A chat server. Each benchmark is asked at its own temperature, where none is set."""
 
     _cache = _NoCache()
+    tokenizer = None  # the server has it
+    add_special_tokens = False
+    max_length = 2**31 - 1  # no limit is known; the server refuses what is too long
 
     def __init__(self, config: Any) -> None:
         """Open the ledger and ask the server for its model's name, where the spec names none.
@@ -73,36 +74,19 @@ class ChatModel(LightevalModel):  # type: ignore[misc]  # so it is Any
 
     def loglikelihood(self, docs: Sequence[Any]) -> NoReturn:
         """Refuse: chat servers give no likelihoods of given texts."""
-        _refuse()
+        with one_line():
+            raise QuadragError("a chat server gives no likelihoods; ask this model for tasks that generate")
+        raise AssertionError("not reached")
 
-    def loglikelihood_rolling(self, docs: Sequence[Any]) -> NoReturn:
-        """Refuse: chat servers give no likelihoods of given texts."""
-        _refuse()
-
-    @property
-    def tokenizer(self) -> Any:
-        """None: the server has it."""
-        return None
-
-    @property
-    def add_special_tokens(self) -> bool:
-        """Whether special tokens are added here."""
-        return False
-
-    @property
-    def max_length(self) -> int:
-        """No limit is known; the server refuses what is too long."""
-        return 2**31 - 1
+    loglikelihood_rolling = loglikelihood
 
     def _client(self, temperature: float | None) -> ChatClient:
-        request = {"temperature": temperature, **{name: self._calls.get(name) for name in _REQUEST[1:]}}
-        how = {name: self._calls[name] for name in ("concurrency", "timeout") if name in self._calls}
-        given = self._calls.get("temperature")
+        asked = {"temperature": temperature, **self._calls}
         return ChatClient(
             self._spec,
             ledger=self._ledger,
-            parameters=request if given is None else {**request, "temperature": given},
-            **how,
+            parameters={name: asked.get(name) for name in _REQUEST},
+            **{name: asked[name] for name in ("concurrency", "timeout") if name in asked},
         )
 
 
@@ -123,9 +107,3 @@ def _response(doc: Any, reply: Reply | Failure) -> Any:
         return ModelResponse(text=[])
     doc.specific["state"] = "ok"
     return ModelResponse(text=[reply.text], reasonings=[reply.reasoning])
-
-
-def _refuse() -> NoReturn:
-    with one_line():
-        raise QuadragError("a chat server gives no likelihoods; ask this model for tasks that generate")
-    raise AssertionError("not reached")

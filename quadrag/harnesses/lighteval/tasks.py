@@ -1,20 +1,17 @@
 """Our benchmarks as custom tasks of lighteval 0.13.0: questions, messages and rule metrics are those of `quadrag run`.
 
 `lighteval` loads this file by its path (``--custom-tasks``). Every config that holds questions is a task,
-``quadrag_BENCHMARK_CONFIG``; what varies is said in ``QUADRAG_LIGHTEVAL`` (`quadrag.harnesses.lighteval_settings`).
+``quadrag_BENCHMARK_CONFIG``; what varies is said in ``QUADRAG_LIGHTEVAL`` (`quadrag.harnesses.lighteval.settings`).
 The chat of a question, which a document of lighteval has no place for, stands in its ``specific``; `model.py` sends it.
 
 Judged metrics are not computed here: `quadrag score` does that on the details that lighteval writes.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
-import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +22,10 @@ from lighteval.metrics.utils.stderr import mean_stderr  # type: ignore[import-no
 from lighteval.tasks.lighteval_task import LightevalTaskConfig  # type: ignore[import-not-found]
 from lighteval.tasks.requests import Doc, SamplingMethod  # type: ignore[import-not-found]
 
-from quadrag import catalogue
-from quadrag.baselines.benchmark import load
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import Examination, average, higher_is_better
-from quadrag.harnesses.lighteval_settings import VARIABLE, one_line, settings
+from quadrag.harnesses.lighteval.settings import VARIABLE, one_line, settings
+from quadrag.harnesses.task_list import all_tasks
 from quadrag.paths import cache_dir
 from quadrag.records import dumps
 
@@ -44,11 +40,7 @@ def examine(benchmark: str, config: str) -> Examination:
     Raises:
         QuadragError: a setting is unknown or cannot be had, or data are lacking.
     """
-    given = settings().tasks
-    if (benchmark, config) == ("crag", "qa") and "retrieved" not in given:
-        given = {"retriever": "none", **given}  # there are no pages
-    split = load(benchmark).DEFAULT_SPLIT or catalogue.config(benchmark, config).splits[0]
-    return Examination(benchmark, config, split, given, where=VARIABLE)
+    return Examination(benchmark, config, None, settings().tasks, where=VARIABLE)
 
 
 @functools.lru_cache(maxsize=1)  # the metrics of a task are computed one after the other
@@ -104,7 +96,7 @@ class QuadragTask(LightevalTaskConfig):  # type: ignore[misc]  # so it is Any
         """Return the task with data and metrics: lighteval copies the tasks that it was asked for, and no others."""
         with one_line():
             examination = examine(*self.place)
-            folder = _written(examination, "_".join(self.place))
+            folder = _write_questions(examination, "_".join(self.place))
         return LightevalTaskConfig(
             name=self.name,
             prompt_function=document,
@@ -142,27 +134,13 @@ def _metric(benchmark: str, config: str, name: str) -> Any:
     )
 
 
-def _written(examination: Examination, name: str) -> Path:
+def _write_questions(examination: Examination, name: str) -> Path:
     """Write the questions as Parquet, the form that lighteval loads, into a folder named by their content."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    temperature = float(examination.benchmark.TEMPERATURE)
-    rows = [
-        {
-            "benchmark": question.benchmark,
-            "config": question.config,
-            "split": question.split,
-            "id": question.id,
-            "query": question.query,
-            # Their shapes differ, and Arrow knows one of a column.
-            "references": json.dumps(question.references, ensure_ascii=False),
-            "temperature": temperature,
-            "conditions": examination.conditions,
-            "messages": examination.messages(question),
-        }
-        for question in examination.questions
-    ]
+    temperature = {"temperature": float(examination.benchmark.temperature)}
+    rows = [examination.document(question) | temperature for question in examination.questions]
     digest = hashlib.sha256("\n".join(map(dumps, rows)).encode()).hexdigest()[:16]
     file = cache_dir() / "lighteval" / f"{name}-{digest}" / f"{_SPLIT}.parquet"
     if not file.is_file():
@@ -176,14 +154,4 @@ def _written(examination: Examination, name: str) -> Path:
     return file.parent
 
 
-def _configs() -> Iterator[tuple[str, str]]:
-    """Yield every benchmark's configs, but those that hold no questions."""
-    for benchmark in catalogue.benchmarks():
-        module = load(benchmark)
-        asked = [*(config for config, _ in module.campaign()), *getattr(module, "TASKS", ())]
-        for config in catalogue.configs(benchmark):
-            if module.CORPUS is None or config in asked:
-                yield benchmark, config
-
-
-TASKS_TABLE = [QuadragTask(benchmark, config) for benchmark, config in _configs()]
+TASKS_TABLE = [QuadragTask(listed.benchmark, listed.config) for listed in all_tasks()]

@@ -6,22 +6,18 @@ of the settings of `quadrag.harnesses.examination`.
 
 Judged metrics are not computed here: `quadrag score` does that on what ``--log_samples`` wrote. lm-eval ends the whole
 run at a call that fails in spite of its retries, so there is no answer to leave unscored but that of a reply without
-content (`quadrag.harnesses.lm_eval_samples.answered`).
+content (`quadrag.baselines.runs.logs.lm_eval_answer`).
 """
 
-from __future__ import annotations
-
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import datasets
 from lm_eval.api.task import ConfigurableTask  # type: ignore[import-not-found]  # the types are checked without it
 
+from quadrag.baselines.runs.logs import lm_eval_answer
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import Examination, average, higher_is_better
-from quadrag.harnesses.lm_eval_samples import answered
-from quadrag.records import Question
 
 
 class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
@@ -36,7 +32,7 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         super().__init__(config={name: value for name, value in config.items() if name != "class"})
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **kwargs: Any) -> None:
-        """Load the questions with their messages, through `quadrag.data`; no Hub is asked for a dataset.
+        """Load the questions with their messages, through `quadrag.data.builders`; no Hub is asked for a dataset.
 
         Raises:
             QuadragError: a setting is unknown or cannot be had, or data are lacking.
@@ -46,7 +42,7 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         place = (self.config.dataset_path, self.config.dataset_name, self.config.test_split)
         self._examination = Examination(*place, given, where="--metadata", strict=False)
         questions = self._examination.questions
-        documents = [_document(question, self._examination) for question in questions]
+        documents = [self._examination.document(question) for question in questions]
         self.config.test_split = questions[0].split
         self.dataset = {questions[0].split: datasets.Dataset.from_list(documents)}
 
@@ -97,15 +93,11 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
     def apply_filters(self) -> None:
         """Score all answers once they are there: `process_results` is given them one by one."""
         super().apply_filters()
-        replies = {i.doc["id"]: answered(next(iter(i.filtered_resps.values()))) for i in self._instances}
+        replies = {i.doc["id"]: lm_eval_answer(next(iter(i.filtered_resps.values()))) for i in self._instances}
         self._items = self._examination.items(replies)
 
     def process_results(self, doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | None]:
-        """Return an item's values; None is one that does not count.
-
-        Under ``corrected`` an unscored item counts 0, and one that a metric does not apply to not at all; under
-        ``official`` neither counts.
-        """
+        """Return an item's values, as `Examination.values` has them; None is one that does not count."""
         return self._examination.values(self._items[doc["id"]])
 
     def aggregation(self) -> dict[str, Callable[[Sequence[float | None]], float | None]]:
@@ -116,11 +108,3 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         """Say it of every metric for which it can be said."""
         better = {name: higher_is_better(name) for name in self._examination.metrics}
         return {name: more for name, more in better.items() if more is not None}
-
-
-def _document(question: Question, examination: Examination) -> dict[str, Any]:
-    """Make what lm-eval shows, hashes and logs; the shapes of references differ, and Arrow knows one of a column."""
-    place = {"benchmark": question.benchmark, "config": question.config, "split": question.split, "id": question.id}
-    references = json.dumps(question.references, ensure_ascii=False)
-    shown = {"conditions": examination.conditions, "messages": examination.messages(question)}
-    return {**place, "query": question.query, "references": references, **shown}

@@ -16,14 +16,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
-from quadrag.files import sample_dir
 from quadrag.kg import sources
 from quadrag.kg.build import Step, build
 from quadrag.kg.graph import PARTS, Graph
+from quadrag.kg.seal import check
 
 FILES = sorted({name for part in PARTS for name in part.files})
 WHOLE: dict[str, Any] = {
@@ -242,6 +243,74 @@ def test_a_target_that_cannot_be_written_is_named(upstream: Any, tmp_path: Path)
         build(upstream({"movie/year_db.json": {"2000": 1}}), tmp_path / "file" / "kg.sqlite")
 
 
+FULL = """
+import resource, sys
+from quadrag.errors import QuadragError
+from quadrag.kg.build import build
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))
+try:
+    build(sys.argv[1], sys.argv[2])
+except QuadragError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("room", [2000, 60_000, 400_000])
+def test_a_full_disk_is_one_line_and_leaves_nothing(
+    room: int, upstream: Any, target: Path, forked_python: Any, environment: Any
+) -> None:
+    films = {f"film {n}": {"id": n, "overview": "x" * 400} for n in range(1200)}
+    root = upstream({"movie/movie_db.json": films})
+    build(root, target)
+    before = target.read_bytes()
+    done = forked_python(FULL, root, target, room, env=environment())
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout.startswith(f"cannot write {target} (") and done.stdout.count("\n") == 1
+    assert f"free some space in {target.parent}, or name another file" in done.stdout
+    assert not list(target.parent.glob(".*"))
+    assert target.read_bytes() == before
+
+
+KILLED = """
+import os, sys
+from quadrag.kg.build import build
+build(sys.argv[1], sys.argv[2], lambda step: os.kill(os.getpid(), 9) if step.rows or step.done else None)
+"""
+
+
+def test_what_a_killed_build_left_goes_with_the_next(
+    upstream: Any, target: Path, forked_python: Any, environment: Any
+) -> None:
+    root = upstream({"movie/movie_db.json": {"up": {"id": 1}}, "movie/year_db.json": {"2000": {"movie_list": [1]}}})
+    for _ in range(2):
+        assert forked_python(KILLED, root, target, env=environment()).returncode != 0
+        assert len(list(target.parent.glob(f".{target.name}.*.part"))) == 1
+
+    def meanwhile(step: Step) -> None:
+        # A build that is at work is not touched by another one's start.
+        if not step.done and not started:
+            started.append(build(root, target))
+
+    started: list[Any] = []
+    build(root, target, meanwhile)
+    assert started
+    assert [path.name for path in target.parent.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_graph_that_was_altered_is_told(upstream: Any, target: Path) -> None:
+    build(upstream({"movie/movie_db.json": {"up": {"id": 1}}}), target)
+    check(target)
+    content = target.read_bytes()
+    for at in (100, len(content) // 2, len(content) - 1):
+        target.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+        with pytest.raises(QuadragError, match="is damaged; build it again: quadrag kg build SRC"):
+            check(target)
+    target.write_bytes(content[:-12])  # as of an older version
+    check(target)
+    with Graph(target) as graph:
+        assert graph.movie_get_movie_info_by_id(1) == {"id": 1}
+
+
 def test_progress_tells_files_rows_and_bytes(upstream: Any, target: Path) -> None:
     steps: list[Step] = []
     root = upstream(WHOLE | {"movie/movie_db.json": {f"film {n}": {"id": n} for n in range(25_000)}})
@@ -347,7 +416,6 @@ MEMBERS = st.dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(value=MEMBERS, buffer=st.integers(1, 50), indent=st.sampled_from([None, 0, 3]), ascii_only=st.booleans())
 def test_members_are_those_of_the_object(value: Any, buffer: int, indent: int | None, ascii_only: bool) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

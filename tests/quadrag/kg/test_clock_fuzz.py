@@ -1,4 +1,4 @@
-"""100,000 malformed dates and times: refused in one line or read right, and no later row is ever shown.
+"""Many malformed dates and times: refused in one line or read right, and no later row is ever shown.
 
 What a time or a date means is worked out here a second time, by other means than those of `quadrag.kg`.
 """
@@ -18,7 +18,6 @@ from quadrag.errors import QuadragError
 from quadrag.kg.clock import GraphAt, at, parse
 from quadrag.kg.graph import Graph
 
-TIMES = 100_000
 PACIFIC = ZoneInfo("America/Los_Angeles")
 DIGITS = frozenset("0123456789")
 _NOISE = (
@@ -105,10 +104,11 @@ def meant(text: Any) -> datetime | None:
     return moment.replace(tzinfo=PACIFIC)
 
 
-def test_100_000_malformed_times() -> None:
+@pytest.mark.slow(10_000, 100_000, 2_000_000)
+def test_malformed_times(rounds: int) -> None:
     draw = random.Random(2333)
     read = 0
-    for _ in range(TIMES):
+    for _ in range(rounds):
         text = query_time(draw)
         expected = meant(text)
         try:
@@ -121,7 +121,7 @@ def test_100_000_malformed_times() -> None:
         assert expected is not None, text
         assert found == expected and found.replace(tzinfo=None) == expected.replace(tzinfo=None), text
         assert found.utcoffset() == expected.utcoffset(), text
-    assert TIMES * 0.2 < read < TIMES * 0.7, read
+    assert rounds * 0.2 < read < rounds * 0.7, read
 
 
 @pytest.mark.parametrize("year", [1, 9999])
@@ -220,21 +220,23 @@ def check(then: GraphAt, today: str, asked: Any, turn: int) -> int:
     return len(found)
 
 
-def test_100_000_malformed_dates_show_nothing_later(graph: Graph) -> None:
+@pytest.mark.slow(10_000, 100_000, 2_000_000)
+def test_malformed_dates_show_nothing_later(graph: Graph, rounds: int) -> None:
     draw = random.Random(2334)
     moments = [f"{day[5:7]}/{day[8:]}/{day[:4]}, {hour}:59:59 PT" for day in DAYS[::4] for hour in ("00", "23")]
     views = [(at(graph, moment), str(parse(moment).date())) for moment in [*moments, "01/01/2000, 00:00:00 PT"]]
     rows = [0, 0, 0, 0]
-    for number in range(100_000):
+    for number in range(rounds):
         then, today = draw.choice(views)
         rows[number % 4] += check(then, today, asked_date(draw), number % 4)
-    assert min(rows) > 1000, rows
+    assert min(rows) > rounds / 100, rows
 
 
-def test_malformed_times_show_nothing_later(graph: Graph) -> None:
+@pytest.mark.slow(500, 2_000, 50_000)
+def test_malformed_times_show_nothing_later(graph: Graph, rounds: int) -> None:
     draw = random.Random(2335)
     read = 0
-    for _ in range(2000):
+    for _ in range(rounds):
         text = query_time(draw)
         try:
             then = at(graph, text)
@@ -249,4 +251,4 @@ def test_malformed_times_show_nothing_later(graph: Graph) -> None:
         shown = [] if games is None else [DAYS[int(number)] for number in games["game_id"].values()]
         assert shown == [day for day in DAYS if day <= today]
         assert then.moment.astimezone(timezone.utc) == moment.astimezone(timezone.utc)
-    assert read > 400
+    assert read > rounds / 5

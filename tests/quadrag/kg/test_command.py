@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from quadrag.cli import main
-from quadrag.data import sample_dir
+from quadrag.data.files import sample_dir
 
 ENTRY = "import sys; from quadrag.cli import main; sys.exit(main())"
 

@@ -71,7 +71,7 @@ def test_any_text_may_be_asked_for(shared: Graph, query: str) -> None:
 NAMES = st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=8, unique=True)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(names=NAMES)
 def test_every_name_is_found_by_itself_and_by_its_normal_form(write_upstream: Any, names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:

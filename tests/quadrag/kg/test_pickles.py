@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.errors import QuadragError
 from quadrag.kg import child
 from quadrag.kg.frames import frame
-from quadrag.kg.pickles import ADMITTED, Refused, read
+from quadrag.kg.pickles import ADMITTED, Global, Made, Refused, read
 
 PANDAS_2 = json.loads((Path(__file__).parent / "frames_pandas2.json").read_text(encoding="utf-8"))
 PROTOCOLS = range(6)
@@ -65,7 +65,7 @@ def refused(tmp_path: Path, canary: Path) -> Callable[..., str]:
             assert "\n" not in str(caught.value)
         path = tmp_path / "evil.pickle"
         path.write_bytes(data)
-        for how in (child.items, child.table):
+        for how in (child.read_items, child.read_table):
             with pytest.raises(QuadragError) as error:
                 list(how(path, **limits))
             assert "\n" not in str(error.value)
@@ -99,7 +99,7 @@ def test_a_call_within_a_genuine_frame_is_refused(protocol: int, refused: Any, c
 def test_a_call_within_the_values_of_a_sqlite_dict_is_refused(upstream: Any, canary: Path) -> None:
     evil = pickle.dumps({"a": Call(os.system, f"touch {canary}")})
     root = upstream({"finance/finance_info.sqlite": {"GOOD": {"forwardPE": 1}, "EVIL": evil}})
-    records = child.stored(root / "finance/finance_info.sqlite")
+    records = child.read_stored(root / "finance/finance_info.sqlite")
     assert next(records) == ("GOOD", '{"forwardPE":1}')
     with pytest.raises(QuadragError, match=r"finance_info.sqlite: .*system, which is not admitted"):
         next(records)
@@ -126,11 +126,11 @@ def test_a_call_within_the_values_of_a_sqlite_dict_is_refused(upstream: Any, can
 )  # fmt: skip
 def test_only_exact_pairs_are_admitted(module: str, name: str) -> None:
     assert (module, name) not in ADMITTED
-    for data in (stack_global(module, name) + b".", b"c" + f"{module}\n{name}\n".encode() + b"."):
-        with pytest.raises(Refused, match="not admitted"):
-            read(data)
     with pytest.raises(Refused, match="not admitted"):
-        read(b"(" + b"i" + f"{module}\n{name}\n".encode() + b".")  # INST
+        read(stack_global(module, name) + b".")
+    for opcode in (b"c", b"(i"):  # GLOBAL, INST: what is no ASCII, or empty, cannot be written there
+        with pytest.raises(Refused, match=r"not admitted|damaged"):
+            read(opcode + f"{module}\n{name}\n".encode() + b".")
 
 
 def test_a_chain_of_getattr_is_refused(refused: Any) -> None:
@@ -162,7 +162,8 @@ def test_mutating_a_class_is_refused_in_a_child_too(refused: Any) -> None:
 
 @pytest.mark.parametrize("value", [b"}", b"]", b")", text("x"), b"N", b"K\x01"])
 def test_the_state_of_plain_data_cannot_be_set(value: bytes, refused: Any) -> None:
-    assert "BUILD" in refused(value + b"}b.")
+    for state in (b"}" + text("a") + b"Ns", b"N}" + text("a") + b"Ns\x86"):  # attributes, and slots
+        assert "has no attribute" in refused(value + state + b"b.")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_the_state_of_plain_data_cannot_be_set(value: bytes, refused: Any) -> No
         (b"Pevil\n.", "PERSID"), (text("evil") + b"Q.", "BINPERSID"), (b"\x82\x01.", "EXT1"),
         (b"\x83\x01\x00.", "EXT2"),
         (b"\x84\x01\x00\x00\x00.", "EXT4"), (b"\x97.", "NEXT_BUFFER"), (text("a") + b"\x98.", "READONLY_BUFFER"),
-        (b"\xff.", "0xff"),
+        (b"\xff.", "xff"),
     ],
 )  # fmt: skip
 def test_opcodes_that_reach_outside_are_refused(data: bytes, opcode: str, refused: Any) -> None:
@@ -183,11 +184,15 @@ def test_a_registered_extension_is_refused() -> None:
     try:
         with pytest.raises(Refused, match="EXT1"):
             read(b"\x80\x02\x82\xe7(U\x04trueoR.")
+        copyreg._extension_cache[231] = os.system  # type: ignore[attr-defined]  # as after a use of it
+        with pytest.raises(Refused, match="EXT1"):
+            read(b"\x80\x02\x82\xe7(U\x04trueoR.")
         evil = pickle.dumps(Call(os.system, "true"), 2)
         with pytest.raises(Refused):
             read(evil)
     finally:
         copyreg.remove_extension("os", "system", 231)
+        copyreg.clear_extension_cache()
 
 
 @pytest.mark.parametrize(
@@ -209,6 +214,27 @@ def test_a_registered_extension_is_refused() -> None:
 )
 def test_calls_of_what_cannot_be_called_are_refused(data: bytes, refused: Any) -> None:
     refused(b"\x80\x04" + data)
+
+
+MADE = stack_global("pandas", "DataFrame") + b")R"
+
+
+@pytest.mark.parametrize("target", [stack_global("pandas", "DataFrame"), MADE, stack_global("builtins", "list")])
+@pytest.mark.parametrize(
+    "change",
+    [b"Na", b"(Ne", b"(N\x90", text("a") + b"Ns", b"(" + text("args") + b"Nu", b"K\x00Ns"],
+    ids=["APPEND", "APPENDS", "ADDITEMS", "SETITEM", "SETITEMS", "SETITEM of a number"],
+)
+def test_nothing_is_put_into_a_stand_in(target: bytes, change: bytes, refused: Any) -> None:
+    refused(b"\x80\x04" + target + change + b".")
+
+
+@pytest.mark.parametrize("name", ["__class__", "__init__", "__setstate__", "name", "args"])
+def test_a_state_is_kept_and_never_set(name: str) -> None:
+    for state in (b"}" + text(name) + b"Ns", b"N}" + text(name) + b"Ns\x86"):
+        made = read(b"\x80\x04" + MADE + state + b"b.")
+        assert type(made).__name__ == made.name == "DataFrame"
+        assert (made.args, made.state) in (((), {name: None}), ((), (None, {name: None})))
 
 
 @pytest.mark.parametrize("encoding", ["bz2", "zlib", "rot13", "idna", "os", "evil", "../x", "utf-8"])
@@ -278,9 +304,10 @@ def test_an_index_of_a_million_million_is_refused(tmp_path: Path, objects: Any) 
     swollen = data.replace(stop, b"stop\x94\x8a\x06\x00\x00\x00\x00\x00\x10")
     (tmp_path / "evil.pickle").write_bytes(b"\x80\x04" + swollen[11:])  # without its frame's length
     with pytest.raises(QuadragError, match="labels"):
-        child.table(tmp_path / "evil.pickle", memory=2**29)
+        child.read_table(tmp_path / "evil.pickle", memory=2**29)
 
 
+@pytest.mark.slow
 def test_lists_that_double_and_double_are_refused(tmp_path: Path) -> None:
     value: list[Any] = []
     for _ in range(12):
@@ -288,7 +315,7 @@ def test_lists_that_double_and_double_are_refused(tmp_path: Path) -> None:
     (tmp_path / "evil.pickle").write_bytes(pickle.dumps({"a": value}))
     started = time.monotonic()
     with pytest.raises(QuadragError, match="256 MiB of memory"):
-        list(child.items(tmp_path / "evil.pickle", memory=2**28))
+        list(child.read_items(tmp_path / "evil.pickle", memory=2**28))
     assert time.monotonic() - started < 30
 
 
@@ -325,22 +352,22 @@ def test_half_made_objects_are_refused(made: bytes, refused: Any) -> None:
 def test_a_list_that_holds_itself_is_refused(tmp_path: Path) -> None:
     (tmp_path / "evil.pickle").write_bytes(b"\x80\x04}" + text("a") + b"]\x94h\x00as.")
     with pytest.raises(QuadragError, match="Circular"):
-        list(child.items(tmp_path / "evil.pickle"))
+        list(child.read_items(tmp_path / "evil.pickle"))
 
 
 def test_reading_is_limited_in_time(tmp_path: Path) -> None:
     (tmp_path / "long.pickle").write_bytes(b"\x80\x04}(" + b"K\x01K\x010" * 8_000_000 + b"0u.")
     with pytest.raises(QuadragError, match="more than 1 s"):
-        list(child.items(tmp_path / "long.pickle", seconds=1))
+        list(child.read_items(tmp_path / "long.pickle", seconds=1))
 
 
 def test_reading_is_limited_in_memory(tmp_path: Path) -> None:
     (tmp_path / "big.pickle").write_bytes(pickle.dumps({str(n): [float(n)] for n in range(500_000)}))
     with pytest.raises(QuadragError, match="more than 100 MiB of memory"):
-        list(child.items(tmp_path / "big.pickle", memory=100 * 2**20))
+        list(child.read_items(tmp_path / "big.pickle", memory=100 * 2**20))
 
 
-@pytest.mark.parametrize("how", [child.items, child.table, child.stored])
+@pytest.mark.parametrize("how", [child.read_items, child.read_table, child.read_stored])
 def test_no_file_is_named(how: Any, tmp_path: Path) -> None:
     with pytest.raises(QuadragError, match="no file"):
         list(how(tmp_path / "absent"))
@@ -353,12 +380,14 @@ def test_no_file_is_named(how: Any, tmp_path: Path) -> None:
         ({"a": b"x"}, "type bytes"),
         ({"a": slice(1)}, "a slice"),
         ({"a": dict}, "global dict"),
+        ({("a", 1): 2}, "a tuple as a key"),
+        ({"a": {("b",): 1}}, "keys must be"),
     ],
 )
 def test_what_is_no_data_is_refused(value: Any, what: str, tmp_path: Path) -> None:
     (tmp_path / "odd.pickle").write_bytes(pickle.dumps(value))
     with pytest.raises(QuadragError, match=what):
-        list(child.items(tmp_path / "odd.pickle"))
+        list(child.read_items(tmp_path / "odd.pickle"))
 
 
 PLAIN = st.recursive(
@@ -400,11 +429,20 @@ def test_containers_come_back_in_the_order_of_the_stream(protocol: int) -> None:
         assert read(pickle.dumps(names, protocol)) == list(names)
 
 
+def test_an_array_of_bytes_comes_back_as_bytes() -> None:
+    assert read(pickle.dumps([bytearray(b"ab"), b"ab"], 5)) == [b"ab", b"ab"]
+    assert type(read(pickle.dumps(bytearray(b"ab"), 5))) is bytes
+    for change in (b"K\x01a", b"(K\x01e", b"K\x00K\x01s"):  # by which CPython's own could be brought out of order
+        with pytest.raises(Refused, match="bytes"):
+            read(b"\x80\x05\x96\x02" + bytes(7) + b"ab" + change + b".")
+
+
+@pytest.mark.slow
 def test_repeated_strings_and_many_objects_come_back(tmp_path: Path) -> None:
     value = {f"song {n}": {"author": f"author {n % 50}", "date": None, "n": [n, n / 7]} for n in range(20_000)}
     for protocol in PROTOCOLS:
         (tmp_path / "d.pickle").write_bytes(pickle.dumps(value, protocol))
-        assert {key: json.loads(text) for key, text in child.items(tmp_path / "d.pickle")} == value
+        assert {key: json.loads(text) for key, text in child.read_items(tmp_path / "d.pickle")} == value
 
 
 def test_numpy_scalars_and_arrays_become_plain(tmp_path: Path) -> None:
@@ -413,7 +451,7 @@ def test_numpy_scalars_and_arrays_become_plain(tmp_path: Path) -> None:
              "n": float("nan")}  # fmt: skip
     for protocol in (2, 3, 4, 5):
         (tmp_path / "d.pickle").write_bytes(pickle.dumps(value, protocol))
-        found = {key: text for key, text in child.items(tmp_path / "d.pickle")}
+        found = {key: text for key, text in child.read_items(tmp_path / "d.pickle")}
         assert found == {"f": "1.5", "i": "-3", "b": "true", "u": '"\\u00e9"', "a": "[0,1,2]", "o": '["x",null]',
                          "t": "[[1.5,2.0],[3.0,4.0]]", "n": "NaN"}  # fmt: skip
 
@@ -455,9 +493,9 @@ def test_genuine_frames_come_back_equal(name: str, protocol: int, tmp_path: Path
     path.write_bytes(pickle.dumps(table, protocol))
     if name == "empty" and protocol == 2:  # which spells its empty bytes by a call
         with pytest.raises(QuadragError, match=r"__builtin__\.bytes"):
-            child.table(path)
+            child.read_table(path)
         return
-    found = child.table(path)
+    found = child.read_table(path)
     columns, rows = as_pandas_says(table)
     assert found.columns == (columns if name not in ("wide", "transposed") else list(range(len(columns))))
     assert [list(row) for row in found.rows] == rows
@@ -471,7 +509,7 @@ def test_frames_of_pandas_2_come_back_equal(name: str, tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     path.write_bytes(base64.b64decode(PANDAS_2["pickles"][name]))
     expected = PANDAS_2["frames"][name.split()[0]]
-    found = child.table(path)
+    found = child.read_table(path)
     assert json.loads(json.dumps(found)) == [expected[part] for part in ("index_names", "labels", "columns", "rows")]
 
 
@@ -480,27 +518,40 @@ def test_times_of_every_unit_come_back(tmp_path: Path, objects: Any) -> None:
     for unit in ("s", "ms", "us", "ns"):
         table = objects(pd.DataFrame({"t": np.array(moments, dtype=f"M8[{unit}]")}))
         (tmp_path / "t.pkl").write_bytes(pickle.dumps(table, 4))
-        assert [list(row) for row in child.table(tmp_path / "t.pkl").rows] == as_pandas_says(table)[1]
+        assert [list(row) for row in child.read_table(tmp_path / "t.pkl").rows] == as_pandas_says(table)[1]
 
 
 @pytest.mark.parametrize("value", [1, {"a": 1}, pd.Index([1]), np.arange(3)])
 def test_what_is_no_frame_is_refused(value: Any, tmp_path: Path) -> None:
     (tmp_path / "odd.pickle").write_bytes(pickle.dumps(value, 4))
     with pytest.raises(QuadragError, match="expected a pandas DataFrame"):
-        child.table(tmp_path / "odd.pickle")
+        child.read_table(tmp_path / "odd.pickle")
 
 
 def test_extension_types_are_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "odd.pickle").write_bytes(pickle.dumps(pd.DataFrame({"a": pd.Categorical(["x", "y"])}), 4))
     with pytest.raises(QuadragError, match="Categorical"):
-        child.table(tmp_path / "odd.pickle")
+        child.read_table(tmp_path / "odd.pickle")
 
 
 GENUINE = [base64.b64decode(data) for data in PANDAS_2["pickles"].values()]
 GENUINE += [pickle.dumps({"a": [1, 2.5, None, {"b": ("c", b"d")}], "e": {"f"}}, protocol) for protocol in PROTOCOLS]
 
 
-@settings(max_examples=1000, deadline=None)
+def only_data(value: Any) -> None:
+    """Check that there is nothing in a value but data and stand-ins."""
+    waiting, met = [value], set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in met and not isinstance(one, (str, bytes, int, float, type(None))):
+            met.add(id(one))
+            if isinstance(one, Made):
+                waiting += [one.args, one.state]
+            elif not isinstance(one, Global):
+                assert type(one) in (list, tuple, dict)
+                waiting += [*one.keys(), *one.values()] if isinstance(one, dict) else one
+
+
 @given(data=st.data())
 def test_damaged_pickles_are_refused_or_data_and_nothing_else(data: Any) -> None:
     stream = bytearray(data.draw(st.sampled_from(GENUINE)))
@@ -509,16 +560,16 @@ def test_damaged_pickles_are_refused_or_data_and_nothing_else(data: Any) -> None
         stream[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=4))
     try:
         whole = read(bytes(stream))
+        only_data(whole)
         if not isinstance(whole, dict):
             frame(whole)
     except (Refused, MemoryError, RecursionError) as error:
         assert "\n" not in str(error)
 
 
-@settings(max_examples=500, deadline=None)
 @given(data=st.binary(max_size=200))
 def test_noise_is_refused_or_data_and_nothing_else(data: bytes) -> None:
     try:
-        read(data)
+        only_data(read(data))
     except (Refused, MemoryError) as error:
         assert "\n" not in str(error)

@@ -10,7 +10,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
@@ -178,7 +178,6 @@ NAMES = st.lists(st.text("abcd  _'", max_size=9), min_size=1, max_size=40)
 QUERIES = st.lists(st.text("abcde  A", max_size=9), min_size=1, max_size=4)
 
 
-@settings(max_examples=400, deadline=None)
 @given(NAMES, QUERIES, st.integers(1, 12))
 def test_scores_equal_rank_bm25_to_the_bit(names: list[str], queries: list[str], limit: int) -> None:
     documents = [terms(name) for name in names]
@@ -188,7 +187,6 @@ def test_scores_equal_rank_bm25_to_the_bit(names: list[str], queries: list[str],
         assert ours.find(query, limit) == expected
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=3), st.integers(1, 6), st.integers(0, 3))
 def test_a_term_in_half_of_the_names(words: list[str], half: int, empty: int) -> None:
     names = [" ".join(words)] * half + ["x y"] * (half - min(empty, half)) + [""] * min(empty, half)
@@ -197,7 +195,6 @@ def test_a_term_in_half_of_the_names(words: list[str], half: int, empty: int) ->
         assert search(names).find(query) == oracle(index, query)
 
 
-@settings(max_examples=100, deadline=None)
 @given(NAMES, QUERIES, st.integers(90, 400))
 def test_music_equals_its_definition(names: list[str], queries: list[str], size: int) -> None:
     names = [*names, *(f"filler{n}" for n in range(size))]

@@ -1,0 +1,213 @@
+"""The record of a benchmark: all that is decided by its name, in one place, and how that place is found.
+
+A benchmark is a folder beside this one, named like its dataset script, whose ``benchmark.py`` holds a `BENCHMARK`. Its
+prompts, published figures, tables and recipes lie beside it.
+"""
+
+import importlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, cast
+
+from quadrag import catalogue
+from quadrag.errors import QuadragError
+from quadrag.metric_record import metric_record
+from quadrag.records import Key, Passage, Question
+
+from .document import CorpusSpec
+from .options import OptionSpec
+from .prompts import Message, Prompts
+from .settings import Conditions, Retrieval, RetrieverSpec
+
+
+def _as_they_are(references: Any) -> Any:
+    return references
+
+
+class MetricUse(NamedTuple):
+    """How a benchmark uses an evaluate module: the config it is loaded with, and the keys that are reported.
+
+    With `ranks` it is given the ids of the documents retrieved and of the relevant ones in place of answers and
+    references, with `contexts` the passages shown too. With `panel` it averages several judges, else it asks the one at
+    `judge` in the order given, or the last. `shape` brings a question's references into the module's form. Without
+    `nothing` the module knows no item that lacks a reference. `unmeasured` says why none of the keys can be computed,
+    whatever judge there is. What a key needs and means is said by the metric's own record.
+    """
+
+    module: str
+    keys: tuple[str, ...]
+    ranks: bool = False
+    panel: bool = False
+    shape: Callable[[Any], Any] = _as_they_are
+    contexts: bool = False
+    config: str | None = None
+    judge: int = 0
+    nothing: bool = True
+    unmeasured: str | None = None
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The keys that need a judge; none where nothing can be computed."""
+        return (
+            ()
+            if self.unmeasured
+            else tuple(key for key in self.keys if metric_record(self.module).key(key).needs == "judge")
+        )
+
+    @property
+    def embedded(self) -> tuple[str, ...]:
+        """The keys that need a sentence embedding."""
+        return tuple(key for key in self.keys if metric_record(self.module).key(key).needs == "embed")
+
+    def worst(self, key: str) -> float:
+        """Return what an unscored item of a key counts as under ``corrected``."""
+        return metric_record(self.module).key(key).worst
+
+    def find_lacking(self, key: str, judge: bool, embed: bool) -> str | None:
+        """Say what a key needs and does not have, as ``no judge``; None where it can be computed."""
+        if self.unmeasured is not None:
+            return self.unmeasured
+        if key in self.judged and not judge:
+            return "no judge"
+        return "no embedding" if key in self.embedded and not embed else None
+
+
+class JudgePreset(NamedTuple):
+    """A judge of a paper: the model's name as servers call it, and how it is asked."""
+
+    model: str
+    parameters: Mapping[str, Any]
+    source: str
+    role: int | None = None  # the only place at which it may be named
+
+
+class Finder(Protocol):
+    """What finds the passages of a benchmark that has neither a corpus nor all passages in its questions.
+
+    `inputs` (`retrieval`, `search`, `graph`) and `found` are for `run.json`.
+    """
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """What decides the passages."""
+
+    @property
+    def found(self) -> Mapping[str, Any]:
+        """What is to be told of them."""
+
+    def find(
+        self, questions: Sequence[Question], llm: Any, prompts: Prompts, done: Collection[Key] = ()
+    ) -> Iterator[tuple[Question, tuple[Passage, ...]]]:
+        """Yield the passages of each question that is not done, in any order."""
+
+    def close(self) -> None:
+        """Close what is open."""
+
+
+class Gold(NamedTuple):
+    """The columns of a row that hold the ids of a question's gold documents, and their texts."""
+
+    ids: str
+    texts: str
+
+
+def _whole_reply(config: str, text: str) -> str:
+    return text
+
+
+def _no_keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+    return {}
+
+
+def _no_finder(task: Any) -> Finder | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """All of a benchmark that is not data.
+
+    Attributes:
+        name: that of its folder and of its dataset script.
+        paper: where it was published.
+        sample: a line on the bundled sample.
+        retrievers: what may find passages, by name; the first is the default, that of the paper's tables where it can.
+        temperature: of the paper's runs, else of its released code.
+        questions: yields the questions of a split, from a builder, the split and the options.
+        messages: builds the chat messages of a question from its passages, the prompts and the retriever.
+        metrics: returns the metrics of a config under some conditions.
+        campaign: returns every (config, retriever) that the paper's tables need, on the original data where it is told
+            so and there are two versions; a retriever of None is the user's choice.
+        parse: returns what is scored of a model's reply, by config; the whole of it.
+        keywords: returns a metric's keyword arguments besides profile, states, judge and embed. Raises QuadragError.
+        finder: returns what finds the passages of a `Task`; None where questions or a corpus bring them. Raises
+            QuadragError where something that it needs cannot be had.
+        retrieval: settings of a search.
+        default_split: None for all of a config's.
+        corpus: None where nothing is searched.
+        options: the baseline's own.
+        option_help: a line on these and on the dataset script's.
+        macro: groupings over whose groups an unweighted mean is taken too.
+        parts: configs that hold questions and are part of another one, which the campaign runs.
+        supplied: the retriever whose passages come with the questions.
+        handed_over: the retriever that leaves whole pages to what answers, for systems that want them.
+        pages: configs whose rows hold web pages.
+        records: yields the pages of questions in the form in which such a system is handed them.
+        gold: where rows hold the gold documents of a question.
+        judges: the paper's, by the names that ``--judge NAME=URL`` takes.
+    """
+
+    name: str
+    paper: str
+    sample: str
+    retrievers: Mapping[str, RetrieverSpec]
+    temperature: float
+    questions: Callable[[Any, str, Mapping[str, Any]], Iterator[Question]]
+    messages: Callable[[Question, Sequence[Passage], Prompts, str], list[Message]]
+    metrics: Callable[[str, Conditions], list[MetricUse]]
+    campaign: Callable[[bool], list[tuple[str, str | None]]]
+    parse: Callable[[str, str], Any] = _whole_reply
+    keywords: Callable[[MetricUse, Sequence[Question], Conditions], dict[str, Any]] = _no_keywords
+    finder: Callable[[Any], Finder | None] = _no_finder
+    retrieval: Retrieval = field(default_factory=Retrieval)
+    default_split: str | None = None
+    corpus: CorpusSpec | None = None
+    options: Mapping[str, OptionSpec] = field(default_factory=dict)
+    option_help: str = ""
+    macro: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    supplied: str | None = None
+    handed_over: str | None = None
+    pages: tuple[str, ...] = ()
+    records: Callable[[Any, Sequence[Question]], Iterator[dict[str, Any]]] | None = None
+    gold: Gold | None = None
+    judges: Mapping[str, JudgePreset] = field(default_factory=dict)
+
+    @property
+    def default_retriever(self) -> str:
+        """The first of the retrievers."""
+        return next(iter(self.retrievers))
+
+    @property
+    def configs(self) -> list[str]:
+        """The configs that hold questions."""
+        return list(dict.fromkeys([*(config for config, _ in self.campaign(False)), *self.parts]))
+
+
+def known() -> list[str]:
+    """Names of the benchmarks that have a baseline here."""
+    rooms = Path(__file__).parents[1]
+    return [name for name in catalogue.benchmarks() if (rooms / name / "benchmark.py").is_file()]
+
+
+def load(name: str) -> Benchmark:
+    """Return a benchmark's record.
+
+    Raises:
+        QuadragError: there is none of this name.
+    """
+    found = catalogue.benchmark_name(name)
+    if found not in known():
+        raise QuadragError(f"{found} has no baseline here; expected one of {', '.join(known())}")
+    return cast(Benchmark, importlib.import_module(f"..{found}.benchmark", __package__).BENCHMARK)

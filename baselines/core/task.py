@@ -1,0 +1,163 @@
+"""What to run, the questions it means, and the corpus that passages are found in."""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from quadrag import catalogue
+from quadrag.data.builders import check_split, fingerprint, open_builder, options_of, rows, splits
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.records import Question
+
+from .benchmark import Benchmark, load
+from .document import CorpusSpec, Document
+from .settings import NONE, Conditions, Retrieval, RetrieverSpec
+
+_SECRET = re.compile(r"(\w+://)[^/\s]*@")
+
+
+@dataclass(slots=True)
+class Task:
+    """What to run: a config of a benchmark, under which conditions."""
+
+    benchmark: str
+    config: str
+    split: str | None = None
+    data_dir: str | None = None
+    retriever: str = "own"
+    retrieval: Retrieval = field(default_factory=Retrieval)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    limit: int | None = None
+    samples: int = 1
+    prompts: str | None = None
+
+    @property
+    def searches(self) -> bool:
+        """Whether passages are found in a corpus."""
+        return self._spec.searches
+
+    @property
+    def conditions(self) -> Conditions:
+        """What the metrics depend on."""
+        top_k = self.retrieval.top_k if self.searches else 0
+        return Conditions(self.retriever, self.options, top_k, self.data_dir)
+
+    @property
+    def _spec(self) -> RetrieverSpec:
+        # What found the passages of a file of answers, or of a RAG service, is none of the benchmark's.
+        return load(self.benchmark).retrievers.get(self.retriever, RetrieverSpec())
+
+    def uses(self, setting: str) -> bool:
+        """Whether the retriever uses a setting of the retrieval."""
+        return setting in self._spec.settings
+
+    def settings(self) -> dict[str, Any]:
+        """Return those settings of the retrieval that its retriever uses; {} where it uses none.
+
+        They are for files and folder names: an address is there without user name and password.
+        """
+        values = asdict(self.retrieval).items()
+        found = {name: value for name, value in values if self.uses(name) and value is not None}
+        if found.get("instruction") == Retrieval().instruction:
+            del found["instruction"]  # what every run had before there was a choice
+        return found | ({"index": _SECRET.sub(r"\1", found["index"])} if "index" in found else {})
+
+
+class Corpus(NamedTuple):
+    """A corpus that can be read: a digest of all that decides its documents, and where they come from."""
+
+    fingerprint: str
+    source: str
+    builder: Any
+    spec: CorpusSpec
+
+    def documents(self) -> Iterator[Document]:
+        """Yield its documents in order."""
+        for row in rows(self.builder, splits(self.builder)[0]):
+            yield self.spec.document(row)
+
+
+def script_options(task: Task, benchmark: Benchmark) -> dict[str, Any]:
+    """Return the options that the dataset script of the questions takes, less the baseline's and the corpus's own.
+
+    Raises:
+        QuadragError: one of the baseline's own has no such value, or retriever or config do not use it.
+    """
+    for name, option in benchmark.options.items():
+        idle = option.find_idle(task.config, task.retriever)
+        if task.options.get(name) is not None and idle:
+            raise QuadragError(f"{idle} does not use the option {name}; leave it out")
+        option.read(name, task.options)
+    known = (*benchmark.options, *(benchmark.corpus.options if benchmark.corpus else ()))
+    script = options_of(catalogue.config(task.benchmark, task.config))
+    for name in task.options:
+        if name not in known and name not in script:
+            raise unknown_name(f"option of {task.benchmark}", name, dict.fromkeys([*script, *known]))
+    return {name: value for name, value in task.options.items() if name not in known}
+
+
+def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], str]:
+    """Load a task's questions, and say where they come from.
+
+    Raises:
+        QuadragError: a name is unknown, a file is missing or wrong, or two questions of a split have one id.
+    """
+    if benchmark.corpus and task.retriever == NONE:
+        for name in benchmark.corpus.options:
+            if task.options.get(name) is not None:
+                raise QuadragError(f"option {name} is of the corpus, and --retriever none searches none; leave it out")
+    if benchmark.corpus and task.config not in benchmark.configs:
+        asked = ", ".join(benchmark.configs)
+        raise QuadragError(f"{task.benchmark} {task.config} holds no questions; expected one of {asked}")
+    split = task.split or benchmark.default_split
+    options = script_options(task, benchmark)
+    builder, source = open_builder(task.benchmark, task.config, task.data_dir, options, split)
+    chosen = [check_split(builder, split)] if split else splits(builder)
+    questions: list[Question] = []
+    for name in chosen:
+        part = list(benchmark.questions(builder, name, task.options))
+        ids = {question.id for question in part}
+        if len(ids) != len(part):
+            raise QuadragError(f"{task.config} {name}: {len(part)} questions but {len(ids)} ids; expected one id each")
+        questions += part[: task.limit] if task.limit else part
+    if not questions:
+        raise QuadragError(f"{task.config} holds no questions in {source}")
+    return questions, source
+
+
+def cut_splits(questions: Sequence[Question], limit: int) -> list[Question]:
+    """Return the first questions of every split."""
+    splits = itertools.groupby(questions, key=lambda question: question.split)
+    return [question for _, part in splits for question in itertools.islice(part, limit)]
+
+
+def load_rows(
+    benchmark: str, config: str, data_dir: str | None, options: Mapping[str, Any], split: str
+) -> tuple[Iterator[dict[str, Any]], str, int | None]:
+    """Open a split's rows as they are in the data, one at a time in memory.
+
+    Returns:
+        The rows, where they come from, and how many there are, where that is known.
+
+    Raises:
+        QuadragError: a name is unknown, or a file is missing or wrong.
+    """
+    builder, source = open_builder(benchmark, config, data_dir, options, split)
+    known = builder.info.splits[split].num_examples if builder.info.splits and split in builder.info.splits else None
+    return rows(builder, check_split(builder, split)), source, known
+
+
+def open_corpus(task: Task, benchmark: Benchmark) -> Corpus | None:
+    """Open the corpus that a task searches; None where it searches none.
+
+    Raises:
+        QuadragError: its files are missing, or an option is wrong.
+    """
+    spec = benchmark.corpus
+    if not task.searches or spec is None:
+        return None
+    options = {name: task.options[name] for name in spec.options if name in task.options}
+    builder, source = open_builder(task.benchmark, spec.config, task.data_dir, options)
+    return Corpus(fingerprint(builder), source, builder, spec)

@@ -1,0 +1,1 @@
+"""CRAG (Yang et al. 2024): its record, prompts, published figures, tables and recipes; what its questions are shown."""

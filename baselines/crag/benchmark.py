@@ -1,0 +1,266 @@
+"""CRAG: what its questions are answered from, how they are asked, and by what the answers are judged.
+
+Yang et al. 2024 (arXiv:2406.04744), sections 3 to 5. Without retrieval a model answers alone; task 1 shows the snippets
+of five pages, task 2 facts of the mock knowledge graph too, task 3 the same with fifty pages. ``pages`` is the released
+baseline in place of snippets: the sentences of the pages' HTML most like the question. What is found is `finder`'s
+work. ``own`` leaves all that to a model of the challenge. Neither domain nor type of a question reaches a model.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError
+from quadrag.metrics._shared.slots import fill
+from quadrag.reading import parse_yaml
+from quadrag.records import Passage, Question
+
+from ..core.benchmark import Benchmark, Finder, JudgePreset, MetricUse
+from ..core.options import OptionSpec
+from ..core.prompts import Message, Prompts
+from ..core.settings import NONE, Conditions, Retrieval, RetrieverSpec
+
+NAME = "crag"
+PAGES = ("task_1_2", "task_3")  # the configs that have pages
+
+
+def _graph(path: Any) -> str:
+    """Identify a graph by the upstream files that went into it."""
+    from .graph import identify
+
+    return identify(str(path))
+
+
+def _tokenizer(name: Any) -> str:
+    """Identify a tokenizer by its content."""
+    import hashlib
+
+    from ..retrieval.chunk import load_tokenizer
+
+    digest = hashlib.sha256(load_tokenizer(str(name)).to_str().encode()).hexdigest()
+    return f"{Path(str(name)).name} {digest[:16]}"
+
+
+def _weighing(path: Any) -> str:
+    import hashlib
+
+    from quadrag.records import dumps
+
+    return f"{Path(str(path)).name} {hashlib.sha256(dumps(_weights(str(path))).encode()).hexdigest()[:16]}"
+
+
+_GRAPH = ("snippets-kg", "pages-kg")
+_WINDOWS = ("snippets", "pages", *_GRAPH)
+OPTIONS = {
+    "kg": OptionSpec(check=_graph, retrievers=_GRAPH),
+    "later": OptionSpec("hide", ("hide", "show"), retrievers=_GRAPH),
+    "entities": OptionSpec("model", ("model", "rules"), retrievers=_GRAPH),
+    "web_window": OptionSpec(least=0, retrievers=_WINDOWS),
+    "kg_window": OptionSpec(least=0, retrievers=_GRAPH),
+    "window_tokenizer": OptionSpec(check=_tokenizer, retrievers=_WINDOWS),
+    "time_limit": OptionSpec(least=1, retrievers=("own",)),
+    "trim": OptionSpec(check=_tokenizer),
+    "weights": OptionSpec(check=_weighing),
+    "judge_failure": OptionSpec("hallucination", ("hallucination", "excluded"), judged=True),
+}
+
+_KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
+_WEIGHTED = tuple(f"{key}_weighted" for key in _KEYS)
+_TRUTH = MetricUse("truthfulness", _KEYS, panel=True)
+_CONTAINED = MetricUse(
+    "rgb_accuracy", ("accuracy_bounded",), shape=lambda golds: [golds] if golds else None, nothing=False
+)
+
+
+def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
+    """Yield the questions of a split; `passages` are the snippets of their pages, in upstream's order."""
+    from quadrag.data.builders import rows
+
+    for row in rows(builder, split):
+        yield _question(builder.config.name, split, row)
+
+
+def _question(config: str, split: str, row: Mapping[str, Any]) -> Question:
+    # A withheld answer leaves none; a blank one is none.
+    accepted = [text for text in (row["answer"], *row["alternatives"]) if text and text.strip()]
+    slices = {
+        "domain": row["domain"],
+        "question_type": row["question_type"],
+        "dynamism": row["static_or_dynamic"],
+        # Upstream leaves it blank for questions from the web; release v4 has none at all.
+        "popularity": row["popularity"] or ("web" if row["popularity"] == "" else None),
+    }
+    return Question(
+        benchmark=NAME,
+        config=config,
+        split=split,
+        id=row["id"],
+        query=row["query"],
+        references=accepted,
+        language="en",
+        passages=tuple(
+            Passage(f"web/{place}", page["page_name"] or "", page["page_snippet"] or "")
+            for place, page in enumerate(row.get("search_results", ()))
+        ),
+        slots={"query_time": row["query_time"]},
+        slices={name: value for name, value in slices.items() if value},
+    )
+
+
+def finder(task: Any) -> Finder | None:
+    """Return what fills a prompt's windows; None for a model alone.
+
+    Raises:
+        QuadragError: the config has no pages, or the graph or the sentence encoder cannot be had.
+    """
+    from .finder import HandedOver, PageFinder
+
+    if task.retriever == NONE:
+        return None
+    if task.config not in PAGES:
+        raise QuadragError(f"crag {task.config} holds no pages; give --retriever none, or run {' or '.join(PAGES)}")
+    return HandedOver(task) if task.retriever == "own" else PageFinder(task, OPTIONS)
+
+
+def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
+    """Build the one user message of a question; pieces stand on lines of their own."""
+    from .graph import GRAPH
+
+    facts = [passage.text for passage in passages if passage.id.startswith(GRAPH)]
+    pieces = [passage.text for passage in passages if not passage.id.startswith(GRAPH)]
+    part = "llm_only" if retriever == NONE else "web_kg" if retriever.endswith("-kg") else "web"
+    slots = {**question.slots, "query": question.query, "web": "\n".join(pieces), "kg": "\n".join(facts)}
+    return [{"role": "user", "content": fill(prompts[part]["user"], slots)}]
+
+
+def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
+    """Return truthfulness, weighted too where weights are given, and what can be said without a judge.
+
+    The latter is whether an accepted answer stands in the reply, whole words and numbers, which is not the paper's.
+    """
+    truth = _TRUTH
+    if conditions.options.get("weights"):
+        truth = truth._replace(keys=(*_KEYS, *_WEIGHTED))
+    return [truth, _CONTAINED]
+
+
+def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+    """Return the keyword arguments that a metric takes besides the common ones."""
+    if metric.module != _TRUTH.module:
+        return {"language": "en"}
+    found: dict[str, Any] = {"questions": [question.query for question in questions]}
+    if conditions.options.get("weights"):
+        found["weights"] = weights = _weights(str(conditions.options["weights"]))
+        found["domains"] = [question.slices.get("domain") for question in questions]
+        found["question_types"] = [question.slices.get("question_type") for question in questions]
+        for place in dict.fromkeys(zip(found["domains"], found["question_types"], strict=True)):
+            if None in place:
+                lacking = next(
+                    q.id for q in questions if None in (q.slices.get("domain"), q.slices.get("question_type"))
+                )
+                raise QuadragError(f"{lacking} has no domain or no question type, so no weight; leave out weights")
+            table = weights.get(place[0]) if isinstance(next(iter(weights.values())), dict) else weights
+            if not isinstance(table, dict) or place[1] not in table:
+                raise QuadragError(f"{conditions.options['weights']} has no weight of {place[1]} in {place[0]}")
+    if conditions.options.get("trim"):
+        found["tokenizer"] = Trimmer(str(conditions.options["trim"]))
+    if conditions.options.get("judge_failure"):
+        found["judge_failure"] = conditions.options["judge_failure"]
+    return found
+
+
+class Trimmer:
+    """A tokenizer as the metric takes it to cut answers to the challenge's 75 tokens."""
+
+    def __init__(self, name: str) -> None:
+        """Load the tokenizer.
+
+        Raises:
+            QuadragError: it cannot be had.
+        """
+        from ..retrieval.chunk import load_tokenizer
+
+        self.name_or_path = name
+        self._tokenizer = load_tokenizer(name)
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids, those that the tokenizer adds to every text among them."""
+        return list(self._tokenizer.encode(text).ids)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids."""
+        return str(self._tokenizer.decode(list(ids)))
+
+
+def _weights(path: str) -> Mapping[str, Any]:
+    """Read the weights of question types, a mapping of them or of domains to such mappings.
+
+    Raises:
+        QuadragError: the file cannot be read, or is none of the two.
+    """
+    try:
+        content = Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise QuadragError(f"cannot read weights from {path} ({error.strerror})") from None
+    found = parse_yaml(content, path, "weights by question type")
+
+    def weighs(value: Any) -> bool:
+        return type(value) in (int, float) and math.isfinite(value) and value >= 0
+
+    def mapped(value: Any) -> bool:
+        return isinstance(value, dict) and bool(value) and all(map(weighs, value.values()))
+
+    if mapped(found) or (isinstance(found, dict) and found and all(map(mapped, found.values()))):
+        return dict(found)
+    raise QuadragError(f"{path} holds no weights; expected {{question type: number}}, or {{domain: {{type: number}}}}")
+
+
+def campaign(original: bool = False) -> list[tuple[str, str | None]]:
+    """Return the four settings of the paper's tables: a model alone, and tasks 1, 2 and 3."""
+    return [("task_1_2", "none"), ("task_1_2", "snippets"), ("task_1_2", "snippets-kg"), ("task_3", "snippets-kg")]
+
+
+def _pages_of(task: Any, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
+    from .pages import challenge_records
+
+    return challenge_records(task, questions)
+
+
+_JSON = {"response_format": {"type": "json_object"}}
+_GRAPH_TOO = "with facts of the graph"
+BENCHMARK = Benchmark(
+    name=NAME,
+    paper="arXiv:2406.04744",
+    sample="CRAG on the bundled sample: made-up questions with pages, and a small knowledge graph",
+    retrievers={
+        "snippets": RetrieverSpec(),
+        "snippets-kg": RetrieverSpec(help=_GRAPH_TOO),
+        "pages": RetrieverSpec(("embedding",), help="sentences most like the question"),
+        "pages-kg": RetrieverSpec(("embedding",), help=_GRAPH_TOO),
+        NONE: RetrieverSpec(),
+        "own": RetrieverSpec(help="the pages themselves, for a model file of the challenge"),
+    },
+    temperature=0.1,  # the released baseline's; the paper does not say its own
+    questions=questions,
+    messages=messages,
+    metrics=metrics,
+    keywords=keywords,
+    finder=finder,
+    campaign=campaign,
+    retrieval=Retrieval(embedding="all-MiniLM-L6-v2"),
+    default_split="public",  # the paper's tables
+    options=OPTIONS,
+    option_help="kg=FILE, later=hide|show (what the graph dates after the question), entities=model|rules, "
+    "web_window=N, kg_window=N (characters, or tokens of window_tokenizer=T), time_limit=SECONDS (challenge), "
+    "trim=TOKENIZER (answers to 75 tokens), weights=FILE, judge_failure=hallucination|excluded, release=v5|v4, "
+    "private_file=FILE",
+    supplied="snippets",
+    handed_over="own",
+    pages=PAGES,
+    records=_pages_of,
+    judges={
+        "gpt-3.5-turbo-0125": JudgePreset("gpt-3.5-turbo-0125", _JSON, "CRAG, section 5.1"),
+        "llama-3-70b-instruct": JudgePreset("meta-llama/Meta-Llama-3-70B-Instruct", _JSON, "CRAG, section 5.1"),
+    },
+)

@@ -1,0 +1,182 @@
+"""What CRAG's questions are shown: pieces of web pages and facts of the mock knowledge graph, each in its window."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any
+
+from quadrag.chat.prices import BudgetReached
+from quadrag.chat.reply import Failure, Reply
+from quadrag.data.builders import SAMPLE
+from quadrag.errors import QuadragError
+from quadrag.progress import Progress
+from quadrag.records import Key, Passage, Question
+
+from ..core.options import OptionSpec
+from ..core.prompts import Prompts
+from ..core.task import Task
+from .graph import identify, sample_graph
+from .pages import pages_fingerprint, with_pages
+from .window import fill, windows
+
+_ENTITY_TOKENS = 512  # a reply that lists entities has at most
+
+
+class HandedOver:
+    """Of a model file of the challenge, which is handed the pages themselves: what is on record are their snippets."""
+
+    def __init__(self, task: Task) -> None:
+        """Identify the pages.
+
+        Raises:
+            QuadragError: a file is missing or broken.
+        """
+        self.inputs: dict[str, Any] = {"search": {"pages": pages_fingerprint(task)}}
+        self.found: dict[str, Any] = {}
+
+    def find(
+        self, questions: Sequence[Question], llm: Any, prompts: Prompts, done: Collection[Key] = ()
+    ) -> Iterator[tuple[Question, tuple[Passage, ...]]]:
+        """Yield every question with its snippets."""
+        yield from ((question, question.passages) for question in questions if question.key not in done)
+
+    def close(self) -> None:
+        """Close nothing."""
+
+
+class PageFinder:
+    """Finds the passages of one task."""
+
+    def __init__(self, task: Task, known: Mapping[str, OptionSpec]) -> None:
+        """Open the graph and name the encoder, as far as the retriever uses them.
+
+        Args:
+            task: what is run.
+            known: the baseline's options.
+
+        Raises:
+            QuadragError: no graph is named, or it or what identifies the encoder cannot be had.
+        """
+        self._task = task
+        self._options = {name: own.read(name, task.options) for name, own in known.items()}
+        self._web, self._kg = windows(task.retriever, self._options)
+        self._tokenizer = self._options["window_tokenizer"]
+        self._graph: Any = None
+        self._encoder: Any = None
+        searched = {**task.settings(), "web_window": self._web}
+        self.inputs: dict[str, Any] = {"retrieval": searched}
+        self.found: dict[str, Any] = {}
+        if task.retriever.startswith("pages"):
+            from ..retrieval.encoder import Encoder
+
+            self._encoder = Encoder(task.retrieval.embedding)
+            self._encoder.check()
+            reader = {"selectolax": version("selectolax"), "pages": pages_fingerprint(task)}
+            self.inputs["search"] = {"embedding": self._encoder.describe(), **reader}
+        if task.retriever.endswith("-kg"):
+            from quadrag.kg.graph import Graph
+
+            path = self._options["kg"]
+            if path is None and task.data_dir != SAMPLE:
+                raise QuadragError(
+                    f"--retriever {task.retriever} needs the knowledge graph: quadrag kg build SRC kg.sqlite, then "
+                    "--option kg=kg.sqlite"
+                )
+            path = sample_graph() if path is None else path
+            self._graph = Graph(path)
+            searched |= {"kg_window": self._kg, "later": self._options["later"]}
+            self.inputs["graph"] = identify(str(path))
+        searched["windows"] = "tokens" if self._tokenizer else "characters"
+
+    def find(
+        self, questions: Sequence[Question], llm: Any, prompts: Prompts, done: Collection[Key] = ()
+    ) -> Iterator[tuple[Question, tuple[Passage, ...]]]:
+        """Yield every question with its passages: facts first, then the web's.
+
+        Args:
+            questions: all of the run.
+            llm: the model that names the entities of a question; None finds them by rules.
+            prompts: with the part that asks for entities.
+            done: those whose passages are known, which are not yielded.
+
+        Raises:
+            QuadragError: a file, the graph or a model cannot be had, or the budget ends.
+        """
+        entities = self._ask_for_entities(questions, llm, prompts) if self._graph else {}
+        left = [question for question in questions if question.key not in done]
+        found = self._rank_sentences(left) if self._encoder else ((one, one.passages) for one in left)
+        for question, passages in found:
+            web = fill(passages, self._web, self._tokenizer)
+            facts: tuple[Passage, ...] = ()
+            if self._graph:
+                facts = fill(self._find_facts(question, entities.get(question.key)), self._kg, self._tokenizer)
+            yield question, (*facts, *web)
+
+    def close(self) -> None:
+        """Close the graph and let the encoder go."""
+        for opened in (self._graph, self._encoder):
+            if opened is not None:
+                opened.close()
+
+    def _ask_for_entities(self, questions: Sequence[Question], llm: Any, prompts: Prompts) -> dict[Key, Any]:
+        """Have a model name the entities of all questions; where its reply cannot be read there are none."""
+        from .language.entities import messages, read
+
+        if llm is None or self._options["entities"] == "rules":
+            self.found = {"entities": {"rules": len(questions)}}
+            return {}
+        chats = [messages(question, prompts) for question in questions]
+        try:
+            with _room_for_entities(llm), Progress("entities", len(questions)) as progress:
+                llm.on_progress = progress.update
+                replies = llm.complete(chats)
+        except BudgetReached as stop:
+            raise QuadragError(f"{stop}; it ended among the questions' entities, before any answer") from None
+        found, how = {}, Counter[str]()
+        for question, reply in zip(questions, replies, strict=True):
+            entities = read(reply.text) if isinstance(reply, Reply) else None
+            if entities is not None:
+                found[question.key] = entities
+            failed = isinstance(reply, Failure) and reply.reason == "api_error"
+            how["model" if entities else "failed" if failed else "unreadable"] += 1
+        self.found = {"entities": dict(sorted(how.items()))}
+        return found
+
+    def _find_facts(self, question: Question, entities: Any) -> list[Passage]:
+        from quadrag.kg.clock import at
+
+        from .facts.find import find_facts
+        from .language.entities import guess
+
+        when = question.slots["query_time"]
+        if entities is None:
+            entities = guess(question.query, when)
+        graph = self._graph if self._options["later"] == "show" else at(self._graph, when)
+        return find_facts(graph, entities, question.query, when)
+
+    def _rank_sentences(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Sequence[Passage]]]:
+        """Yield questions with the sentences of their pages, the most alike first."""
+        from .webpage import locate_sentences, rank_sentences
+
+        for question, row in with_pages(self._task, questions):
+            places = locate_sentences(row["page_result"])
+            candidates = list(places)
+            passages = []
+            for at, score in rank_sentences(question.query, candidates, self._encoder, room=2**31):
+                page, number = places[candidates[at]]
+                title = row["search_results"][page]["page_name"] or ""
+                passages.append(Passage(f"web/{page}#{number}", title, candidates[at], round(score, 6)))
+            yield question, passages
+
+
+@contextmanager
+def _room_for_entities(llm: Any) -> Iterator[None]:
+    """Ask with room for a list of entities, where answers are to be short."""
+    before = llm.parameters
+    if before.get("max_tokens", _ENTITY_TOKENS) < _ENTITY_TOKENS:
+        llm.parameters = {**before, "max_tokens": _ENTITY_TOKENS}
+    try:
+        yield
+    finally:
+        llm.parameters = before

@@ -1,0 +1,4 @@
+"""What is read out of a question of CRAG by rules: its dates, its entities, its names.
+
+Nothing here knows the graph.
+"""

@@ -1,0 +1,182 @@
+"""What a question of CRAG is about: names, dates and figures that the knowledge graph can be asked for.
+
+A model names them in JSON, asked by `messages` and read by `read` (CRAG's baseline has Llama-3-8B do it; the paper
+withholds the prompt, so the fields are ours), or `guess` takes them from the question by rules. Neither looks at the
+graph, so a name found here may be unknown there.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from quadrag.kg.clock import parse
+from quadrag.metrics._shared.json_reader import objects
+from quadrag.metrics._shared.slots import fill
+from quadrag.records import Question
+
+from ...core.prompts import Prompts
+from .dates import MOST, find_dates, find_times
+from .names import find_names, find_ranks, find_tickers, parse_symbol
+from .wording import WORDS, classify_domain
+
+DOMAINS = ("finance", "music", "movie", "sports", "open")
+PROMPT_SCHEMA: str = WORDS["schema"]
+_NAMES = 12  # of one field
+_LONGEST = 200  # characters of a name
+_DEEPEST = 5  # lists within each other
+_NOTHING = frozenset(("", "none", "null", "n/a", "na", "unknown", "nan", "undefined", "not specified", "-"))
+
+
+@dataclass(frozen=True, slots=True)
+class Entities:
+    """What a question is about.
+
+    Attributes:
+        domain: one of `DOMAINS`; None where it is unknown, so that names are looked for in all.
+        companies: names of listed companies.
+        tickers: symbols of shares, in capitals.
+        movies: titles of films.
+        people: film people.
+        artists: musicians and bands.
+        songs: titles of songs.
+        teams: sports teams.
+        names: whatever else has a name, and names whose kind is unknown.
+        dates: ``YYYY-MM-DD``, ``YYYY-MM`` or ``YYYY``.
+        relative: dates in words that the question's time must resolve (``yesterday``).
+        times: times of day, ``HH:MM`` of New York.
+        ranks: of the Billboard Hot 100, 1 to 100.
+        aspects: what is asked about these, in words.
+    """
+
+    domain: str | None = None
+    companies: tuple[str, ...] = ()
+    tickers: tuple[str, ...] = ()
+    movies: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+    artists: tuple[str, ...] = ()
+    songs: tuple[str, ...] = ()
+    teams: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    relative: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
+    ranks: tuple[int, ...] = ()
+    aspects: tuple[str, ...] = ()
+
+
+_FIELDS = frozenset(field.name for field in fields(Entities)) - {"relative"}
+_PLAIN = ("companies", "movies", "people", "artists", "songs", "teams", "names", "aspects")  # fields taken as they are
+_ALIASES = {alias: name for name, aliases in WORDS["aliases"].items() for alias in aliases.split()}
+_DOMAIN_ALIASES = {alias: name for name, aliases in WORDS["domains"].items() for alias in aliases.split()}
+
+
+def messages(question: Question, prompts: Prompts) -> list[dict[str, str]]:
+    """Build the one user message that asks a model for the entities of a question."""
+    slots = {**question.slots, "query": question.query, "schema": PROMPT_SCHEMA}
+    return [{"role": "user", "content": fill(prompts["entities"]["user"], slots)}]
+
+
+def read(reply: str) -> Entities | None:
+    """Read a model's reply.
+
+    Args:
+        reply: any text. Of several JSON objects the last with a field of ours counts, since models draft first; it may
+            lie in another, such as ``{"entities": {...}}``.
+
+    Returns:
+        The entities, at most 12 of a field and 31 dates; what has a wrong type or is no name, date or number is left
+        out. None where there is no object with any of our fields.
+    """
+    found = [given for one in objects(reply) for given in _find_fields(one)]
+    if not found:
+        return None
+    given = found[-1]
+    domain = next(iter(_texts(given.get("domain"))), "").lower()
+    domain = _DOMAIN_ALIASES.get(domain, domain)
+    dates: dict[str, None] = {}
+    relative: dict[str, None] = {}
+    for text in _texts(given.get("dates")):
+        if named := find_dates(text):
+            dates |= dict.fromkeys(named)
+        elif len(text) <= 60:  # words that only the question's time resolves
+            relative[text] = None
+    ranks = dict.fromkeys(rank for text in _texts(given.get("ranks")) for rank in find_ranks(f"no. {text}"))
+    return Entities(
+        domain=domain if domain in DOMAINS else None,
+        tickers=_unique(parse_symbol(text) for text in _texts(given.get("tickers"), keep_na=True)),
+        dates=tuple(dates)[:MOST],
+        relative=tuple(relative)[:_NAMES],
+        times=_unique(time for text in _texts(given.get("times")) for time in find_times(text)),
+        ranks=tuple(ranks)[:_NAMES],
+        **{name: _unique(_texts(given.get(name))) for name in _PLAIN},
+    )
+
+
+def _find_fields(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the object by our names of its fields, if it has any, else those within it."""
+    named: dict[str, Any] = {}
+    for label, held in value.items():
+        plain = label.strip().lower().replace(" ", "_").replace("-", "_")
+        if (name := _ALIASES.get(plain, plain)) in _FIELDS and named.get(name) is None:
+            named[name] = held
+    if named:
+        yield named
+        return
+    for held in value.values():
+        if isinstance(held, dict) and any(_ALIASES.get(label, label) in _FIELDS for label in held):
+            yield from _find_fields(held)
+
+
+def _texts(value: Any, depth: int = 0, keep_na: bool = False) -> Iterator[str]:
+    """Yield the names in a value: a text, a number, a list of such, or an object with a name."""
+    if isinstance(value, (list, tuple)) and depth < _DEEPEST:
+        for one in value[:100]:
+            yield from _texts(one, depth + 1, keep_na)
+    elif isinstance(value, dict) and depth < _DEEPEST:
+        for label in ("name", "title", "value", "date", "symbol"):
+            if label in value:
+                yield from _texts(value[label], depth + 1, keep_na)
+                return
+    elif isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18:
+        yield str(value)
+    elif isinstance(value, float) and abs(value) < 10**15:
+        yield f"{value:.15g}"
+    elif isinstance(value, str):
+        # A half of a surrogate pair can neither be looked up nor sent to a model.
+        text = " ".join(value[:1000].encode("utf-8", "ignore").decode().replace("\0", " ").split())
+        if (text.lower() not in _NOTHING or (keep_na and text == "NA")) and len(text) <= _LONGEST:
+            yield text
+
+
+def _unique(texts: Iterable[str]) -> tuple[str, ...]:
+    """The texts that are not empty, each once whatever its case, at most 12."""
+    first: dict[str, str] = {}
+    for text in texts:
+        if text:
+            first.setdefault(text.casefold(), text)
+    return tuple(first.values())[:_NAMES]
+
+
+def guess(query: str, query_time: str) -> Entities:
+    """Find the entities of a question by rules.
+
+    Names are quoted titles, runs of words in capitals, and what is left between the words of asking, all under
+    `names`: rules cannot tell an actor from a band. A name made of words of asking alone (`Up`) is found only if quoted
+    or in capitals.
+
+    Args:
+        query: in English.
+        query_time: ``MM/DD/YYYY, HH:MM:SS PT``, against which dates are resolved.
+
+    Raises:
+        QuadragError: the time has another form.
+    """
+    query = query[:2000]
+    return Entities(
+        domain=classify_domain(query),
+        tickers=_unique(find_tickers(query)),
+        names=_unique(find_names(query)),
+        dates=find_dates(query, parse(query_time).date()),
+        times=find_times(query),
+        ranks=tuple(dict.fromkeys(find_ranks(query))),
+    )

@@ -1,0 +1,79 @@
+"""The words of CRAG's questions: which belong to a name, which to the asking, and how near a line of facts is to them.
+
+Questions are mostly in lower case, so that a name is what is left when the words of asking are taken away. No model and
+no statistics: the lists of `words.yaml`, a rough stemmer, and the names that the graph's fields have.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+WORDS: Mapping[str, Any] = yaml.safe_load((Path(__file__).parents[1] / "words.yaml").read_text(encoding="utf-8"))
+JOINING = frozenset(WORDS["joining"].split())
+ASKING = frozenset(WORDS["asking"].split())
+# Several words that are one of asking; what they hold may else be part of a name.
+CUE_PHRASES = re.compile(
+    r"\bbox office\b|\bhot 100\b|\bacademy awards?\b|\bstock market\b|\bplay[- ]by[- ]play\b", re.I
+)
+_CUES = {domain: frozenset(words.split()) for domain, words in WORDS["cues"].items()}
+_WEAK = frozenset(WORDS["weak"].split())
+_NO_NAME = JOINING.union(ASKING, *_CUES.values())
+_IN_NO_FIELD = JOINING | ASKING.difference(WORDS["in_fields"].split())
+_WORD = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?|[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|[0-9]+(?:\.[0-9]+)?")
+_ENDINGS = ("ations", "ation", "ings", "ing", "ors", "ers", "ies", "ed", "or", "er", "es", "s", "e", "y")
+
+
+def is_name_word(word: str) -> bool:
+    """Whether a word, in lower case, says more than that something is asked."""
+    return word not in _NO_NAME
+
+
+def classify_domain(query: str) -> str | None:
+    """Return the one domain whose words stand in a question; None where none or several do, or only weak ones."""
+    lower = query.lower()
+    words = set(re.findall(r"[a-z/]+", lower))
+    found = {domain for domain, sign in WORDS["signs"].items() if re.search(sign, lower)}
+    found |= {domain for domain, cues in _CUES.items() if words & (cues - _WEAK)}
+    return found.pop() if len(found) == 1 else None
+
+
+@lru_cache(maxsize=4096)
+def stem(word: str) -> str:
+    """Cut the commonest endings off a word in lower case; four letters stay."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of a text's words; ``camelCase`` is two words, and a date counts with its year and month."""
+    found = set()
+    for word in _WORD.findall(text.replace("P/E", "PE")):
+        found.add(stem(word.lower()))
+        if word[:4].isdecimal() and "-" in word:
+            found |= {word[:4], word[:7]}
+    return frozenset(found)
+
+
+def expand_query(query: str, aspects: Iterable[str] = (), dates: Iterable[str] = ()) -> frozenset[str]:
+    """Return the stems that a line of facts on a question is likely to hold.
+
+    Args:
+        query: the question.
+        aspects: further texts that say what is asked.
+        dates: those asked about; each counts once, in a line with that date or, of a month or year, one within it.
+    """
+    words = set(re.findall(r"[^\W_]+", query.lower().replace("p/e", "pe")))
+    found = {stem(word) for word in words if word not in _IN_NO_FIELD and (len(word) > 1 or word.isdecimal())}
+    for word, fields in _FIELD_STEMS.items():
+        if word in words or stem(word) in found:
+            found |= fields
+    return frozenset(found.union(dates, *map(stems, aspects)))
+
+
+_FIELD_STEMS = {word: frozenset(map(stem, fields.split())) for word, fields in WORDS["fields"].items()}

@@ -1,0 +1,145 @@
+"""Search recall by number of pages as a table, as rows of a JSON file, and as what a command prints.
+
+It decides nothing about what counts as found; `search` does.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag.records import dumps, write_text
+
+from ...tables.cells import interval_cell
+from ...tables.grid import Cell, Grid, Line
+from .search import SHORT, SearchRecall, search_recall
+from .sufficiency import Judge
+
+_HEADS = {"snippets": "in a\nsnippet", "pages": "in snippet or\npage text", "sufficient": "snippets\nsuffice"}
+_PUBLISHED = (
+    "Published: arXiv:2406.04744, Figure 2: of its 4,409 questions about 69% have the answer within 5 pages and 85% "
+    "within 50, pages in the order of the search; by a way of deciding that is the authors' own."
+)
+_DRAWN = "task_1_2 has 5 pages that upstream drew at random from the first 10: compare the figure with task_3."
+
+
+def recall_grid(recall: SearchRecall, source: str) -> Grid:
+    """Make the table: a row per number of pages, a column per way, then the same without short answers.
+
+    Args:
+        recall: what was found.
+        source: which rows these are, and where they come from.
+    """
+    found = {(score.way, score.pages, score.longer): score.summary for score in recall.scores}
+    short = sum(question.short for question in recall.questions)
+    lines = []
+    for longer in (False, True) if short else (False,):
+        if longer:
+            blank = [Cell("")] * len(recall.ways)
+            lines.append(Line(f"without answers of up to {SHORT} characters", blank, rule=True))
+        for cut in recall.cuts:
+            summaries = [found[(way, cut, longer)] for way in recall.ways]
+            cells = [interval_cell(one.value, one.interval) for one in summaries]
+            lines.append(Line(f"{' ' * longer}{cut} page{'s' * (cut > 1)}", cells))
+            lines.append(Line(f"{' ' * longer}  n", [Cell(str(one.n_scored)) for one in summaries]))
+    columns = [_HEADS[way] for way in recall.ways]
+    return Grid("Figure 2. Search recall by number of pages", "first", columns, lines, _notes(recall, source, short))
+
+
+def _notes(recall: SearchRecall, source: str, short: int) -> list[str]:
+    questions, most = recall.questions, max(question.pages for question in recall.questions)
+    applicable = sum(question.applicable for question in questions)
+    notes = [f"PARTIAL: {recall.stopped}."] if recall.stopped else []
+    notes += [
+        "Percent of questions, 95% bootstrap intervals over questions (no width where all values are equal). "
+        f"On: {source}.",
+        "Found: an accepted answer stands there, whole words and numbers; case, punctuation, blanks and commas between "
+        "thousands aside. What is said in other words is not found.",
+        f"Questions: {len(questions)}, of which {applicable} have an answer that can be found; of the others it is "
+        "invalid question, I don't know, nan or blank, and they do not count.",
+        f"With an answer of up to {SHORT} characters, such as yes, which stands on many pages by chance: {short}.",
+    ]
+    if recall.judge is None:
+        notes.append("Not run, needs --judge: snippets judged sufficient.")
+    else:
+        notes.append(f"Judged by {recall.judge}, our instructions ({recall.prompt}).")
+        notes += _unscored(recall)
+    fewer = {cut: sum(question.pages < cut for question in questions) for cut in recall.cuts}
+    few = [f"{count} of {len(questions)} for {cut}" for cut, count in fewer.items() if count]
+    if few:
+        notes.append(f"Questions with fewer pages than asked for, all of which count: {', '.join(few)}.")
+    notes.append(_PUBLISHED)
+    return [*notes, _DRAWN] if most <= 5 else notes
+
+
+def _unscored(recall: SearchRecall) -> list[str]:
+    found = [
+        f"{score.pages}: " + ", ".join(f"{reason} {count}" for reason, count in score.summary.unscored.items())
+        for score in recall.scores
+        if score.way == "sufficient" and not score.longer and score.summary.unscored
+    ]
+    return [f"Without a verdict, and left out, by number of pages: {'; '.join(found)}."] if found else []
+
+
+def recall_rows(recall: SearchRecall) -> list[dict[str, Any]]:
+    """Return the scores as rows of a JSON file, all values in [0, 1]."""
+    return [
+        {
+            "way": score.way,
+            "pages": score.pages,
+            "answers": f"over {SHORT} characters" if score.longer else "all",
+            "value": score.summary.value,
+            "interval": None if score.summary.interval is None else list(score.summary.interval),
+            "n_total": score.summary.n_total,
+            "n_scored": score.summary.n_scored,
+            "n_not_applicable": score.summary.n_not_applicable,
+            "unscored": score.summary.unscored,
+        }
+        for score in recall.scores
+    ]
+
+
+def recall_items(recall: SearchRecall) -> list[dict[str, Any]]:
+    """Return the questions as rows of a JSON file: first pages with an answer, from 1, and verdicts, in their order."""
+    return [
+        {
+            "id": question.id,
+            "pages": question.pages,
+            "applicable": question.applicable,
+            "short": question.short,
+            "first": dict(question.first),
+            "sufficient": {str(cut): verdict for cut, verdict in question.verdicts.items()},
+        }
+        for question in recall.questions
+    ]
+
+
+def run_recall(
+    rows: Iterable[Mapping[str, Any]],
+    cuts: Sequence[int],
+    judge: Judge | None,
+    source: str,
+    out: Path | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> tuple[Grid, str | None]:
+    """Do what `quadrag recall` does: search, write the JSON file where one is named, make the table.
+
+    Args:
+        rows: as in `search_recall`.
+        cuts: likewise.
+        judge: likewise.
+        source: which rows these are, and where they come from.
+        out: the JSON file: ``source``, ``judge``, ``prompt``, ``stopped``, ``scores``, ``items``.
+        advance: likewise.
+
+    Returns:
+        The table, and why it is partial: the budget ended, and the command's code is then 2; else None.
+
+    Raises:
+        QuadragError: as `search_recall` does.
+    """
+    recall = search_recall(rows, cuts, judge, advance=advance)
+    if out is not None:
+        whole: dict[str, Any] = {"source": source, "judge": recall.judge, "prompt": recall.prompt}
+        whole |= {"stopped": recall.stopped, "scores": recall_rows(recall), "items": recall_items(recall)}
+        write_text(out, dumps(whole) + "\n")
+    return recall_grid(recall, source), recall.stopped

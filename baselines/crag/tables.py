@@ -1,0 +1,68 @@
+"""CRAG's tables 5 and 11: a model alone and on tasks 1 to 3, the printed rows with ours under them.
+
+Table 5 has the two models that the paper discusses, Table 11 all eight: it is shown where a recipe of it was run.
+"""
+
+from collections.abc import Sequence
+
+from ..core.result import Result
+from ..tables.cells import Row, break_heading
+from ..tables.grid import Cell, Grid, Line
+from ..tables.lines import our_lines, printed_lines
+from ..tables.notes import INTERVALS, note_ours, note_paper
+from ..tables.paper import PaperTables
+from ..tables.published import Published, read_table
+
+NAME = "crag"
+KEYS = ("accuracy", "hallucination", "missing", "truthfulness")
+_PROXY = "accuracy_bounded"  # shown where no judge was asked
+_TASKS = {
+    ("task_1_2", "none"): "LLM only",
+    ("task_1_2", "snippets"): "Task 1",
+    ("task_1_2", "snippets-kg"): "Task 2",
+    ("task_3", "snippets-kg"): "Task 3",
+}
+
+
+def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
+    """Make the table of several runs; runs that the paper has no counterpart of stand in a block of their own."""
+    recipes = any("crag-table11" in word for result in results for word in result.run.command)
+    number = "11" if recipes else "5"
+    rows = read_table(NAME, number)
+    blocks: dict[str, list[Result]] = {}
+    for result in results:
+        place = (result.run.inputs.config, result.run.inputs.retriever)
+        blocks.setdefault(_TASKS.get(place, " ".join(place)), []).append(result)
+    lines: list[Line] = []
+    shown: list[Published] = []
+    judged = any(result.run.inputs.judge for result in results)
+    keys = KEYS if judged else (*KEYS, _PROXY)
+    for name in sorted(blocks, key=[*_TASKS.values(), *blocks].index):
+        lines.append(Line(name, [Cell("")] * len(keys), rule=True))
+        printed = [row for row in rows if _TASKS.get((row.config, row.retriever)) == name]
+        lines += printed_lines(printed, keys, lambda row: f" {row.model}")
+        shown += printed
+        for result in blocks[name]:
+            for split in dict.fromkeys(row["split"] for row in result.scores):
+                label = f" {result.run.inputs.model} (ours)" + ("" if split == "public" else f", {split}")
+                lines += our_lines(label, [row for row in result.scores if row["split"] == split], keys, profiles)
+    head = note_paper(NAME, shown) if shown else ["No row of the paper was made under these settings."]
+    head.append(f"Ours: percent, {profiles[0]} profile, {INTERVALS}.")
+    scores = [row for result in results for row in result.scores if row["key"] in keys]
+    notes = note_ours(results, head, scores, profiles)
+    if not judged:
+        notes.append(f"{_PROXY}: an accepted answer stands in the reply, whole words and numbers; not the paper's.")
+    return [Grid(f"Table {number}. Truthfulness of answers", "", [break_heading(key) for key in keys], lines, notes)]
+
+
+def _note_unscored(rows: Sequence[Row]) -> str:
+    excluded = any("failures:excluded" in row["signature"] for row in rows)
+    official = "leaves unscored items out" if excluded else "counts unscored items as hallucinations"
+    return f"Truthfulness: official {official}, corrected keeps them as a share of their own."
+
+
+TABLES = PaperTables(
+    tabulate=tabulate,
+    service="CRAG names no gold documents, so the service's retrieval is not measured.",
+    unscored={"truthfulness": _note_unscored},
+)

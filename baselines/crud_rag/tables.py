@@ -1,0 +1,190 @@
+"""CRUD-RAG's tables 3 to 8, each of which varies one setting: a table a task, the printed rows with ours under them.
+
+Runs under one set of conditions are shown task by task, beside the printed rows of the same settings. Runs that differ
+are shown in that table of the paper which varies what they vary.
+"""
+
+from collections.abc import Sequence
+
+from quadrag.metric_record import show_key
+from quadrag.run_record import Inputs, RunRecord
+
+from ..core.benchmark import load
+from ..core.result import Result
+from ..tables.cells import NOTHING, Row, break_heading
+from ..tables.grid import Cell, Grid, Line
+from ..tables.lines import our_lines, printed_lines
+from ..tables.notes import INTERVALS, note_corpus, note_ours, note_paper
+from ..tables.paper import PaperTables
+from ..tables.published import Published, find_beside, read_table
+
+NAME = "crud_rag"
+PRINTED = {  # title, and the setting that the table varies; ``retriever`` and ``llm`` are settings too
+    "3": ("Chunk size, with top-k in step", "chunk_size"),
+    "4": ("Overlap of chunks, percent", "chunk_overlap"),
+    "5": ("Retriever", "retriever"),
+    "6": ("Embedding model", "embedding"),
+    "7": ("Passages shown (top-k)", "top_k"),
+    "8": ("Language model", "llm"),
+}
+_MODELS = "8"  # the others are of one model
+_COLUMNS = {
+    "bleu": "BLEU",
+    "rouge_l": "ROUGE-L",
+    "bertscore": "BERTScore",
+    "precision": break_heading(show_key("ragquesteval", "precision")),
+    "recall": break_heading(show_key("ragquesteval", "recall")),
+    "length": "length",
+}
+_KEYS = list(_COLUMNS)
+
+
+def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
+    """Make the tables of several runs, each of which has scores of one split."""
+    order = {config: place for place, (config, _) in enumerate(load(NAME).campaign(False))}
+    results = sorted(results, key=lambda result: order[result.run.inputs.config])
+    if len({tuple(sorted(_list_settings(result.run).items())) for result in results}) == 1:
+        return [_tabulate_tasks(results, profiles), *_tabulate_ranks(results, profiles)]
+
+    def fit(number: str) -> tuple[int, bool]:
+        values = {_setting(result.run.inputs, PRINTED[number][1]) for result in results}
+        return len(values), any(row.table == number for result in results for row in find_beside(result.run))
+
+    def rank(result: Result) -> int:
+        """Rank what is a number by its size; what is none keeps its place."""
+        value = _setting(result.run.inputs, PRINTED[number][1])
+        return int(value) if value.isdigit() else 0
+
+    number = max(PRINTED, key=fit)
+    results = sorted(results, key=rank)
+    configs = sorted({result.run.inputs.config for result in results}, key=order.__getitem__)
+    return [_tabulate_sweep(number, configs, results, profiles), *_tabulate_ranks(results, profiles)]
+
+
+def _tabulate_tasks(results: Sequence[Result], profiles: Sequence[str]) -> Grid:
+    """Make one table of all tasks; under each stand the printed rows of the same settings by the paper's main model."""
+    lines: list[Line] = []
+    rows: list[Published] = []
+    for name, result in zip(_name_tasks(results), results, strict=True):
+        printed = [row for row in find_beside(result.run) if row.table != _MODELS]
+        lines += _our_lines(name, result, _KEYS, profiles)
+        lines += printed_lines(printed, _KEYS, lambda row: f"  {row.model}")
+        rows += printed
+    paper = ["No row of the paper was made under these settings."]
+    if rows:
+        paper = [*note_paper(NAME, rows), *note_corpus([result.run for result in results])]
+    title = f"{NAME}, {results[0].run.inputs.model}"
+    return Grid(title, "task", list(_COLUMNS.values()), lines, [*_note_ours(results, profiles), *paper])
+
+
+def _tabulate_sweep(number: str, configs: Sequence[str], results: Sequence[Result], profiles: Sequence[str]) -> Grid:
+    """Make one of the paper's tables, task by task."""
+    title, varies = PRINTED[number]
+    rows = [row for row in read_table(NAME, number) if row.config in configs]
+    lines: list[Line] = []
+    for config in configs:
+        lines.append(Line(config, [Cell("")] * len(_COLUMNS), rule=True))
+        here = [result for result in results if result.run.inputs.config == config]
+        lines += _sweep_lines(number, [row for row in rows if row.config == config], here, profiles)
+    notes = [*_note_ours(results, profiles), *note_paper(NAME, rows), *note_corpus([one.run for one in results])]
+    return Grid(f"Table {number}. {title}", varies, list(_COLUMNS.values()), lines, notes)
+
+
+def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Result], profiles: Sequence[str]) -> list[Line]:
+    """Make the lines of one task; ours that stand under no printed row come after them all."""
+    varies = PRINTED[number][1]
+
+    def name_printed(row: Published) -> str:
+        return row.model if varies == "llm" else f"{_printed_setting(row, varies)}, {row.model}"
+
+    above, names = [], []
+    for result in here:
+        inputs = result.run.inputs
+        # The rows of a table over models are not told apart by their settings, and a model's name has many spellings.
+        beside = [row for row in find_beside(result.run) if row.table == number and varies != "llm"]
+        above.append(name_printed(beside[0]) if beside else "")
+        value = _printed_setting(beside[0], varies) if beside else _setting(inputs, varies)
+        names.append(inputs.model if varies == "llm" else f"{value}, {inputs.model}")
+    ours = list(zip(above, _tell_apart(names, here), here, strict=True))
+    lines: list[Line] = []
+    for line in printed_lines(rows, _KEYS, name_printed):
+        lines.append(line)
+        for place, name, result in ours:
+            lines += _our_lines(name, result, _KEYS, profiles) if place == line.label else []
+    for name, result in [(name, result) for place, name, result in ours if not place]:
+        lines += _our_lines(name, result, _KEYS, profiles)
+    return lines
+
+
+def _tabulate_ranks(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
+    """Make the table of what was retrieved, where the corpus holds the relevant documents."""
+    ranked = [one for one in results if any(row["value"] is not None for row in _rank_rows(one))]
+    if not ranked:
+        return []
+    keys = list(dict.fromkeys(row["key"] for one in ranked for row in _rank_rows(one)))
+    depth = max(int(key.partition("@")[2] or 0) for key in keys)
+    columns = [key for key in keys if "@" not in key or key.endswith(f"@{depth}")]
+    lines: list[Line] = []
+    for name, result in zip(_name_tasks(ranked), ranked, strict=True):
+        lines += _our_lines(name, result, columns, profiles)
+    notes = [
+        "Ranks are of passages; a document counts at its first. mrr_per_gold: mean over a question's documents.",
+        "map: official over the documents found, corrected over all that are relevant.",
+    ]
+    return [Grid("Retrieval", "task", [column.replace("_", "_\n", 1) for column in columns], lines, notes)]
+
+
+def _rank_rows(one: Result) -> list[Row]:
+    return [row for row in one.scores if row["metric"] == "retrieval_ranking"]
+
+
+def _our_lines(label: str, one: Result, keys: Sequence[str], profiles: Sequence[str], rule: bool = False) -> list[Line]:
+    return our_lines(label, one.scores, keys, profiles, rule=rule, counts="fewer")
+
+
+def _note_ours(results: Sequence[Result], profiles: Sequence[str]) -> list[str]:
+    totals = {one.run.inputs.config: max((row["n_total"] for row in one.scores), default=0) for one in results}
+    n = ", ".join(f"{config} {total}" for config, total in totals.items())
+    head = f"Percent, length in characters; {profiles[0]} profile, {INTERVALS}. Items: {n}."
+    return note_ours(results, [head], [row for one in results for row in one.scores], profiles)
+
+
+def _printed_setting(row: Published, varies: str) -> str:
+    return row.retriever if varies == "retriever" else str(row.setting[varies])
+
+
+def _setting(inputs: Inputs, varies: str) -> str:
+    """Return a run's value of the setting that a table varies; of a path or a name its last part."""
+    found = getattr(inputs, varies, None) or (inputs.retrieval or {}).get(varies, NOTHING)
+    return str(found).rstrip("/").rsplit("/", 1)[-1]
+
+
+def _list_settings(run: RunRecord) -> dict[str, str]:
+    """List all that a run's label may have to say, by name, in the order in which it says it."""
+    inputs = run.inputs
+    named = {"llm": inputs.model, "retriever": inputs.retriever, **(inputs.retrieval or {}), **inputs.options}
+    named |= {"limit": inputs.limit, "samples": inputs.samples, "prompts": inputs.prompts, **inputs.parameters}
+    return {name: str(value) for name, value in named.items()} | {"given": ", ".join(run.given)}
+
+
+def _name_tasks(results: Sequence[Result]) -> list[str]:
+    return _tell_apart([result.run.inputs.config for result in results], results)
+
+
+def _tell_apart(labels: Sequence[str], results: Sequence[Result]) -> list[str]:
+    """Add to labels that several runs of one task bear what these runs differ in."""
+    names = []
+    for label, result in zip(labels, results, strict=True):
+        alike = [other.run for name, other in zip(labels, results, strict=True) if name == label]
+        others = [_list_settings(run) for run in alike]
+        differing = [
+            item for item in _list_settings(result.run).items() if any(item not in one.items() for one in others)
+        ]
+        parts = [f"{name} {value[:24]}" for name, value in differing]
+        if len({tuple(run.inputs.splits) for run in alike}) > 1:
+            parts.append("+".join(result.run.inputs.splits))
+        names.append(", ".join([label, *parts]))
+    return names
+
+
+TABLES = PaperTables(tabulate=tabulate, corpus_options=("gold",))

@@ -1,0 +1,149 @@
+"""OmniEval: Chinese questions on finance, searched for in one corpus, judged by topic and by task.
+
+Wang et al. 2024 (arXiv:2412.13018), sections 3 and 4. The corpus is cut upstream, so a passage is a whole node; the
+paper shows five of them, found by a sentence embedding. The default retriever is BM25, which needs no model; recipes of
+published rows say theirs. In a conversation the turns before a question are turns of the chat, and the search is given
+their questions in the protocol's form. The authors' code means to give both that form, ``--option conversation=text``,
+but does so without passages alone; with them both are given the text of a Python list: ``conversation=repr``.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from quadrag.metrics._shared.slots import fill
+from quadrag.records import Passage, Question
+
+from ..core.benchmark import Benchmark, Gold, JudgePreset, MetricUse
+from ..core.document import CorpusSpec, Document
+from ..core.options import OptionSpec
+from ..core.prompts import Message, Prompts, chat_messages
+from ..core.settings import NONE, WHOLE, Conditions, Retrieval
+from ..retrieval.registry import corpus_retrievers
+
+NAME = "omnieval"
+_BY_PASSAGES = ("hal", "utl")
+_OVERLAP = MetricUse("omnieval_overlap", ("em", "f1", "rouge_l"))
+# Where a file of answers does not say which passages were shown.
+_UNSHOWN = MetricUse("omnieval", _BY_PASSAGES, unmeasured="the passages shown are not known")
+_CONVERSATION = OptionSpec("turns", ("turns", "text", "repr"))
+
+
+def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
+    """Yield the questions of a split; `query` is what is searched for, with a conversation's earlier questions."""
+    from quadrag.data.builders import rows
+
+    how = _CONVERSATION.read("conversation", options)
+    for row in rows(builder, split):
+        turns = tuple((turn["question"], turn["answer"]) for turn in row["history"])
+        asked = row["question"]
+        # A round's id ends in its number after that of its line; the first round has no turns before it, but is one.
+        talk = "." in row["id"].rpartition("/")[2]
+        said = _said([question for question, _ in turns], asked, how) if talk else asked
+        yield Question(
+            benchmark=NAME,
+            config=builder.config.name,
+            split=split,
+            id=row["id"],
+            query=said,
+            references=row["answers"] or None,
+            language="zh",
+            relevant=tuple(dict.fromkeys(row["relevant_node_ids"])),
+            # What a prompt asks: the turns themselves stand before it, or the whole conversation is one text.
+            slots={"question": asked if how == "turns" else said, "asked": asked},
+            slices={"topic": row["topic"], "task": row["task"], "cell": f"{row['topic']}/{row['task']}"},
+            history=turns,
+        )
+
+
+def _said(before: Sequence[str], question: str, how: str) -> str:
+    """Put the questions of a conversation into one text: the protocol's form, or a Python list's, as the code does."""
+    if how == "repr":
+        return repr([*before, question])
+    if how == "turns" and not before:
+        return question
+    rounds = "\n".join(f"{number}-round: {asked}" for number, asked in enumerate(before))
+    return f"\n历史对话问题记录：{rounds}\n当前问题：{question}"
+
+
+def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
+    """Build a system message with the references, the turns before, and the question."""
+    words = prompts["close_book" if retriever == NONE else "rag"]
+    slots = {**question.slots, "reference": "".join(_reference(n, passage) for n, passage in enumerate(passages, 1))}
+    history = question.history if question.slots["question"] == question.slots["asked"] else ()
+    system = {"role": "system", "content": fill(words["system"], slots)}
+    return [system, *chat_messages(history, fill(words["user"], slots))]
+
+
+def _reference(number: int, passage: Passage) -> str:
+    """Return the protocol's line of one passage; its title is the first line of the text, whatever the corpus says."""
+    title, _, rest = passage.text.partition("\n")
+    return f"Doc {number}(Title: {title}) {rest}\n"
+
+
+def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
+    """Return overlap, the judged metrics, and ranks; without passages those alone that need none."""
+    if conditions.top_k:
+        ranks = ("map", "mrr", f"recall@{conditions.top_k}")
+        judged = [_judged(key) for key in ("acc", "hal", "com", "utl", "nac")]
+        return [_OVERLAP, *judged, MetricUse("retrieval_ranking", ranks, ranks=True)]
+    unshown = [] if conditions.retriever == NONE else [_UNSHOWN]
+    return [_OVERLAP, *map(_judged, ("acc", "com", "nac")), *unshown]
+
+
+def _judged(key: str) -> MetricUse:
+    """Return one judged metric; the paper has a judge of its own for hallucination, which is then named second."""
+    return MetricUse("omnieval", (key,), contexts=key in _BY_PASSAGES, config=key, judge=1 if key == "hal" else 0)
+
+
+def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+    """Return the keyword arguments that a metric takes besides the common ones."""
+    if metric.ranks:
+        return {"k": [conditions.top_k]}
+    if metric.module != "omnieval":
+        return {}
+    history = [[{"question": asked, "answer": said} for asked, said in question.history] for question in questions]
+    return {"questions": [question.slots["asked"] for question in questions], "history": history}
+
+
+def campaign(original: bool = False) -> list[tuple[str, str | None]]:
+    """Return the one config that holds all questions; the retriever is the user's choice."""
+    return [("all", None)]
+
+
+def _document(row: Mapping[str, Any]) -> Document:
+    return Document(row["id"], row["title"] or "", row["contents"])
+
+
+BENCHMARK = Benchmark(
+    name=NAME,
+    paper="arXiv:2412.13018",
+    sample="OmniEval on the bundled sample: 208 made-up questions in 80 cells over 144 passages, found by BM25",
+    retrievers=corpus_retrievers(),
+    temperature=0.3,
+    questions=questions,
+    messages=messages,
+    metrics=metrics,
+    keywords=keywords,
+    campaign=campaign,
+    retrieval=Retrieval(chunk_size=WHOLE, embedding="gte-qwen2-1.5b", top_k=5),
+    default_split="auto",
+    corpus=CorpusSpec("corpus", ("corpus_file",), _document),
+    options={"conversation": _CONVERSATION},
+    option_help="conversation=turns|text|repr, train_dir, auto_dir, human_file, corpus_file, min_evaluation",
+    macro=("topic", "task", "cell"),
+    parts=("extractive_qa", "multi_hop_qa", "contrast_qa", "long_form_qa", "conversational_qa"),
+    gold=Gold("relevant_node_ids", "relevant_passages"),
+    # LoRA adapters of Qwen2.5-7B-Instruct: vllm serve Qwen/Qwen2.5-7B-Instruct --enable-lora --lora-modules
+    # RUC-NLPIR/OmniEval-ModelEvaluator=RUC-NLPIR/OmniEval-ModelEvaluator (and the other likewise).
+    judges={
+        "omnieval-evaluator": JudgePreset(
+            "RUC-NLPIR/OmniEval-ModelEvaluator", {"seed": 0}, "OmniEval, all metrics but hallucination; a LoRA", 0
+        ),
+        "omnieval-hallucination": JudgePreset(
+            "RUC-NLPIR/OmniEval-HallucinationEvaluator",
+            {"seed": 0},
+            "OmniEval, hallucination: the second --judge; a LoRA",
+            1,
+        ),
+    },
+)

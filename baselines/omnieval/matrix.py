@@ -1,0 +1,71 @@
+"""The task-by-topic matrix: a metric's value in every cell, by topic, by task and over all, micro and macro.
+
+Rows are topics under their fields, columns tasks; the last column is each topic over all tasks. Under the topics stand
+each task over all topics (micro: questions count alike) and the means over groups (macro: groups count alike).
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import yaml
+
+from ..scoring.rows import ALL
+from ..tables.cells import FEW, Row, slice_cell, value_cell
+from ..tables.grid import Cell, Grid, Line
+from ..tables.lines import count_line
+from ..tables.notes import INTERVALS, note_directions
+
+KEYS = ("acc", "rouge_l", "hal", "com", "utl", "nac", "f1", "em", "map", "mrr")  # the main one first
+_LABELS = yaml.safe_load(Path(__file__).with_name("labels.yaml").read_text(encoding="utf-8"))
+FIELDS, TOPICS, TASKS = _LABELS["fields"], _LABELS["topics"], _LABELS["tasks"]
+
+
+def matrix_grids(scores: Sequence[Row], title: str, profile: str, labels: str = "en", every: bool = True) -> list[Grid]:
+    """Make the matrix of each metric for each split; [] where there are no cells.
+
+    Args:
+        scores: rows of ``scores.json`` of one run, slices among them.
+        title: of the run.
+        profile: the one shown.
+        labels: ``en`` or ``zh``.
+        every: a matrix for every metric that was run, else for the first of `KEYS` among them.
+    """
+    at = 1 if labels == "zh" else 0
+    there = {row["key"] for row in scores if "not_run" not in row}
+    keys = [key for key in KEYS if key in there]
+    grids = []
+    for split in dict.fromkeys(row["split"] for row in scores):
+        here = [row for row in scores if row["split"] == split and row["profile"] == profile]
+        for key in keys if every else keys[:1]:
+            found = {row.get("slice", ALL): row for row in here if row["key"] == key}
+            if any(name.startswith("cell=") for name in found):
+                grids.append(_grid(found, f"{title}, {split}: {key} by topic and task", profile, at))
+    return grids
+
+
+def _grid(found: Mapping[str, Row], title: str, profile: str, at: int) -> Grid:
+    tasks = [task for task in TASKS if f"task={task}" in found]
+    lines: list[Line] = []
+    field = None
+    for topic, label in TOPICS.items():
+        if f"topic={topic}" not in found:
+            continue
+        if topic.partition("/")[0] != field:
+            field = topic.partition("/")[0]
+            lines.append(Line(FIELDS[field][at], [Cell("")] * (len(tasks) + 1), rule=bool(lines)))
+        cells = [found.get(f"cell={topic}/{task}") for task in tasks]
+        lines.append(Line(f" {label[at]}", [slice_cell(row) for row in (*cells, found[f"topic={topic}"])]))
+    whole = [*(found.get(f"task={task}") for task in tasks), found.get(ALL)]
+    lines.append(Line(_LABELS["over"]["micro"][at], [slice_cell(row) for row in whole], rule=True))
+    lines.append(count_line(whole))
+    for grouping, label in _LABELS["macro"].items():
+        row = found.get(f"macro:{grouping}")
+        if row is not None:
+            lines.append(Line(label[at], [*[Cell("")] * len(tasks), value_cell(row)]))
+    heads = [*(TASKS[task][at] for task in tasks), _LABELS["over"]["all"][at]]
+    notes = [
+        f"Percent, {profile} profile, {INTERVALS}; none for less than {FEW} items.",
+        "Topics and `all` are micro: questions count alike. Macro: groups that have a value do; stratified intervals.",
+        *note_directions((row["metric"], row["key"]) for row in found.values()),
+    ]
+    return Grid(title, _LABELS["over"]["topic"][at], heads, lines, notes)

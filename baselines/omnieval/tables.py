@@ -1,0 +1,68 @@
+"""OmniEval's tables 4 and 5: retrievers with one model, models with and without retrieval; ours under the printed rows.
+
+The paper's Table 4 varies the embedding, its Table 5 the model. Runs of one model stand under Table 4 where they vary
+the embedding too, or use one that Table 4 alone prints; all others stand under Table 5.
+"""
+
+from collections.abc import Sequence
+
+from ..core.result import Result
+from ..tables.cells import NOTHING
+from ..tables.grid import Grid
+from ..tables.lines import our_lines, printed_lines
+from ..tables.notes import INTERVALS, note_directions, note_ours, note_paper
+from ..tables.paper import PaperTables
+from ..tables.published import Published, read_table
+from .matrix import matrix_grids
+
+NAME = "omnieval"
+KEYS = ("map", "mrr", "f1", "rouge_l", "acc", "hal", "com", "utl", "nac")
+_ALONE = "alone"
+_TITLES = {"4": "Retrievers", "5": "Models with retrieval and without"}
+
+
+def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
+    """Make a table for every split that was run."""
+    number = _choose_table(results)
+    splits = dict.fromkeys(row["split"] for result in results for row in result.scores)
+    return [_tabulate_split(number, split, results, profiles) for split in splits]
+
+
+def _choose_table(results: Sequence[Result]) -> str:
+    embeddings = {_name_finder(result) for result in results} - {_ALONE}
+    printed = {number: {row.setting.get("embedding") for row in read_table(NAME, number)} for number in _TITLES}
+    apart = len(embeddings) > 1 or embeddings & (printed["4"] - printed["5"])
+    return "4" if apart and len({result.run.inputs.llm for result in results}) == 1 else "5"
+
+
+def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles: Sequence[str]) -> Grid:
+    rows = [row for row in read_table(NAME, number) if row.split == split]
+    lines = printed_lines(rows, KEYS, _name_row)
+    here = [result for result in results if any(row["split"] == split for row in result.scores)]
+    scores = []
+    for rank, result in enumerate(here):
+        label = f"{result.run.inputs.model} {_name_finder(result)} (ours)"
+        ours = [row for row in result.scores if row["split"] == split]
+        lines += our_lines(label, ours, KEYS, profiles, rule=rank == 0, bounds=True, lacking=NOTHING)
+        scores += ours
+    head = note_paper(NAME, rows) if rows else ["The paper prints nothing for this split."]
+    head.append(f"Ours: percent, {profiles[0]} profile, {INTERVALS}.")
+    notes = note_ours(here, head, scores, profiles)
+    notes += note_directions((row.module, row.key) for row in read_table(NAME, number))
+    return Grid(f"Table {number}. {_TITLES[number]}: {split}", "", list(KEYS), lines, notes)
+
+
+def _name_finder(result: Result) -> str:
+    """Name what found a run's passages: the embedding, where that alone did."""
+    inputs = result.run.inputs
+    if inputs.retriever == "none":
+        return _ALONE
+    found = (inputs.retrieval or {}).get("embedding", "dense") if inputs.retriever == "dense" else inputs.retriever
+    return str(found)
+
+
+def _name_row(row: Published) -> str:
+    return f"{row.model} {row.setting.get('embedding', _ALONE)}"
+
+
+TABLES = PaperTables(tabulate=tabulate, matrices=matrix_grids)

@@ -1,0 +1,131 @@
+"""Runs compared metric by metric; of two, with the paired difference: the one number that is computed here."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from quadrag.metric_record import metric_record, show_key
+from quadrag.records import Key
+from quadrag.stats import Interval, paired_difference
+
+from ..core.benchmark import load
+from ..core.result import Result
+from ..core.settings import NONE
+from ..scoring.rows import items_of
+from ..tables.cells import NOTHING, difference_cell, value_cell
+from ..tables.grid import Cell, Grid, Line
+from ..tables.notes import INTERVALS, name_units, note_runs
+from ..tables.slices import select_whole
+from .run import name_run
+
+Place = tuple[str, str, str, str]  # config, split, metric, key
+
+
+def merge_runs(results: Sequence[Result]) -> Result:
+    """Put the runs of one campaign together; where a config ran several times, splits say how they were answered."""
+    ran = Counter(result.run.inputs.config for result in results)
+
+    def name_splits(result: Result, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        inputs = result.run.inputs
+        if ran[inputs.config] == 1 or inputs.retriever == load(inputs.benchmark).default_retriever:
+            return list(rows)
+        how = "no documents" if inputs.retriever == NONE else inputs.retriever
+        return [row | {"split": f"{row['split']} ({how})"} for row in rows]
+
+    return Result(
+        results[0].run,
+        [row for result in results for row in name_splits(result, result.scores)],
+        [row for result in results for row in name_splits(result, result.items)],
+        stopped="; ".join(result.stopped for result in results if result.stopped) or None,
+    )
+
+
+def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official") -> Grid:
+    """Compare named runs; of two over the same questions, the paired difference with its interval stands beside."""
+    # Paths are longer than columns are wide.
+    columns = [chr(ord("A") + rank) if len(runs) <= 26 else str(rank) for rank in range(len(runs))]
+    results = [result for _, result in runs]
+    tables = [
+        {
+            (r["config"], r["split"], r["metric"], r["key"]): r
+            for r in select_whole(one.scores)
+            if r["profile"] == profile
+        }
+        for one in results
+    ]
+    pair = len(runs) == 2
+    lines: list[Line] = []
+    shared: dict[str, int] = {}
+    last = None
+    for place in dict.fromkeys(place for table in tables for place in table):
+        config, split, _, key = place
+        cells = [value_cell(table.get(place)) for table in tables]
+        if pair:
+            invalid = any("figure" in table.get(place, {}) for table in tables)
+            cell, n = (Cell(NOTHING), 0) if invalid else _difference(results, place, profile)
+            cells.append(cell)
+            shared[f"{config} {split}"] = max(n, shared.get(f"{config} {split}", 0))
+        lines.append(Line(f"{config} {split}: {show_key(place[2], key)}", cells, rule=last not in (None, config)))
+        last = config
+    notes = []
+    for column, (name, result) in zip(columns, runs, strict=True):
+        where = " ".join(note_runs([result.run])).removeprefix("Ours ")
+        notes.append(f"{column}: {name}, {name_run(result.run)}; {where}")
+    notes += [f"PARTIAL, {column}: {r.stopped}." for column, r in zip(columns, results, strict=True) if r.stopped]
+    units = name_units(row for table in tables for row in table.values())
+    notes.append(f"{units}, {profile} profile, {INTERVALS}.")
+    if pair:
+        columns.append("B - A")
+        notes.append(
+            "B - A: paired bootstrap on questions scored in both; * excludes zero; – not in both, or other questions."
+        )
+        counts = ", ".join(f"{place} {n}" for place, n in shared.items())
+        notes.append(f"Questions that both have: {counts}.")
+    return Grid("Comparison", "config, split: metric", columns, lines, notes)
+
+
+class Pair(NamedTuple):
+    """The paired difference of one metric: second less first, its 95% interval, and on how many questions."""
+
+    difference: float
+    interval: Interval
+    n: int
+
+
+def pair_results(first: Result, second: Result, place: Place, profile: str = "official") -> Pair | None:
+    """Pair two runs on the questions that both have and scored; None where nothing can be paired.
+
+    They are the same questions where their ids, texts and gold agree; where a folder does not say so, the runs must
+    have the same ids.
+
+    Args:
+        first: a run.
+        second: another one of the same benchmark.
+        place: config, split, metric and key.
+        profile: ``official`` or ``corrected``.
+    """
+    config, split, metric, key = place
+    sides = []
+    for result, other in ((first, second), (second, first)):
+        rows = [row for row in result.items if (row["config"], row["split"]) == (config, split)]
+        items = items_of(rows, f"{metric}.{key}", profile)
+        if first.digests and second.digests:
+            items = [one for one in items if _same(result.digests, other.digests, one.question)]
+        sides.append(items)
+    record = metric_record(metric).key(key)
+    found = paired_difference(*sides, profile=profile, worst=record.worst) if all(sides) else None
+    return Pair(*found, len({item.question for item in sides[0]})) if found else None
+
+
+def _same(here: Mapping[Key, str], there: Mapping[Key, str], question: Any) -> bool:
+    return question in there and here.get(question) == there[question]
+
+
+def _difference(results: Sequence[Result], place: Place, profile: str) -> tuple[Cell, int]:
+    """Return the cell of a difference, and on how many questions it is."""
+    pair = pair_results(results[0], results[1], place, profile)
+    if pair is None:
+        return Cell(NOTHING), 0
+    low, high = pair.interval
+    mark = "*" if low > 0 or high < 0 else ""
+    return difference_cell(pair.difference, low, high, mark, metric_record(place[2]).key(place[3]).unit), pair.n

@@ -1,0 +1,219 @@
+"""Single questions of a run as a person reads them: question, passages, answer, gold, values, the judge's words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from quadrag.chat.client import ChatClient, Failure
+from quadrag.chat.keys import known_keys
+from quadrag.chat.ledger import Ledger
+from quadrag.errors import QuadragError
+from quadrag.metric_record import metric_record
+from quadrag.records import Answer, Key, Passage, Question
+from quadrag.run_record import RunRecord
+
+from ..core.benchmark import Benchmark, load
+from ..core.result import PROFILES, Result
+from ..core.settings import Retrieval
+from ..core.task import Task, load_questions
+from ..runs import retrieve
+from ..runs.stages import read_answers
+from ..scoring.modules import ScoringInputs, compute
+from ..systems.rag.system import RAG, as_served
+
+
+@dataclass(slots=True)
+class ShownItem:
+    """One question of a run with all that belongs to it.
+
+    Attributes:
+        question: with its gold.
+        answer: None where the run's folder holds no answers.
+        passages: those that were shown or found.
+        values: of every metric, official then corrected, and the reason where there is none.
+        verdicts: what the judge said, by metric.
+    """
+
+    question: Question
+    answer: Answer | None
+    passages: Sequence[Passage]
+    values: dict[str, Mapping[str, Any]]
+    verdicts: dict[str, list[str]] = field(default_factory=dict)
+
+
+class RunReader:
+    """A run's folder read together with its benchmark's data."""
+
+    def __init__(self, folder: Path, result: Result, data_dir: str | None = None) -> None:
+        """Load questions, passages and answers.
+
+        Args:
+            folder: of the run.
+            result: of the run.
+            data_dir: where the data are now; where they were when None.
+
+        Raises:
+            QuadragError: the data are not there any more, or are other ones.
+        """
+        self.result = result
+        self.run: RunRecord = result.run
+        inputs = self.run.inputs
+        self.benchmark: Benchmark = load(inputs.benchmark)
+        if inputs.retriever == RAG:
+            self.benchmark = as_served(self.benchmark)
+        known = {setting.name for setting in fields(Retrieval)}
+        given = {name: value for name, value in (inputs.retrieval or {}).items() if name in known}
+        self.task = Task(
+            inputs.benchmark,
+            inputs.config,
+            inputs.splits[0] if len(inputs.splits) == 1 else None,
+            data_dir or self.run.data_dir,
+            inputs.retriever,
+            replace(self.benchmark.retrieval, **given),
+            {name: value for name, value in inputs.options.items() if not isinstance(value, Mapping)},
+            inputs.limit,
+        )
+        found, _ = load_questions(self.task, self.benchmark)
+        self.questions = {question.key: question for question in found}
+        there = [question for key, question in self.questions.items() if key in set(map(_key, result.items))]
+        self.passages: dict[Key, tuple[Passage, ...]] = {}
+        if (folder / "retrieved.jsonl").exists():
+            self.passages = retrieve.read(folder / "retrieved.jsonl", there)
+        self.answers: dict[Key, Answer] = {}
+        if (folder / "answers.jsonl").exists():
+            known_questions = {question.key: question for question in there}
+            self.answers = {answer.key: answer for answer in read_answers(folder / "answers.jsonl", known_questions)}
+
+    def select(
+        self, ident: str | None = None, wrong: bool = False, unscored: bool = False, metric: str | None = None
+    ) -> list[ShownItem]:
+        """Select items, the worst first where they are wrong.
+
+        Args:
+            ident: the id of one.
+            wrong: those whose value of a metric is not the best one.
+            unscored: those without a value of some metric.
+            metric: the one that says what is wrong, as ``rouge_l``; the first with a better end when None.
+
+        Raises:
+            QuadragError: no item has the id, or no metric the name.
+        """
+        rows = self.result.items
+        if ident is not None and not (rows := [row for row in rows if row["id"] == ident]):
+            raise QuadragError(f"no item of this run has the id {ident!r}")
+        if unscored:
+            rows = [row for row in rows if any(entry.get("reason") for entry in _values(row).values())]
+        if wrong:
+            name, sign, best = self._find_metric(metric)
+            scored = [
+                (sign * value, place) for place, row in enumerate(rows) if (value := _value(row, name)) is not None
+            ]
+            rows = [rows[place] for value, place in sorted(scored) if best is None or value != sign * best]
+        return [
+            ShownItem(
+                self.questions[key],
+                self.answers.get(key),
+                self.passages.get(key, self.questions[key].passages),
+                _values(row),
+            )
+            for row in rows
+            if (key := _key(row)) in self.questions
+        ]
+
+    def _find_metric(self, wanted: str | None) -> tuple[str, int, float | None]:
+        """Return a metric's name in items, whether more is better (1) or worse (-1), and its best value."""
+        names = dict.fromkeys(name for row in self.result.items for name in _values(row))
+        for name in names:
+            module, _, key = name.partition(".")
+            record = metric_record(module).key(key)
+            if wanted in (name, key) or (wanted is None and record.direction != "none"):
+                higher = record.direction != "lower"
+                return name, 1 if higher else -1, record.range[1 if higher else 0]
+        raise QuadragError(f"no metric {wanted!r}; expected one of {', '.join(names)}")
+
+    def ask_again(self, items: Sequence[ShownItem], ledger: Ledger) -> None:
+        """Enter what the judge said of items, from the ledger alone.
+
+        The metrics are asked about each item by itself, so that it is known which words are about it.
+        """
+        inputs = self.run.inputs
+        judging = inputs.judging or {}
+        if inputs.judge is None or not isinstance(judging.get("parameters"), Mapping) or "(" in inputs.judge:
+            return  # several judges: which said what is not told apart here
+        judge = ChatClient(
+            f"http://ledger.invalid/v1#{inputs.judge}", ledger=ledger, replay=True, parameters=judging["parameters"]
+        )
+        for item in items:
+            if item.answer is None:
+                continue
+            for metric in self.benchmark.metrics(self.task.config, self.task.conditions):
+                if not metric.judged or metric.ranks:
+                    continue
+                said: list[str] = []
+                given = ScoringInputs([_recording(judge, said)], passages={item.question.key: item.passages})
+                asked = {item.question.key: item.question}
+                compute(self.benchmark, metric, asked, [item.answer], "corrected", self.task.conditions, given)
+                if said:
+                    item.verdicts[metric.module] = said
+
+
+def _recording(judge: ChatClient, said: list[str]) -> Any:
+    """Return the judge, which also writes down what it says."""
+
+    def ask(batch: list[list[dict[str, str]]]) -> list[Any]:
+        try:
+            replies = judge(batch)
+        except QuadragError:  # a replay that finds nothing at all
+            replies = [Failure("api_error", "not kept in the ledger") for _ in batch]
+        said.extend(reply if isinstance(reply, str) else reply.detail for reply in replies)
+        return list(replies)
+
+    ask.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
+    return ask
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return (row["config"], row["split"], row["id"])
+
+
+def _values(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {name: entry for name, entry in row.items() if isinstance(entry, Mapping)}
+
+
+def _value(row: Mapping[str, Any], name: str) -> float | None:
+    value = (row.get(name) or {}).get("official")
+    return float(value) if value is not None else None
+
+
+def write_item(item: ShownItem, longest: int) -> Iterator[str]:
+    """Write an item as lines of text.
+
+    Args:
+        item: any.
+        longest: characters of a passage.
+    """
+    line = partial(known_keys().line, longest=None)
+    question = item.question
+    yield f"{question.config} {question.split} {question.id}"
+    for asked, answered in question.history:
+        yield f"  before    {line(asked)} / {line(answered or '')}"
+    yield f"  question  {line(question.query)}"
+    for place, passage in enumerate(item.passages, 1):
+        gold = " gold" if passage.id.partition("#")[0] in question.relevant else ""
+        text = line(" ".join(filter(None, (passage.title, passage.text))), longest=longest)
+        yield f"  passage {place}{gold} [{line(passage.id)}] {text}"
+    if item.answer is not None:
+        text = item.answer.state if item.answer.answer is None else line(item.answer.answer)
+        yield f"  answer    {text}"
+    yield f"  gold      {line(question.references)}"
+    for metric, entry in item.values.items():
+        values = [f"{name} {entry[name]:.4g}" for name in PROFILES if entry.get(name) is not None]
+        reasons = [f"{profile} {why}" for profile, why in (entry.get("reason") or {}).items()]
+        if values or reasons:
+            why = f" ({', '.join(reasons)})" if reasons else ""
+            yield f"  {metric}: {', '.join(values or ['unscored'])}{why}"
+    for name, said in item.verdicts.items():
+        for reply in said:
+            yield f"  {name}, the judge: {line(reply)}"

@@ -1,0 +1,69 @@
+"""The page of one run, or of several of one campaign: what ran, on what, when, at what cost, and its tables."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from quadrag.records import write_text
+from quadrag.stats import spread
+
+from ..core.result import Result
+from ..tables.grid import Grid
+
+
+def write_page(path: Path, title: str, results: Sequence[Result], grids: Sequence[Grid]) -> None:
+    """Write the page of some results to a file."""
+    write_text(path, render_page(title, list_facts(results, path.parent), grids))
+
+
+def render_page(title: str, facts: Sequence[tuple[str, str]], grids: Sequence[Grid]) -> str:
+    """Render a self-contained HTML page: heading, facts as a list of name and value, tables."""
+    from jinja2 import Environment, FileSystemLoader
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("report.html").render(title=title, facts=facts, grids=grids)
+
+
+def list_facts(results: Sequence[Result], out: Path) -> list[tuple[str, str]]:
+    """List what a reader must know of runs in a folder, by name; what is not known is left out."""
+
+    def join(values: Iterable[str]) -> str:
+        return "; ".join(dict.fromkeys(value for value in values if value))
+
+    runs = [result.run for result in results]
+    inputs = [run.inputs for run in runs]
+    seconds = sum(run.seconds for run in runs)
+    rows = [
+        ("model", join(one.llm for one in inputs)),
+        ("judge", join(one.judge or "none: judged metrics are not run" for one in inputs)),
+        ("data", join(run.source for run in runs)),
+        ("parameters", join(", ".join(f"{k} {v}" for k, v in one.parameters.items()) or "none" for one in inputs)),
+        ("calls", describe_calls(results)),
+        ("latency", describe_latency(results)),
+        ("run", f"{runs[0].started}, {seconds:.1f} s" if runs[0].started else ""),
+        ("command", join(" ".join(run.command) for run in runs)),
+        ("folder", str(out)),
+        ("signatures", join(row["signature"] for result in results for row in result.scores)),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def describe_latency(results: Sequence[Result]) -> str:
+    """Say how long a model took for an answer, as each was first made; "" where none was asked."""
+    found = spread([seconds for result in results for seconds in result.run.latency_seconds.values()])
+    return f"median {found['median']} s, 95th percentile {found['p95']} s" if found else ""
+
+
+def describe_calls(results: Sequence[Result]) -> str:
+    """Say how many calls the commands behind runs made last, how many the ledger answered, and what they cost."""
+    parts = []
+    costs = []
+    for role in ("llm", "judge"):
+        spent = [usage[role] for result in results if role in (usage := result.run.usage)]
+        if spent:
+            made, known = (sum(value[name] for value in spent) for name in ("calls", "cached"))
+            parts.append(f"{'' if role == 'llm' else 'judge '}{made} made, {known} from the ledger")
+            priced = [value["cost"] for value in spent if value.get("cost") is not None]
+            costs += [sum(priced)] if priced else []
+    return "; ".join(parts) + (f"; cost {sum(costs):.6g}" if costs else "")

@@ -1,0 +1,23 @@
+"""The tables of a paper, in its layout, with our rows beside its: of a campaign's runs, and of a sweep's."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..core.result import PROFILES, Result
+from ..tables.grid import Grid
+from ..tables.paper import load_tables
+from ..tables.slices import select_whole
+from .run import tabulate_run
+
+
+def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence[str] = PROFILES) -> list[Grid]:
+    """Make the tables of a benchmark's paper; without any of its own, a plain table of each run.
+
+    Raises:
+        QuadragError: the runs cannot stand in one table.
+    """
+    results = [replace(result, scores=select_whole(result.scores)) for result in results]
+    tabulate = load_tables(benchmark).tabulate
+    if tabulate is None:
+        return [grid for result in results for grid in tabulate_run(result, profiles)]
+    return tabulate(results, profiles)

@@ -1,0 +1,74 @@
+"""Results for programs: one object of all that runs came to, and for logs a line for each metric."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core.result import Result
+from ..tables.cells import NOTHING, format_value, unit_of
+from ..tables.slices import select_whole
+
+
+def describe_results(results: Sequence[Result], profiles: Sequence[str], folder: Path | None) -> dict[str, Any]:
+    """Return runs of one benchmark as an object for JSON, values in the metrics' own units, mostly 0 to 1.
+
+    Args:
+        results: of the runs.
+        profiles: those whose rows are wanted.
+        folder: where the runs lie; None of answers that were scored without one.
+
+    Returns:
+        ``benchmark``, ``config`` and ``name`` (what answered), null where runs differ; ``folder``; ``valid``, and why
+        not (``invalid``); what is partial (``stopped``, ``coverage``); and ``rows``, one for every metric over all
+        questions of a split. A row that could not be computed says why (``not_run``).
+    """
+    runs = [result.run for result in results]
+
+    def shared(values: Sequence[str]) -> str | None:
+        return values[0] if len(set(values)) == 1 else None
+
+    return {
+        "benchmark": runs[0].inputs.benchmark,
+        "config": shared([run.inputs.config for run in runs]),
+        "name": shared([run.inputs.llm for run in runs]),
+        "folder": None if folder is None else str(folder),
+        "valid": not any(run.invalid for run in runs),
+        "invalid": [line for run in runs for line in run.invalid],
+        "stopped": next((result.stopped for result in results if result.stopped), None),
+        "coverage": next((run.coverage for run in runs if run.coverage), None),
+        "rows": [row for result in results for row in _rows(result, profiles)],
+    }
+
+
+def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
+    """Yield a line for every metric that was computed: value, half the width of its interval, n and signature."""
+    for result in results:
+        for row in select_whole(result.scores):
+            if row["profile"] != profile or "not_run" in row:
+                continue
+            unit, interval = unit_of(row), row["interval"]
+            shown = "INVALID" if "figure" in row else format_value(row["value"], unit)
+            half = format_value((interval[1] - interval[0]) / 2, unit) if interval else NOTHING
+            place = f"{row['benchmark']} {row['config']} {row['split']} {result.run.inputs.llm}"
+            yield f"{place}: {row['key']} = {shown} ± {half} n={_count(row)} {row['signature']}"
+
+
+def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
+    inputs = result.run.inputs
+    for row in select_whole(result.scores):
+        if row["profile"] in profiles:
+            yield {
+                "name": inputs.llm,
+                "retriever": inputs.retriever,
+                **{name: row[name] for name in ("config", "split", "metric", "key", "profile", "value", "interval")},
+                "n": _count(row),
+                "n_total": row["n_total"],
+                "signature": row["signature"],
+                "valid": "figure" not in row,
+                **({"not_run": row["not_run"]} if "not_run" in row else {}),
+            }
+
+
+def _count(row: dict[str, Any]) -> int:
+    """Return how many questions have a value."""
+    return int(row.get("n_scored", 0 if row["value"] is None else row["n_total"]))

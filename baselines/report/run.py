@@ -1,0 +1,91 @@
+"""The tables of one run: its scores, its slices or matrices, the printed rows beside its official values."""
+
+from collections.abc import Sequence
+from operator import attrgetter, itemgetter
+
+from quadrag.metric_record import show_key
+from quadrag.run_record import RunRecord
+
+from ..core.result import PROFILES, Result
+from ..core.settings import NONE
+from ..tables.cells import Row, break_heading
+from ..tables.grid import Cell, Grid, Line
+from ..tables.lines import our_lines, printed_lines
+from ..tables.notes import INTERVALS, name_units, note_corpus, note_ours, note_paper
+from ..tables.paper import load_tables
+from ..tables.published import Published, find_beside
+from ..tables.slices import select_whole, slice_grids
+
+
+def name_run(run: RunRecord) -> str:
+    """Name a run by its model, and by its retriever where that is none."""
+    model = run.inputs.model
+    return f"{model}, no documents" if run.inputs.retriever == NONE else model
+
+
+def tabulate_run(
+    result: Result, profiles: Sequence[str] = PROFILES, labels: str = "en", every: bool = False
+) -> list[Grid]:
+    """Make the tables of one run.
+
+    Args:
+        result: of the run.
+        profiles: the first is shown; of two, the second where it differs.
+        labels: of a matrix, ``en`` or ``zh``.
+        every: a matrix for every metric, as a page has, not for the main one alone.
+    """
+    inputs = result.run.inputs
+    scores = select_whole(result.scores)
+    splits = list(dict.fromkeys(row["split"] for row in scores)) or inputs.splits
+    head = f"{name_units(scores)}, {profiles[0]} profile, {INTERVALS}."
+    notes = note_ours([result], [head], scores, profiles)
+    grids = [Grid(_title(result), "metric", splits, _metric_lines(scores, splits, profiles), notes)]
+    matrices = tabulate_matrices(result, profiles[0], labels, every)
+    grids += matrices or slice_grids(result.scores, _title(result), profiles[0])
+    mixed = inputs.options and load_tables(inputs.benchmark).mixing
+    rows = [] if mixed else [row for row in find_beside(result.run) if row.split in splits]
+    if rows:
+        grids.append(_tabulate_beside(result.run, scores, splits, rows))
+    return grids
+
+
+def tabulate_matrices(
+    result: Result, profile: str = PROFILES[0], labels: str = "en", every: bool = False
+) -> list[Grid]:
+    """Make a run's matrices: of its main metric, or of every one; [] where its benchmark has none."""
+    matrices = load_tables(result.run.inputs.benchmark).matrices
+    return matrices(result.scores, _title(result), profile, labels, every) if matrices else []
+
+
+def _title(result: Result) -> str:
+    return f"{result.run.inputs.benchmark} {result.run.inputs.config}, {name_run(result.run)}"
+
+
+def _metric_lines(scores: Sequence[Row], splits: Sequence[str], profiles: Sequence[str]) -> list[Line]:
+    """Make the lines of every metric; columns are splits."""
+    lines: list[Line] = []
+    for place in dict.fromkeys((row["metric"], row["key"]) for row in scores):
+        rows = [row for row in scores if (row["metric"], row["key"]) == place]
+        lines += our_lines(show_key(*place), rows, splits, profiles, itemgetter("split"), counts="each")
+    totals = [max((row["n_total"] for row in scores if row["split"] == split), default=0) for split in splits]
+    return [*lines, Line("n", [Cell(str(total)) for total in totals], rule=True)]
+
+
+def _tabulate_beside(run: RunRecord, scores: Sequence[Row], splits: Sequence[str], rows: Sequence[Published]) -> Grid:
+    """Put the printed rows under ours: columns are splits, or metrics where there is one split."""
+    names = {row.key: show_key(row.module, row.key) for row in rows}
+    keys = list(names)
+    if len(splits) > 1:
+        title, columns, places = f"Published: {names[keys[0]]}", list(splits), [(keys[0], split) for split in splits]
+    else:
+        # Four of these names fit into 80 columns beside a model's only when broken after their first word.
+        wide = sum(map(len, keys)) > 50
+        columns = [names[key].replace("_", "_\n", 1) if wide else break_heading(names[key]) for key in keys]
+        title, places = "Published", [(key, splits[0]) for key in keys]
+    place = itemgetter("key", "split")
+    lines = our_lines(f"{name_run(run)} (ours)", scores, places, ["official"], place, counts="never")
+    printed = printed_lines(rows, places, place=attrgetter("key", "split"))
+    printed[0].rule = True
+    return Grid(
+        title, "model", columns, [*lines, *printed], [*note_paper(run.inputs.benchmark, rows), *note_corpus([run])]
+    )

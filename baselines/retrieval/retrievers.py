@@ -1,0 +1,184 @@
+"""The retrievers that search a corpus: what decides the hits of each, and how its indexes are opened.
+
+Fusion and reranking follow CRUD-RAG's authors: each list is cut at top_k; then both are fused, or their union is scored
+again. `registry` has their names.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quadrag.progress import Progress, announce
+
+from ..core.settings import Retrieval
+from .bm25 import Bm25Index
+from .encoder import Encoder
+from .fuse import fuse, union
+from .passages import Hits, PassageStore
+from .rerank import Reranker
+from .store import IndexStore
+
+Ranker = Callable[[Sequence[str], int], list[Hits]]  # the hits of each query, at most k
+
+
+@dataclass(slots=True)
+class Shelf:
+    """The passages that are searched, and where indexes over them are kept; `folders` are those in use."""
+
+    passages: PassageStore
+    key: Mapping[str, Any]
+    store: IndexStore
+    folders: list[Path] = field(default_factory=list)
+
+    def get(self, key: Mapping[str, Any], build: Callable[[Path], None]) -> Path:
+        """Return the folder of an index over the passages, built where there is none."""
+        folder = self.store.get(key, build)
+        self.folders.append(folder)
+        return folder
+
+
+class Retriever(ABC):
+    """One way to find passages, under some settings."""
+
+    def __init__(self, settings: Retrieval) -> None:
+        """Take the settings; nothing is loaded.
+
+        Raises:
+            QuadragError: one cannot be used.
+        """
+        self.settings = settings
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return what decides the hits beside corpus and settings: versions, and weights by content or commit."""
+
+    def check(self) -> None:  # noqa: B027  # without a model there is nothing to check
+        """Find out whether all can be had, before long work: a model that is not there says so at once.
+
+        Raises:
+            QuadragError: something cannot.
+        """
+
+    @abstractmethod
+    def open(self, shelf: Shelf) -> Ranker:
+        """Open the indexes, which are built where they are lacking."""
+
+
+class Bm25(Retriever):
+    """Terms weighted by BM25."""
+
+    def describe(self) -> dict[str, Any]:
+        """See `Retriever.describe`."""
+        return {"bm25": Bm25Index.describe(self.settings.tokenizer)}
+
+    def open(self, shelf: Shelf) -> Ranker:
+        """See `Retriever.open`."""
+        terms = self.settings.tokenizer
+
+        def build(folder: Path) -> None:
+            with announce(f"indexing {len(shelf.passages):,} passages for BM25 over {terms} terms"):
+                Bm25Index.build(shelf.passages, folder, terms=terms)
+
+        key = {"kind": "bm25", "passages": shelf.key, **Bm25Index.describe(terms)}
+        return Bm25Index.open(shelf.get(key, build)).search
+
+
+class Dense(Retriever):
+    """Vectors of a sentence embedding: searched exactly here, or by Milvus."""
+
+    def __init__(self, settings: Retrieval) -> None:
+        """Name the encoder; see `Retriever`."""
+        super().__init__(settings)
+        if settings.index is not None:
+            from .milvus import address
+
+            address(settings.index)
+        self._encoder = Encoder(settings.embedding, on_passages=settings.instruction == "both")
+
+    def describe(self) -> dict[str, Any]:
+        """See `Retriever.describe`."""
+        return {"embedding": self._encoder.describe()}
+
+    def check(self) -> None:
+        """See `Retriever.check`."""
+        self._encoder.check()
+
+    def open(self, shelf: Shelf) -> Ranker:
+        """See `Retriever.open`."""
+        from . import dense
+
+        key = {"kind": "dense", "passages": shelf.key, "version": dense.VERSION, **self._encoder.key()}
+        with Progress(f"encoding with {self.settings.embedding}", len(shelf.passages)) as progress:
+            if self.settings.index is not None:
+                from .milvus import MilvusIndex
+
+                where = self.settings.index
+                return MilvusIndex.get(where, key, shelf.passages, self._encoder, progress=progress.update).search
+
+            def build(folder: Path) -> None:
+                dense.DenseIndex.build(shelf.passages, folder, self._encoder, progress=progress.update)
+
+            return dense.DenseIndex.open(shelf.get(key, build), self._encoder).search
+
+
+class Hybrid(Retriever):
+    """BM25 and vectors, fused by reciprocal rank."""
+
+    def __init__(self, settings: Retrieval) -> None:
+        """Take both; see `Retriever`."""
+        super().__init__(settings)
+        self._parts = (Bm25(settings), Dense(settings))
+
+    def describe(self) -> dict[str, Any]:
+        """See `Retriever.describe`."""
+        return {name: value for part in self._parts for name, value in part.describe().items()}
+
+    def check(self) -> None:
+        """See `Retriever.check`."""
+        for part in self._parts:
+            part.check()
+
+    def open(self, shelf: Shelf) -> Ranker:
+        """See `Retriever.open`."""
+        rankers = [part.open(shelf) for part in self._parts]
+
+        def rank(queries: Sequence[str], k: int) -> list[Hits]:
+            lists = zip(*(one(queries, k) for one in rankers), strict=True)
+            return self._join(queries, list(lists), shelf.passages, k)
+
+        return rank
+
+    def _join(
+        self, queries: Sequence[str], lists: Sequence[Sequence[Hits]], passages: PassageStore, k: int
+    ) -> list[Hits]:
+        return [fuse(found, k) for found in lists]
+
+
+class HybridRerank(Hybrid):
+    """The union of both, scored again by a cross-encoder."""
+
+    def __init__(self, settings: Retrieval) -> None:
+        """Name the cross-encoder too; see `Retriever`."""
+        super().__init__(settings)
+        self._reranker = Reranker(settings.reranker)
+
+    def describe(self) -> dict[str, Any]:
+        """See `Retriever.describe`."""
+        return {**super().describe(), "reranker": self._reranker.describe()}
+
+    def check(self) -> None:
+        """See `Retriever.check`."""
+        super().check()
+        self._reranker.check()
+
+    def _join(
+        self, queries: Sequence[str], lists: Sequence[Sequence[Hits]], passages: PassageStore, k: int
+    ) -> list[Hits]:
+        unions = [union(found) for found in lists]
+        texts = [[passages[row].text for row in rows] for rows in unions]
+        return [
+            self._reranker.rerank(query, rows, shown, k)
+            for query, rows, shown in zip(queries, unions, texts, strict=True)
+        ]

@@ -1,0 +1,233 @@
+"""Where the weights of a pretrained encoder or cross-encoder lie, and what tells them from others under the same name.
+
+A name is a preset's, a folder's or ``ORG/NAME`` on the Hub, there with ``@REVISION`` where one is wanted. A preset
+whose weights an installed package brings along is taken from that package, without the Hub. Nothing is loaded here.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+from quadrag.errors import QuadragError, unknown_name
+
+# Beside the weights in many repositories, and without a say in what the model computes.
+_IDLE = {".md", ".onnx", ".h5", ".msgpack", ".ot", ".png", ".jpg"}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A model by a short name.
+
+    `instruction` stands before queries as the paper ran the model, `card_instruction` as its model card asks for.
+    `as_run` is what OmniEval's code puts before a query and before a passage. `max_length` is in tokens, None for the
+    model's own. `package` bundles the weights in its folder ``model``.
+    """
+
+    model: str
+    instruction: str = ""
+    card_instruction: str = ""
+    as_run: tuple[str, str] | None = None
+    max_length: int | None = None
+    package: str | None = None
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A model's place: `folder`, or where that is None `model` on the Hub at the commit that `wanted` stands for."""
+
+    kind: str
+    model: str
+    folder: Path | None = None
+    wanted: str | None = None
+
+    def check(self) -> None:
+        """Find out, without loading anything, whether the model can be loaded: before long work that leads up to it.
+
+        Raises:
+            QuadragError: sentence-transformers is not installed, or the weights cannot be had.
+        """
+        if find_spec("sentence_transformers") is None:
+            raise _no_loader(self.kind, self.model, ImportError("not installed"))
+        self.identity()
+
+    @property
+    def place(self) -> str:
+        """What a loader takes: a folder, or a name on the Hub."""
+        return self.model if self.folder is None else str(self.folder)
+
+    @cached_property
+    def revision(self) -> str | None:
+        """The commit on the Hub, as a loader takes it; None for a folder.
+
+        Without a connection it is the one in the Hub's own cache.
+
+        Raises:
+            QuadragError: the Hub has no such model, or cannot be reached and nothing is cached.
+        """
+        if self.folder is not None:
+            return None
+        from huggingface_hub import errors, resolve_revision
+
+        try:
+            return resolve_revision(self.model, revision=self.wanted).resolved
+        except errors.RevisionNotFoundError:
+            why = f"it has no revision {self.wanted} there"
+        except errors.RepositoryNotFoundError:
+            why = "there is none of that name, or not for this user"
+        except errors.RevisionResolutionError:
+            why = "which cannot be reached, and nothing of it is in the Hub's cache here"
+        except (OSError, ValueError) as error:
+            why = one_line(error)
+        raise QuadragError(
+            f"{self.kind} {self.model} is no folder here and not to be had from the Hub ({why}); name a folder that "
+            "holds its files, or download it where the Hub can be reached"
+        )
+
+    def identity(self) -> dict[str, str]:
+        """Return what two runs must agree on to have used the same weights: a commit, or the sha256 of a folder.
+
+        All files of a folder count, by their bytes and relative paths, but for hidden ones, documents and the formats
+        of other frameworks.
+
+        Raises:
+            QuadragError: as `revision`, or the folder cannot be read.
+        """
+        if self.folder is None:
+            return {"model": self.model, "revision": str(self.revision)}
+        return {"model": self.model, "weights": self._digest}
+
+    @cached_property
+    def _digest(self) -> str:
+        assert self.folder is not None
+        folder, digest = self.folder, hashlib.sha256()
+        try:
+            for path in sorted(folder.rglob("*")):
+                parts = path.relative_to(folder).parts
+                if path.is_file() and path.suffix not in _IDLE and not any(part.startswith(".") for part in parts):
+                    with path.open("rb") as file:
+                        digest.update("/".join(parts).encode() + b"\0" + _sha256(file) + b"\0")
+        except OSError as error:
+            raise QuadragError(
+                f"cannot read {self.kind} {folder} ({one_line(error)}); expected a model's files"
+            ) from error
+        return digest.hexdigest()
+
+
+def locate(kind: str, name: str, presets: Mapping[str, Preset]) -> Weights:
+    """Return the place of a model's weights; the Hub is not asked yet.
+
+    Args:
+        kind: what the model is to the user, as a noun: ``"embedding"``.
+        name: a preset's name, a folder, or ``ORG/NAME`` with or without ``@REVISION``.
+        presets: the names known.
+
+    Raises:
+        QuadragError: the name can be none of these.
+    """
+    if preset := presets.get(name):
+        spec = find_spec(preset.package) if preset.package else None
+        if spec is not None and spec.origin is not None:
+            return Weights(kind, preset.model, Path(spec.origin).parent / "model")
+        return Weights(kind, preset.model)
+    folder = Path(name).expanduser()
+    if name and folder.is_dir():
+        return Weights(kind, folder.resolve().name, folder)
+    model, _, wanted = name.partition("@")
+    if model.count("/") != 1 or model.startswith((".", "~", "/")):
+        raise QuadragError(
+            f"{unknown_name(kind, name, presets)}; or name a folder that is there, or ORG/NAME on the Hub"
+        )
+    return Weights(kind, model, None, wanted or None)
+
+
+class LazyModel:
+    """A model of sentence-transformers, loaded when it is first asked for and kept until it is closed.
+
+    `kind` is what it is to the user, `loader` the class that loads it, `expected` what the class wants.
+    """
+
+    kind: ClassVar[str]
+    loader: ClassVar[str]
+    expected: ClassVar[str]
+
+    def __init__(self, name: str, presets: Mapping[str, Preset], device: str | None, **options: Any) -> None:
+        """Name the model; `options` are the loader's own.
+
+        Raises:
+            QuadragError: no model can have that name.
+        """
+        self.name = name
+        self.weights = locate(self.kind, name, presets)
+        self._device, self._options = device, options
+        self._model: Any = None
+
+    def check(self) -> None:
+        """Find out, without loading it, whether the model can be loaded.
+
+        Raises:
+            QuadragError: sentence-transformers is not installed, or the weights cannot be had.
+        """
+        self.weights.check()
+
+    def close(self) -> None:
+        """Let the model go."""
+        self._model = None
+
+    def _adjust(self, model: Any) -> None:
+        """Look at a model that was just loaded, and set what the loader takes no option for."""
+
+    def _loaded(self) -> Any:
+        if self._model is None:
+            try:
+                import sentence_transformers
+            except ImportError as error:
+                raise _no_loader(self.kind, self.name, error) from None
+            _quiet_loading()
+            place, revision = self.weights.place, self.weights.revision
+            options = {"device": _pick_device(self._device), "model_kwargs": {"dtype": "float32"}, **self._options}
+            try:
+                model = getattr(sentence_transformers, self.loader)(place, revision=revision, **options)
+            except Exception as error:  # whatever a foreign file makes the loaders raise
+                raise QuadragError(
+                    f"cannot load {self.kind} {place} ({one_line(error)}); expected {self.expected}"
+                ) from error
+            self._adjust(model)
+            self._model = model.eval()
+        return self._model
+
+
+def _no_loader(kind: str, name: str, error: ImportError) -> QuadragError:
+    return QuadragError(f"{kind} {name} needs sentence-transformers ({one_line(error)}); pip install 'quadrag[dense]'")
+
+
+def _quiet_loading() -> None:
+    """Keep the bars that transformers draws while it loads out of logs."""
+    import sys
+
+    from transformers.utils import logging
+
+    if not sys.stderr.isatty():
+        logging.disable_progress_bar()
+
+
+def _pick_device(device: str | None) -> str:
+    """Return the device named, else ``cuda`` where there is one, else ``cpu``."""
+    import torch
+
+    return device or ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def one_line(error: BaseException) -> str:
+    """Return an error's message on one line, cut at 300 characters, or its type where it has none."""
+    return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+def _sha256(file: Any) -> bytes:
+    digest = hashlib.sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
+    return digest.digest()

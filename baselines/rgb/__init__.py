@@ -1,0 +1,1 @@
+"""RGB (Chen et al. 2024): its record, prompts, published figures, tables and recipes."""

@@ -1,0 +1,108 @@
+"""RGB: how its questions are asked, and which metrics judge each of its four testbeds.
+
+Chen et al. 2024, section 4. The documents come composed from the dataset script, so nothing is retrieved: `--retriever`
+is ``own`` (those documents) or ``none`` (no documents and no system prompt: the accuracy of Table 7).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from quadrag.metrics._shared.slots import fill
+from quadrag.records import Passage, Question
+
+from ..core.benchmark import Benchmark, MetricUse
+from ..core.prompts import Message, Prompts
+from ..core.settings import NONE, Conditions, RetrieverSpec
+
+NAME = "rgb"
+_ACCURACY = MetricUse("rgb_accuracy", ("accuracy", "accuracy_bounded"))
+_REJECTION = MetricUse("rejection_rate", ("rejection_rate", "rejection_rate_judged", "unsupported_correct"))
+_ERRORS = MetricUse("error_detection", ("error_detection", "error_detection_judged", "error_correction"))
+
+
+def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
+    """Yield the questions of a split, their references as lists of alternatives lists."""
+    from quadrag.data.builders import rows
+
+    config = builder.config
+    for row in rows(builder, split):
+        yield Question(
+            benchmark=NAME,
+            config=config.name,
+            split=split,
+            id=str(row["id"]),
+            query=row["query"],
+            references=row["answer"],
+            language=config.language,
+            passages=tuple(
+                Passage(id=f"{row['id']}-{rank}", title="", text=text) for rank, text in enumerate(row["documents"])
+            ),
+        )
+
+
+def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
+    """Build the chat messages of one question; without passages there is no system message, as upstream."""
+    words = prompts[question.language]
+    documents = "\n".join(passage.text for passage in passages)
+    user = fill(words["user"], {"documents": documents, "query": question.query})
+    system = [{"role": "system", "content": words["system"]}] if passages else []
+    return [*system, {"role": "user", "content": user}]
+
+
+def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
+    """Return the metrics of a config's testbed.
+
+    Without documents only accuracy means anything, and a rejection is right only where all documents are noise.
+    """
+    if conditions.retriever == NONE:
+        return [_ACCURACY]
+    if conditions.options.get("noise_ratio", 1) != 1 and config.startswith("negative_rejection"):
+        return [_ACCURACY]
+    if config.startswith("negative_rejection"):
+        return [_REJECTION]
+    if config.startswith("counterfactual_robustness"):
+        return [_ACCURACY, _ERRORS]
+    return [_ACCURACY]
+
+
+def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+    """Return the keyword arguments that a metric takes besides the common ones."""
+    asked = {"questions": [question.query for question in questions]} if metric.judged else {}
+    return {"language": questions[0].language, **asked}
+
+
+def campaign(original: bool = False) -> list[tuple[str, str | None]]:
+    """Return every (config, retriever) that the paper's four tables need.
+
+    Args:
+        original: the unrefined files, as the paper used them, where there are two versions.
+    """
+    suffix = "_original" if original else ""
+    configs = [
+        f"{ability}_{language}{end}"
+        for ability, end in (
+            ("noise_robustness", suffix),
+            ("negative_rejection", suffix),
+            ("information_integration", ""),
+            ("counterfactual_robustness", ""),
+        )
+        for language in ("en", "zh")
+    ]
+    bare = [(config, NONE) for config in configs if config.startswith("counterfactual")]
+    return [*((config, "own") for config in configs), *bare]
+
+
+BENCHMARK = Benchmark(
+    name=NAME,
+    paper="arXiv:2309.01431",
+    sample="RGB on the bundled sample: 12 made-up questions a file",
+    retrievers={"own": RetrieverSpec(), NONE: RetrieverSpec()},
+    temperature=0.2,  # the authors' README; their code's default is 0.7
+    questions=questions,
+    messages=messages,
+    metrics=metrics,
+    keywords=keywords,
+    campaign=campaign,
+    option_help="passage_num, noise_ratio, correct_ratio, order",
+    supplied="own",
+)

@@ -1,0 +1,124 @@
+"""RGB's tables 1, 3, 5 and 7: models in rows, ours under the printed, the languages side by side or in rows as well.
+
+The columns are those of the printed numbers, in their order.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import itemgetter
+
+from quadrag.errors import QuadragError
+
+from ..core.result import Result
+from ..tables.cells import Row
+from ..tables.grid import Grid, Line
+from ..tables.lines import our_lines, printed_lines
+from ..tables.notes import INTERVALS, note_paper, note_partial, note_runs, note_unscored
+from ..tables.paper import PaperTables
+from ..tables.published import Published, read_table
+
+NAME = "rgb"
+PRINTED = {  # title, and the heads of the columns
+    "1": ("Noise robustness: accuracy (%) by noise ratio", ("0", "0.2", "0.4", "0.6", "0.8")),
+    "3": ("Negative rejection: rate (%) by phrase (Rej) and by judge (Rej*)", ("Rej", "Rej*")),
+    "5": ("Information integration: accuracy (%) by noise ratio", ("0", "0.2", "0.4")),
+    "7": ("Counterfactual robustness (%)", ("Acc", "Acc_doc", "ED", "ED*", "CR")),
+}
+_BY_ROW = "7"  # the table in which a row is a model in one language
+_LANGUAGES = {"en": "English", "zh": "Chinese"}
+Place = tuple[str, str, str, str, str]  # config, split, retriever, module, key
+
+
+def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
+    """Make the tables that any of our scores stands in, with lines for every model.
+
+    Raises:
+        QuadragError: two runs of a model claim the same cell, as on refined and on original data.
+    """
+    by_model: dict[str, list[Result]] = {}
+    for result in results:
+        by_model.setdefault(result.run.inputs.llm, []).append(result)
+    scores = {name: _place_scores(ours) for name, ours in by_model.items()}
+    grids = []
+    for number, (title, heads) in PRINTED.items():
+        printed = read_table(NAME, number)
+        english, chinese = (find_columns(number, language) for language in _LANGUAGES)
+        rows = {"-zh": chinese, "-en": english} if number == _BY_ROW else {"": [*english, *chinese]}
+        lines = _printed_lines(printed, rows)
+        shown: list[Row] = []
+        for name, ours in by_model.items():
+            places = [(profile, place) for profile in profiles for place in (*english, *chinese)]
+            here = [scores[name][place] for place in places if place in scores[name]]
+            lines += _our_lines(ours[0].run.inputs.model, here, rows, profiles)
+            shown += here
+        if not shown:
+            continue
+        used = {row["place"][0] for row in shown}
+        runs = [one.run for one in results if one.run.inputs.config.removesuffix("_original") in used]
+        notes = [*note_partial(results), *note_paper(NAME, printed), f"Ours: {profiles[0]} profile, {INTERVALS}."]
+        notes += [*note_unscored(TABLES, shown), *note_runs(runs)]
+        columns = list(heads)
+        if number != _BY_ROW:
+            columns = [f"{name * (at == 0)}\n{head}" for name in _LANGUAGES.values() for at, head in enumerate(heads)]
+        grids.append(Grid(f"Table {number}. {title}", "", columns, lines, notes))
+    return grids
+
+
+def _place_scores(results: Sequence[Result]) -> dict[tuple[str, Place], Row]:
+    """Find the places of one model's scores in the paper's tables, by profile and place."""
+    scores: dict[tuple[str, Place], Row] = {}
+    for result in results:
+        for row in result.scores:
+            config, retriever = row["config"].removesuffix("_original"), result.run.inputs.retriever
+            place = config, row["split"], retriever, row["metric"], row["key"]
+            if taken := scores.get((row["profile"], place)):
+                both = f"{taken['config']} and {row['config']}"
+                raise QuadragError(f"{both} stand for the same cell of the paper; report them apart")
+            scores[row["profile"], place] = {**row, "place": place}
+    return scores
+
+
+def find_columns(number: str, language: str) -> list[Place]:
+    """Find the places of a table's columns among our scores."""
+    return list(dict.fromkeys(_place(row) for row in read_table(NAME, number) if row.language == language))
+
+
+def _printed_lines(printed: Sequence[Published], rows: dict[str, list[Place]]) -> list[Line]:
+    lines: list[Line] = []
+    for model in dict.fromkeys(row.model for row in printed):
+        for suffix, columns in rows.items():
+            here = [row for row in printed if row.model == model and _place(row) in columns]
+            lines += [replace(line, label=model + suffix) for line in printed_lines(here, columns, place=_place)]
+    return lines
+
+
+def _our_lines(model: str, ours: Sequence[Row], rows: dict[str, list[Place]], profiles: Sequence[str]) -> list[Line]:
+    # The paper's error correction is over what a judge detected: without one it counts as not run.
+    unjudged = {row["config"] for row in ours if row["key"] == "error_detection_judged" and "not_run" in row}
+    lacking = {"not_run": "no judge", "interval": None}
+    shown = [
+        {**row, **lacking} if row["key"] == "error_correction" and row["config"] in unjudged else row for row in ours
+    ]
+    lines: list[Line] = []
+    for suffix, columns in rows.items():
+        if any(row["place"] in columns for row in ours if row["profile"] == profiles[0]):
+            place = itemgetter("place")
+            lines += our_lines(
+                model + suffix, shown, columns, profiles, place, rule=True, bounds=True, lacking="no judge"
+            )
+    return lines
+
+
+def _place(row: Published) -> Place:
+    return row.config.removesuffix("_original"), row.split, row.retriever, row.module, row.key
+
+
+TABLES = PaperTables(
+    tabulate=tabulate,
+    mixing=True,
+    service="A service is not shown RGB's documents: accuracy, of what it found itself, is all there is.",
+    not_run={
+        "error_detection_judged": "Without a judge error_correction is over errors detected by phrase; published, by "
+        "the judge."
+    },
+)

@@ -1,0 +1,204 @@
+"""Answers made elsewhere, read into our records.
+
+Taken are our own ``answers.jsonl``, any JSON Lines with ``id`` and ``answer`` (and ``split`` where ids repeat), the
+prediction files of RGB's own code (``prediction``, ``noise_rate``), the result files of CRUD-RAG's (``results`` with
+``log.generated_text``), the samples that lm-eval logs, the logs of Inspect and the details of lighteval. An ``answer``
+of null is a failed call and may name its reason in ``state``. Every question that is answered must be so exactly as
+often as the others; of files of the authors' own code, which leave failed calls out, those are put in as unscored. A
+file may answer a part of the questions, as a harness with a limit does: that part is scored, and said to be one.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
+from quadrag.records import Answer, Key, Passage, Question, read_jsonl
+
+from ..systems.rag.reply import read_found
+from . import logs
+
+_STATES = ("ok", "api_error", "truncated", "unparsable")
+
+
+class Answered(NamedTuple):
+    """What a file holds: answers, and the passages that were found for them, where a line has any."""
+
+    answers: list[Answer]
+    passages: dict[Key, tuple[Passage, ...]]
+
+
+def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str], partial: bool = False) -> Answered:
+    """Read a file of answers.
+
+    Args:
+        path: the file.
+        questions: those that it answers, by their keys.
+        defaults: ``config`` and ``split`` of lines that do not say them.
+        partial: whether it may answer a part of them.
+
+    Raises:
+        QuadragError: a line is not an answer, or ids are unknown, missing or given twice.
+    """
+    places = _Places(questions, defaults)
+    passages: dict[Key, tuple[Passage, ...]] = {}
+    answers: list[Answer] = []
+    counts: Counter[Key] = Counter()
+    places_of: dict[tuple[Key, int], int] = {}
+    theirs = False
+    for number, row in lines(path):
+        answer = _answer(f"{path}:{number}", row, places)
+        counts[answer.key] += 1
+        theirs = "answer" not in row
+        if (answer.key, answer.sample) in places_of:
+            first = places_of[(answer.key, answer.sample)]
+            raise QuadragError(f"{path}:{number} answers {_place(answer.key)} again, after line {first}; expected once")
+        places_of[(answer.key, answer.sample)] = number
+        answers.append(answer)
+        if row.get("passages") is not None:
+            passages[answer.key] = _read_passages(f"{path}:{number}", row["passages"])
+    most = max(counts.values(), default=1)
+    missing = [key for key in questions if counts[key] < most and (counts[key] or theirs or not partial)]
+    if theirs:
+        # The authors' code leaves out what failed; here it stays in the denominator.
+        answers += [_unanswered(questions[key], sample) for key in missing for sample in range(counts[key], most)]
+    elif missing:
+        shown = ", ".join(_place(key) for key in missing[:3]) + (", ..." if len(missing) > 3 else "")
+        times = f" {most} times" if most > 1 else ""
+        raise QuadragError(
+            f"{path} does not answer {len(missing)} of {len(questions)} questions{times} ({shown}); "
+            'write {"id": ..., "answer": null} for a call that failed'
+        )
+    return Answered(answers, passages)
+
+
+def _read_passages(where: str, given: Any) -> tuple[Passage, ...]:
+    if not isinstance(given, list):
+        raise QuadragError(f"{where}: passages are a {type(given).__name__}; expected a list of ids or of objects")
+    return tuple(read_found(place, one) for place, one in enumerate(given))
+
+
+def read_place(path: Path) -> dict[str, str]:
+    """Return the benchmark and the config that the first line of a file names, as far as it does."""
+    _, row = next(lines(path), (0, {}))
+    return {name: row[name] for name in ("benchmark", "config") if isinstance(row.get(name), str)}
+
+
+def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield number and object of every line of a file of answers; of CRUD-RAG's result files, every result.
+
+    Raises:
+        QuadragError: the file cannot be read, or is not of one of the forms.
+    """
+    if (read_log := logs.reader_of(path)) is not None:
+        yield from enumerate(read_log(path), 1)
+        return
+    results = _results(path)
+    if results is None:
+        for number, row in read_jsonl(path):
+            yield number, logs.read_sample(f"{path}:{number}", row) if logs.is_sample(row) else row
+        return
+    for number, result in enumerate(results, 1):
+        log = result.get("log") if isinstance(result, dict) else None
+        if not isinstance(log, dict) or "generated_text" not in log or "id" not in result:
+            raise QuadragError(f"{path}: result {number} has no id or no log.generated_text; expected CRUD-RAG's form")
+        valid = result.get("valid", True)
+        yield number, {"id": result["id"], "prediction": log["generated_text"] if valid else None}
+
+
+def _results(path: Path) -> list[Any] | None:
+    """Return the results of one of CRUD-RAG's result files; None where the file is not such a one."""
+    try:
+        # Pretty-printed, its first line is no object, where each line of JSON Lines is one.
+        with path.open(encoding="utf-8-sig") as file:
+            if not (file.readline().strip() == "{" or path.suffix == ".json"):
+                return None
+        whole = parse_json(path.read_bytes(), path)
+    except (OSError, UnicodeDecodeError, QuadragError):
+        return None
+    results = whole.get("results") if isinstance(whole, dict) else None
+    return results if isinstance(results, list) else None
+
+
+def named_split(row: Mapping[str, Any], known: Collection[str]) -> Any:
+    """Return the split that a line names, itself or by the noise ratio that RGB's code writes; None where neither.
+
+    A testbed whose only split is ``test`` has one noise ratio, which then says nothing.
+    """
+    noise = row.get("noise_rate")
+    if row.get("split") is not None or not isinstance(noise, (int, float)) or list(known) == ["test"]:
+        return row.get("split")
+    return f"noise_{noise * 100:.6g}".replace(".", "_")
+
+
+class _Places:
+    """Finds the question that a line answers: by what it says, by the defaults, else by the only one with its id."""
+
+    def __init__(self, questions: Mapping[Key, Question], defaults: Mapping[str, str]) -> None:
+        self.questions = questions
+        self._defaults = defaults
+        self._splits = dict.fromkeys(key[1] for key in questions)
+        self._by_id: defaultdict[str, list[Key]] = defaultdict(list)
+        for key in questions:
+            self._by_id[key[2]].append(key)
+
+    def find(self, where: str, row: Mapping[str, Any]) -> Key:
+        """Return the key of the question that a line answers."""
+        named = {"config": row.get("config"), "split": named_split(row, self._splits)}
+        said = {name: self._defaults.get(name) if value is None else value for name, value in named.items()}
+        for name, value in said.items():
+            if not isinstance(value, (str, type(None))):
+                raise QuadragError(f"{where}: {name} is {value!r}; expected a string")
+        if type(row["id"]) not in (str, int):
+            raise QuadragError(f"{where}: id is {row['id']!r}; expected a string or a whole number")
+        ident, config, split = str(row["id"]), said["config"], said["split"]
+        if split is not None and split not in self._splits:
+            raise QuadragError(f"{where}: the split {split!r} is not scored here; expected {' or '.join(self._splits)}")
+        fits = [key for key in self._by_id[ident] if config in (None, key[0]) and split in (None, key[1])]
+        if not fits:
+            place = " ".join(filter(None, (config, split)))
+            raise QuadragError(
+                f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; expected an id of the data"
+            )
+        if len(fits) > 1:
+            names = ", ".join(key[1] for key in fits)
+            raise QuadragError(f"{where}: id {ident!r} is in the splits {names}; say which in `split` or with --split")
+        return fits[0]
+
+
+def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
+    text_key = "answer" if "answer" in row else "prediction"
+    if "id" not in row or text_key not in row:
+        raise QuadragError(f"{where} has no {'id' if 'id' not in row else 'answer'}; found the keys {', '.join(row)}")
+    text, state = row[text_key], row.get("state", "ok")
+    if text is not None and not isinstance(text, str):
+        raise QuadragError(f"{where}: answer is a {type(text).__name__}; expected a string, or null for a failed call")
+    if state not in _STATES:
+        raise QuadragError(f"{where}: state is {state!r}; expected one of {', '.join(_STATES)}")
+    if text is None and state == "ok":
+        state = "api_error"
+    key = places.find(where, row)
+    sample = row.get("sample", 0)
+    if type(sample) is not int or sample < 0:
+        raise QuadragError(f"{where}: sample is {sample!r}; expected a whole number from 0")
+    return Answer(
+        benchmark=places.questions[key].benchmark,
+        config=key[0],
+        split=key[1],
+        id=key[2],
+        sample=sample,
+        answer=text if state == "ok" else None,
+        state=state,
+        finish_reason=finish if isinstance(finish := row.get("finish_reason"), str) else None,
+        usage=usage if isinstance(usage := row.get("usage"), dict) else None,
+    )
+
+
+def _unanswered(question: Question, sample: int) -> Answer:
+    return Answer(question.benchmark, *question.key, sample=sample, answer=None, state="api_error")
+
+
+def _place(key: Key) -> str:
+    return f"{key[1]} {key[2]}"

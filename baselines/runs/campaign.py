@@ -1,0 +1,243 @@
+"""Several runs of one session: all of a paper, a recipe, a sweep, the demo; and the folders that they lie in."""
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from quadrag.data.builders import SAMPLE
+from quadrag.data.files import find_files
+from quadrag.errors import QuadragError
+from quadrag.run_record import NAME, read_run
+
+from ..core.benchmark import Benchmark, load
+from ..core.options import OptionSpec
+from ..core.result import Result
+from ..core.settings import NONE
+from ..core.task import Task, script_options
+from ..scoring.judging import refuse_idle_metrics
+from .folder import read_result
+from .pipeline import Session
+from .recipe import Runs, plan_runs
+from .request import CallRequest, RunRequest, make_task
+from .session import open_session
+
+
+@dataclass(slots=True)
+class Campaign:
+    """The runs of a command with their folders, and the configs whose files the data folder lacks."""
+
+    runs: list[tuple[Path, Result]] = field(default_factory=list)
+    lacking: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def results(self) -> list[Result]:
+        """The results alone."""
+        return [result for _, result in self.runs]
+
+
+def name_folder(task: Task, model: str) -> str:
+    """Name a run's folder where the user does not: config, split, what is not the default, and what answers."""
+    parts = (task.benchmark, task.config, task.split, *_variant(task), _as_file_name(model))
+    return "runs/" + "-".join(part for part in parts if part)
+
+
+def _as_file_name(model: str) -> str:
+    """Return a model's name without what stands before it, or an address, as a part of a file's name."""
+    name = model.partition("://")[2] or model.rstrip("/").rsplit("/", 1)[-1]
+    return re.sub(r"[^\w.-]", "_", name)
+
+
+def _variant(task: Task) -> list[str]:
+    """Name what a task does otherwise than by default: retriever, settings, options."""
+    benchmark = load(task.benchmark)
+    settings = {k: v for k, v in task.settings().items() if v != getattr(benchmark.retrieval, k)}
+    named = [f"{name}={value}".replace("/", "_") for name, value in {**settings, **task.options}.items()]
+    return [*([] if task.retriever == benchmark.default_retriever else [task.retriever]), *named]
+
+
+def name_campaign_folder(request: RunRequest, runs: Runs, model: str) -> str:
+    """Name the folder of several runs where the user does not; a recipe has a name, and says its model."""
+    if request.recipe:
+        return f"runs/{request.recipe}"
+    config, retriever, _ = runs[0]
+    # Where the retriever is the user's choice, runs with another one are another campaign.
+    name = request.named_benchmark()
+    one = replace(_task_among(request, config, retriever, {}), options=request.options)
+    chosen = _variant(one) if load(name).corpus else []
+    return "runs/" + "-".join([f"{name}-all{'-original' if request.original else ''}", *chosen, _as_file_name(model)])
+
+
+def name_config_folder(config: str, retriever: str, benchmark: Benchmark) -> str:
+    """Name a config's folder among those of a campaign."""
+    return config if benchmark.corpus or retriever == benchmark.default_retriever else f"{config}-{retriever}"
+
+
+def run_all(session: Session, request: RunRequest, runs: Runs, out: Path) -> Campaign:
+    """Run several configs, each in a folder of its own below `out`; a stopped run is the last.
+
+    Raises:
+        QuadragError: options of single runs are given, or nothing could be run.
+    """
+    benchmark = load(request.named_benchmark())
+    typed: dict[str, Any] = {"config": request.config}
+    if not (benchmark.corpus or benchmark.options):
+        typed |= {"option": [f"{name}={_as_typed(value)}" for name, value in request.options.items()]}
+        typed |= {"split": request.split}
+    if any(retriever for _, retriever, _ in runs):
+        typed |= {"retriever": request.retriever}
+    for name in sorted(typed):
+        if typed[name]:
+            raise QuadragError(f"--all and --recipe say every {name}; leave {typed[name]!r} out")
+    split = request.split or benchmark.default_split
+    campaign = Campaign()
+    _check_all(session, request, runs)
+    for config, retriever, options in runs:
+        if request.data_dir and request.data_dir != SAMPLE:
+            missing = find_files(benchmark.name, config, request.data_dir, split)[1]
+            if missing:
+                campaign.lacking[config] = missing
+                continue
+        folder = out / name_config_folder(config, retriever or benchmark.default_retriever, benchmark)
+        result = session.run(_task_among(request, config, retriever, options), folder, alone=False)
+        campaign.runs.append((folder, result))
+        if result.stopped:
+            break
+    if not campaign.runs:
+        files = ", ".join(sorted({name for names in campaign.lacking.values() for name in names}))
+        raise QuadragError(f"{request.data_dir} holds none of the files of {benchmark.name}: lacking {files}")
+    return campaign
+
+
+def run_sweep(
+    request: RunRequest, calls: CallRequest, recipes: Sequence[str], out: Path, budget: Any = None
+) -> Campaign:
+    """Run recipes one after the other, each in a folder of its own below `out`, until one is stopped.
+
+    Raises:
+        QuadragError: one cannot be run; what the others came to stays.
+    """
+    campaign = Campaign()
+    for recipe in recipes:
+        try:
+            one, runs = plan_runs(replace(request, recipe=recipe))
+            with open_session(one, calls, budget) as session:
+                found = run_all(session, one, runs or [], out / recipe)
+        except QuadragError as error:
+            done = f"; `quadrag report {out}` shows what is done" if campaign.runs else ""
+            raise QuadragError(f"{recipe}: {error}{done}") from error
+        campaign.runs += found.runs
+        campaign.lacking |= found.lacking
+        if found.results[-1].stopped:
+            break
+    return campaign
+
+
+def _as_typed(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _check_all(session: Session, request: RunRequest, runs: Runs) -> None:
+    """Find out, before the first run, whether every run's options can be and what finds its passages can be had.
+
+    Raises:
+        QuadragError: one cannot, or an option or a judge is of no use to any run.
+    """
+    benchmark = load(request.named_benchmark())
+    tasks = [_task_among(request, *run) for run in runs]
+    for name in request.options:
+        if not any(name in one.options for one in tasks):
+            raise QuadragError(f"none of these runs uses the option {name}; leave it out")
+    refuse_idle_metrics(session, [(benchmark, one) for one in tasks])
+    for one in tasks:
+        script_options(one, benchmark)
+        split = one.split or benchmark.default_split
+        bundled = one.data_dir in (None, SAMPLE)
+        if bundled or not find_files(one.benchmark, one.config, str(one.data_dir), split)[1]:
+            finder = benchmark.finder(one)
+            if finder is not None:
+                finder.close()
+
+
+def _task_among(request: RunRequest, config: str, retriever: str | None, options: Mapping[str, Any]) -> Task:
+    """Make the task of one run among several."""
+    one = make_task(replace(request, config=config, retriever=retriever or request.retriever))
+    known = load(one.benchmark).options
+    # What the user gives is for all runs; each takes what its retriever and its config use.
+    idle = {name for name in one.options if known.get(name, OptionSpec()).find_idle(config, one.retriever)}
+    return replace(one, options={**options, **{n: value for n, value in one.options.items() if n not in idle}})
+
+
+def run_folders(folder: Path) -> list[Path]:
+    """Return the folder of every run in a folder: itself, or those of ``--all``, or those of a sweep."""
+    if (folder / NAME).exists():
+        return [folder]
+    return sorted(path.parent for path in {*folder.glob(f"*/{NAME}"), *folder.glob(f"*/*/{NAME}")})
+
+
+def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
+    """Read finished runs back, by folder; a folder of ``--all`` holds several, a sweep such folders.
+
+    A run among several that did not finish is named on stderr and left out.
+
+    Raises:
+        QuadragError: a folder holds no scores, or they are damaged.
+    """
+    found = []
+    for folder in map(Path, folders):
+        alone = (folder / NAME).exists()
+        results = []
+        unfinished = []
+        for part in run_folders(folder):
+            run = read_run(part)
+            if alone or (part / "scores.json").exists():
+                results.append(read_result(part, run))
+            else:
+                unfinished.append(str(part))
+        if not results:
+            what = f"no finished run, {unfinished[0]} is none" if unfinished else "no run.json"
+            raise QuadragError(f"{folder} holds {what}; expected the folder of a run")
+        if unfinished:
+            print(f"not finished and left out: {', '.join(unfinished)}", file=sys.stderr)
+        found.append((str(folder), results))
+    return found
+
+
+def refuse_repeated_tasks(name: str, results: Sequence[Result]) -> None:
+    """Refuse a folder to be compared that holds a task twice.
+
+    Raises:
+        QuadragError: it does, as the folder of a sweep.
+    """
+    seen: set[tuple[Any, ...]] = set()
+    for inputs in (result.run.inputs for result in results):
+        # The tables of a paper without a corpus have a task with several retrievers: RGB with documents and without.
+        shown = "" if load(inputs.benchmark).corpus and inputs.retriever != NONE else inputs.retriever
+        for split in inputs.splits:
+            place = (inputs.benchmark, inputs.config, split, shown)
+            if place in seen:
+                raise QuadragError(
+                    f"{name} holds several runs of {inputs.config} {split}; compare single folders of it, or report "
+                    "it alone"
+                )
+            seen.add(place)
+
+
+def run_demo(name: str, out: Path) -> list[tuple[Path, Result]]:
+    """Run all of a benchmark on its bundled sample with the extractive baseline.
+
+    The gold documents are put into a corpus that can take them, so that the retrieval is measured too.
+    """
+    session = Session(command=["quadrag", "demo"])
+    benchmark = load(name)
+    options = {"gold": "test"} if benchmark.corpus and "gold" in benchmark.corpus.options else {}
+    results = []
+    for config, named in benchmark.campaign(False):
+        retriever = named or benchmark.default_retriever
+        folder = out / name / name_config_folder(config, retriever, benchmark)
+        one = Task(name, config, None, SAMPLE, retriever, benchmark.retrieval, options)
+        results.append((folder, session.run(one, folder)))
+    return results

@@ -1,0 +1,238 @@
+"""The run folder: its files, what made them, and whether they may be used again.
+
+`run.json` records the inputs that decide the answers, and the sha256 of each stage's file before it is written, so that
+a file which a kill left unwritten is never taken for one of the user's. A folder made from other inputs is refused once
+it holds answers; a file that is gone or was replaced sends every later stage back to work.
+Times, cost, host and command are in `run.json` alone, so that the other files of equal runs are equal to the byte.
+"""
+
+import contextlib
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError
+from quadrag.records import Key, read_jsonl, write_jsonl, write_text
+from quadrag.run_files import check_stage, read_items, read_scores, sha256
+from quadrag.run_record import NAME, Inputs, RunRecord, read_run
+
+from ..core.result import Result
+from ..scoring.validity import find_invalid, mark_invalid
+
+LOCK = ".lock"  # held by the run that is at work in the folder
+PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long
+ANSWERING = "answering.jsonl"  # what a function of the user's has answered so far
+QUESTIONS = "questions.jsonl"  # a digest of each
+STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
+
+
+class RunFolder:
+    """A run folder open for writing; `run` is its record."""
+
+    def __init__(self, path: Path, inputs: Inputs, limited: Callable[[int], Inputs] | None = None) -> None:
+        """Open a folder for a run with these inputs, and make it where there is none.
+
+        A run over fewer of the same questions is extended: its files are ours, and none of its stages is done.
+
+        Args:
+            path: the folder.
+            inputs: of the run.
+            limited: returns the inputs that the same run has with a lower limit.
+
+        Raises:
+            QuadragError: the folder holds a run with other inputs.
+        """
+        self.path = path
+        self.run = RunRecord(inputs)
+        self._shorter: tuple[RunRecord, str] | None = None  # of a finished run that is extended: it, its passages
+        # What a killed run was writing.
+        for stray in path.glob(".*.part"):
+            stray.unlink(missing_ok=True)
+        if (path / NAME).exists():
+            found = read_run(path)
+            was = found.inputs.limit
+            longer = was is not None and (inputs.limit is None or inputs.limit > was)
+            alike = limited(was) if limited and was is not None and longer else inputs
+            if found.inputs == inputs:
+                self.run = found
+            elif found.inputs == alike and not found.given and all(_stands(path, found, name) for name in found.files):
+                self._extend(found, inputs)
+            elif any((path / name).exists() for name in (ANSWERING, *STAGES[1:])):
+                other = inputs if found.inputs == alike else alike
+                name, had, now = _first_difference("", asdict(found.inputs), asdict(other))
+                fewer = "a smaller one needs a folder of its own: " if name == "limit" and not longer else ""
+                raise QuadragError(
+                    f"{path} holds a run with {name} {_short(had)}, not {_short(now)}; {fewer}name another folder with "
+                    "--out, or remove it"
+                )
+            else:
+                # Nothing is answered yet, as after a mistyped model: there is nothing to lose.
+                if _stands(path, found, STAGES[0]):
+                    (path / STAGES[0]).unlink()
+                (path / PARTIAL).unlink(missing_ok=True)
+
+    def _extend(self, found: RunRecord, inputs: Inputs) -> None:
+        """Take over a run over fewer questions, whose files are shown as a part until they are written again."""
+        retrieved = self.path / STAGES[0]
+        if found.state == "finished" and retrieved.is_file():
+            self._shorter = (found, retrieved.read_text(encoding="utf-8"))
+        part = found.stopped or f"the first {found.inputs.limit} questions of a split"
+        files = {**found.partial, **found.files}
+        self.run = replace(found, inputs=inputs, state="stopped", files={}, partial=files, stopped=part)
+
+    def take_back(self) -> None:
+        """Leave a finished run as it was that could not be extended, unless the new answers are there."""
+        if self._shorter is not None and STAGES[1] not in self.run.files:
+            found, retrieved = self._shorter
+            write_text(self.path / STAGES[0], retrieved)
+            found.write(self.path)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run was finished and every stage's file is as it was left."""
+        return self.run.state == "finished" and all(self.stands(stage) for stage in STAGES)
+
+    def stands(self, stage: str) -> bool:
+        """Whether a stage's file is there as the run wrote it."""
+        return _stands(self.path, self.run, stage)
+
+    def is_replaced(self, stage: str) -> bool:
+        """Whether a stage's file is there, but is not what the run wrote: the user's own stands in for the stage."""
+        path = self.path / stage
+        return path.is_file() and not self.stands(stage) and self.run.partial.get(stage) != sha256(path)
+
+    def is_given(self, stage: str) -> bool:
+        """Whether a stage's file is the user's own, put there now or before an earlier run."""
+        return self.is_replaced(stage) or (self.stands(stage) and stage in self.run.given)
+
+    def write(self, stage: str, text: str) -> None:
+        """Record a stage's text, then write its file."""
+        (self.path / stage).unlink(missing_ok=True)
+        self._record(stage, hashlib.sha256(text.encode()).hexdigest(), given=False)
+        write_text(self.path / stage, text)
+
+    def write_partial(self, texts: dict[str, str]) -> None:
+        """Write files of a run that stopped: known as ours, but finished stages they are not."""
+        for stage in texts:
+            self.run.files.pop(stage, None)
+        self.run.partial = {stage: hashlib.sha256(text.encode()).hexdigest() for stage, text in texts.items()}
+        self.save()
+        for stage, text in texts.items():
+            write_text(self.path / stage, text)
+
+    def keep(self, stage: str) -> None:
+        """Record the user's own file as the stage's."""
+        digest = sha256(self.path / stage)
+        if self.run.files.get(stage) not in (None, digest):
+            # It may be ours and damaged, which nobody could tell from a file that was put there.
+            print(
+                f"{self.path / stage} is not as the run wrote it, and is taken as your own in its place; if it is not,"
+                " remove it and run the same command again",
+                file=sys.stderr,
+            )
+        self._record(stage, digest, given=True)
+
+    def _record(self, stage: str, digest: str, given: bool) -> None:
+        if self.run.files.get(stage) != digest:
+            for later in STAGES[STAGES.index(stage) + 1 :]:
+                # Left in place it would pass for the user's own; what the user did replace stays.
+                if self.stands(later):
+                    (self.path / later).unlink()
+                self.run.files.pop(later, None)
+        self.run.files[stage] = digest
+        self.mark(stage, given)
+        self.save()
+
+    def mark(self, stage: str, given: bool) -> None:
+        """Note whether a stage's file is the user's own."""
+        others = [name for name in self.run.given if name != stage]
+        self.run.given = sorted([*others, stage]) if given else others
+
+    def save(self) -> None:
+        """Write `run.json`."""
+        self.run.write(self.path)
+
+
+def read_result(folder: Path, run: RunRecord | None = None) -> Result:
+    """Read a run back that has scores.
+
+    Raises:
+        QuadragError: it has none, or a file is not as the run left it.
+    """
+    run = run or read_run(folder)
+    scores = read_scores(folder, run)
+    check_stage(folder, run, "items.jsonl")
+    items = read_items(folder / "items.jsonl")
+    marked = mark_invalid(scores, find_invalid(scores, run))
+    return Result(run, marked, items, stopped=run.stopped, digests=read_digests(folder))
+
+
+def write_digests(folder: Path, digests: Mapping[Key, str]) -> None:
+    """Write the questions' digests into a folder."""
+    names = ("config", "split", "id")
+    rows = [dict(zip(names, key, strict=True)) | {"sha256": digest} for key, digest in digests.items()]
+    write_jsonl(folder / QUESTIONS, rows)
+
+
+def read_digests(folder: Path) -> dict[Key, str]:
+    """Read the questions' digests; none of a folder that has none.
+
+    Raises:
+        QuadragError: the file is damaged.
+    """
+    path = folder / QUESTIONS
+    if not path.exists():
+        return {}
+    try:
+        return {(row["config"], row["split"], row["id"]): row["sha256"] for _, row in read_jsonl(path)}
+    except KeyError as error:
+        raise QuadragError(f"{path}: a line has no {error}; remove the file, and runs pair by their ids") from None
+
+
+def _stands(path: Path, run: RunRecord, stage: str) -> bool:
+    return stage in run.files and (path / stage).is_file() and run.files[stage] == sha256(path / stage)
+
+
+def _first_difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:
+    """Return the first part in which two values of an input differ: of a mapping, the entry."""
+    while isinstance(was, dict) and isinstance(now, dict):
+        key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
+        name, was, now = f"{name}.{key}".removeprefix("."), was.get(key), now.get(key)
+    return name, was, now
+
+
+def _short(value: Any) -> str:
+    text = "none" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+@contextlib.contextmanager
+def lock_folder(out: Path) -> Iterator[None]:
+    """Keep two runs out of one folder, which is made; the lock lies in it, and goes with the process that holds it.
+
+    Raises:
+        QuadragError: another run is at work there, or it is a file, or a folder of something else.
+    """
+    from filelock import FileLock, Timeout
+
+    for part in (out, *out.parents):
+        if part.exists() and not part.is_dir():
+            raise QuadragError(f"{part} is a file; expected a folder for the run, name another with --out")
+    ours = re.compile(rf"{re.escape(LOCK)}|\..*\.part")  # what a run that was killed at once leaves
+    if out.exists() and not (out / NAME).exists() and not all(ours.fullmatch(one.name) for one in out.iterdir()):
+        raise QuadragError(f"{out} is not empty and holds no run.json; name another folder with --out")
+    out.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(out / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise QuadragError(f"another run is at work in {out}; wait for it, or name another folder with --out") from None
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,131 @@
+"""What decides the bytes of a run's files, as `run.json` names it under ``inputs``.
+
+A run with other inputs is another run. Models are named by their weights' content or commit where they are loaded here,
+texts by a digest; addresses, times and costs are not among them.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from quadrag import __version__, stats
+from quadrag.records import Key, Question, dumps
+from quadrag.run_record import Inputs
+
+from ..core.benchmark import Benchmark, Finder
+from ..core.options import identify_options
+from ..core.task import Corpus, Task
+from ..scoring.modules import Embed
+from ..systems.system import Assignment, Completer, System
+
+
+class Models(Protocol):
+    """The models of a session."""
+
+    system: System
+    judges: Sequence[Completer]
+    embed: Embed | None
+
+
+def make_inputs(
+    models: Models,
+    work: Assignment,
+    questions: Sequence[Question],
+    corpus: Corpus | None = None,
+    finder: Finder | None = None,
+) -> Inputs:
+    """Name everything that decides the bytes of the stages' files.
+
+    Args:
+        models: those in use.
+        work: what is run.
+        questions: all of them.
+        corpus: what is searched, or None.
+        finder: what finds passages otherwise, or None.
+
+    Raises:
+        QuadragError: a setting cannot be used, a model cannot be had, or a file that a metric reads is wrong.
+    """
+    benchmark, task, judges = work.benchmark, work.task, models.judges
+    searched: dict[str, Any] = dict(finder.inputs) if finder else {}
+    if corpus:
+        from ..retrieval.search import describe_search
+
+        searched["retrieval"] = {**task.settings(), "corpus": corpus.fingerprint[:16]}
+        searched["search"] = describe_search(task.retriever, task.retrieval)
+    for metric in benchmark.metrics(task.config, task.conditions):
+        benchmark.keywords(metric, questions, task.conditions)  # what is wrong with them is said before a call is made
+    return Inputs(
+        quadrag=__version__,
+        benchmark=task.benchmark,
+        config=task.config,
+        splits=list(dict.fromkeys(question.split for question in questions)),
+        retriever=task.retriever,
+        **searched,
+        options=identify_options(benchmark.options, task.options),
+        limit=task.limit,
+        samples=task.samples,
+        llm=models.system.name,
+        parameters=dict(models.system.parameters),
+        judge=name_judges(judges, benchmark, task),
+        judging=_judging(judges, benchmark, task, questions) if judges else None,
+        bertscore=_embedding(models.embed) if models.embed else None,
+        prompts=_digest(work.prompts),
+        questions=questions_digest(questions),
+        seeds={"bootstrap": stats.SEED},
+    )
+
+
+def name_judges(judges: Sequence[Completer], benchmark: Benchmark, task: Task) -> str | None:
+    """Name the judges: one by its model, several as ``mean(a+b)``, or ``a; hal: b`` where they share out the keys."""
+    names = [judge.model for judge in judges]
+    if len(names) < 2:
+        return names[0] if names else None
+    asking = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
+    if any(metric.panel for metric in asking):
+        return f"mean({'+'.join(names)})"
+    shares = {
+        at: [key for metric in asking if metric.judge == at for key in metric.judged] for at in range(1, len(names))
+    }
+    return "; ".join([names[0], *(f"{', '.join(keys)}: {names[at]}" for at, keys in shares.items())])
+
+
+def _judging(
+    judges: Sequence[Completer], benchmark: Benchmark, task: Task, questions: Sequence[Question]
+) -> dict[str, Any]:
+    """Name what verdicts depend on beside judges and answers: their parameters, and what the metrics are given."""
+    judged = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
+    given = {metric.module: _plain(benchmark.keywords(metric, questions, task.conditions)) for metric in judged}
+    parameters = [dict(judge.parameters) for judge in judges]
+    return {"parameters": parameters if len(parameters) > 1 else parameters[0], "given": _digest(given)}
+
+
+def _plain(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Name a tokenizer among keywords; its content is among the options."""
+    return {name: getattr(value, "name_or_path", value) for name, value in keywords.items()}
+
+
+def _embedding(embed: Embed) -> Any:
+    describe = getattr(embed, "describe", None)
+    return describe() if describe else getattr(embed, "model", None)
+
+
+def questions_digest(questions: Sequence[Question]) -> str:
+    """Return the digest by which `run.json` knows the questions."""
+    content = hashlib.sha256()
+    for question in questions:
+        passages = [passage.text for passage in question.passages]
+        more: list[Any] = [passages, question.relevant, dict(question.slots)]
+        more += [dict(question.slices)] if question.slices else []
+        more += [question.history] if question.history else []
+        content.update(dumps([*question.key, question.query, question.references, *more]).encode())
+    return content.hexdigest()[:16]
+
+
+def digest_each(questions: Sequence[Question]) -> dict[Key, str]:
+    """Return a digest of every question with its gold, by which two runs know the questions that they share."""
+    return {question.key: _digest([question.query, question.references]) for question in questions}
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(dumps(value).encode()).hexdigest()[:16]

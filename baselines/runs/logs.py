@@ -1,0 +1,160 @@
+"""Logs of evaluation harnesses that ran quadrag's tasks, read as lines of answers for `quadrag score`.
+
+They are the samples of lm-eval (``--log_samples``), the logs of Inspect (``.eval`` or ``.json``) and the details of
+lighteval (``details_*.parquet``). Logs of other tasks are refused. Scores in a log are left aside: they are computed
+again. Inspect is needed to read its own logs, the two others are not.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from quadrag.chat.reply import split_reasoning
+from quadrag.errors import QuadragError
+
+_PLACE = ("id", "config", "split")
+_HEAD = 4096  # characters of a .json log that tell it: Inspect writes its keys in one order
+
+
+def reader_of(path: Path) -> Callable[[Path], Iterator[dict[str, Any]]] | None:
+    """Return what reads a log of Inspect or of lighteval; None for a file that is neither."""
+    if path.suffix in (".eval", ".json"):
+        return read_inspect_log if path.suffix == ".eval" or _is_inspect_json(path) else None
+    return read_lighteval_details if path.suffix == ".parquet" else None  # no other form of answers is Parquet
+
+
+def is_sample(row: Mapping[str, Any]) -> bool:
+    """Whether a line is one of lm-eval's samples; an answer of ours has neither of the two keys."""
+    return isinstance(row.get("doc"), Mapping) and "resps" in row
+
+
+def read_sample(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn one sample of lm-eval into a line of answers.
+
+    Args:
+        where: the line, as an error names it.
+        row: the sample.
+
+    Returns:
+        `id`, `config`, `split`, `conditions` and `answer`, None where the reply is known to have had no content.
+
+    Raises:
+        QuadragError: it is a sample of another task, or has no single reply.
+    """
+    place = _logged(row.get("doc"))
+    if place is None:
+        raise QuadragError(f"{where} is no sample of a quadrag task; expected a doc with {', '.join(_PLACE)}")
+    replies = row.get("filtered_resps")
+    if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], str):
+        raise QuadragError(f"{where} has filtered_resps {replies!r:.60}; expected one reply")
+    return {**place, "answer": lm_eval_answer(replies[0])}
+
+
+def lm_eval_answer(text: str) -> str | None:
+    """Return a reply, None where it is what the user has lm-eval write for one that has no content.
+
+    Without that setting lm-eval writes an empty text for it, which cannot be told from an empty answer.
+    """
+    return None if text and text == os.environ.get("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER") else text
+
+
+def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield a line of answers for every sample of a log of Inspect, in its order, whatever solver answered.
+
+    Yields:
+        `id`, `config`, `split`, `conditions`, `sample` (the epoch, from 0), `answer`, `state` and `finish_reason`.
+
+    Raises:
+        QuadragError: Inspect is not installed, the file cannot be read, or it is a log of something else.
+    """
+    try:
+        from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]  # the types are checked without it
+    except ImportError:
+        raise QuadragError(
+            f"{path} is a log of Inspect, which is needed to read it; pip install 'quadrag[harness]'"
+        ) from None
+    try:
+        log = read_eval_log(str(path), resolve_attachments="core")
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise QuadragError(f"cannot read {path} ({reason:.200}); expected a log of Inspect") from None
+    if not log.samples:
+        raise QuadragError(f"{path} holds no samples (its status is {log.status}); expected a log of a whole run")
+    for sample in log.samples:
+        place = _logged({**sample.metadata, "id": str(sample.id)})
+        if place is None:
+            where = f"{path}: sample {sample.id}"
+            raise QuadragError(f"{where} is of no quadrag task; expected metadata with {' and '.join(_PLACE[1:])}")
+        text, state = inspect_answer(sample.output)
+        stop = sample.output.stop_reason if sample.output.choices else None
+        yield {**place, "sample": sample.epoch - 1, "answer": text, "state": state, "finish_reason": stop}
+
+
+def inspect_answer(output: Any) -> tuple[str | None, str]:
+    """Return the text of an output of Inspect's models, and the state that an answer of ours has.
+
+    No text at all is an answer, as in `quadrag run`, but where a limit cut it before it began. What has no choices is
+    a failed call, or one that was never made.
+    """
+    if output.error or not output.choices:
+        return None, "api_error"
+    text, _ = split_reasoning(output.completion)
+    if not text and output.stop_reason == "max_tokens":
+        return None, "truncated"
+    return text, "ok"
+
+
+def read_lighteval_details(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield a line of answers for every detail, in the order of the data: lighteval shuffles its documents.
+
+    Yields:
+        `id`, `config`, `split`, `conditions` and `answer`, which is None, with its reason as `state`, where the call
+        failed.
+
+    Raises:
+        QuadragError: the file cannot be read, or holds something else.
+    """
+    import pyarrow.parquet as pq
+    from pyarrow import ArrowException
+
+    try:
+        with pq.ParquetFile(path) as file:
+            lacks = {"doc", "model_response"} - set(file.schema_arrow.names)
+            rows = [{}] if lacks else file.read(["doc", "model_response"]).to_pylist()
+    except (OSError, ArrowException) as error:
+        why = str(error).splitlines()[0]
+        raise QuadragError(f"cannot read {path} ({why}); expected a details_*.parquet of lighteval") from None
+    lines = [_read_detail(f"{path}: row {number}", row) for number, row in enumerate(rows, 1)]
+    for _, line in sorted(lines, key=lambda pair: pair[0]):
+        yield line
+
+
+def _is_inspect_json(path: Path) -> bool:
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            head = file.read(_HEAD)
+    except (OSError, UnicodeDecodeError):
+        return False
+    return head.lstrip().startswith("{") and '"eval":' in head and '"task_registry_name":' in head
+
+
+def _read_detail(where: str, row: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Return the document's place in the data, and its line of answers."""
+    doc, response = (row[name] if isinstance(row.get(name), Mapping) else {} for name in ("doc", "model_response"))
+    specific, number = doc.get("specific"), str(doc.get("id"))
+    place = _logged(specific)
+    if place is None or not number.isdecimal():
+        raise QuadragError(f"{where} is of no quadrag task; expected doc.specific with {', '.join(_PLACE)}")
+    texts = response.get("text")
+    if not isinstance(texts, list) or len(texts) > 1:
+        raise QuadragError(f"{where} has the replies {texts!r:.60}; expected one, or none of a call that failed")
+    failed = {} if texts else {"state": specific.get("state") or "api_error"}
+    return int(number), {**place, "answer": texts[0] if texts else None, **failed}
+
+
+def _logged(said: Any) -> dict[str, str] | None:
+    """Return what quadrag's tasks log beside a reply: its place, and the conditions it was made under; else None."""
+    if not isinstance(said, Mapping) or not all(isinstance(said.get(name), str) for name in _PLACE):
+        return None
+    return {name: said[name] for name in (*_PLACE, "conditions") if name in said}

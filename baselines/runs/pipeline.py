@@ -1,0 +1,165 @@
+"""One run: questions, passages, answers, items and scores, each stage a file of the run folder.
+
+A stage whose file stands is not done again, so a run that stopped goes on where it was; replies already paid for come
+from the ledger. What a table looks like is not decided here.
+"""
+
+import copy
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from quadrag import __version__
+from quadrag.errors import QuadragError
+from quadrag.records import jsonl_text
+from quadrag.run_files import read_items
+from quadrag.run_record import MOST_FAILED, Inputs
+
+from ..core.benchmark import Finder, load
+from ..core.result import Result
+from ..core.task import Task, cut_splits, load_questions, open_corpus
+from ..scoring.judging import check_judges, refuse_idle_metrics, score_answers
+from ..scoring.modules import Embed
+from ..scoring.score import failed_verdicts, score_given_items, score_text
+from ..scoring.served import score_service
+from ..scoring.validity import count_empty, find_invalid, mark_invalid
+from ..systems.extractive import Extractive
+from ..systems.system import Assignment, Completer, System
+from .folder import RunFolder, lock_folder, read_result, write_digests
+from .inputs import digest_each, make_inputs
+from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
+
+_LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
+
+
+@dataclass(slots=True)
+class Session:
+    """What several runs share: what answers, the judges, the embedding, and the command as the user typed it."""
+
+    system: System = field(default_factory=Extractive)
+    judges: Sequence[Completer] = ()
+    command: Sequence[str] = ()
+    embed: Embed | None = None
+    max_failed: float = MOST_FAILED
+
+    def run(self, task: Task, out: Path, alone: bool = True) -> Result:
+        """Run a task into a folder, or go on with what the folder holds.
+
+        Args:
+            task: what to run.
+            out: the folder.
+            alone: whether it is not one of several runs, of which another one may ask the judges.
+
+        Raises:
+            QuadragError: bad input, a dead server, or a folder of another run; finished stages stay.
+        """
+        work = self.system.take(load(task.benchmark), task)
+        check_judges(work.benchmark, work.task, self.judges)
+        if alone:
+            refuse_idle_metrics(self, [(work.benchmark, work.task)])
+        with ExitStack() as stack:
+            finder = work.benchmark.finder(work.task)
+            if finder is not None:
+                stack.callback(finder.close)
+            return self._run(work, finder, out)
+
+    def _run(self, work: Assignment, finder: Finder | None, out: Path) -> Result:
+        questions, source = load_questions(work.task, work.benchmark)
+        corpus = open_corpus(work.task, work.benchmark)
+        inputs = make_inputs(self, work, questions, corpus, finder)
+        if corpus is not None and corpus.source != source:
+            source = f"{source}; corpus: {corpus.source}"
+
+        def limited(limit: int) -> Inputs:
+            fewer = replace(work, task=replace(work.task, limit=limit))
+            return make_inputs(self, fewer, cut_splits(questions, limit), corpus, finder)
+
+        with lock_folder(out):
+            folder = RunFolder(out, inputs, limited)
+            run = folder.run
+            if folder.finished and not (run.failures or run.failed_verdicts or run.failed_entities):
+                return replace(read_result(out, run), reused=True)
+            before = copy.deepcopy(run)
+            run.source = source
+            try:
+                return self._work(Job(folder, self.system, work, questions, corpus, finder))
+            except QuadragError:
+                folder.take_back()
+                if before.state == "finished" and before.files == run.files:
+                    # Nothing came of asking the failed calls again: what was finished is so still.
+                    before.write(out)
+                raise
+
+    def _work(self, job: Job) -> Result:
+        """Do the stages whose files do not stand."""
+        folder, run, task = job.folder, job.folder.run, job.work.task
+        run.state, run.command, run.versions = "running", list(self.command), _versions()
+        run.data_dir = task.data_dir
+        folder.save()
+        digests = digest_each(job.questions)
+        write_digests(folder.path, digests)
+        started = time.time()
+        before = {name: dict(spent) for name, spent in self._spent().items()}
+        stopped: str | None = None
+        if self.system.finds_passages:
+            passages, generated = find_and_generate_stage(job)
+        else:
+            passages = retrieve_stage(job)
+            generated, stopped = generate_stage(job, passages)
+        if folder.is_replaced("items.jsonl") and not stopped:
+            path = folder.path / "items.jsonl"
+            items = read_items(path)
+            scores = score_given_items(path, job.work.benchmark, items, job.questions, task.conditions)
+            folder.keep("items.jsonl")
+            folder.write("scores.json", score_text(scores))
+        else:
+            answered = generated.asked if stopped else generated.answers
+            if self.system.finds_passages:
+                inner = load(task.benchmark)
+                scored, evidence = score_service(self, inner, job.questions, answered, task, passages)
+                run.service = asdict(evidence)
+            else:
+                scored = score_answers(self, job.work.benchmark, job.questions, answered, task, stopped, passages)
+            items, scores, stopped, run.verdict = scored
+            given = folder.is_given("answers.jsonl")
+            run.empty = count_empty(answered) if self.system.asks_models and not given else {}
+            if stopped:
+                stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
+                folder.write_partial({"items.jsonl": jsonl_text(items), "scores.json": score_text(scores)})
+            else:
+                folder.write("items.jsonl", jsonl_text(items))
+                folder.write("scores.json", score_text(scores))
+            run.failed_verdicts = 0 if stopped else failed_verdicts(answered, items)
+        run.state, run.stopped = "stopped" if stopped else "finished", stopped
+        run.started, run.seconds = _clock(started), round(time.time() - started, 3)
+        run.host = platform.node()
+        run.usage = {name: _since(before[name], spent) for name, spent in self._spent().items()}
+        run.max_failed = self.max_failed
+        faults = find_invalid(scores, run)
+        run.invalid = [fault.tell(run) for fault in faults]
+        folder.save()
+        return Result(run, mark_invalid(scores, faults), items, stopped=stopped, digests=digests)
+
+    def _spent(self) -> dict[str, dict[str, Any]]:
+        """Return the counters of the models in use, by their role."""
+        own = self.system.spent
+        judges = {"judge" if not rank else f"judge {rank + 1}": one.spent for rank, one in enumerate(self.judges)}
+        return ({} if own is None else {"llm": own}) | judges
+
+
+def _since(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """What this run spent: the session's counters now, less those when it began."""
+    return {name: None if value is None else value - (before[name] or 0) for name, value in now.items()}
+
+
+def _versions() -> dict[str, str]:
+    return {"quadrag": __version__, "python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
+
+
+def _clock(moment: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))

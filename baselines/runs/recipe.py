@@ -1,0 +1,148 @@
+"""Recipes: files that say how a row of a published table was made; the name of a table stands for all of its rows.
+
+A recipe is YAML: benchmark, runs (config, retriever, options), and what all runs share: retriever, settings of the
+retrieval, the model's name and how it is asked. ``published`` names the printed row, for the reader.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from quadrag import catalogue
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.reading import parse_yaml
+
+from ..core.benchmark import load
+from ..core.settings import Retrieval
+from ..systems.models import takes_sampling
+from .request import RunRequest
+
+Runs = list[tuple[str, str | None, dict[str, Any]]]  # config, retriever (None: the user's choice), options
+_SETTINGS = tuple(field.name for field in fields(Retrieval))
+# What a recipe may say of how a model is asked: from where to where, both included.
+_SAMPLING: dict[str, tuple[float, float]] = {"temperature": (0, 100), "top_p": (0, 1), "max_tokens": (1, 10**9)}
+_RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", "model", *_SAMPLING, "published")
+_COUNTS = {"chunk_size": 1, "chunk_overlap": 0, "top_k": 1}  # settings that are whole numbers, with the least
+_TABLE = re.compile(r"\w+-table\d+")
+
+
+def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
+    """Return the runs that ``--all`` or ``--recipe`` ask for; None where the request names one run.
+
+    Returns:
+        The request with what a recipe says of what the user left open: the benchmark, how the model is asked, its name
+        behind ``--llm``; and the runs.
+
+    Raises:
+        QuadragError: no such recipe, it is not of the form, or its model has no address.
+    """
+    if request.all_configs and request.recipe:
+        raise QuadragError("--all and --recipe each say what to run; give one of them")
+    if request.all_configs:
+        campaign = load(request.named_benchmark()).campaign(request.original)
+        return request, [(config, retriever, {}) for config, retriever in campaign]
+    if request.original:
+        raise QuadragError("--original goes with --all; alone, name the config with its suffix _original")
+    if not request.recipe:
+        return request, None
+    name, recipe = read_recipe(request.recipe)
+    settings = recipe.get("retrieval", {})
+    for setting, value in settings.items():
+        if setting in request.retrieval:
+            raise QuadragError(f"the recipe {name} says --{setting.replace('_', '-')} {value}; leave it out")
+    if request.benchmark and request.named_benchmark() != recipe["benchmark"]:
+        raise QuadragError(f"the recipe {name} is for {recipe['benchmark']}, not {request.named_benchmark()}")
+    llm = request.llm
+    if "model" in recipe:
+        if not llm:
+            raise QuadragError(f"the recipe {name} asks {recipe['model']}; say where with --llm http://HOST:PORT/v1")
+        if llm.startswith("http") and "#" not in llm:
+            llm += f"#{recipe['model']}"
+    said = {setting: recipe[setting] for setting in _SAMPLING if setting in recipe and takes_sampling(llm)}
+    filled = replace(
+        request,
+        benchmark=recipe["benchmark"],
+        recipe=name,
+        retrieval={**settings, **request.retrieval},
+        llm=llm,
+        sampling={**said, **request.sampling},
+    )
+    retriever = recipe.get("retriever", load(recipe["benchmark"]).default_retriever)
+    return filled, [(run["config"], run.get("retriever", retriever), run.get("options", {})) for run in recipe["runs"]]
+
+
+def recipes_of_table(name: str | None) -> list[str]:
+    """Return the recipes of a table that a name like ``crud_rag-table3`` stands for; [] where it names none or one."""
+    if name is None or not _TABLE.fullmatch(name):
+        return []
+    return [recipe for recipe in catalogue.recipes() if recipe.startswith(f"{name}-")]
+
+
+def check_models(recipes: Sequence[str], llm: str | None) -> None:
+    """Refuse to ask one model under the names of all in a sweep over models.
+
+    Raises:
+        QuadragError: the recipes ask several models, and `llm` names one.
+    """
+    asked = {read_recipe(name)[1].get("model") for name in recipes}
+    if len(asked) > 1 and llm and ("#" in llm or not llm.startswith("http")):
+        raise QuadragError(
+            f"the recipes ask {len(asked)} models, --llm {llm} names one; give --llm http://HOST:PORT/v1 without #MODEL"
+        )
+
+
+def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
+    """Read a recipe by its name or from the user's file, and check its form.
+
+    Raises:
+        QuadragError: there is no such recipe, or it is not of the form.
+    """
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        known = catalogue.recipes()
+        if name not in known:
+            raise unknown_name("recipe", name, known)
+        path = known[name]
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise QuadragError(f"cannot read the recipe {path} ({error.strerror})") from None
+    recipe = parse_yaml(content, f"the recipe {path}", "a mapping with benchmark and runs")
+    runs = recipe.get("runs") if isinstance(recipe, dict) else None
+    if not isinstance(runs, list) or not runs or not all(map(_is_run, runs)):
+        raise QuadragError(
+            f"{path} is no recipe; expected a mapping with benchmark and runs, a list of config, retriever, options"
+        )
+    for key in recipe:
+        if key not in _RECIPE_KEYS:
+            raise unknown_name(f"key of the recipe {path.name}", key, _RECIPE_KEYS)
+    if not isinstance(recipe.get("benchmark"), str) or not isinstance(recipe.get("model", ""), str):
+        raise QuadragError(f"{path} names no benchmark, or a model that is no name; expected a string for each")
+    for key, (low, high) in _SAMPLING.items():
+        value = recipe.get(key, low)
+        if type(value) not in (int, float) or not low <= value <= high or (key == "max_tokens" and value != int(value)):
+            raise QuadragError(f"{path}: {key} is {value!r}; expected a number from {low:g} to {high:g}")
+    _check_settings(path, recipe.get("retrieval", {}))
+    return path.stem, {**recipe, "benchmark": catalogue.benchmark_name(recipe["benchmark"])}
+
+
+def _check_settings(path: Path, settings: Any) -> None:
+    """Hold a recipe's settings of the retrieval against their kinds."""
+    if not isinstance(settings, dict):
+        raise QuadragError(f"{path}: retrieval is {settings!r}; expected a mapping of {', '.join(_SETTINGS)}")
+    for key, value in settings.items():
+        if key not in _SETTINGS:
+            raise unknown_name(f"setting of the recipe {path.name}", str(key), _SETTINGS)
+        if key in _COUNTS and (type(value) is not int or value < _COUNTS[key]):
+            raise QuadragError(f"{path}: {key} is {value!r}; expected a whole number from {_COUNTS[key]}")
+        if key not in _COUNTS and not isinstance(value, str):
+            raise QuadragError(f"{path}: {key} is {value!r}; expected a name")
+
+
+def _is_run(run: Any) -> bool:
+    if not isinstance(run, dict) or not set(run) <= {"config", "retriever", "options"}:
+        return False
+    kinds = (("config", str), ("retriever", str), ("options", dict))
+    return "config" in run and all(isinstance(run.get(name, kind()), kind) for name, kind in kinds)

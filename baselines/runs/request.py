@@ -1,0 +1,172 @@
+"""What a user asks for, typed: the form in which commands hand it on, checked before anything is opened."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from quadrag import catalogue
+from quadrag.chat.server import MOST_REPLY_BYTES
+from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
+from quadrag.run_record import MOST_FAILED
+
+from ..core.benchmark import load
+from ..core.task import Task
+from ..systems.rag.system import RAG
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A RAG service: its address, what to call it, a file of further fields, and seconds that a reply may take."""
+
+    url: str
+    name: str | None = None
+    body: str | None = None
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What to run, and what answers; None is what the user left open.
+
+    Attributes:
+        benchmark: its name.
+        config: its config; None with `all_configs` or `recipe`.
+        split: one split.
+        data_dir: folder of upstream files, or ``sample``.
+        options: of benchmark and dataset script, by name.
+        limit: the first questions of every split.
+        samples: answers a question.
+        prompts: a file of the user's own.
+        retriever: by name.
+        retrieval: those settings of the retrieval that were given.
+        llm: the spec of what answers.
+        service: a RAG service in its place.
+        sampling: temperature, top_p, max_tokens and seed, as far as given.
+        all_configs: all that the paper's tables need.
+        original: of these, on the unrefined data.
+        recipe: a row or table of a paper.
+    """
+
+    benchmark: str | None = None
+    config: str | None = None
+    split: str | None = None
+    data_dir: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    limit: int | None = None
+    samples: int = 1
+    prompts: str | None = None
+    retriever: str | None = None
+    retrieval: Mapping[str, Any] = field(default_factory=dict)
+    llm: str | None = None
+    service: Service | None = None
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    all_configs: bool = False
+    original: bool = False
+    recipe: str | None = None
+
+    def named_benchmark(self) -> str:
+        """Return the benchmark's name as the catalogue has it.
+
+        Raises:
+            QuadragError: none was named, or there is none of that name.
+        """
+        if not self.benchmark:
+            raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
+        return catalogue.benchmark_name(self.benchmark)
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequest:
+    """Which judges are asked, and how all models are called.
+
+    Attributes:
+        judges: specs, in their order.
+        judge_format: ``text``, ``json`` or ``schema``; ``text`` when None.
+        judge_max_tokens: of a verdict; 1024 when None.
+        bertscore: the sentence embedding of a metric.
+        concurrency: calls in flight.
+        prices: a file.
+        budget: limit on the command's cost.
+        ledger: a file; None is the user's own.
+        replay: answer from the ledger alone.
+        max_failed: the share of a metric's items above which its value is not shown.
+        timeout: seconds that an attempt may take; None: the client's own limits.
+        max_reply_bytes: the longest reply that is read.
+        allow_redirect: hosts that a server may send the client on to.
+        command: as typed, less passwords.
+    """
+
+    judges: Sequence[str] = ()
+    judge_format: str | None = None
+    judge_max_tokens: int | None = None
+    bertscore: str | None = None
+    concurrency: int = 16
+    prices: str | None = None
+    budget: float | None = None
+    ledger: str | Path | None = None
+    replay: bool = False
+    max_failed: float = MOST_FAILED
+    timeout: float | None = None
+    max_reply_bytes: int = MOST_REPLY_BYTES
+    allow_redirect: Sequence[str] = ()
+    command: Sequence[str] = ()
+
+
+def make_task(request: RunRequest) -> Task:
+    """Make the task of one run.
+
+    Raises:
+        QuadragError: benchmark, config or retriever is missing or unknown, or a setting is of no use.
+    """
+    name = request.named_benchmark()
+    known = catalogue.configs(name)
+    if not request.config:
+        raise QuadragError(f"no config; expected --all or one of {', '.join(known)}")
+    catalogue.config(name, request.config)
+    benchmark = load(name)
+    if request.retriever not in (None, *benchmark.retrievers):
+        raise QuadragError(f"{name} takes --retriever {' or '.join(benchmark.retrievers)}")
+    task = Task(
+        benchmark=name,
+        config=request.config,
+        split=request.split,
+        data_dir=request.data_dir,
+        retriever=request.retriever or _implied(request) or benchmark.default_retriever,
+        retrieval=replace(benchmark.retrieval, **request.retrieval),
+        options=request.options,
+        limit=request.limit,
+        samples=request.samples,
+        prompts=request.prompts,
+    )
+    for setting in request.retrieval:
+        if not task.uses(setting):
+            flag = f"--{setting.replace('_', '-')}"
+            raise QuadragError(f"the retriever {task.retriever} of {name} does not use {flag}; leave it out")
+    return task
+
+
+def _implied(request: RunRequest) -> str | None:
+    """Return the retriever that comes with what answers: a RAG service, or a model file of the CRAG challenge."""
+    if request.service:
+        return RAG
+    return "own" if (request.llm or "").startswith("challenge:") else None
+
+
+def read_options(pairs: Sequence[str]) -> dict[str, Any]:
+    """Read NAME=VALUE pairs; numbers are read as numbers.
+
+    Raises:
+        QuadragError: one is no such pair.
+    """
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        name, mark, text = pair.partition("=")
+        if not mark or not name:
+            raise QuadragError(f"--option {pair!r} is not NAME=VALUE")
+        try:
+            options[name] = parse_json(text, pair)
+        except QuadragError:
+            options[name] = text
+    return options

@@ -1,0 +1,134 @@
+"""The retrieve stage: which passages are shown with each question.
+
+RGB brings its own documents, CRUD-RAG searches a corpus, CRAG has a finder of its own; ``none`` shows none. A file of
+the same form, made elsewhere, may stand in for this stage.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError
+from quadrag.progress import Progress
+from quadrag.reading import parse_json
+from quadrag.records import Key, Passage, Question, dumps, read_jsonl
+
+from ..core.benchmark import Finder, load
+from ..core.prompts import Prompts
+from ..core.task import Corpus, Task
+from ..systems.system import Completer
+
+
+def supplied(
+    questions: Sequence[Question], finder: Finder, llm: Completer | None, prompts: Prompts, partial: Path
+) -> dict[Key, tuple[Passage, ...]]:
+    """Return the passages of every question as a benchmark's own finder finds them.
+
+    Args:
+        questions: all of them.
+        finder: finds passages, maybe for seconds a question.
+        llm: the model that answers, which may be asked about questions first.
+        prompts: of the benchmark.
+        partial: a file where they are written one by one, so that a run that was cut short goes on from there.
+
+    Raises:
+        QuadragError: a file, a graph or a model cannot be had.
+    """
+    found = _so_far(partial)
+    with Progress("passages", len(questions)) as progress, partial.open("a", encoding="utf-8") as lines:
+        for question, passages in finder.find(questions, llm, prompts, frozenset(found)):
+            found[question.key] = passages
+            for row in rows([question], found):
+                lines.write(dumps({**row, "sum": _sum(row)}) + "\n")
+            lines.flush()
+            progress.update(len(found), len(questions))
+    missing = [question for question in questions if question.key not in found]
+    if missing:
+        raise QuadragError(f"the data changed while it was read: {missing[0].id} is no longer there; run again")
+    return found
+
+
+def _so_far(partial: Path) -> dict[Key, tuple[Passage, ...]]:
+    """Read what a run found before it was cut short, and cut the file off at the first line that is not as written."""
+    found: dict[Key, tuple[Passage, ...]] = {}
+    if not partial.is_file():
+        return found
+    kept = 0
+    for line in partial.read_bytes().splitlines(keepends=True):
+        try:
+            row = parse_json(line, partial)
+            if not line.endswith(b"\n") or row.pop("sum") != _sum(row):
+                break
+            found[(row["config"], row["split"], row["id"])] = tuple(_passage(p) for p in row["passages"])
+        except (QuadragError, AttributeError, TypeError, KeyError):
+            break
+        kept += len(line)
+    with partial.open("r+b") as file:
+        file.truncate(kept)
+    return found
+
+
+def retrieve(questions: Sequence[Question], task: Task, corpus: Corpus | None) -> dict[Key, tuple[Passage, ...]]:
+    """Return the passages of every question, by its key.
+
+    Raises:
+        QuadragError: an index cannot be built, or a model cannot be had.
+    """
+    if corpus is None:
+        shown = task.retriever == load(task.benchmark).supplied
+        return {question.key: question.passages if shown else () for question in questions}
+    from ..retrieval.search import Search
+
+    queries = list(dict.fromkeys(question.query for question in questions))
+    found = dict(zip(queries, Search(corpus, task.retriever, task.retrieval).find(queries), strict=True))
+    return {question.key: tuple(found[question.query]) for question in questions}
+
+
+def rows(questions: Iterable[Question], passages: Mapping[Key, tuple[Passage, ...]]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of ``retrieved.jsonl``, one per question in their order."""
+    for question in questions:
+        yield {
+            "benchmark": question.benchmark,
+            "config": question.config,
+            "split": question.split,
+            "id": question.id,
+            "passages": [passage._asdict() for passage in passages[question.key]],
+        }
+
+
+def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, ...]]:
+    """Read ``retrieved.jsonl`` back.
+
+    Raises:
+        QuadragError: a line is not of its form, or the questions are not exactly those of the file.
+    """
+    found: dict[Key, tuple[Passage, ...]] = {}
+    for number, row in read_jsonl(path):
+        try:
+            key = (row["config"], row["split"], str(row["id"]))
+            if key in found:
+                raise QuadragError(f"{path}:{number} retrieves for {key[1]} {key[2]} a second time; expected once")
+            found[key] = tuple(_passage(p) for p in row["passages"])
+        except (KeyError, TypeError) as error:
+            raise QuadragError(f"{path}:{number} is not a retrieval result ({error!r})") from None
+    missing = [question.key for question in questions if question.key not in found]
+    if missing or len(found) != len(questions):
+        raise QuadragError(
+            f"{path} holds {len(found)} questions of which {len(questions) - len(missing)} are among the "
+            f"{len(questions)} asked; remove it to retrieve again"
+        )
+    return found
+
+
+def _passage(row: dict[str, Any]) -> Passage:
+    passage = Passage(str(row["id"]), row.get("title", ""), row["text"], row.get("score"))
+    for name, kinds in (("title", (str,)), ("text", (str,)), ("score", (int, float, type(None)))):
+        if type(value := getattr(passage, name)) not in kinds:
+            raise TypeError(f"{name} is a {type(value).__name__}")
+    return passage
+
+
+def _sum(row: dict[str, Any]) -> str:
+    """Return a sum of a line, by which one that was altered is known."""
+    return hashlib.blake2b(dumps(row).encode(), digest_size=8).hexdigest()

@@ -1,0 +1,128 @@
+"""Answers that another system made: read from a file, scored as a run's own are.
+
+What forms such a file may have is said by `answers.py`.
+"""
+
+import hashlib
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from quadrag import __version__
+from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
+from quadrag.records import jsonl_text, write_text
+from quadrag.run_record import Inputs, RunRecord
+
+from ..core.benchmark import load
+from ..core.options import identify_options
+from ..core.result import Result
+from ..core.settings import UNKNOWN
+from ..core.task import Task, load_questions
+from ..scoring.judging import check_judges, refuse_idle_metrics, score_answers
+from ..scoring.score import score_text
+from ..scoring.served import score_service
+from ..scoring.validity import find_invalid, mark_invalid
+from ..systems.rag.system import take_served
+from .answers import lines, named_split
+from .answers import read as read_file
+from .folder import write_digests
+from .inputs import digest_each, name_judges
+from .pipeline import Session
+from .request import RunRequest, make_task
+
+
+def score_file(session: Session, request: RunRequest, path: Path, out: Path | None = None) -> Result:
+    """Score a file of answers, and write the score files where a folder is named.
+
+    Lines with `passages` are measured as a RAG service's are. A file that answers a part of the questions is scored on
+    that part.
+
+    Raises:
+        QuadragError: a name is unknown, the file is not one of answers, or ids are unknown or given twice.
+    """
+    one = make_task(request)
+    benchmark = load(one.benchmark)
+    if (benchmark.corpus or benchmark.options) and request.retriever is None:
+        # The file does not say how its passages were found: least of all by this benchmark's default.
+        one.retriever = UNKNOWN
+    if out and out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
+    _check_conditions(path, one)
+    asked, source = load_questions(one, benchmark)
+    if one.split is None:
+        known = list(dict.fromkeys(question.split for question in asked))
+        named = [named_split(row, known) for _, row in lines(path)]
+        # A file that says its splits answers those; one that does not must answer all.
+        if named and all(isinstance(split, str) and split in known for split in named):
+            asked = [question for question in asked if question.split in named]
+    defaults = {"config": one.config} | ({"split": one.split} if one.split else {})
+    order = {question.key: place for place, question in enumerate(asked)}
+    read = read_file(path, {question.key: question for question in asked}, defaults, partial=True)
+    answers = sorted(read.answers, key=lambda answer: (order[answer.key], answer.sample))
+    if not answers:
+        raise QuadragError(f"{path} holds no answer to any of {len(asked)} questions")
+    answered = {answer.key for answer in answers}
+    questions = [question for question in asked if question.key in answered]
+    evidence, parameters = None, {}
+    if read.passages and benchmark.supplied is None and request.retriever is None:
+        work = take_served(benchmark, one)
+        one, parameters = work.task, {"contract": "file"}
+        check_judges(work.benchmark, one, session.judges)
+        refuse_idle_metrics(session, [(work.benchmark, one)])
+        passages = {question.key: read.passages.get(question.key, ()) for question in questions}
+        scored, evidence = score_service(session, benchmark, questions, answers, one, passages)
+    else:
+        check_judges(benchmark, one, session.judges)
+        refuse_idle_metrics(session, [(benchmark, one)])
+        scored = score_answers(session, benchmark, questions, answers, one)
+    inputs = Inputs(
+        quadrag=__version__,
+        benchmark=one.benchmark,
+        config=one.config,
+        splits=list(dict.fromkeys(question.split for question in questions)),
+        retriever=one.retriever,
+        options=identify_options(benchmark.options, one.options),
+        llm=path.name,
+        parameters=parameters,
+        judge=name_judges(session.judges, benchmark, one),
+    )
+    run = RunRecord(inputs, "stopped" if scored.stopped else "finished", stopped=scored.stopped, source=source)
+    run.data_dir = one.data_dir
+    run.command, run.verdict, run.max_failed = list(session.command), scored.verdict, session.max_failed
+    run.service = asdict(evidence) if evidence else None
+    run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None
+    faults = find_invalid(scored.scores, run)
+    run.invalid = [fault.tell(run) for fault in faults]
+    digests = digest_each(questions)
+    if out:
+        files = {"items.jsonl": jsonl_text(scored.items), "scores.json": score_text(scored.scores)}
+        for name, text in files.items():
+            write_text(out / name, text)
+            run.files[name] = hashlib.sha256(text.encode()).hexdigest()
+        write_digests(out, digests)
+        run.write(out)
+    marked = mark_invalid(scored.scores, faults)
+    return Result(run, marked, scored.items, stopped=scored.stopped, digests=digests)
+
+
+def _check_conditions(path: Path, one: Task) -> None:
+    """Refuse a harness's log that is to be scored under other conditions than its answers were made under.
+
+    Raises:
+        QuadragError: the log says others.
+    """
+    said = next((row.get("conditions") for _, row in lines(path)), None)
+    if not isinstance(said, str):
+        return
+    try:
+        logged = parse_json(said, path)
+        retriever, options = str(logged["retriever"]), dict(logged["options"])
+    except (QuadragError, ValueError, TypeError, KeyError):
+        raise QuadragError(f"{path}: conditions are {said!r:.60}; expected those that a quadrag task logged") from None
+    for name, value in options.items():
+        if one.options.get(name) != value:
+            raise QuadragError(f"{path} was made with the option {name}={value}; give --option {name}={value}")
+    benchmark, there = load(one.benchmark), replace(one, retriever=retriever)
+    measured = [[m[:2] for m in benchmark.metrics(one.config, each.conditions)] for each in (one, there)]
+    if one.retriever != UNKNOWN and measured[0] != measured[1]:
+        raise QuadragError(f"{path} was made with the retriever {retriever}; give --retriever {retriever}")

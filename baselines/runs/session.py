@@ -1,0 +1,124 @@
+"""A session opened from requests: the models and the ledger that they name, closed at its end."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from quadrag.chat.ledger import Ledger
+from quadrag.chat.prices import Budget, Prices
+from quadrag.errors import QuadragError
+
+from ..core.benchmark import load
+from ..scoring.modules import verdict_format
+from ..systems.extractive import EXTRACTIVE, Extractive
+from ..systems.models import Calling, Embedding, check_roles, judge_spec, open_completer, open_system
+from ..systems.rag.service import RagService
+from ..systems.rag.system import Rag
+from ..systems.system import System
+from .idle import refuse_idle_options
+from .pipeline import Session
+from .request import CallRequest, RunRequest
+
+_VERDICT_TOKENS = 1024
+
+
+@contextmanager
+def open_session(
+    request: RunRequest, calls: CallRequest, budget: Budget | None = None, system: System | None = None
+) -> Iterator[Session]:
+    """Open the models and the ledger that a request names, and close them.
+
+    Args:
+        request: what answers.
+        calls: the judges, and how models are called.
+        budget: what may be spent on all of them together; see `open_budget`.
+        system: what answers, where the request does not name it.
+
+    Raises:
+        QuadragError: a spec or a setting cannot be used.
+    """
+    if request.llm is not None and not request.llm.strip():
+        raise QuadragError("--llm is empty; expected extractive, http://HOST:PORT/v1#MODEL or the like")
+    refuse_idle_options(request, calls)
+    prices = Prices.load(calls.prices) if calls.prices else None
+    embed = Embedding(calls.bertscore) if calls.bertscore else None
+    spec = request.llm or EXTRACTIVE
+    if system is None and spec == EXTRACTIVE and not request.service:
+        system = Extractive()
+    if system is not None and not calls.judges:
+        yield Session(system, (), calls.command, embed, calls.max_failed)
+        return
+    with ExitStack() as stack:
+        ledger = stack.enter_context(Ledger(calls.ledger))
+        calling = Calling(
+            ledger,
+            calls.concurrency,
+            prices,
+            budget,
+            calls.replay,
+            calls.timeout,
+            calls.max_reply_bytes,
+            calls.allow_redirect,
+        )
+        system = system or _open_system(request, spec, calling)
+        stack.callback(system.close)
+        judges = []
+        check_roles(calls.judges)
+        for role, named in enumerate(calls.judges):
+            judge = _open_judge(request, calls, calling, role, named)
+            stack.callback(judge.close)
+            judges.append(judge)
+        yield Session(system, judges, calls.command, embed, calls.max_failed)
+
+
+def _open_system(request: RunRequest, spec: str, calling: Calling) -> System:
+    temperature = request.sampling.get("temperature")
+    if request.service:
+        service = RagService(
+            request.service.url,
+            ledger=calling.ledger,
+            concurrency=calling.concurrency,
+            replay=calling.replay,
+            name=request.service.name,
+            body=request.service.body,
+            timeout=request.service.timeout,
+            parameters={**request.sampling, "temperature": temperature},  # a service has a temperature of its own
+            budget=calling.budget,
+            max_reply_bytes=calling.max_reply_bytes,
+            allow_redirect=calling.allow_redirect,
+        )
+        return Rag(service)
+    usual = load(request.named_benchmark()).temperature
+    parameters = {"temperature": usual if temperature is None else temperature}
+    parameters |= {name: request.sampling.get(name) for name in ("top_p", "max_tokens", "seed")}
+    return open_system(spec, calling, parameters, _read_time_limit(request))
+
+
+def _open_judge(request: RunRequest, calls: CallRequest, calling: Calling, role: int, named: str) -> Any:
+    shape = verdict_format(load(request.named_benchmark()), calls.judge_format or "text", role)
+    spec, preset = judge_spec(named)
+    if spec == EXTRACTIVE or spec.startswith("challenge:"):
+        raise QuadragError(f"--judge {spec} judges nothing; expected http://host:port/v1#model or the like")
+    longest = _VERDICT_TOKENS if calls.judge_max_tokens is None else calls.judge_max_tokens
+    return open_completer(spec, calling, {"temperature": 0, "max_tokens": longest, **preset, **shape})
+
+
+def _read_time_limit(request: RunRequest) -> float | None:
+    """Return the option ``time_limit``: seconds for each query of a challenge's batch."""
+    found = request.options.get("time_limit")
+    if found is not None and (type(found) is not int or found < 1):
+        raise QuadragError(f"option time_limit is {found!r}; expected a whole number from 1")
+    return found
+
+
+def open_budget(calls: CallRequest) -> Budget | None:
+    """Return what a command may spend on all its models together; None where nothing bounds it.
+
+    Raises:
+        QuadragError: there are no prices to hold it against.
+    """
+    if calls.budget is None:
+        return None
+    if not calls.prices:
+        raise QuadragError("--budget needs the prices of the models; name a price file with --prices")
+    return Budget(calls.budget, Prices.load(calls.prices).currency)

@@ -1,0 +1,108 @@
+"""The session's judges at the score stage: how many may be named, and what remains where their budget ends."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+from quadrag.chat.keys import known_keys
+from quadrag.chat.prices import BudgetReached
+from quadrag.errors import QuadragError
+from quadrag.progress import Progress
+from quadrag.records import Answer, Key, Passage, Question
+
+from ..core.benchmark import Benchmark
+from ..core.task import Task
+from ..systems.system import Completer
+from .modules import Embed, Judge, ScoringInputs
+from .score import score
+
+_SHOWN = 120  # characters of a verdict
+
+
+class Scored(NamedTuple):
+    """Items and scores, why the run stopped, and what the judges said most often."""
+
+    items: list[dict[str, Any]]
+    scores: list[dict[str, Any]]
+    stopped: str | None = None
+    verdict: str | None = None
+
+
+class Judging(Protocol):
+    """What judges: of a session, the judges and the sentence embedding."""
+
+    judges: Sequence[Completer]
+    embed: Embed | None
+
+
+def score_answers(
+    session: Judging,
+    benchmark: Benchmark,
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    task: Task,
+    stopped: str | None = None,
+    passages: Mapping[Key, Sequence[Passage]] | None = None,
+) -> Scored:
+    """Score answers with the session's judge, unless the run has stopped before; ranks too, where passages are given.
+
+    A budget that ends among the verdicts leaves the rest of them unscored.
+    """
+    by_key = {question.key: question for question in questions}
+    judges = () if stopped else session.judges
+    given = ScoringInputs(embed=session.embed, passages=passages)
+    if not judges:
+        return Scored(*score(benchmark, by_key, answers, task.conditions, given), stopped)
+    ended: list[str] = []
+    said: Counter[str] = Counter()
+
+    def stopping(judge: Completer) -> Judge:
+        def verdicts(batch: list[list[dict[str, str]]]) -> list[Any]:
+            try:
+                replies = list(judge(batch))
+            except BudgetReached as stop:
+                ended.append(str(stop))
+                replies = list(stop.results)
+            said.update(reply for reply in replies if isinstance(reply, str))
+            return replies
+
+        verdicts.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
+        return verdicts
+
+    with Progress(f"{task.config}: verdicts", len(answers)) as progress:
+        for judge in judges:
+            judge.on_progress = progress.update
+        given = replace(given, judges=[stopping(judge) for judge in judges])
+        items, scores = score(benchmark, by_key, answers, task.conditions, given)
+    verdict = known_keys().line(said.most_common(1)[0][0], _SHOWN) if said else None
+    return Scored(items, scores, ended[0] if ended else None, verdict)
+
+
+def refuse_idle_metrics(session: Judging, measured: Sequence[tuple[Benchmark, Task]]) -> None:
+    """Refuse judges, or a sentence embedding, that no metric of these tasks asks.
+
+    Raises:
+        QuadragError: none asks them.
+    """
+    metrics = [metric for benchmark, task in measured for metric in benchmark.metrics(task.config, task.conditions)]
+    what = f"{measured[0][0].name} {', '.join(dict.fromkeys(task.config for _, task in measured))}"
+    if session.judges and not any(metric.judged for metric in metrics):
+        raise QuadragError(f"no metric of {what} asks a judge as it is run here; leave out --judge")
+    if session.embed is not None and not any(metric.embedded for metric in metrics):
+        raise QuadragError(f"no metric of {what} takes an embedding; leave out --bertscore")
+
+
+def check_judges(benchmark: Benchmark, task: Task, judges: Sequence[Completer]) -> None:
+    """Refuse more judges than the metrics ask.
+
+    Raises:
+        QuadragError: there are more.
+    """
+    asking = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
+    most = max((metric.judge + 1 for metric in asking), default=1)
+    if len(judges) > most and not any(metric.panel for metric in asking):
+        name = asking[0].module if asking else task.benchmark
+        wanted = "one judge" if most == 1 else f"at most {most} judges"
+        times = "once" if most == 1 else "less often"
+        raise QuadragError(f"{name} asks {wanted}, and {len(judges)} were named; give --judge {times}")

@@ -1,0 +1,207 @@
+"""The rows of ``scores.json``: over all items, over slices, and unweighted means over groups of them.
+
+A slice is a group of questions, as ``domain=finance``. The value over all items is the metric module's own; that of a
+slice, and every interval, comes from `quadrag.stats`. Nothing is judged here and no file is read.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from quadrag.records import Question
+from quadrag.stats import NOT_APPLICABLE, Interval, Item, Summary, macro, summarise_all
+
+from ..core.benchmark import Benchmark, MetricUse
+
+ALL = "all"  # the slice that holds every item
+
+
+def slices_of(questions: Sequence[Question]) -> dict[str, list[int]]:
+    """Return the members of every slice by their places, all of them first; ``domain=finance`` is a slice's name."""
+    found: dict[str, list[int]] = {}
+    for at, question in enumerate(questions):
+        for name, value in question.slices.items():
+            found.setdefault(f"{name}={value}", []).append(at)
+    order = {name: rank for rank, name in enumerate(questions[0].slices)} if questions else {}
+    names = sorted(found, key=lambda name: (order.get(name.partition("=")[0], len(order)), name))
+    return {ALL: list(range(len(questions)))} | {name: found[name] for name in names}
+
+
+def groupings(benchmark: Benchmark, slices: Mapping[str, list[int]]) -> list[tuple[str, list[list[int]]]]:
+    """Return the groupings over which an unweighted mean is taken, with the places of each group's items."""
+    named = [
+        (grouping, [at for name, at in slices.items() if name.startswith(f"{grouping}=")])
+        for grouping in benchmark.macro
+    ]
+    return [(grouping, groups) for grouping, groups in named if groups]
+
+
+class Measured(NamedTuple):
+    """One metric under one profile, over the items of one split.
+
+    Attributes:
+        metric: whose keys they are.
+        profile: ``official`` or ``corrected``.
+        signature: of the module's result.
+        lacking: of each key why it could not be computed, or None.
+        values: the module's values over all items, by key; None where the items are the user's own.
+    """
+
+    metric: MetricUse
+    profile: str
+    signature: str
+    lacking: Mapping[str, str | None]
+    values: Mapping[str, Any] | None = None
+
+
+def items_of(lines: Sequence[Mapping[str, Any]], metric: str, profile: str) -> list[Item]:
+    """Read one metric's items from lines of ``items.jsonl``, those that have some; `metric` is ``module.key``."""
+    return [
+        Item((line["config"], line["split"], line["id"]), line[metric].get(profile), _reason(line[metric], profile))
+        for line in lines
+        if metric in line
+    ]
+
+
+def _reason(entry: Mapping[str, Any], profile: str) -> str | None:
+    reasons = entry.get("reason") or {}
+    return reasons.get(profile) if isinstance(reasons, Mapping) else reasons
+
+
+def rows_of(
+    benchmark: Benchmark,
+    config: str,
+    split: str,
+    lines: Sequence[Mapping[str, Any]],
+    questions: Sequence[Question],
+    measured: Sequence[Measured],
+) -> list[dict[str, Any]]:
+    """Make the rows of ``scores.json`` of one split.
+
+    Args:
+        benchmark: whose groupings have means.
+        config: of the split.
+        split: its name.
+        lines: of ``items.jsonl``, all of the split.
+        questions: of each line, in their order.
+        measured: the metrics, in the order of the rows.
+    """
+    slices = slices_of(questions)
+    place = {"benchmark": benchmark.name, "config": config, "split": split}
+    rows: list[dict[str, Any]] = []
+    for one in measured:
+        for name, members in slices.items():
+            rows += _slice_rows({**place, "slice": name}, one, [lines[at] for at in members])
+        columns = {key: items_of(lines, f"{one.metric.module}.{key}", one.profile) for key in one.metric.keys}
+        # A key that some lines alone have has no groups to speak of.
+        whole = {key: items for key, items in columns.items() if len(items) == len(lines)}
+        for grouping, groups in groupings(benchmark, slices):
+            grouped = {key: [[items[at] for at in group] for group in groups] for key, items in whole.items()}
+            rows += _macro_rows({**place, "slice": f"macro:{grouping}"}, one, grouped)
+    return rows
+
+
+def _slice_rows(place: Mapping[str, Any], one: Measured, lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Make the rows of one metric, profile and slice.
+
+    The value of all items is the module's; that of a slice, and every interval, is the mean over its items. What has no
+    value an item, as a mean weighted by groups, is there for all items alone and without an interval.
+    """
+    metric, whole = one.metric, place["slice"] == ALL
+    columns = {key: items_of(lines, f"{metric.module}.{key}", one.profile) for key in metric.keys}
+    # Of the module's own, all lines have a key or none; of the user's, some may.
+    itemised = [key for key, items in columns.items() if (items if one.values is None else len(items) == len(lines))]
+    found: dict[str, dict[str, Any]] = {}
+    # The user's own items may be others for each key; else keys share their draws.
+    alike = [[key] for key in itemised] if one.values is None else _by_worst(metric, itemised)
+    for keys in alike:
+        found |= zip(keys, summaries([columns[k] for k in keys], one.profile, metric.worst(keys[0])), strict=True)
+    values = one.values or {}
+    made = []
+    for key in metric.keys:
+        if key in found:
+            entry = found[key] | ({"value": values[key]} if whole and key in values else {})
+        elif key in values:
+            if not whole:
+                continue
+            # Over the items of the key that it weighs; no interval, since a resample may lack a group.
+            entry = {**found.get(key.removesuffix("_weighted"), {"n_total": len(lines)})}
+            entry |= {"value": values[key], "interval": None, "over_scored": None}
+        else:
+            entry = not_run(one.lacking[key] or "no references", len(lines))
+        made.append(_row(place, one, key, entry))
+    return made
+
+
+def _by_worst(metric: MetricUse, keys: Iterable[str]) -> list[list[str]]:
+    """Put keys together whose unscored items count alike."""
+    found: dict[float, list[str]] = {}
+    for key in keys:
+        found.setdefault(metric.worst(key), []).append(key)
+    return list(found.values())
+
+
+def _row(place: Mapping[str, Any], one: Measured, key: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    head = {**place, "metric": one.metric.module, "key": key, "profile": one.profile}
+    return {**head, **entry, "signature": one.signature}
+
+
+def not_run(why: str, n: int) -> dict[str, Any]:
+    """Make the entry of a key that could not be computed over n items, and say why."""
+    return {"value": None, "interval": None, "not_run": why, "n_total": n}
+
+
+def summaries(columns: Sequence[Sequence[Item]], profile: str, worst: float = 0.0) -> list[dict[str, Any]]:
+    """Summarise values of the same items; an item that has both value and reason was filled in by its metric."""
+    found = []
+    for items, summary in zip(columns, summarise_all(columns, profile=profile, worst=worst), strict=True):
+        filled = Counter(item.reason for item in items if item.value is not None and item.reason)
+        unscored = Counter(summary.unscored) + filled
+        entry = _entry(summary) | {"n_scored": summary.n_scored - filled.total()}
+        entry |= {"unscored": dict(sorted(unscored.items()))} | ({"n_filled": filled.total()} if filled else {})
+        found.append(entry)
+    return found
+
+
+def _entry(summary: Summary) -> dict[str, Any]:
+    return {
+        "value": summary.value,
+        "interval": list(summary.interval) if summary.interval else None,
+        "over_scored": summary.over_scored,
+        "n_total": summary.n_total,
+        "n_scored": summary.n_scored,
+        "n_not_applicable": summary.n_not_applicable,
+        "unscored": summary.unscored,
+    }
+
+
+def _macro_rows(
+    place: Mapping[str, Any], one: Measured, columns: Mapping[str, Sequence[Sequence[Item]]]
+) -> list[dict[str, Any]]:
+    """Make the rows of the means over groups, which count alike whatever their size; `columns` are items by group."""
+    means: dict[str, tuple[float | None, Interval | None]] = {}
+    for keys in _by_worst(one.metric, columns):
+        stacked = list(zip(*(columns[key] for key in keys), strict=True))
+        found = macro(stacked, profile=one.profile, worst=one.metric.worst(keys[0]))
+        means |= dict(zip(keys, found, strict=bool(stacked)))
+    made = []
+    for key, (value, interval) in means.items():
+        items = [item for column in columns[key] for item in column]
+        reasons = Counter(item.reason or "api_error" for item in items if item.value is None or item.reason)
+        without = reasons.pop(NOT_APPLICABLE, 0)
+        entry = {
+            "value": value,
+            "interval": list(interval) if interval else None,
+            "n_groups": sum(any(_counts(item, one.profile) for item in column) for column in columns[key]),
+            "n_total": len(items),
+            "n_scored": len(items) - without - reasons.total(),
+            "n_not_applicable": without,
+            "unscored": dict(sorted(reasons.items())),
+        }
+        made.append(_row(place, one, key, entry))
+    return made
+
+
+def _counts(item: Item, profile: str) -> bool:
+    """Whether an item has a say in a mean."""
+    return item.value is not None or (profile == "corrected" and item.reason != NOT_APPLICABLE)

@@ -1,0 +1,148 @@
+"""The score stage: answers to items by the evaluate modules, and items to the rows of ``scores.json``.
+
+Values come from the modules, intervals from `quadrag.stats`; nothing is computed here. A metric that needs a judge or
+an embedding and has none is reported as not run. Both profiles are computed. A file of items of the user's own goes the
+second half of the same way.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError
+from quadrag.records import Answer, Key, Question, dumps
+
+from ..core.benchmark import Benchmark, MetricUse
+from ..core.result import PROFILES
+from ..core.settings import Conditions
+from .modules import CachedJudge, ScoringInputs, compute
+from .rows import Measured, rows_of
+
+Place = tuple[str, str]  # config and split
+
+
+def score(
+    benchmark: Benchmark,
+    questions: Mapping[Key, Question],
+    answers: Sequence[Answer],
+    conditions: Conditions,
+    given: ScoringInputs | None = None,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Score answers.
+
+    Args:
+        benchmark: whose metrics apply.
+        questions: every question by its key.
+        answers: in input order; each key is among the questions.
+        conditions: as they were when the answers were made; without documents, say, fewer metrics apply.
+        given: the judge is asked at most once per distinct chat; without passages ranks are not measured.
+
+    Returns:
+        The lines of ``items.jsonl``, in the order of the answers, and the rows of ``scores.json``: per config, split,
+        metric, profile, slice and key.
+    """
+    given = given or ScoringInputs()
+    given = replace(given, judges=[CachedJudge(judge) for judge in given.judges])
+    if given.passages is None:  # of a file of answers, whatever retriever it is said to come from
+        conditions = replace(conditions, top_k=0)
+    lines: list[dict[str, Any]] = [
+        {"benchmark": a.benchmark, "config": a.config, "split": a.split, "id": a.id, "sample": a.sample}
+        for a in answers
+    ]
+    scores: list[dict[str, Any]] = []
+    for (config, split), places in _by_place((answer.config, answer.split) for answer in answers).items():
+        here = [answers[at] for at in places]
+        measured = []
+        for metric in benchmark.metrics(config, conditions):
+            if metric.ranks and given.passages is None:
+                continue
+            lacking = {key: given.find_lacking(metric, key) for key in metric.keys}
+            for profile in PROFILES:
+                result = compute(benchmark, metric, questions, here, profile, conditions, given)
+                for at, row in zip(places, result["per_item"], strict=True):
+                    _enter(lines[at], metric, profile, row, lacking)
+                values = {key: result[key] for key in metric.keys if key in result and not lacking[key]}
+                measured.append(Measured(metric, profile, result["signature"], lacking, values))
+        asked = [questions[answer.key] for answer in here]
+        scores += rows_of(benchmark, config, split, [lines[at] for at in places], asked, measured)
+    return lines, scores
+
+
+def score_given_items(
+    path: Path,
+    benchmark: Benchmark,
+    items: Sequence[Mapping[str, Any]],
+    questions: Sequence[Question],
+    conditions: Conditions,
+) -> list[dict[str, Any]]:
+    """Make the rows of ``scores.json`` from the user's own ``items.jsonl``.
+
+    Raises:
+        QuadragError: a line is not of its form, or questions are missing or unknown.
+    """
+    wanted = {question.key: question for question in questions}
+    try:
+        found = {(line["config"], line["split"], line["id"]) for line in items}
+        if found == wanted.keys():
+            return _rows_of_given(benchmark, items, conditions, wanted)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise QuadragError(f"{path} is not of the form of items.jsonl ({error!r}); remove it to score again") from None
+    raise QuadragError(
+        f"{path} holds {len(found)} questions of which {len(found & wanted.keys())} are among the {len(wanted)} asked; "
+        "remove it to score again"
+    )
+
+
+def _rows_of_given(
+    benchmark: Benchmark,
+    items: Sequence[Mapping[str, Any]],
+    conditions: Conditions,
+    questions: Mapping[Key, Question],
+) -> list[dict[str, Any]]:
+    scores: list[dict[str, Any]] = []
+    for (config, split), places in _by_place((line["config"], line["split"]) for line in items).items():
+        measured = []
+        for metric in benchmark.metrics(config, conditions):
+            lacking = dict.fromkeys(metric.keys, "no values given")
+            for profile in PROFILES:
+                signature = f"{metric.module}|profile:{profile}|items:given"
+                measured.append(Measured(metric, profile, signature, lacking))
+        here = [items[at] for at in places]
+        asked = [questions[(config, split, line["id"])] for line in here]
+        scores += rows_of(benchmark, config, split, here, asked, measured)
+    return scores
+
+
+def failed_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]]) -> int:
+    """Count the answers that a judge was asked about in vain; a later run may ask again."""
+    return sum(
+        answer.state == "ok"
+        and any("api_error" in value.get("reason", {}).values() for value in line.values() if isinstance(value, dict))
+        for answer, line in zip(answers, items, strict=True)
+    )
+
+
+def score_text(scores: Sequence[dict[str, Any]]) -> str:
+    """Return the text of ``scores.json``: a JSON list, a row a line."""
+    return "[\n" + ",\n".join(dumps(row) for row in scores) + "\n]\n"
+
+
+def _by_place(places: Any) -> dict[Place, list[int]]:
+    found: dict[Place, list[int]] = {}
+    for at, place in enumerate(places):
+        found.setdefault(place, []).append(at)
+    return found
+
+
+def _enter(
+    line: dict[str, Any], metric: MetricUse, profile: str, row: Mapping[str, Any], lacking: Mapping[str, str | None]
+) -> None:
+    """Enter one item's values of one metric and profile into its line."""
+    for key in metric.keys:
+        if key not in row or lacking[key]:
+            continue
+        entry = line.setdefault(f"{metric.module}.{key}", {})
+        entry[profile] = row[key]
+        if key in row["reasons"]:
+            entry.setdefault("reason", {})[profile] = row["reasons"][key]

@@ -1,0 +1,132 @@
+"""The score stage of a RAG service: its answers, and its rankings apart from them.
+
+Two ways lead from a service's passages to the benchmark's documents, one for the whole run: by id, where at least one
+passage bears the id of a gold document of some question (``DOC#n`` is a passage of ``DOC``); else by text, where at
+least one passage is part of a gold document of its question, or holds one whole, blanks aside, with `LEAST` characters
+or more. Else nothing is ranked, and the table says so: whether ids are of another kind or nothing was found cannot be
+told.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from quadrag.records import Answer, Key, Passage, Question, document_id
+
+from ..core.benchmark import Benchmark, MetricUse
+from ..core.settings import Conditions
+from ..core.task import Task, load_rows, script_options
+from ..systems.rag.system import Evidence, as_served, generation_metrics, ranking_metrics
+from .judging import Judging, Scored, score_answers
+from .score import score
+
+LEAST = 32  # characters, blanks aside, from which a piece of a text is taken for a piece of it and no chance
+_BLANK = re.compile(r"\s+")
+
+
+def score_service(
+    session: Judging,
+    inner: Benchmark,
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    task: Task,
+    passages: Mapping[Key, Sequence[Passage]],
+) -> tuple[Scored, Evidence]:
+    """Score a service's answers, and then its rankings.
+
+    Returns:
+        What `score_answers` does, and what the service gave.
+    """
+    evidence, rankings = find_documents(inner, task, questions, passages)
+    served = as_served(inner, evidence)
+    generation = replace(
+        served, metrics=lambda config, conditions: generation_metrics(inner, evidence, config, conditions)
+    )
+    shown = passages if evidence.texts else None
+    scored = score_answers(session, generation, questions, answers, task, None, shown)
+    ranks = [
+        # The user's own passages stand whatever became of the call.
+        replace(answer, answer=json.dumps(rankings[answer.key]), state="ok")
+        if answer.answer is not None or passages[answer.key]
+        else answer
+        for answer in answers
+    ]
+    golds = {question.key: replace(question, references=list(question.relevant)) for question in questions}
+    lines, rows = score(_as_rankings(inner, served, evidence), golds, ranks, task.conditions)
+    items = [item | line for item, line in zip(scored.items, lines, strict=True)]
+    return scored._replace(items=items, scores=scored.scores + rows), evidence
+
+
+def _as_rankings(inner: Benchmark, served: Benchmark, evidence: Evidence) -> Benchmark:
+    """Return a benchmark whose answers are rankings: where a call failed, it did, and did not find nothing."""
+
+    def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
+        return [metric._replace(ranks=False) for metric in ranking_metrics(inner, evidence, config, conditions)]
+
+    def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+        return served.keywords(metric._replace(ranks=True), questions, conditions)
+
+    return replace(served, metrics=metrics, keywords=keywords, parse=lambda config, text: json.loads(text))
+
+
+def find_documents(
+    inner: Benchmark, task: Task, questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]
+) -> tuple[Evidence, dict[Key, list[str]]]:
+    """Find the benchmark's documents among a service's passages.
+
+    Returns:
+        What the service gave, and per question the ids of its passages in their order, the gold documents' among them.
+    """
+    own = {key: [document_id(passage) for passage in found] for key, found in passages.items()}
+    evidence = Evidence(
+        passages=sum(map(len, passages.values())),
+        questions=sum(map(bool, passages.values())),
+        texts=any(passage.text.strip() for found in passages.values() for passage in found),
+    )
+    gold = {document for question in questions for document in question.relevant}
+    if inner.corpus is None:
+        return evidence, own
+    if not gold:
+        return replace(evidence, why="no question here has a gold document"), own
+    if not evidence.passages:
+        return replace(evidence, why="the service gave no passages"), own
+    if any(document in gold for found in own.values() for document in found):
+        return replace(evidence, by="id"), own
+    if evidence.texts:
+        texts = _read_gold_texts(inner, task, questions)
+        matched = {
+            key: [_match(passage, texts.get(key, ())) or name for passage, name in zip(found, own[key], strict=True)]
+            for key, found in passages.items()
+        }
+        if matched != own:
+            return replace(evidence, by="text"), matched
+    return replace(evidence, why="the service gave no ids of the corpus, and no text of a gold document"), own
+
+
+def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:
+    """Return the first gold document that a passage is a part of, or holds; None where there is none."""
+    text = _BLANK.sub("", passage.text)
+    for ident, gold in golds:
+        if (len(text) >= LEAST and text in gold) or (len(gold) >= LEAST and gold in text):
+            return ident
+    return None
+
+
+def _read_gold_texts(inner: Benchmark, task: Task, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:
+    """Read the gold documents of questions, blanks taken out, by their ids."""
+    if inner.gold is None:
+        return {}
+    ids, texts = inner.gold
+    wanted = {question.key for question in questions}
+    found: dict[Key, list[tuple[str, str]]] = {}
+    options = script_options(task, as_served(inner))
+    for split in dict.fromkeys(question.split for question in questions):
+        for row in load_rows(inner.name, task.config, task.data_dir, options, split)[0]:
+            key = (task.config, split, str(row["id"]))
+            # OmniEval lists ids and texts apart; where they are not as many, which is which is unknown.
+            if key in wanted and len(row[ids]) == len(row[texts]):
+                pairs = zip(row[ids], row[texts], strict=True)
+                found[key] = [(ident, _BLANK.sub("", text)) for ident, text in pairs]
+    return found

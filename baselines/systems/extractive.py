@@ -1,0 +1,73 @@
+"""The baseline without a model: the sentence of the passages that is most like the query.
+
+Likeness is the F1 of character bigrams in Chinese and of lower-cased words in English, counted with their
+multiplicity; the first of equal sentences wins. It never rejects, and reads nothing but the words.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from quadrag.errors import QuadragError
+from quadrag.records import Passage
+
+from ..core.benchmark import Benchmark
+from ..core.task import Task
+from .system import Assignment, Generated, Passages, Questions, System, Tell, make_answer
+
+EXTRACTIVE = "extractive"
+
+# A full stop ends an English sentence only before a blank, so that 3.5 holds together (the U.S. market does not).
+_SENTENCE_END = re.compile(r"(?<=[。！？!?；])|(?<=\.)(?=\s)|[\r\n]+")
+_WORD = re.compile(r"\w+")
+
+
+def sentences(text: str) -> list[str]:
+    """Split text into its sentences, blanks around them removed."""
+    return [part for piece in _SENTENCE_END.split(text) if (part := piece.strip())]
+
+
+def _terms(text: str, language: str) -> Counter[str]:
+    if language == "en":
+        return Counter(_WORD.findall(text.lower()))
+    return Counter(text[i : i + 2] for i in range(len(text) - 1))
+
+
+def _f1(terms: Counter[str], query: Counter[str]) -> float:
+    common = sum((terms & query).values())
+    return 2 * common / (terms.total() + query.total()) if common else 0.0
+
+
+def best_sentence(query: str, passages: Sequence[Passage], language: str) -> str:
+    """Return the sentence with the highest F1 with the query, the first of equals; "" without passages."""
+    wanted = _terms(query, language)
+    best, best_score = "", -1.0
+    for passage in passages:
+        for sentence in sentences(passage.text):
+            score = _f1(_terms(sentence, language), wanted)
+            if score > best_score:
+                best, best_score = sentence, score
+    return best
+
+
+class Extractive(System):
+    """The baseline as what answers; it draws nothing, so there is one sample."""
+
+    asks_models = False
+
+    @property
+    def name(self) -> str:
+        """The word that stands for it in ``--llm``."""
+        return EXTRACTIVE
+
+    def take(self, benchmark: Benchmark, task: Task) -> Assignment:
+        """Refuse samples; see `System.take`."""
+        work = super().take(benchmark, task)
+        if task.samples > 1:
+            raise QuadragError("the extractive baseline draws nothing; --samples needs a model with --llm")
+        return work
+
+    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+        """Answer with the most similar sentence; see `System.answer`."""
+        texts = [best_sentence(one.query, passages[one.key], one.language) for one in questions]
+        return Generated([make_answer(one, 0, text) for one, text in zip(questions, texts, strict=True)])

@@ -1,0 +1,276 @@
+"""One's own RAG system as a Python function: it is handed a question and returns an answer, maybe with passages.
+
+Of a benchmark that brings its passages with the questions the function is handed these; of any other it searches
+itself, and is measured as a RAG service is. What it answered is written to a file at once, so that a run that was
+killed goes on from there; whether the function has changed since cannot be seen.
+"""
+
+import asyncio
+import inspect
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from quadrag.chat.reply import Failure, Reply
+from quadrag.errors import one_line
+from quadrag.records import Key, Passage, Question, dumps
+
+from ..core.benchmark import Benchmark
+from ..core.prompts import load_service_prompts
+from ..core.task import Task
+from .rag.reply import Served, read_found
+from .rag.service import asked_text, shown_turns
+from .rag.system import read_manner, take_served
+from .system import Assignment, Generated, Passages, Questions, System, Tell, collect
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A question as a system is handed it, without its accepted answers.
+
+    Attributes:
+        id: unique within its config and split.
+        query: its text.
+        history: the turns before it, each a question and its answer; empty outside conversations.
+        passages: those that the benchmark brings; empty where the system is to search.
+        benchmark: the benchmark's name.
+        config: its config.
+        split: its split.
+        language: ``en`` or ``zh``.
+        query_time: when it was asked, where the benchmark has that.
+    """
+
+    id: str
+    query: str
+    history: tuple[tuple[str, str | None], ...]
+    passages: tuple[Passage, ...]
+    benchmark: str
+    config: str
+    split: str
+    language: str
+    query_time: str | None = None
+
+    @property
+    def key(self) -> Key:
+        """Config, split and id."""
+        return (self.config, self.split, self.id)
+
+
+def pose(work: Assignment, question: Question, passages: Sequence[Passage]) -> OpenQuestion:
+    """Put a question as a RAG service is sent it, with the passages that are shown with it."""
+    manner = read_manner(work) if Function.searches(work.benchmark) else "bare"
+    return OpenQuestion(
+        id=question.id,
+        query=asked_text(question, work.prompts, manner),
+        history=tuple(shown_turns(question)),
+        passages=tuple(passages),
+        benchmark=question.benchmark,
+        config=question.config,
+        split=question.split,
+        language=question.language,
+        query_time=question.slots.get("query_time"),
+    )
+
+
+class Function(System):
+    """A function from a question to its answer, or from a list of questions to a list of answers."""
+
+    asks_models = False
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        name: str | None = None,
+        batch_size: int | None = None,
+        concurrency: int = 16,
+        kept: Path | None = None,
+    ) -> None:
+        """Take the function; it is not called yet.
+
+        Args:
+            function: takes an `OpenQuestion`, and returns a text, or a text and its passages, best first: ids, or
+                objects with ``id`` and ``text``. It may be a coroutine function.
+            name: what `run.json` calls it; its own name when None.
+            batch_size: hand it lists of this many questions, for a list of as many results.
+            concurrency: calls in flight of a coroutine function.
+            kept: a file for what it answered so far.
+        """
+        self.function = function
+        self.batch_size = batch_size
+        self.concurrency = concurrency
+        self.kept = kept
+        self._name = name or str(getattr(function, "__name__", type(function).__name__))
+
+    @property
+    def name(self) -> str:
+        """What `run.json` calls it."""
+        return self._name
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """How it is asked, as of a RAG service."""
+        return {"contract": "python"}
+
+    @staticmethod
+    def searches(benchmark: Benchmark) -> bool:
+        """Whether a function finds the passages of a benchmark itself."""
+        return benchmark.supplied is None
+
+    def take(self, benchmark: Benchmark, task: Task) -> Assignment:
+        """Take a task on, as a service where the function is to search; see `System.take`."""
+        self.finds_passages = self.searches(benchmark)
+        if self.finds_passages:
+            return take_served(benchmark, task)
+        return replace(super().take(benchmark, task), prompts=load_service_prompts(task.benchmark))
+
+    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+        """Call the function for each question that is not answered yet; see `System.answer`.
+
+        What it raises is the failure of that question alone.
+        """
+        replies = self._read_kept()
+        asked = [question for question in questions if question.key not in replies]
+        if kept := len(questions) - len(asked):
+            print(
+                f"{self.kept}: {kept} of {len(questions)} answers are kept from the run that stopped", file=sys.stderr
+            )
+        size = self.batch_size or 1
+        posed = [pose(work, question, passages.get(question.key, ())) for question in asked]
+        batches = [posed[start : start + size] for start in range(0, len(posed), size)]
+        for batch, results in self._call_all(batches):
+            found = dict(zip((one.key for one in batch), results, strict=True))
+            self._keep(found)
+            replies |= found
+            if tell is not None:
+                tell(len(replies), len(questions))
+        ordered = [replies[question.key] for question in questions]
+        generated = collect([(question, 0) for question in questions], ordered)
+        generated.passages = {
+            question.key: reply.passages if isinstance(reply, Served) else ()
+            for question, reply in zip(questions, ordered, strict=True)
+        }
+        return generated
+
+    def _call_all(
+        self, batches: Sequence[list[OpenQuestion]]
+    ) -> Iterator[tuple[list[OpenQuestion], list[Reply | Failure]]]:
+        """Yield every batch with what came of it, as it comes."""
+        if _is_async(self.function):
+            yield from _run_beside(self._call_async, batches, self.concurrency)
+            return
+        for batch in batches:
+            started = time.perf_counter()
+            try:
+                given = self.function(batch if self.batch_size else batch[0])
+            except Exception as error:
+                yield batch, [_read_failure(error)] * len(batch)
+            else:
+                yield batch, self._read(batch, given, time.perf_counter() - started)
+
+    async def _call_async(self, batch: list[OpenQuestion]) -> list[Reply | Failure]:
+        started = time.perf_counter()
+        try:
+            given = await self.function(batch if self.batch_size else batch[0])
+        except Exception as error:
+            return [_read_failure(error)] * len(batch)
+        return self._read(batch, given, time.perf_counter() - started)
+
+    def _read(self, batch: Sequence[OpenQuestion], given: Any, seconds: float) -> list[Reply | Failure]:
+        """Read what the function returned for a batch."""
+        if not self.batch_size:
+            return [_read_result(given, seconds)]
+        if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__len__") or len(given) != len(batch):
+            many = len(given) if hasattr(given, "__len__") else "no"
+            what = f"returned a {type(given).__name__} of {many} results; expected a list of {len(batch)}"
+            return [Failure("unparsable", what)] * len(batch)
+        return [_read_result(one, seconds / len(batch)) for one in given]
+
+    def _read_kept(self) -> dict[Key, Reply | Failure]:
+        """Read what a run that stopped has left; a line that a kill cut off is as if it were not there."""
+        found: dict[Key, Reply | Failure] = {}
+        if self.kept is None or not self.kept.exists():
+            return found
+        for line in self.kept.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                row = json.loads(line)
+                passages = tuple(Passage(*one) for one in row["passages"])
+                config, split, ident = row["key"]
+                found[config, split, ident] = _reply(str(row["answer"]), passages, float(row["seconds"]))
+            except (ValueError, KeyError, TypeError, RecursionError):
+                continue
+        return found
+
+    def _keep(self, found: Mapping[Key, Reply | Failure]) -> None:
+        """Write what was answered behind what is there; failures are asked again."""
+        if self.kept is None:
+            return
+        rows = [
+            {"key": key, "answer": one.text, "passages": one.passages, "seconds": one.latency}
+            for key, one in found.items()
+            if isinstance(one, Served)
+        ]
+        with self.kept.open("a", encoding="utf-8") as file:
+            # A line break first: a kill may have cut the last line off.
+            file.write("".join(f"\n{dumps(row)}\n" for row in rows))
+
+
+def _reply(text: str, passages: tuple[Passage, ...], seconds: float) -> Served:
+    return Served(text, None, None, None, False, seconds, None, passages)
+
+
+def _read_failure(error: Exception) -> Failure:
+    return Failure("api_error", one_line(f"{type(error).__name__}: {error}"))
+
+
+def _read_result(given: Any, seconds: float) -> Reply | Failure:
+    """Read an answer, or an answer with its passages; anything else is a failure that says what it was."""
+    answer, found = given if isinstance(given, tuple) and len(given) == 2 else (given, ())
+    if not isinstance(answer, str):
+        what = f"returned a {type(given).__name__}; expected an answer as a text, or (answer, passages)"
+        return Failure("unparsable", what)
+    if isinstance(found, (str, bytes, Mapping)) or not hasattr(found, "__iter__"):
+        return Failure("unparsable", f"returned passages as a {type(found).__name__}; expected a list")
+    return _reply(answer, tuple(read_found(place, one) for place, one in enumerate(found)), seconds)
+
+
+def _is_async(function: Any) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
+def _run_beside(
+    call: Callable[[Any], Coroutine[Any, Any, Any]], batches: Sequence[Any], concurrency: int
+) -> Iterator[tuple[Any, Any]]:
+    """Call a coroutine function for all batches in a loop of another thread, and yield what comes as it comes.
+
+    A loop that runs here already, as a notebook's, is no obstacle.
+    """
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    gate = asyncio.Semaphore(concurrency)
+
+    async def one(batch: Any) -> tuple[Any, Any]:
+        async with gate:
+            return batch, await call(batch)
+
+    async def down() -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    try:
+        for future in as_completed([asyncio.run_coroutine_threadsafe(one(batch), loop) for batch in batches]):
+            yield future.result()
+    finally:
+        asyncio.run_coroutine_threadsafe(down(), loop).result(timeout=5)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(timeout=5)
+        if not thread.is_alive():
+            loop.close()

@@ -1,0 +1,158 @@
+"""A chat model loaded in this process with transformers and accelerate, behind the chat client's interface.
+
+One prompt at a time: padding a batch changes the last digits of a model's scores, and with them now and then an answer,
+so a resumed run would differ from an undisturbed one. Sampling is seeded by the call itself, not by its turn. A model
+without a chat template gets system message, blank line, user message, as RGB's code does.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from quadrag.chat.ledger import Ledger, call_key
+from quadrag.chat.reply import Failure, Reply, as_verdict, split_reasoning
+from quadrag.errors import QuadragError
+
+_MAX_TOKENS = 512
+_PARAMETERS = {"temperature", "top_p", "max_tokens", "seed"}
+
+
+class LocalModel:
+    """A model of transformers; `model` is its name or folder, as requested."""
+
+    def __init__(
+        self, model: str, *, ledger: Ledger | None = None, replay: bool = False, parameters: Mapping[str, Any]
+    ) -> None:
+        """Name the model; it is loaded at the first call that the ledger does not answer.
+
+        Args:
+            model: a Hub name or a folder.
+            ledger: where replies are kept.
+            replay: answer from the ledger alone.
+            parameters: temperature (0: greedy), top_p, max_tokens (512 when absent) and seed; None values are dropped.
+        """
+        self.model = model
+        self.parameters = {name: value for name, value in parameters.items() if value is not None}
+        unknown = set(self.parameters) - _PARAMETERS
+        if unknown:
+            raise QuadragError(f"local models take {', '.join(sorted(_PARAMETERS))}, not {', '.join(sorted(unknown))}")
+        self.on_progress: Callable[[int, int], None] | None = None
+        self.spent: dict[str, Any] = {"calls": 0, "cached": 0, "prompt_tokens": 0, "completion_tokens": 0}
+        self._ledger, self._replay = ledger, replay
+        self._loaded: tuple[Any, Any] | None = None
+
+    def complete(
+        self, batch: Sequence[list[dict[str, str]]], *, samples: Sequence[int] | None = None
+    ) -> list[Reply | Failure]:
+        """Answer a batch of chats in order; see `quadrag.chat.client.ChatClient.complete`."""
+        numbers = samples if samples is not None else [0] * len(batch)
+        name = f"local:{self.model}"
+        keys = [call_key(name, chat, self.parameters, n) for chat, n in zip(batch, numbers, strict=True)]
+        known = self._ledger.get_many(dict.fromkeys(keys)) if self._ledger is not None else {}
+        missing = sum(key not in known for key in keys)
+        if missing and self._replay and not known:
+            raise QuadragError(f"the ledger lacks {missing} of {len(keys)} replies of {name}; run without --replay")
+        replies: list[Reply | Failure] = []
+        for key, chat in zip(keys, batch, strict=True):
+            cached = key in known
+            if not cached and self._replay:
+                replies.append(Failure("api_error", "not asked: the ledger has no reply to replay"))
+                continue
+            if not cached:
+                known[key] = self._generate(key, chat)
+                if self._ledger is not None:
+                    self._ledger.put_many([(key, known[key])], model=name)
+            self.spent["cached" if cached else "calls"] += 1
+            replies.append(_reply(known[key], cached))
+            if self.on_progress:
+                self.on_progress(len(replies), len(keys))
+        return replies
+
+    def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[str | Failure]:
+        """Answer as a judge does; a reply cut by length is a failure."""
+        return [as_verdict(reply) for reply in self.complete(batch)]
+
+    def close(self) -> None:
+        """Let the model go."""
+        self._loaded = None
+
+    def _load(self) -> tuple[Any, Any]:
+        if self._loaded is None:
+            try:
+                from transformers import AutoModelForCausalLM, AutoTokenizer
+                from transformers.utils import logging
+            except ImportError as error:
+                raise QuadragError(
+                    f"local:{self.model} needs transformers ({error}); pip install 'quadrag[local]'"
+                ) from None
+            if not sys.stderr.isatty():
+                logging.disable_progress_bar()
+            try:
+                tokenizer = AutoTokenizer.from_pretrained(self.model)
+                model = AutoModelForCausalLM.from_pretrained(self.model, device_map="auto", dtype="auto")
+            except (OSError, ValueError, ImportError) as error:
+                first = " ".join(str(error).split())[:300]
+                raise QuadragError(f"cannot load local:{self.model} ({first})") from None
+            self._loaded = tokenizer, model.eval()
+        return self._loaded
+
+    def _generate(self, key: bytes, chat: list[dict[str, str]]) -> dict[str, Any]:
+        tokenizer, model = self._load()
+        import torch
+
+        if tokenizer.chat_template:
+            from jinja2 import TemplateError
+
+            try:
+                prompt = tokenizer.apply_chat_template(
+                    chat, add_generation_prompt=True, return_tensors="pt", return_dict=True
+                )
+            except TemplateError as error:
+                why = " ".join(str(error).split())
+                raise QuadragError(
+                    f"the chat template of local:{self.model} refuses the messages ({why}); "
+                    "name prompts that it takes with --prompts, or another model"
+                ) from None
+        else:
+            prompt = tokenizer("\n\n".join(turn["content"] for turn in chat), return_tensors="pt")
+        prompt = prompt.to(model.device)
+        temperature = self.parameters.get("temperature", 0)
+        sampling: dict[str, Any] = (
+            {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}
+        )
+        if temperature and "top_p" in self.parameters:
+            sampling["top_p"] = self.parameters["top_p"]
+        torch.manual_seed(int.from_bytes(key[:8], "big"))
+        start = time.perf_counter()
+        with torch.inference_mode():
+            output = model.generate(
+                **prompt,
+                max_new_tokens=self.parameters.get("max_tokens", _MAX_TOKENS),
+                pad_token_id=tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id,
+                **sampling,
+            )
+        length = prompt["input_ids"].shape[1]
+        new = output[0, length:].tolist()
+        ends = model.generation_config.eos_token_id
+        ended = bool(new) and new[-1] in (ends if isinstance(ends, list) else [ends])
+        usage = {"prompt_tokens": length, "completion_tokens": len(new)}
+        for name, count in usage.items():
+            self.spent[name] += count
+        text, reasoning = split_reasoning(tokenizer.decode(new, skip_special_tokens=True).strip())
+        return {
+            "text": text,
+            "reasoning": reasoning,
+            "finish_reason": "stop" if ended else "length",
+            "usage": usage,
+            "latency": time.perf_counter() - start,
+            "created": time.time(),
+        }
+
+
+def _reply(value: Mapping[str, Any], cached: bool) -> Reply | Failure:
+    if value["finish_reason"] == "length" and not value["text"]:
+        return Failure("truncated", "the reply was cut by length before the answer began; raise --max-tokens")
+    return Reply(
+        value["text"], value["finish_reason"], value["usage"], value["reasoning"], cached, value["latency"], None
+    )

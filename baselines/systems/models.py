@@ -1,0 +1,178 @@
+"""From a spec to what answers or judges: the extractive baseline, an endpoint, weights loaded here, an embedding."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quadrag.chat.ledger import Ledger
+from quadrag.chat.prices import Budget, Prices
+from quadrag.chat.server import MOST_REPLY_BYTES
+from quadrag.errors import QuadragError, unknown_name
+
+from ..core.benchmark import JudgePreset, known, load
+from .challenge.model import ChallengeModel
+from .challenge.system import Challenge
+from .chat_model import ChatModel
+from .extractive import EXTRACTIVE, Extractive
+from .system import Completer, System
+
+_PRESET = re.compile(r"[\w.-]+")
+
+
+def judge_presets() -> dict[str, JudgePreset]:
+    """Return the judges of all papers, by name."""
+    return {name: preset for benchmark in known() for name, preset in load(benchmark).judges.items()}
+
+
+def check_roles(named: Sequence[str]) -> None:
+    """Refuse judges that share out the metrics and do not stand at their own places.
+
+    Raises:
+        QuadragError: one does not.
+    """
+    for place, text in enumerate(named):
+        preset = judge_presets().get(text.partition("=")[0])
+        if preset is not None and preset.role not in (None, place):
+            name = text.partition("=")[0]
+            where = "second, after the judge of the other metrics" if preset.role else "first"
+            raise QuadragError(f"--judge {name} is asked about its own metrics alone; name it {where}")
+
+
+def judge_spec(text: str) -> tuple[str, dict[str, Any]]:
+    """Read what ``--judge`` names: a spec, or a preset with where it is served, as ``llama-3-70b-instruct=http://...``.
+
+    Returns:
+        The spec with the model's name, and parameters of the preset, of which ``local:`` takes none.
+
+    Raises:
+        QuadragError: no such preset, or a model is named beside it.
+    """
+    name, mark, place = text.partition("=")
+    if not mark or not _PRESET.fullmatch(name):
+        return text, {}
+    presets = judge_presets()
+    if name not in presets:
+        raise unknown_name("judge preset", name, presets)
+    preset = presets[name]
+    if place.startswith("http"):
+        if "#" in place:
+            raise QuadragError(f"--judge {name}=... names a model beside the preset's {preset.model}; leave out #...")
+        return f"{place}#{preset.model}", dict(preset.parameters)
+    return place, {} if place.startswith("local:") else dict(preset.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """How the models of a session are called, whichever they are.
+
+    Attributes:
+        ledger: where replies are kept.
+        concurrency: calls in flight at once.
+        prices: what tokens cost.
+        budget: hard limit, shared by all models of a session.
+        replay: answer from the ledger alone.
+        timeout: seconds that an attempt may take; None: the client's own limits.
+        max_reply_bytes: the longest reply that is read.
+        allow_redirect: hosts that a server may send the client on to.
+    """
+
+    ledger: Ledger
+    concurrency: int = 16
+    prices: Prices | None = None
+    budget: Budget | None = None
+    replay: bool = False
+    timeout: float | None = None
+    max_reply_bytes: int = MOST_REPLY_BYTES
+    allow_redirect: Sequence[str] = ()
+
+
+def open_completer(spec: str, calling: Calling, parameters: Mapping[str, Any]) -> Completer:
+    """Return the chat model that a spec names.
+
+    Args:
+        spec: ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
+        calling: how it is called.
+        parameters: temperature, top_p, max_tokens and seed.
+
+    Raises:
+        QuadragError: the spec or a setting cannot be used.
+    """
+    if spec.startswith("local:"):
+        _refuse_budget("local", calling)
+        from .local import LocalModel
+
+        name = spec.removeprefix("local:")
+        return LocalModel(name, ledger=calling.ledger, replay=calling.replay, parameters=parameters)
+    from quadrag.chat.client import ChatClient
+
+    return ChatClient(
+        spec,
+        ledger=calling.ledger,
+        concurrency=calling.concurrency,
+        prices=calling.prices,
+        budget=calling.budget,
+        replay=calling.replay,
+        parameters=parameters,
+        timeout=calling.timeout,
+        max_reply_bytes=calling.max_reply_bytes,
+        allow_redirect=calling.allow_redirect,
+    )
+
+
+def takes_sampling(spec: str | None) -> bool:
+    """Whether what a spec names is told how to sample, as chat models are; None is the extractive baseline."""
+    return spec is not None and spec != EXTRACTIVE and not spec.startswith("challenge:")
+
+
+def open_system(spec: str, calling: Calling, parameters: Mapping[str, Any], time_limit: float | None = None) -> System:
+    """Return what answers, by its spec: ``extractive``, ``challenge:FILE.py#Class``, or a chat model's.
+
+    Args:
+        spec: as above.
+        calling: how it is called.
+        parameters: of a chat model.
+        time_limit: seconds that a challenge: model may take for a query of a batch.
+
+    Raises:
+        QuadragError: the spec or a setting cannot be used.
+    """
+    if spec == EXTRACTIVE:
+        return Extractive()
+    if spec.startswith("challenge:"):
+        _refuse_budget("challenge", calling)
+        file = spec.removeprefix("challenge:")
+        return Challenge(ChallengeModel(file, ledger=calling.ledger, replay=calling.replay, time_limit=time_limit))
+    return ChatModel(open_completer(spec, calling, parameters))
+
+
+def _refuse_budget(kind: str, calling: Calling) -> None:
+    if calling.budget is not None:
+        raise QuadragError(f"--budget bounds calls that are paid for; a {kind}: model has none")
+
+
+class Embedding:
+    """A sentence-transformers model as a metric takes it: texts to vectors; weights are loaded at the first call."""
+
+    def __init__(self, name: str) -> None:
+        """Name the model; `model` enters the signature.
+
+        Raises:
+            QuadragError: no model can have that name, the extra is not installed, or the weights cannot be had.
+        """
+        from ..retrieval.encoder import Encoder
+
+        self.model = name
+        self._encoder = Encoder(name)
+        self._encoder.check()
+        self._last: tuple[list[str], Any] = ([], None)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what decides the vectors, the weights by their content or commit."""
+        return self._encoder.describe()
+
+    def __call__(self, texts: list[str]) -> Any:
+        """Return an n x d array for n texts; both profiles of a metric ask for the same ones, one after the other."""
+        if self._last[1] is None or self._last[0] != texts:
+            self._last = (list(texts), self._encoder.documents(texts))
+        return self._last[1]

@@ -1,0 +1,199 @@
+"""What answers questions, whatever it is: the one protocol that a run knows.
+
+A system says of itself whether it finds its own passages, as a RAG service does, or wants whole pages, as a model file
+of the CRAG challenge does; a run asks no further what it is. A failed call leaves an answer of None, with the reason.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from quadrag.chat.reply import NOT_ASKED, Failure, Reply
+from quadrag.errors import QuadragError
+from quadrag.records import Answer, Key, Passage, Question
+
+from ..core.benchmark import Benchmark
+from ..core.prompts import Prompts, load_prompts
+from ..core.task import Task
+
+Passages = Mapping[Key, Sequence[Passage]]
+Questions = Sequence[Question]
+Tell = Callable[[int, int], None] | None  # is told how many answers are done, of how many
+
+
+class Completer(Protocol):
+    """A chat model: `quadrag.chat.ChatClient` and `systems.local.LocalModel` are such."""
+
+    parameters: dict[str, Any]
+    spent: dict[str, Any]
+    on_progress: Callable[[int, int], None] | None
+
+    @property
+    def model(self) -> str:
+        """The model's name as requested."""
+
+    def complete(
+        self, batch: Sequence[list[dict[str, str]]], *, samples: Sequence[int] | None = None
+    ) -> list[Reply | Failure]:
+        """Answer a batch of chats in order."""
+
+    def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[str | Failure]:
+        """Answer as a judge does."""
+
+    def close(self) -> None:  # the extractive baseline holds nothing open
+        """Let connections or weights go."""
+
+
+@dataclass(slots=True)
+class Generated:
+    """The answers in order, with what only `run.json` keeps: latencies in seconds and failures, by key and sample.
+
+    `passages` are those that a system found itself; `not_asked` are the places of answers that a budget left out.
+    """
+
+    answers: list[Answer]
+    latency: dict[str, float] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    not_asked: set[int] = field(default_factory=set)
+    passages: dict[Key, tuple[Passage, ...]] = field(default_factory=dict)
+
+    @property
+    def asked(self) -> list[Answer]:
+        """The answers and failures of calls that were made: after a budget stop not all were."""
+        return [answer for place, answer in enumerate(self.answers) if place not in self.not_asked]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A task as a system takes it on: the benchmark as the system meets it, and the prompts."""
+
+    benchmark: Benchmark
+    task: Task
+    prompts: Prompts
+
+
+class System(ABC):
+    """What answers. `finds_passages`: none are found for it; `wants_pages`: it is handed whole pages."""
+
+    finds_passages: bool = False
+    asks_models: bool = True  # an empty answer is then a failure
+    wants_pages: ClassVar[bool] = False
+    completer: Completer | None = None  # what may be asked about a question before it is answered
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What `run.json` calls it."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What else decides its answers."""
+        return {}
+
+    @property
+    def spent(self) -> dict[str, Any] | None:
+        """Calls, tokens and cost so far; None where nothing is counted."""
+        return None
+
+    def take(self, benchmark: Benchmark, task: Task) -> Assignment:
+        """Take a task on.
+
+        Raises:
+            QuadragError: it is not for this system, or the prompts cannot be read.
+        """
+        check_retriever(benchmark, task)
+        handed = task.retriever == benchmark.handed_over
+        if self.wants_pages and not handed:
+            raise QuadragError("a challenge: model is handed CRAG's pages themselves; run crag with --retriever own")
+        if handed and not self.wants_pages:
+            raise QuadragError(
+                f"--retriever {task.retriever} hands whole pages to a model file; give --llm challenge:FILE.py#Class"
+            )
+        return Assignment(benchmark, task, load_prompts(task.benchmark, task.prompts))
+
+    @abstractmethod
+    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+        """Answer questions in their order, each as often as the task has samples.
+
+        Args:
+            work: what was taken on.
+            questions: n of them.
+            passages: of each question by its key; of a system that finds its own, none.
+            tell: is told how many answers are done, of how many.
+
+        Raises:
+            QuadragError: what answers is dead, or a replay finds no reply at all.
+            BudgetReached: the budget ended; its ``results`` are then the one `Generated` so far.
+        """
+
+    def close(self) -> None:  # noqa: B027  # the extractive baseline holds nothing open
+        """Let connections, processes or weights go."""
+
+
+class AskedSystem(System):
+    """A system that is asked through an object of its own, which knows its name and counts its calls."""
+
+    def __init__(self, asked: Any) -> None:
+        """Take what is asked, with `model`, `parameters`, `spent`, `on_progress` and `close`."""
+        self.asked = asked
+
+    @property
+    def name(self) -> str:
+        """The name as requested."""
+        return str(self.asked.model)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What else decides the answers."""
+        return dict(self.asked.parameters)
+
+    @property
+    def spent(self) -> dict[str, Any]:
+        """The counters, as they go on."""
+        counters: dict[str, Any] = self.asked.spent
+        return counters
+
+    def close(self) -> None:
+        """Close what is asked."""
+        self.asked.close()
+
+
+def check_retriever(benchmark: Benchmark, task: Task) -> None:
+    """Refuse a retriever that is none of the benchmark's.
+
+    Raises:
+        QuadragError: it is not.
+    """
+    if task.retriever not in benchmark.retrievers:
+        raise QuadragError(f"{task.benchmark} takes --retriever {' or '.join(benchmark.retrievers)}")
+
+
+def make_answer(question: Question, sample: int, text: str | None, **rest: Any) -> Answer:
+    """Make the answer of a question."""
+    return Answer(question.benchmark, question.config, question.split, question.id, sample, text, **rest)
+
+
+def collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Reply | Failure]) -> Generated:
+    """Put replies together as answers.
+
+    Args:
+        jobs: a question and the number of its sample for each reply.
+        replies: in the same order.
+    """
+    generated = Generated([])
+    for (question, sample), reply in zip(jobs, replies, strict=True):
+        place = f"{question.config}/{question.split}/{question.id}/{sample}"
+        if isinstance(reply, Reply):
+            generated.latency[place] = round(reply.latency, 6)
+            generated.answers.append(
+                make_answer(question, sample, reply.text, finish_reason=reply.finish_reason, usage=reply.usage)
+            )
+            continue
+        if reply.detail.startswith(NOT_ASKED):
+            generated.not_asked.add(len(generated.answers))
+        elif reply.reason != "truncated":
+            # What may go better next time; a cut reply lies in the ledger and would come again.
+            generated.failures[place] = reply.detail
+        generated.answers.append(make_answer(question, sample, None, state=reply.reason))
+    return generated

@@ -1,0 +1,86 @@
+"""How our values and the printed ones stand in the lines of a table.
+
+Ours come with their 95% intervals, with how many items they are over, and with the second profile where it differs.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from operator import attrgetter, itemgetter
+from typing import Any, Literal
+
+from .cells import NOTHING, Row, count_items, format_bound, format_value, unit_of, value_cell
+from .grid import Cell, Line
+from .published import Published
+
+Name = Callable[[Any], Hashable]  # of a row: the column, or the line, that it stands in
+
+
+def our_lines(
+    label: str,
+    scores: Iterable[Row],
+    columns: Sequence[Hashable],
+    profiles: Sequence[str],
+    place: Name = itemgetter("key"),
+    *,
+    rule: bool = False,
+    bounds: bool = False,
+    counts: Literal["always", "fewer", "each", "never"] = "always",
+    lacking: str = "not run",
+) -> list[Line]:
+    """Make our lines: the first profile's values, and another's where they differ.
+
+    Args:
+        label: of the first line.
+        scores: rows of ``scores.json``.
+        columns: the place of each.
+        profiles: those shown.
+        place: of a row.
+        rule: whether a line is drawn above.
+        bounds: the interval as two lines of bounds, in place of under each value: for narrow columns.
+        counts: a line of how many items the values are over: ``always`` under the first profile; ``fewer``, the same
+            where some items do not count; ``each``, under every profile where some do not; or ``never``.
+        lacking: what stands for a metric that did not run.
+    """
+    found = {(row["profile"], place(row)): row for row in scores}
+    lines: list[Line] = []
+    shown: list[list[Cell]] = []
+    for profile in profiles:
+        rows = [found.get((profile, column)) for column in columns]
+        cells = [value_cell(row, lacking) for row in rows]
+        if bounds:
+            cells = [Cell(cell.text) for cell in cells]
+        if cells in shown:
+            continue
+        first = not shown
+        shown.append(cells)
+        lines.append(Line(label if first else f"  {profile}", cells, rule=rule and first))
+        if bounds and first:
+            lines += [_bound_line("  95% from", rows, 0), _bound_line("  95% to", rows, 1)]
+        fewer = any(row and count_items(row) not in (None, row["n_total"]) for row in rows)
+        if {"always": first, "fewer": first and fewer, "each": fewer, "never": False}[counts]:
+            lines.append(count_line(rows))
+    return lines
+
+
+def count_line(rows: Sequence[Row | None]) -> Line:
+    """Make the line of how many items values are over."""
+    counts = [None if row is None else count_items(row) for row in rows]
+    return Line("  n", [Cell(NOTHING if count is None else str(count)) for count in counts])
+
+
+def printed_lines(
+    rows: Iterable[Published],
+    columns: Sequence[Hashable],
+    name: Callable[[Published], str] = attrgetter("model"),
+    place: Name = attrgetter("key"),
+) -> list[Line]:
+    """Make a line of printed numbers for each name; ? stands behind a doubtful one, a dash where none is printed."""
+    named: dict[str, dict[Hashable, Cell]] = {}
+    for row in rows:
+        cell = Cell(format_value(row.value, row.unit) + "?" * row.doubtful)
+        named.setdefault(name(row), {})[place(row)] = cell
+    return [Line(label, [cells.get(c, Cell(NOTHING)) for c in columns], "published") for label, cells in named.items()]
+
+
+def _bound_line(label: str, rows: Sequence[Row | None], side: int) -> Line:
+    texts = [format_bound(row["interval"][side], unit_of(row)) if row and row["interval"] else NOTHING for row in rows]
+    return Line(label, [Cell(text) for text in texts])

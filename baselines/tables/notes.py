@@ -1,0 +1,197 @@
+"""What stands under a table: where numbers come from, over what they are, and what could not be scored.
+
+A table without these lines would be read as saying more than was measured.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from quadrag.catalogue import configs
+from quadrag.metric_record import metric_record, show_key
+from quadrag.records import dumps
+from quadrag.run_record import Inputs, RunRecord
+
+from ..core.benchmark import load
+from ..core.prompts import load_prompts
+from ..core.result import Result
+from ..core.settings import UNKNOWN, WHOLE
+from ..systems.rag.system import RAG
+from .cells import CHARACTERS, Row, format_value, unit_of
+from .paper import PaperTables, load_tables
+from .published import Published
+
+INTERVALS = "95% bootstrap intervals over questions (no width where all values are equal)"
+_REMEDIES = {"no judge": "needs --judge", "no embedding": "needs --bertscore"}
+
+
+def note_ours(
+    results: Sequence[Result], head: Sequence[str], scores: Sequence[Row], profiles: Sequence[str]
+) -> list[str]:
+    """Say all of our values in a table of one benchmark: partial or not, a table's own head, the runs, the scores."""
+    benchmark = results[0].run.inputs.benchmark
+    runs = [result.run for result in results]
+    return [*note_partial(results), *head, *note_runs(runs), *note_scores(benchmark, scores, profiles)]
+
+
+def note_partial(results: Sequence[Result]) -> list[str]:
+    """Say that a table is partial, where a run could not finish, and which metrics are invalid."""
+    partial = [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
+    partial += [f"PARTIAL: {one.run.coverage} questions are answered." for one in results if one.run.coverage]
+    return partial + [f"INVALID, {line}." for result in results for line in result.run.invalid]
+
+
+def note_runs(runs: Sequence[RunRecord]) -> list[str]:
+    """Say on what data runs are, what was not ours, and under which settings they were made."""
+    notes = [_note_data(runs)]
+    if given := sorted({name for run in runs for name in run.given}):
+        notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
+    notes += [*_note_entities(runs), *_note_services(runs)]
+    return notes + list(dict.fromkeys(note for run in runs for note in _note_settings(run.inputs)))
+
+
+def note_scores(benchmark: str, rows: Sequence[Row], profiles: Sequence[str]) -> list[str]:
+    """Say which metrics did not run, and what could not be scored under the profiles shown."""
+    tables = load_tables(benchmark)
+    shown = [row for row in rows if row["profile"] in profiles]
+    return [*_note_not_run(tables, rows), *_note_judged(shown), *note_unscored(tables, shown)]
+
+
+def _note_judged(rows: Sequence[Row]) -> list[str]:
+    """Say of every judged metric that ran how many of its items were scored."""
+    counts: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if "n_scored" in row and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge":
+            counts.setdefault(f"{row['n_scored']} of {row['n_total']}", {})[show_key(row["metric"], row["key"])] = None
+    return [f"Judged, scored {count}: {', '.join(keys)}." for count, keys in counts.items()]
+
+
+def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
+    """List what could not be scored, by metric, profile, split and reason, and say what becomes of it."""
+    found: dict[str, dict[str, list[str]]] = {}
+    lacking = [row for row in rows if row.get("unscored")]
+    for row in lacking:
+        counts = ", ".join(f"{reason} {count}" for reason, count in row["unscored"].items())
+        place = f"{row['config']} {row['split']}: {counts}"
+        found.setdefault(show_key(row["metric"], row["key"]), {}).setdefault(row["profile"], []).append(place)
+    alike: dict[str, list[str]] = {}  # what is said once for all the keys that it is true of
+    for key, profiles in found.items():
+        same = len(profiles) > 1 and len({tuple(places) for places in profiles.values()}) == 1
+        for profile, places in list(profiles.items())[: 1 if same else None]:
+            alike.setdefault(f"{'' if same else f' ({profile})'}: {'; '.join(places)}.", []).append(key)
+    notes = [f"Unscored, {', '.join(keys)}{said}" for said, keys in alike.items()]
+    if any(row["metric"] not in tables.unscored for row in lacking):
+        notes.append("Official leaves unscored items out, corrected counts them as wrong.")
+    for metric, say in tables.unscored.items():
+        if own := [row for row in lacking if row["metric"] == metric]:
+            notes.append(say(own))
+    return notes
+
+
+def note_corpus(runs: Sequence[RunRecord]) -> list[str]:
+    """Say where ours searched another corpus than the printed rows beside them, as with the gold documents in it."""
+    added = dict.fromkeys(
+        f"{name}={run.inputs.options[name]}"
+        for run in runs
+        for name in load_tables(run.inputs.benchmark).corpus_options
+        if run.inputs.retrieval is not None and run.inputs.options.get(name)
+    )
+    return [f"Ours searched a corpus with {', '.join(added)}, the published rows one without."] if added else []
+
+
+def note_paper(benchmark: str, rows: Sequence[Published]) -> list[str]:
+    """Say where printed numbers come from, under which conditions, and which are doubtful."""
+    tables = ", ".join(dict.fromkeys(row.table for row in rows))
+    conditions = "; ".join(dict.fromkeys(part for row in rows for part in row.conditions.split("; ")))
+    return [f"Published: {load(benchmark).paper}, table {tables}; {conditions}."] + [
+        f"? {row.model} {row.language or row.key} {format_value(row.value, row.unit)}: "
+        f"{row.note.removeprefix('suspect: ')}."
+        for row in rows
+        if row.doubtful
+    ]
+
+
+def note_directions(keys: Iterable[tuple[str, str]]) -> list[str]:
+    """Say of which keys, each named after its metric, a lower value is the better one."""
+    lower = dict.fromkeys(key for metric, key in keys if metric_record(metric).key(key).direction == "lower")
+    return [f"Of {', '.join(lower)} lower is better."] if lower else []
+
+
+def name_units(rows: Iterable[Row]) -> str:
+    """Name the units of values: percent, and lengths by their keys."""
+    lengths = dict.fromkeys(row["key"] for row in rows if unit_of(row) == CHARACTERS)
+    return f"Percent, {', '.join(lengths)} in characters" if lengths else "Percent"
+
+
+def _note_not_run(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
+    """Say which metrics did not run, and what that means for those that build on them."""
+    missing: dict[str, dict[str, str]] = {}
+    for row in rows:
+        if "not_run" in row:
+            missing.setdefault(row["not_run"], {})[row["key"]] = show_key(row["metric"], row["key"])
+    notes = [f"Not run, {_REMEDIES.get(why, why)}: {', '.join(keys.values())}." for why, keys in missing.items()]
+    return notes + [note for key, note in tables.not_run.items() if key in missing.get("no judge", ())]
+
+
+def _note_settings(inputs: Inputs) -> list[str]:
+    """Say how passages were found, and in what else a run differs from the benchmark's own settings."""
+    bundled = hashlib.sha256(dumps(load_prompts(inputs.benchmark)).encode()).hexdigest()[:16]
+    searched = {name: value for name, value in (inputs.retrieval or {}).items() if name != "corpus"}
+    if searched.get("chunk_size", 0) >= WHOLE:
+        searched = {name: value for name, value in searched.items() if name not in ("chunk_size", "chunk_overlap")}
+        searched["passages"] = "whole"
+    unknown, served = inputs.retriever == UNKNOWN, inputs.retriever == RAG
+    parts = [f"retriever {inputs.retriever}"] if searched or unknown else []
+    parts += [f"answers and passages by a RAG service, {inputs.parameters['contract']} contract"] if served else []
+    parts += [f"{name} {value}" for name, value in {**searched, **inputs.options}.items()]
+    if inputs.limit:
+        parts.append(f"the first {inputs.limit} questions of a split")
+    if inputs.samples > 1:
+        parts.append(f"{inputs.samples} answers a question")
+    if inputs.prompts not in (None, bundled) and not served:
+        parts.append("prompts of the user's own")
+    if inputs.judge:
+        parts.append(f"judge {inputs.judge.replace('; ', ', ')}")
+    why = " The paper's rows vary how passages are found, so none stands beside." if unknown else ""
+    return [f"Settings: {'; '.join(parts)}.{why}"] if parts else []
+
+
+def _note_data(runs: Sequence[RunRecord]) -> str:
+    """Say which version of the data ours are on, where there are two, and where it came from."""
+    parts = []
+    for run in runs:
+        config, known = run.inputs.config, configs(run.inputs.benchmark)
+        if config.endswith("_original") or f"{config}_original" in known:
+            parts.append("original data" if config.endswith("_original") else "refined data")
+    return f"Ours on: {'; '.join(dict.fromkeys([*parts, *(run.source for run in runs)]))}."
+
+
+def _note_entities(runs: Sequence[RunRecord]) -> list[str]:
+    """Say how the entities of questions were found, where a graph was asked about them."""
+    counts = Counter[str]()
+    for run in runs:
+        counts.update(run.found.get("entities", {}))
+    if not counts:
+        return []
+    if counts["rules"]:
+        return ["Entities of the questions were found by rules, without a model."]
+    without = {"unreadable": "the reply could not be read", "failed": "the call failed; run again to ask again"}
+    parts = [f"Entities by the model that answers: {counts['model']} of {counts.total()} questions"]
+    parts += [f"{counts[how]} by rules, since {why}" for how, why in without.items() if counts[how]]
+    return [f"{'; '.join(parts)}."]
+
+
+def _note_services(runs: Sequence[RunRecord]) -> list[str]:
+    """Say what a RAG service gave, how its passages were known, and what of a benchmark cannot be asked of one."""
+    notes = []
+    for run in runs:
+        gave = run.service
+        if gave is None:
+            continue
+        passages, questions = gave["passages"], gave["questions"]
+        note = f"The service gave {passages} passages, to {questions} questions" if passages else "Passages: not given"
+        known = {"id": "by their ids", "text": "by their text, as parts of gold documents"}
+        notes.append(f"{note}; known {known[gave['by']]}." if gave["by"] else f"{note}.")
+        if lacking := load_tables(run.inputs.benchmark).service:
+            notes.append(lacking)
+    return list(dict.fromkeys(notes))

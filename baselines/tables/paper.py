@@ -1,0 +1,47 @@
+"""What a benchmark says of its tables, as one record, and how it is found.
+
+The record is ``TABLES`` in the ``tables.py`` of a benchmark's room; without one its runs have plain tables.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from quadrag.paths import room
+
+from ..core.result import Result
+from .cells import Row
+from .grid import Grid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperTables:
+    """What of tables and their notes is decided by a benchmark's name.
+
+    Attributes:
+        tabulate: makes the paper's tables, the printed rows with ours beside them, of runs with scores over all items;
+            of the profiles the first is shown, the second where it differs. Raises QuadragError.
+        matrices: makes the matrices of a run from its scores, slices among them; [] where there are no cells. Further
+            arguments: its title, the profile, ``en`` or ``zh`` labels, whether for every metric or the main one alone.
+        mixing: whether the options mix the documents, so that beside such a run printed rows would say nothing.
+        corpus_options: the options that put documents into the corpus which the printed rows lack.
+        service: what a RAG service cannot be asked, or not measured by.
+        not_run: by key, what its absence without a judge means for the other values.
+        unscored: by metric, says from its rows what becomes of unscored items, where that is not what it is elsewhere.
+    """
+
+    tabulate: Callable[[Sequence[Result], Sequence[str]], list[Grid]] | None = None
+    matrices: Callable[[Sequence[Row], str, str, str, bool], list[Grid]] | None = None
+    mixing: bool = False
+    corpus_options: tuple[str, ...] = ()
+    service: str = ""
+    not_run: Mapping[str, str] = field(default_factory=dict)
+    unscored: Mapping[str, Callable[[Sequence[Row]], str]] = field(default_factory=dict)
+
+
+def load_tables(benchmark: str) -> PaperTables:
+    """Return what a benchmark says of its tables."""
+    if not (room("baselines") / benchmark / "tables.py").is_file():
+        return PaperTables()
+    return cast(PaperTables, importlib.import_module(f"..{benchmark}.tables", __package__).TABLES)

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an evaluate module here is made of: options that are written once, the documentation, and the class's mixin.
+
+A metric's class is `class Name(Shared, evaluate.Metric)` with `OPTIONS`, `_info`, `_compute` and a reader of its
+references. `Shared` is no `evaluate.Metric` itself: `evaluate` takes the first one that it finds. It computes no value.
+"""
+
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace as Options
+from typing import Any, NamedTuple
+
+import datasets
+import evaluate
+
+from .tally import (
+    fingerprint,
+    is_list,
+    result,
+    strings,
+)
+
+TEXT = datasets.Value("string")
+TEXTS = datasets.Sequence(TEXT)
+_INPUTS = ("predictions", "references")
+
+
+class Option(NamedTuple):
+    """A keyword of `compute`.
+
+    Attributes:
+        about: its documentation, for users.
+        default: what it is where it is not given.
+        choices: all that it may be, or () where that is no list.
+        read: returns what the metric uses in place of what was given; raises ValueError where it can use nothing of it.
+    """
+
+    about: str
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    read: Callable[[Any], Any] = lambda value: value
+
+
+def profile(about: str) -> Option:
+    """The option that every metric has; what it means differs."""
+    return Option(about, "official", ("official", "corrected"))
+
+
+STATES = Option("""list of n reasons, read where a prediction is None: "api_error", "unparsable", "truncated" or None
+    for "api_error".""")
+JUDGE = """callable from a list of chat-message lists to a list of replies, each a text or, for a failed call, an
+    object with a `reason`; its `model`, if any, enters the signature."""
+_COUNTS = {
+    "n_total, n_scored, unscored": "items, items without an unscored value, and the others counted by reason.",
+    "per_item": "one row per item, in order: its values, and the reasons where there is none.",
+    "signature": "what the values depend on.",
+}
+
+
+def required_judge(judge: Any) -> Any:
+    """Return the judge; ValueError where it cannot be asked."""
+    if not callable(judge):
+        raise ValueError(f"judge is {type(judge).__name__}; expected a callable from chats to replies")
+    return judge
+
+
+def document(inputs: Mapping[str, str], options: Mapping[str, Option], values: Mapping[str, str], code: str) -> str:
+    """Put the documentation of `compute` together, as `evaluate` wants it.
+
+    Args:
+        inputs: what predictions and references are.
+        options: the metric's.
+        values: the keys of the result; what every result has besides follows, as it is there or in the words of all.
+        code: examples, which are tests too.
+    """
+
+    def entries(texts: Mapping[str, str]) -> str:
+        lines = [f"{name}: " + inspect.cleandoc(text).replace("\n", "\n    ") for name, text in texts.items()]
+        return textwrap.indent("\n".join(lines), "    ")
+
+    told = entries({**inputs, **{name: option.about for name, option in options.items()}})
+    own = {name: text for name, text in values.items() if name not in _COUNTS}
+    returned = entries({**own, **{name: values.get(name, text) for name, text in _COUNTS.items()}})
+    examples = textwrap.indent(inspect.cleandoc(code), "    ")
+    return f"\nArgs:\n{told}\nReturns:\n{returned}\nExamples:\n{examples}\n"
+
+
+def info(
+    description: str,
+    citation: str,
+    documentation: str,
+    references: Any,
+    code: Sequence[str],
+    papers: Sequence[str],
+    predictions: Any = TEXT,
+) -> evaluate.MetricInfo:
+    """Return what `_info` has to: `references` and `predictions` are features, `code` and `papers` addresses."""
+    return evaluate.MetricInfo(
+        description=description,
+        citation=citation,
+        inputs_description=documentation,
+        features=datasets.Features({"predictions": predictions, "references": references}),
+        codebase_urls=list(code),
+        reference_urls=list(papers),
+    )
+
+
+class Shared:
+    """Goes before `evaluate.Metric` in a metric's bases: inputs, options and the result are every metric's alike.
+
+    `evaluate` refuses None among strings and takes any keyword; here None is an item without an answer, and options
+    are checked before anything is kept.
+    """
+
+    VERSION: str  # goes up when a value may change
+    OPTIONS: Mapping[str, Option]
+    OPTIONAL = False  # whether references may be left out
+    filelocks: Any
+    data: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # On the copy that evaluate makes for each instance, so that help() and inspect show the options.
+        given = {**dict.fromkeys(_INPUTS), **{name: option.default for name, option in self.OPTIONS.items()}}
+        kind = inspect.Parameter.KEYWORD_ONLY
+        keywords = [inspect.Parameter(name, kind, default=default) for name, default in given.items()]
+        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        self.compute.__func__.__signature__ = inspect.Signature([own, *keywords])
+
+    @staticmethod
+    def reference(value: Any, name: str) -> Any:
+        """Bring one reference to the declared shape; `name` is what an error calls it. Each metric has its own."""
+        raise NotImplementedError
+
+    def complete(self, options: Options) -> None:
+        """Check what options say of each other, and put in what follows from several; raises ValueError."""
+
+    def columns(self, predictions: Any, references: Any) -> dict[str, list[Any]]:
+        """Bring a batch to the declared shapes; None stays None.
+
+        Raises:
+            ValueError: for a wrong type, different lengths, or references that are left out and must not be.
+        """
+        answers = strings(predictions, "predictions", null=True)
+        if references is None and self.OPTIONAL:
+            references = [None] * len(answers)
+        if not is_list(references):
+            raise ValueError(f"references is {type(references).__name__}; expected a list, one per prediction")
+        golds = [
+            None if value is None and self.OPTIONAL else self.reference(value, f"references[{i}]")
+            for i, value in enumerate(references)
+        ]
+        if len(golds) != len(answers):
+            raise ValueError(f"{len(answers)} predictions but {len(golds)} references; give one per prediction")
+        return {"predictions": answers, "references": golds}
+
+    def _enforce_nested_string_type(self, schema: Any, obj: Any) -> None:
+        """Accept None; `columns` has checked every entry before."""
+
+    def add(self, *, prediction: Any = None, reference: Any = None) -> None:
+        """Add one answer and its reference; None is a value of either where the metric says so."""
+        self.add_batch(predictions=[prediction], references=[reference])
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
+        """Add n answers and their references, in any documented shape."""
+        super().add_batch(**self.columns(predictions, references))
+
+    def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:
+        """Score what was added and what is given here."""
+        read = self._read(options)
+        self.complete(read)
+        return self.tally(predictions, references, read)
+
+    def _read(self, given: Mapping[str, Any]) -> Options:
+        for name in given:
+            if name not in self.OPTIONS:
+                raise TypeError(f"{type(self).__name__}.compute() got an unexpected keyword argument {name!r}")
+        options = Options()
+        for name, option in self.OPTIONS.items():
+            value = given.get(name, option.default)
+            if option.choices and value not in option.choices:
+                raise ValueError(f"{name} is {value!r}; expected {' or '.join(map(repr, option.choices))}")
+            setattr(options, name, option.read(value))
+        return options
+
+    def tally(self, predictions: Any, references: Any, options: Options) -> dict[str, Any] | None:
+        """Add what is given and compute, with the options as they were read; None where another process reports."""
+        if predictions is not None or references is not None:
+            self.add_batch(predictions=predictions, references=references)
+        try:
+            scores: dict[str, Any] | None = super().compute(options=options)
+        except Exception:
+            # evaluate keeps its files locked when a computation raises. Unlocked, so that the next call starts clean.
+            for lock in self.filelocks or []:
+                lock.release()
+            self.filelocks = self.data = None
+            raise
+        return scores
+
+    def sign(self, options: Options, prompt: str | None = None, judge: Any = None, **more: str) -> str:
+        """Return the signature of values that depend on these."""
+        return fingerprint(self.name, self.VERSION, options.profile, prompt, judge, **more)
+
+    def result(
+        self,
+        keys: Sequence[str],
+        items: Sequence[dict[str, float | str]],
+        options: Options,
+        prompt: str | None = None,
+        judge: Any = None,
+        **more: str,
+    ) -> dict[str, Any]:
+        """Average labelled items and sign the means; see `tally.result` and `tally.fingerprint`."""
+        return result(keys, items, options.profile, self.sign(options, prompt, judge, **more))

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every metric here does alike: columns read, a judge asked, items averaged, a result signed.
+
+It knows no benchmark. Nothing here opens a connection or a file.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+UNSCORED = ("api_error", "unparsable", "truncated")  # in the order in which an item with several is counted
+NOT_APPLICABLE = "not_applicable"
+
+
+def is_list(value: Any) -> bool:
+    """Whether it is a list or stands in for one: a tuple, an array, a column of a data set."""
+    return hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict)
+
+
+def string(value: Any, name: str, null: bool = False) -> Any:
+    """Return a text as UTF-8 can hold it (an API's JSON may carry half a surrogate pair).
+
+    Raises:
+        ValueError: it is no string (nor None, with `null`).
+    """
+    if not isinstance(value, str) and not (null and value is None):
+        raise ValueError(f"{name} is {type(value).__name__}; expected a string{' or None' if null else ''}")
+    return value and value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def strings(values: Any, name: str, n: int | None = None, null: bool = False) -> list[Any]:
+    """Return the column as a list of strings, as `string` reads each.
+
+    Raises:
+        ValueError: it is no list, there are not `n` of them, or an entry is no string (nor None, with `null`).
+    """
+    if not is_list(values):
+        raise ValueError(f"{name} is {type(values).__name__}; expected a list of strings")
+    column = [string(value, f"{name}[{i}]", null) for i, value in enumerate(values)]
+    if n is not None and len(column) != n:
+        raise ValueError(f"{name} has {len(column)} entries for {n} predictions; give one per prediction")
+    return column
+
+
+def read_accepted(reference: Any, name: str = "reference") -> list[str]:
+    """Bring a reference to a list of accepted answers: of a string, a list of strings, or None for none.
+
+    Raises:
+        ValueError: for any other shape; `name` is what it calls the reference.
+    """
+    if reference is not None and not isinstance(reference, str) and not is_list(reference):
+        raise ValueError(f"{name} is {type(reference).__name__}; expected a string, a list of strings or None")
+    return strings([reference] if isinstance(reference, str) else [] if reference is None else reference, name)
+
+
+def missing(predictions: Sequence[Any], states: Any) -> list[str]:
+    """Return the reason why each item has no answer, "" where it has one.
+
+    Args:
+        predictions: n answers; None is an item without one.
+        states: n reasons, read where an answer is None, or None for "api_error" throughout.
+
+    Raises:
+        ValueError: there are not n states, or one is unknown.
+    """
+    n = len(predictions)
+    given = [None] * n if states is None else strings(states, "states", n, null=True)
+    reasons = ["" if p is not None else why or "api_error" for p, why in zip(predictions, given, strict=True)]
+    for i, reason in enumerate(reasons):
+        if reason and reason not in UNSCORED:
+            raise ValueError(f"states[{i}] is {reason[:60]!r}; expected None or one of {', '.join(UNSCORED)}")
+    return reasons
+
+
+def ask(judge: Callable[[list[Any]], Any], batch: list[Any]) -> tuple[list[str | None], list[str]]:
+    """Ask a judge everything in one batch.
+
+    Args:
+        judge: takes a list of chat-message lists, returns for each a text or an object with a `reason`.
+        batch: the chat-message lists; an empty batch is not asked.
+
+    Returns:
+        The texts, None where there is none, and the reasons why, "" where there is a text.
+
+    Raises:
+        ValueError: the judge did not return one reply per request.
+    """
+    replies = judge(batch) if batch else []
+    if not is_list(replies):
+        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies")
+    replies = list(replies)
+    if len(replies) != len(batch):
+        raise ValueError(f"judge returned {len(replies)} replies to {len(batch)} requests; expected one each")
+
+    def reason(reply: Any) -> str:
+        why = getattr(reply, "reason", None)
+        return why if isinstance(why, str) and why in UNSCORED else "api_error"
+
+    texts = [reply if isinstance(reply, str) else None for reply in replies]
+    return texts, ["" if isinstance(reply, str) else reason(reply) for reply in replies]
+
+
+def fingerprint(
+    name: str, version: str, profile: str, prompt: str | None = None, judge: Any = None, **more: str
+) -> str:
+    """Return the signature: all that a value depends on beside the answers, in the manner of sacrebleu."""
+    fields = {"version": version, "profile": profile, **more}
+    fields.setdefault("tokenizer", "none")
+    fields["prompt"] = hashlib.sha256(prompt.encode()).hexdigest()[:8] if prompt else "none"
+    fields["judge"] = str(getattr(judge, "model", None) or "none")
+    return "|".join([name, *(f"{key}:{value}" for key, value in fields.items())])
+
+
+def result(
+    keys: Sequence[str], items: Sequence[dict[str, float | str]], profile: str, signature: str
+) -> dict[str, Any]:
+    """Average labelled items.
+
+    Args:
+        keys: the names of the values.
+        items: per item and key its value, or as a string the reason why there is none.
+        profile: "official" averages over the values there are; "corrected" over all items the key applies to,
+            an unscored one counting 0, and gives the former beside it as `<key>_over_scored`.
+        signature: as made by `fingerprint`.
+
+    Returns:
+        The averages (None where there is nothing to average), counts, `per_item` rows and the signature.
+    """
+    means: dict[str, float | None] = {}
+    for key in keys:
+        cells = [item[key] for item in items if item[key] != NOT_APPLICABLE]
+        values = [cell for cell in cells if not isinstance(cell, str)]
+        means[key] = over_scored = sum(values) / len(values) if values else None
+        if profile == "corrected":
+            means[key] = sum(values) / len(cells) if cells else None
+            means[f"{key}_over_scored"] = over_scored
+    unscored: dict[str, int] = {}
+    per_item: list[dict[str, Any]] = []
+    for item in items:
+        row: dict[str, Any] = {key: None if isinstance(item[key], str) else item[key] for key in keys}
+        row["reasons"] = {key: item[key] for key in keys if isinstance(item[key], str)}
+        per_item.append(row)
+        found = [reason for reason in row["reasons"].values() if reason != NOT_APPLICABLE]
+        reason = next((reason for reason in (*UNSCORED, *found) if reason in found), None)
+        if reason:
+            unscored[reason] = unscored.get(reason, 0) + 1
+    counts = {"n_total": len(items), "n_scored": len(items) - sum(unscored.values()), "unscored": unscored}
+    return {**means, **counts, "per_item": per_item, "signature": signature}

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A verdict in a judge's reply: the value of one field of a JSON object, repaired where need be, never guessed.
+
+What a well-formed object holds in its other fields is not read. Of a reply that is not well-formed, or has text around
+its objects, what stands as `field: value` is read, with whatever quotation marks and markup. Two verdicts that differ
+are none: neither is surely the judge's own. Linear in the length of a reply, whatever it holds. Nothing here knows the
+item or who judges.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+_QUOTES = "\"'`\u2018-\u201f"
+_NEAR = 64  # characters before a field's name that are looked at
+
+
+class Marks(NamedTuple):
+    """What may stand around a field and its value in text, as parts of patterns."""
+
+    begins: str  # the place where the name may begin
+    links: str
+    commas: str
+    minus: str
+    goes_on: str  # what follows a comma behind a value that may be no whole one
+    stops: str  # what ends a value beside commas, brackets, quotation marks and line ends
+    flags: re.RegexFlag
+
+
+# The field's name also ends a longer word; digits and blanks are those of every script.
+ENGLISH = Marks("", ":=\uff1a", ",", "-", r"\d", "", re.IGNORECASE)
+# Full-width punctuation, other minus signs, 为 and 是 too; the name is a whole word, digits and blanks are ASCII's.
+CHINESE = Marks(
+    begins=r"(?:(?<![a-z0-9_])|(?<=\\n)|(?<=\\t))",
+    links=":=\uff1a\u4e3a\u662f",
+    commas=",\uff0c",
+    minus="-\u2212\uff0d",
+    goes_on=r"\s?\d|\s*\Z",
+    stops="\u3002\uff1b",
+    flags=re.IGNORECASE | re.ASCII,
+)
+
+
+class Pairs(list[tuple[str, Any]]):
+    """A JSON object as its pairs, since a repeated key may contradict itself."""
+
+    def levels(self) -> Iterator[list[tuple[str, Any]]]:
+        """Yield its own pairs, then those of all objects one level within it, and so on; keys in lower case."""
+        level: list[Any] = [self]
+        while level:
+            pairs = [pair for value in level if isinstance(value, Pairs) for pair in value]
+            yield [(key.strip().lower(), value) for key, value in pairs]
+            inner = [value for _, value in pairs]
+            inner += [entry for value in level if not isinstance(value, Pairs) for entry in value]
+            level = [value for value in inner if isinstance(value, list)]
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=Pairs)
+
+
+def split(reply: str) -> tuple[list[Pairs], list[str]]:
+    """Return a reply's outermost objects and the texts around them; all as text where one is not well-formed."""
+    found: list[Pairs] = []
+    outside: list[str] = []
+    at = 0
+    while (start := reply.find("{", at)) >= 0:
+        outside.append(reply[at:start])
+        try:
+            value, at = _DECODER.raw_decode(reply, start)
+        except (ValueError, RecursionError):
+            return [], [reply]
+        found.append(value)
+    return found, [*outside, reply[at:]]
+
+
+def agreed(verdicts: Sequence[int | None]) -> int | None:
+    """Return what all of them are; None where they differ or there are none."""
+    return verdicts[0] if verdicts and verdicts.count(verdicts[0]) == len(verdicts) else None
+
+
+class VerdictReader:
+    """Reads one metric's verdicts.
+
+    Args:
+        field: its name, in lower case.
+        scale: the verdicts, as numbers or strings; of one that ends at 1 also as booleans.
+        other: a second name that the field may have. Beside the first it may hold something else, such as a reason: it
+            counts where it could be meant as a verdict.
+        marks: how a verdict stands in text.
+    """
+
+    def __init__(self, field: str, scale: Sequence[int], other: str = "", marks: Marks = ENGLISH) -> None:
+        self.field, self.other = field, other
+        self.words = {text: verdict for verdict in scale for text in (f"{verdict}", f"{verdict}.0")}
+        self.words |= {"false": 0, "true": 1} if max(scale) == 1 else {}
+        names = "|".join(name.replace("_", "[_ ]") for name in (field, other) if name)
+        quote, commas, sign = f"[{_QUOTES}]", f"[{marks.commas}]", f"[{marks.minus}]"
+        self.sign = re.compile(f"^{sign}")
+        self.number = re.compile(rf"\s*[{marks.minus}+.\d]")
+        # The field with what may stand around it, up to its value.
+        self.name = re.compile(
+            rf"{marks.begins}(?:{names})[\s\\*_{_QUOTES}]{{0,9}}(?:[{marks.links}]|\b(?:is|of)\b)"
+            r"[ \t*_]{0,9}\n?[ \t]{0,9}",
+            re.IGNORECASE,
+        )
+        # What stands before a key: the reply's beginning, a line's, a brace, or a comma after a value.
+        self.before = re.compile(rf"(?:\A|\n|{{|[\d\]}}{_QUOTES}]\s{{0,9}}{commas})[ \t*_\\-]{{0,40}}{quote}?\Z")
+        # A whole value, and what may stand after one; then the beginning of any.
+        self.whole = re.compile(
+            rf"\\?(?P<quote>{quote})?[ ]?(?P<value>{sign}?\d(?:\.0)?|true|false)[ ]?(?(quote)\\?{quote})[*_]{{0,3}}"
+            rf"(?=[ \t]*(?:{commas}(?!{marks.goes_on})|[}}\];\r\n{marks.stops}]|\\?{quote}|\\n|\.\s|\Z))",
+            marks.flags,
+        )
+        self.partial = re.compile(rf"\\?{quote}?[ ]?(?:[{marks.minus}+.\d]|true|false)", re.IGNORECASE)
+
+    def read(self, reply: str) -> int | None:
+        """Return the verdict of a reply: None where there is none, where one cannot be read, and where two differ."""
+        reply = _unwrapped(reply)
+        objects, outside = split(reply)
+        fields = [] if any("}" in text for text in outside) else [self._fields(found) for found in objects]
+        if fields and not any(fields):
+            return None
+        if fields and all(fields):
+            verdicts = [verdict for own in fields for verdict in own]
+            return agreed(verdicts + [one for text in outside for one, _ in self._mentions(text, prose=False)])
+        # Not well-formed; or it is, and a quotation mark too many may have made a field part of a text.
+        mentions = list(self._mentions(reply, prose=True))
+        return agreed([verdict for verdict, _ in mentions]) if any(is_key for _, is_key in mentions) else None
+
+    def _fields(self, found: Pairs) -> list[int | None]:
+        """The verdicts of an object itself, or on the first level within it that has any."""
+        for pairs in found.levels():
+            own = [self._verdict(value) for key, value in pairs if key == self.field]
+            others = [(self._verdict(value), value) for key, value in pairs if self.other and key == self.other]
+            if own or others:
+                return own + [one for one, value in others if not own or one is not None or self._is_numeral(value)]
+        return []
+
+    def _verdict(self, value: Any) -> int | None:
+        """The verdict that a JSON value gives."""
+        if isinstance(value, float):
+            value = int(value) if value.is_integer() else None
+        plain = isinstance(value, str) or (isinstance(value, int) and abs(value) < 10)
+        return self._word(str(value)) if plain else None
+
+    def _word(self, text: str) -> int | None:
+        return self.words.get(self.sign.sub("-", text.strip().lower()))
+
+    def _is_numeral(self, value: Any) -> bool:
+        """Whether a JSON value could be meant as a verdict, though it is none of the scale."""
+        return not isinstance(value, str) or bool(self.number.match(value))
+
+    def _mentions(self, text: str, prose: bool) -> Iterator[tuple[int | None, bool]]:
+        """Every verdict that a text gives, or None where it cannot be read, and whether it stands as a key's value.
+
+        What follows the field and is no value is passed over; with `prose`, not after a key, where it is an unreadable
+        one. A value that the text's end cuts off from an open object may go on: it cannot be read.
+        """
+        for name in self.name.finditer(text):
+            start = max(name.start() - _NEAR, 0)
+            is_key = bool(self.before.search(("-" if start else "") + text[start : name.start()]))
+            whole = self.whole.match(text, name.end())
+            if whole and not (whole.end() == len(text) and not whole["quote"] and "{" in text):
+                yield self._word(whole["value"]), is_key
+            elif self.partial.match(text, name.end()) or (is_key and prose):
+                yield None, is_key
+
+
+def _unwrapped(reply: str) -> str:
+    """The text of a reply that is one JSON string; any other reply as it is."""
+    try:
+        text = json.loads(reply) if reply.lstrip().startswith('"') else reply
+    except ValueError:
+        return reply
+    return text if isinstance(text, str) else reply

@@ -1,0 +1,1 @@
+../_shared/module.py

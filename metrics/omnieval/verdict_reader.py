@@ -1,0 +1,1 @@
+../_shared/verdict_reader.py

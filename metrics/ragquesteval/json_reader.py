@@ -1,0 +1,1 @@
+../_shared/json_reader.py

@@ -1,0 +1,195 @@
+"""What went wrong with a chat call, in words: single attempts that failed, and servers that are dead.
+
+Every text made here is one line without keys. What to do about a fault is decided in `quadrag.chat.dispatch`.
+"""
+
+import asyncio
+import json
+import os
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from huggingface_hub import errors as hub_errors
+
+from quadrag.chat.keys import Keys
+from quadrag.chat.reply import NoText
+from quadrag.chat.server import CONNECT_SECONDS
+from quadrag.errors import QuadragError, causes
+
+# httpx or httpx2, depending on the release of huggingface_hub.
+_HTTPError: type[Exception] = getattr(hub_errors, "HTTPError")  # noqa: B009
+
+
+@dataclass(eq=False)
+class Fault(Exception):
+    """One attempt that failed.
+
+    Attributes:
+        detail: what happened, as one line without keys.
+        status: the HTTP status, where there was one.
+        retry: whether another attempt may help.
+        connected: False where no connection came about, so the server has not seen the call.
+        billed: whether the server may have done the work.
+        wait: seconds the server asked to wait.
+        own: whether the call itself is at fault, which tells nothing of the server.
+        stalled: whether the server took the call and said nothing in time.
+    """
+
+    detail: str
+    _: KW_ONLY
+    status: int | None = None
+    retry: bool = True
+    connected: bool = True
+    billed: bool = False
+    wait: float | None = None
+    own: bool = False
+    stalled: bool = False
+
+
+def read_fault(error: Exception, where: str, timeout: float, keys: Keys, provider: bool) -> Fault:
+    """Describe the exception that an attempt ended with, whatever it is: no reply may end a run.
+
+    Args:
+        error: what the inference client raised.
+        where: the server, as messages may name it.
+        timeout: seconds the attempt was given.
+        keys: what to hide.
+        provider: whether Inference Providers were asked; the client itself then checks token and model.
+
+    Returns:
+        The fault.
+    """
+    line = keys.line
+    for one in causes(error):
+        if isinstance(one, Fault):
+            return one
+        response = getattr(one, "response", None)
+        if response is not None and getattr(response, "status_code", 0) >= 400:
+            # Of the Hub, which the client of Inference Providers asks for the way to a model.
+            return read_status(response, response.content, where, keys)
+    if isinstance(error, NoText):
+        # With a status: another attempt would bring the same, and the server is well.
+        return Fault(line(f"{where}: {error}"), status=200, retry=False, billed=True)
+    if isinstance(error, UnicodeEncodeError):
+        return Fault("the messages are no valid Unicode", retry=False, own=True)
+    if isinstance(error, hub_errors.OfflineModeIsEnabled):
+        return Fault("HF_HUB_OFFLINE is set, so Inference Providers are not asked", retry=False)
+    if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
+        if any(type(one).__name__ == "ConnectTimeout" for one in causes(error)):
+            return Fault(line(f"{where}: no connection within {min(timeout, CONNECT_SECONDS):g} s"), connected=False)
+        return Fault(line(f"{where}: no reply within {timeout:g} s"), billed=True, stalled=True)
+    if isinstance(error, _HTTPError):
+        reached = type(error).__name__ != "ConnectError"
+        return Fault(line(f"{where}: {_cause(error)}"), connected=reached, billed=reached)
+    if isinstance(error, (ValueError, TypeError, AttributeError, KeyError, RecursionError)):
+        if provider and type(error) is ValueError:
+            return Fault(line(f"{where}: {error}"), retry=False)
+        return Fault(line(f"{where}: the reply is not a chat completion ({error})"), billed=True)
+    kind = f"{type(error).__name__}: {error}"
+    # A mistake of ours, or of a library's, which a reply brought to light: tests make an error of the warning.
+    warnings.warn(line(f"quadrag met an error it did not foresee ({kind})"), RuntimeWarning, stacklevel=2)
+    return Fault(line(f"{where}: the reply cannot be read ({kind})"), billed=True)
+
+
+def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
+    """Describe a reply whose status is that of an error, or of no reply at all.
+
+    Args:
+        response: the HTTP library's.
+        body: what was read of it.
+        where: the server, as messages may name it.
+        keys: what to hide.
+    """
+    status = response.status_code
+    detail = keys.line(f"{where} answered {status}: {_server_message(body) or response.reason_phrase}")
+    retry = status in (408, 429) or status >= 500
+    wait = read_retry_after(response.headers.get("retry-after"))
+    # A gateway that gave up waiting says nothing of the server behind it, which may have done the work.
+    return Fault(detail, status=status, retry=retry, wait=wait, billed=status in (502, 504))
+
+
+def worst_fault(faults: Sequence[Fault]) -> Fault:
+    """Return the fault that says most of a server: a refusal tells more than a lost connection."""
+    return max(faults, key=lambda one: (one.status is not None and not one.retry, one.status or 0))
+
+
+def explain_faults(faults: Sequence[Fault], remedy: str) -> QuadragError:
+    """Build the error for a server of which nothing came but faults; the remedy may be empty."""
+    count = f"the first {len(faults)} calls all failed" if len(faults) > 1 else "the first call failed"
+    return QuadragError("; ".join(filter(None, (f"{count}: {worst_fault(faults).detail}", remedy))))
+
+
+def explain_dead_server(
+    faults: Sequence[Fault], model: str, served: Sequence[str] | Fault, keys: Keys, option: str
+) -> QuadragError:
+    """Build the error for a server of which nothing came but faults.
+
+    Args:
+        faults: how the first calls ended.
+        model: the model's name, as requested.
+        served: the ids that the server lists, or why they are not known; read after a 404 alone.
+        keys: the key that was sent and what to hide.
+        option: what gives a slow server longer.
+
+    Returns:
+        The error, for the caller to raise.
+    """
+    fault = worst_fault(faults)
+    remedy = "start the server or correct its address"
+    if fault.status == 401:
+        remedy = keys.explain_refusal("QUADRAG_API_KEY, OPENAI_API_KEY or HF_TOKEN")
+    elif fault.status == 403:
+        remedy = f"{keys.sent or 'a call without a key'} may not use {model!r}; take another key or model"
+    elif fault.status == 404:
+        listed = (
+            f"its models cannot be listed: {served.detail}"
+            if isinstance(served, Fault)
+            else (f"served: {keys.line(', '.join(served))}")
+        )
+        remedy = f"there is no model {model!r} or no /chat/completions; correct the spec ({listed})"
+    elif fault.status is not None:
+        remedy = "see the server's log" if fault.status >= 500 else "correct the request's parameters"
+    elif not fault.retry:
+        return QuadragError(fault.detail)
+    elif fault.stalled:
+        remedy = f"see the server's log, or give it longer with {option} SECONDS"
+    return explain_faults(faults, remedy)
+
+
+def read_retry_after(value: str | None) -> float | None:
+    """Read a Retry-After header: seconds, or an HTTP date.
+
+    Returns:
+        Seconds from now, 0 or more; None where the header is absent or cannot be read.
+    """
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, TypeError, IndexError, OverflowError, OSError):  # no date, or one beyond all calendars
+            return None
+    return max(seconds, 0.0) if seconds == seconds else None
+
+
+def _cause(error: BaseException) -> str:
+    codes = [one.errno for one in causes(error) if isinstance(one, OSError) and one.errno]
+    return os.strerror(codes[-1]) if codes and codes[-1] > 0 else str(error) or type(error).__name__
+
+
+def _server_message(body: bytes) -> str:
+    text = body.decode("utf-8", "replace")
+    try:
+        message: Any = json.loads(text)
+        for name in ("error", "message", "detail"):
+            if isinstance(message, Mapping) and name in message:
+                message = message[name]
+        return str(message)
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,138 @@
+"""Keys and passwords: which are sent, and that none is shown.
+
+A secret is taken out of whatever is shown: messages, logs, the terminal, `run.json`. It is left in a reply's own text,
+whose score would be another without it.
+"""
+
+import base64
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from urllib.parse import unquote, unquote_plus, urlsplit
+
+from quadrag.chat.spec import Spec
+from quadrag.errors import one_line
+
+KEY_VARIABLES = ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN")
+_DETAIL_LENGTH = 300
+# Servers without keys are often given "EMPTY" or "none"; such words may stand in a reply and are no secret.
+_SHORTEST_KEY = 12
+# Of a URL: hiding anything shorter would make messages unreadable, and tell by its gaps what it was.
+_SHORTEST_PART = 4
+_LONG_PART = 20
+# Shorter ones may stand in a reply by chance.
+_SHORTEST_ECHO = 8
+_known: set[str] = set()
+_TELLING_NAME = re.compile(r"key|token|secret|sig|pass|pwd|auth|code|cred", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The key in use with the variable it came from, and every value that may not be shown.
+
+    `login` is whether URLs bring a user name and password, which go before the key.
+    """
+
+    value: str | None = field(repr=False)
+    variable: str | None
+    secrets: tuple[str, ...] = field(repr=False)
+    login: bool = False
+
+    @property
+    def sent(self) -> str | None:
+        """What a server is sent, as messages may name it; None where it is nothing."""
+        return "the login in the URL" if self.login else f"the key in {self.variable}" if self.value else None
+
+    def explain_refusal(self, variables: str) -> str:
+        """Say what was refused and what to do, where keys are read from such variables."""
+        remedy = "correct it in the spec" if self.login else f"set {variables} to a valid one"
+        return f"{f'{self.sent} is refused' if self.sent else 'it was asked without a key'}; {remedy}"
+
+    def hide(self, text: str) -> str:
+        """Return the text with every secret in it replaced by ``***``."""
+        for secret in self.secrets:
+            if secret in text:
+                text = text.replace(secret, "***")
+        return text
+
+    def line(self, text: object, longest: int | None = _DETAIL_LENGTH) -> str:
+        """Return a text as one line for a message: secrets hidden, blanks joined, so many characters at most."""
+        # Hidden before it is cut, which might leave half a secret, and where escapes stood within one.
+        return one_line(self.hide(one_line(self.hide(str(text)))), longest)
+
+    def echoed(self, text: str) -> bool:
+        """Tell whether a reply holds a secret that stands there by no chance."""
+        return any(len(secret) >= _SHORTEST_ECHO and secret in text for secret in self.secrets)
+
+
+def find_keys(spec: Spec) -> Keys:
+    """Find the key for a spec in the environment.
+
+    Args:
+        spec: where the model is. Inference Providers take Hugging Face tokens alone, so there the first
+            variable that holds one counts, then the token of the user's own login.
+
+    Returns:
+        The key, or None where there is none; it is then not looked for elsewhere, and no other token is sent.
+    """
+    found = _keys_of_environment()
+    secrets = {value for _, value in found if len(value) >= _SHORTEST_KEY}
+    secrets.update(secret for url in spec.urls for secret in _secrets_of(url))
+    if not spec.urls:
+        found = [(name, value) for name, value in found if value.startswith("hf_")]
+        if not found:
+            from huggingface_hub import get_token
+
+            token = get_token()
+            if token:
+                found = [("the saved login", token)]
+                secrets.add(token)
+    first: tuple[str | None, str | None] = found[0] if found else (None, None)
+    login = any(basic_credentials(url) for url in spec.urls)
+    _known.update(secrets)
+    return Keys(first[1], first[0], _longest_first(secrets), login)
+
+
+def known_keys(shortest: int = _SHORTEST_ECHO) -> Keys:
+    """Return what this process may not show: the keys of its environment, and what came with any address so far.
+
+    It is for what is shown of replies away from the client that asked for them; nothing is sent with it.
+
+    Args:
+        shortest: least length of a secret; a shorter one may stand in a reply by chance.
+    """
+    found = {value for _, value in _keys_of_environment() if len(value) >= _SHORTEST_KEY}
+    return Keys(None, None, _longest_first(one for one in _known | found if len(one) >= shortest))
+
+
+def _keys_of_environment() -> list[tuple[str, str]]:
+    return [(name, value) for name in KEY_VARIABLES if (value := os.environ.get(name, "").strip())]
+
+
+def _longest_first(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Order secrets: a key that begins with another one must not leave its end behind."""
+    return tuple(sorted(secrets, key=len, reverse=True))
+
+
+def basic_credentials(url: str) -> str | None:
+    """Return the user name and password of a URL as Basic authentication has them, base64; None without any."""
+    userinfo = urlsplit(url).netloc.rpartition("@")[0]
+    user, _, password = userinfo.partition(":")
+    return base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode() if userinfo else None
+
+
+def _secrets_of(url: str) -> Iterator[str]:
+    """Yield what of a URL may not be shown, as it is written and as it is meant."""
+    parts = urlsplit(url)
+    basic = basic_credentials(url)
+    if basic:
+        userinfo = parts.netloc.rpartition("@")[0]
+        user, _, password = userinfo.partition(":")
+        yield from (basic, userinfo, unquote(userinfo))
+        # A user name without a password is often a token.
+        yield from (part for part in (password or user, unquote(password or user)) if len(part) >= _SHORTEST_PART)
+    for pair in parts.query.split("&"):
+        name, _, value = pair.partition("=")
+        if len(value) >= (_SHORTEST_PART if _TELLING_NAME.search(name) else _LONG_PART):
+            yield from (value, unquote_plus(value))

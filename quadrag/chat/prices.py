@@ -1,0 +1,148 @@
+"""What calls cost, and the budget that they may not pass.
+
+Prices come from a file of the user's, per million tokens. Amounts are decimal, so that a budget of 0.3 holds three
+calls of 0.1. No price is built in: they change, and a wrong one would be a wrong budget.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.reading import parse_json, parse_yaml
+
+_MILLION = Decimal(1_000_000)
+# Chat templates add markers, and some a system prompt of their own (Llama 3.1 about 30 tokens, Qwen 2.5 about 20).
+TEMPLATE_TOKENS = 64
+
+
+class BudgetReached(QuadragError):
+    """The next call could pass the budget.
+
+    Attributes:
+        results: one entry per call of the batch, in order; those not asked are failures that say so.
+    """
+
+    def __init__(self, message: str, results: Sequence[Any] = ()) -> None:
+        """Keep the message and the results so far."""
+        super().__init__(message)
+        self.results = list(results)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """One model's prices, in currency units per token."""
+
+    prompt: Decimal
+    completion: Decimal
+
+    def cost(self, prompt_tokens: int, completion_tokens: int) -> Decimal:
+        """Return the price of a call with that many tokens."""
+        return self.prompt * prompt_tokens + self.completion * completion_tokens
+
+
+class Prices:
+    """Prices of models, per million tokens, in one currency."""
+
+    def __init__(self, table: Mapping[str, Any], source: str = "the price table") -> None:
+        """Read a table ``{model: {input: 0.5, output: 1.5}, currency: "USD"}``.
+
+        Args:
+            table: models with the prices of a million prompt (``input``) and completion (``output``) tokens.
+            source: name for messages.
+
+        Raises:
+            QuadragError: an entry is not of this form or a price is negative.
+        """
+        if not isinstance(table, Mapping):
+            raise QuadragError(f"{source} holds no table; expected {{model: {{input: 0.5, output: 1.5}}}}")
+        self.source = source
+        self.currency = str(table.get("currency", "USD"))
+        self._rates = {
+            str(model): Rate(self._price(model, entry, "input"), self._price(model, entry, "output"))
+            for model, entry in table.items()
+            if model != "currency"
+        }
+
+    def _price(self, model: str, entry: Any, side: str) -> Decimal:
+        found = entry.get(side) if isinstance(entry, Mapping) else None
+        try:
+            price = Decimal("nan") if found is None or isinstance(found, bool) else Decimal(str(found))
+        except InvalidOperation:
+            price = Decimal("nan")
+        if not price.is_finite() or price < 0:
+            raise QuadragError(
+                f"{self.source}: model {model!r} has {side} price {found!r}; "
+                f"expected {side}: the price of a million tokens, 0 or more"
+            )
+        return price / _MILLION
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Prices:
+        """Read a YAML or JSON file of prices.
+
+        Raises:
+            QuadragError: the file cannot be read or is not of the form that the constructor takes.
+        """
+        file = Path(path)
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise QuadragError(f"the price file {file} cannot be read: {error.strerror}") from None
+        parse = parse_json if file.suffix == ".json" else parse_yaml
+        return cls(parse(content, f"the price file {file}", "YAML or JSON"), f"the price file {file}")
+
+    def rate(self, model: str) -> Rate:
+        """Return a model's prices.
+
+        Raises:
+            QuadragError: the table has no such model; the nearest names are given.
+        """
+        try:
+            return self._rates[model]
+        except KeyError:
+            raise QuadragError(f"{unknown_name('model', model, self._rates)} ({self.source})") from None
+
+
+class Budget:
+    """A hard limit: what is spent and what calls in flight may yet cost never pass it together."""
+
+    def __init__(self, limit: float, currency: str) -> None:
+        """Set the limit, in units of the currency; 0 lets only free calls pass."""
+        self.limit = Decimal(str(limit))
+        if not self.limit.is_finite() or self.limit < 0:
+            raise QuadragError(f"the budget is {limit!r}; expected a number of {currency}, 0 or more")
+        self.currency = currency
+        self.used = Decimal(0)
+        self.reserved = Decimal(0)
+        self.open = 0
+        self._lock = threading.Lock()
+
+    def reserve(self, worst: Decimal) -> bool:
+        """Set a call's worst case aside; False where it does not fit now."""
+        with self._lock:
+            if self.used + self.reserved + worst > self.limit:
+                return False
+            self.reserved += worst
+            self.open += 1
+            return True
+
+    def settle(self, worst: Decimal, cost: Decimal) -> None:
+        """Replace a reservation by what the call did cost."""
+        with self._lock:
+            self.reserved -= worst
+            self.open -= 1
+            self.used += cost
+
+    def stop(self, worst: Decimal) -> BudgetReached:
+        """Build the error for a call that does not fit although none is in flight."""
+        return BudgetReached(
+            f"the budget of {self.limit} {self.currency} is reached: {self.used.normalize():f} is spent and the next "
+            f"call may cost {worst.normalize():f}; run again to go on with a further budget, replies are kept"
+        )

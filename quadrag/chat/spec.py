@@ -1,0 +1,91 @@
+"""Model specs: where a chat model is, and how that place may be named.
+
+A spec is ``http://host:port/v1#model`` (several base URLs, comma-separated, before the ``#``) or ``provider:MODEL``.
+This file parses specs and opens no connection; for keys see `quadrag.chat.keys`.
+"""
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit, urlunsplit
+
+from quadrag.errors import QuadragError
+
+_MODEL_ALONE = re.compile(r"(?:openai[:/])?([\w-][\w.-]*)", re.ASCII)  # as other tools name one: gpt-4o, openai:gpt-4o
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Where a chat model is: base URLs, or none for Inference Providers; and its name, where it is given."""
+
+    urls: tuple[str, ...] = field(repr=False)
+    model: str | None
+
+    @property
+    def shown(self) -> str:
+        """The place as messages may name it, without credentials and query."""
+        return ", ".join(shown_url(url) for url in self.urls) or "Inference Providers"
+
+
+def parse_spec(text: str) -> Spec:
+    """Read a chat model's spec.
+
+    Args:
+        text: ``http://host:port/v1#model``, ``http://a/v1,http://b/v1#model``, ``http://host:port/v1`` or
+            ``provider:MODEL``.
+
+    Returns:
+        The spec; ``model`` is None where the text names none.
+
+    Raises:
+        QuadragError: for any other text.
+    """
+    forms = "expected http://host:port/v1#model or provider:MODEL"
+    if text.startswith("provider:"):
+        name = text.removeprefix("provider:").strip()
+        if not name:
+            raise QuadragError(f"model spec {text!r} names no model; {forms}")
+        return Spec((), name)
+    if named := _MODEL_ALONE.fullmatch(text.strip()):
+        raise QuadragError(
+            f"model spec {text!r} names a model and not where it is served; expected "
+            f"https://api.openai.com/v1#{named[1]}, or http://host:port/v1#{named[1]} of another server"
+        )
+    bases, _, model = text.partition("#")
+    urls = tuple(url.strip().rstrip("/") for url in bases.split(",") if url.strip())
+    if not urls:
+        raise QuadragError(f"model spec {text!r} names no server; {forms}")
+    for url in urls:
+        try:
+            parts = urlsplit(url)
+            good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            good = False
+        if not good:
+            # Of what is no URL nobody knows where its password ends.
+            shown = text.rpartition("@")[2].partition("?")[0]
+            raise QuadragError(f"{shown!r} in the model spec is not a base URL; {forms}")
+    return Spec(urls, model.strip() or None)
+
+
+def models_url(base: str) -> str:
+    """Return the address of a server's model list; base URLs are completed as the inference client does."""
+    parts = urlsplit(base)
+    path = parts.path.rstrip("/").removesuffix("/chat/completions")
+    if not path.endswith("/v1"):
+        path += "/v1"
+    return urlunsplit(parts._replace(path=path + "/models", fragment=""))
+
+
+def without_user(url: str) -> str:
+    """Return a URL without user name and password."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def shown_url(url: str) -> str:
+    """Return a URL without user name, password, query and fragment."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.rpartition("@")[2].partition("?")[0]
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

@@ -1,0 +1,125 @@
+"""How a chat completion is asked of a server, and what comes of it.
+
+`Transport` is all of the chat client that knows the form of requests and replies. A service of another form is a
+subclass of it that `ChatClient` is given. Choosing servers, retries, budget and ledger are the work of others.
+Importing this file loads no network code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from quadrag.chat.keys import Keys, find_keys
+from quadrag.chat.prices import Rate
+from quadrag.chat.reply import Failure, Outcome, Reply, Row, read_completion
+from quadrag.chat.server import Server
+from quadrag.chat.spec import Spec
+from quadrag.errors import QuadragError
+
+if TYPE_CHECKING:
+    from huggingface_hub import ChatCompletionOutput
+
+    from quadrag.chat.faults import Fault
+
+
+class Transport:
+    """Chat completions over `huggingface_hub.AsyncInferenceClient`."""
+
+    timeout_option = "--timeout"
+    timeout = 120.0  # seconds, where the user names none; within `first` of them a server must have answered
+    first = 60.0
+
+    def find_keys(self, spec: Spec) -> Keys:
+        """Return the key to send and what to hide; see `quadrag.chat.keys.find_keys`."""
+        return find_keys(spec)
+
+    def open_client(self, server: Server) -> Any:
+        """Open a client of a server; it has a coroutine `close`."""
+        from huggingface_hub import AsyncInferenceClient
+
+        limits: Any = server.connect_limits
+        if server.url is None:
+            return AsyncInferenceClient(provider="auto", token=server.keys.value, timeout=limits)
+        # A header of None keeps the client from sending a saved Hub login to any server.
+        headers: Any = {"authorization": server.authorization}
+        return AsyncInferenceClient(base_url=server.address, timeout=limits, headers=headers)
+
+    async def attempt(
+        self, client: Any, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
+    ) -> Row:
+        """Make one attempt by a client of `open_client`; `Wire.ask` bounds its time and says what the rest is.
+
+        Returns:
+            The ledger's row, with ``usage`` at least.
+
+        Raises:
+            Exception: there is no reply that can be read; `read_fault` says why.
+        """
+        if client._async_client is None:
+            from quadrag.chat.guard import guard
+
+            guard(await client._get_async_client(), server, _without_nan)
+        output: ChatCompletionOutput = await client.chat_completion(messages, model=model, extra_body=body)
+        return read_completion(output)
+
+    def said(self, row: Row) -> str:
+        """Return what a server said in a reply, in which it may have repeated a secret."""
+        return f"{row['text']}\n{row['reasoning']}"
+
+    def read_fault(self, error: Exception, server: Server, seconds: float) -> Fault:
+        """Read what an attempt raised that was given so many seconds."""
+        from quadrag.chat.faults import read_fault
+
+        return read_fault(error, server.shown, seconds, server.keys, server.url is None)
+
+    async def explain_dead(
+        self, faults: Sequence[Fault], model: str, keys: Keys, list_models: Callable[[], Awaitable[list[str]]]
+    ) -> QuadragError:
+        """Return the error for servers of which nothing came but faults."""
+        from quadrag.chat.faults import Fault, explain_dead_server
+
+        served: list[str] | Fault = []
+        if any(fault.status == 404 for fault in faults):
+            try:
+                served = await list_models()
+            except Fault as unlisted:
+                served = unlisted
+        return explain_dead_server(faults, model, served, keys, self.timeout_option)
+
+    def read_outcome(self, outcome: Outcome, cached: bool, rate: Rate | None) -> Reply | Failure:
+        """Make of a ledger row, or of the line why there is none, what callers get.
+
+        Args:
+            outcome: the row or the line.
+            cached: whether the row came from the ledger.
+            rate: what tokens cost.
+        """
+        if isinstance(outcome, str):
+            return Failure("api_error", outcome)
+        if outcome["finish_reason"] == "length" and not outcome["text"]:
+            return Failure("truncated", "the reply was cut before the answer began; raise max_tokens")
+        usage = outcome["usage"]
+        cost = 0.0 if cached else None
+        if cost is None and rate is not None and usage is not None:
+            cost = float(rate.cost(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)))
+        return Reply(
+            text=outcome["text"],
+            finish_reason=outcome["finish_reason"],
+            usage=usage,
+            reasoning=outcome["reasoning"],
+            cached=cached,
+            latency=outcome["latency"],
+            cost=cost,
+        )
+
+
+def _without_nan(content: bytes) -> bytes:
+    """Return a reply's JSON with null for NaN, on which the inference client's own parser goes round for ever."""
+    if b"NaN" not in content:
+        return content
+    try:
+        return json.dumps(json.loads(content, parse_constant=lambda _: None)).encode()
+    except (ValueError, RecursionError):
+        return content

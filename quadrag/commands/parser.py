@@ -1,0 +1,69 @@
+"""The parser of the whole command line, put together from the commands; what each takes stands in its own file."""
+
+import argparse
+import difflib
+from collections.abc import Sequence
+from typing import NoReturn
+
+from quadrag import commands
+
+_EXAMPLES = (
+    "quadrag demo",
+    "quadrag prepare rgb --data-dir RGB",
+    "quadrag run rgb noise_robustness_en --llm http://127.0.0.1:8080/v1",
+    "quadrag run rgb --all --llm http://127.0.0.1:8080/v1 --judge http://HOST/v1",
+    "quadrag run crud_rag summary --data-dir CRUD_RAG --retriever bm25",
+    "quadrag score mine.jsonl --benchmark rgb --config negative_rejection_en",
+    "quadrag report runs/a runs/b --html compare.html",
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, like every other error here."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"quadrag: {message}; see {self.prog} --help\n")
+
+
+def parse(version: str, argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the arguments; none at all are answered with the help, a mistyped option with its command's nearest ones."""
+    parser = build_parser(version)
+    arguments, extra = parser.parse_known_args(argv)
+    if arguments.command is None and not extra:
+        parser.print_help()
+        parser.exit()
+    if extra:
+        chosen = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+        command = chosen.choices[arguments.command] if arguments.command else parser
+        options = [name for action in command._actions for name in action.option_strings if name.startswith("--")]
+        near = difflib.get_close_matches(extra[0].split("=")[0], options, n=2, cutoff=0.7)
+        command.error(f"unknown argument {extra[0]!r}" + (f"; nearest: {', '.join(near)}" if near else ""))
+    return arguments
+
+
+def build_parser(version: str) -> argparse.ArgumentParser:
+    """Build the parser of the whole command line; the command's name is left in `command`."""
+    parser = _Parser(
+        prog="quadrag",
+        description="Four published RAG benchmarks with their own metrics, error bars included.",
+        epilog=_examples(_EXAMPLES),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"quadrag {version}")
+    added = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name in commands.NAMES:
+        command = commands.load(name)
+        first, _, about = command.__doc__.strip().partition("\n")
+        one = added.add_parser(
+            name,
+            help=first[0].lower() + first[1:].removesuffix("."),
+            description=f"{first}\n{about}".rstrip(),
+            epilog=_examples(command.EXAMPLES),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(one)
+    return parser
+
+
+def _examples(lines: Sequence[str]) -> str:
+    return "\n  ".join(("examples:" if len(lines) > 1 else "example:", *lines))

@@ -1,0 +1,47 @@
+"""Show single questions of a run: passages, answer, gold, values, the judge.
+
+What the judge said is looked up in the ledger. `--wrong` begins with the worst.
+"""
+
+import argparse
+from pathlib import Path
+
+from quadrag.commands import options
+
+EXAMPLES = (
+    "quadrag show runs/a --wrong",
+    "quadrag show runs/a --unscored --limit 5",
+    "quadrag show runs/a --id 17",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("folder", metavar="RUN", help="the folder of a run")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--wrong", action="store_true", help="those whose value is not the best one, the worst first")
+    which.add_argument("--unscored", action="store_true", help="those that some metric has no value of")
+    which.add_argument("--id", metavar="ID", help="one question")
+    parser.add_argument("--metric", metavar="M", help="what says that an answer is wrong (default: the first)")
+    parser.add_argument("--limit", metavar="N", type=options.whole(1), default=10, help="(default: 10)")
+    parser.add_argument("--characters", metavar="N", type=options.whole(1), default=200, help="of a passage shown")
+    parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
+    parser.add_argument("--ledger", metavar="FILE", help="where replies are kept (default: in the user's cache folder)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from quadrag.baselines.report.items import RunReader, write_item
+    from quadrag.baselines.runs.folder import read_result
+    from quadrag.chat.ledger import Ledger
+
+    folder = Path(arguments.folder)
+    reader = RunReader(folder, read_result(folder), arguments.data_dir)
+    found = reader.select(arguments.id, arguments.wrong, arguments.unscored, arguments.metric)
+    shown = found[: arguments.limit]
+    if reader.run.inputs.judge:
+        with Ledger(arguments.ledger) as ledger:
+            reader.ask_again(shown, ledger)
+    for item in shown:
+        print("\n".join(write_item(item, arguments.characters)), end="\n\n")
+    print(f"{len(shown)} of {len(found)} items")

@@ -1,0 +1,219 @@
+"""Upstream files by name: where they lie in a folder, what of them is lacking, where they come from, what they are.
+
+Which files a split needs, where a checkout keeps them and what verifies them is the dataset script's knowledge
+(`files_of`, `lacking`, `locate`, `FILES`); this is the asking. Nothing is parsed here. A script whose files have no
+names that are known before says what a folder holds itself (`search`), and brings them itself (`fetch`).
+"""
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag import catalogue
+from quadrag.data.download import RemoteFile, fault, fetch, sha256
+from quadrag.errors import QuadragError, one_line
+from quadrag.paths import cache_dir, room
+from quadrag.scratch import scratch
+
+SAMPLE_SOURCE = "bundled sample"
+UPSTREAM_SOURCE = "upstream files, verified"
+HUB_SOURCE = "upstream's repositories on the Hub, which pin nothing"
+LONGEST = 600  # characters of what a script says: it shows values, which may have any length
+_NAMED = 3  # as many names or ranges a phrase under a table bears
+
+
+def find_files(
+    benchmark: str, config: str, data_dir: str | Path, split: str | None = None
+) -> tuple[dict[str, Path], list[str]]:
+    """Look for a config's files in a folder: an upstream checkout's root, or the folder of the files themselves.
+
+    Args:
+        benchmark: its name.
+        config: its config's name.
+        data_dir: the folder.
+        split: the split that is wanted; None for any.
+
+    Returns:
+        The files found, by name, and what keeps the split, or all splits, from being built; nothing where one can be.
+
+    Raises:
+        QuadragError: the folder does not exist, benchmark or config is unknown, or a file to be looked into is broken.
+    """
+    found, lacking = locate_files(benchmark, catalogue.config(benchmark, config), data_dir, split)
+    return found, list_once(lacking) if all(lacking.values()) else []
+
+
+def locate_files(
+    benchmark: str, config: Any, data_dir: str | Path, split: str | None = None
+) -> tuple[dict[str, Path], dict[str, list[str]]]:
+    """Look for the files of a builder's config in a folder.
+
+    Args:
+        benchmark: its name.
+        config: the config itself, with its options.
+        data_dir: the folder.
+        split: the split that is wanted; None for the config's only one, else for all.
+
+    Returns:
+        The files found of the splits that can be built (of any, where none can be), in the script's order; for each
+        split what keeps it from being built: missing files, or a part missing in a file.
+
+    Raises:
+        QuadragError: the folder does not exist, or a file that must be looked into is broken.
+    """
+    root = Path(data_dir).expanduser()
+    if not str(data_dir) or not root.is_dir():
+        raise QuadragError(
+            f"no folder {str(data_dir)!r}; expected the files of {benchmark} or the root of its upstream checkout"
+        )
+    builder = catalogue.builder_class(benchmark)
+    wanted = [split or config.only] if split or config.only else list(config.splits)
+    if hasattr(builder, "search"):
+        with script_errors():
+            searched = {each: builder.search(root, config, each) for each in wanted}
+        # What keeps a split from being built has no files.
+        found = {name: path for files, _ in searched.values() for name, path in files.items()}
+        return found, {each: lacking for each, (_, lacking) in searched.items()}
+    names = dict.fromkeys(name for each in wanted for name in config.files_of(each))
+    own = own_files(config)
+    found = {name: path for name in names if (path := own.get(name) or builder.locate(root, name)) is not None}
+    with script_errors():
+        lacking = {each: config.lacking(each, found) for each in wanted}
+    ready = {name for each in wanted if not lacking[each] for name in config.files_of(each)}
+    return {name: path for name, path in found.items() if name in ready or not ready}, lacking
+
+
+@contextlib.contextmanager
+def script_errors() -> Iterator[None]:
+    """Turn what a script says of a broken file into the one line that a user reads."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise QuadragError(one_line(error, LONGEST)) from None
+
+
+def list_once(lacking: Mapping[str, Sequence[str]]) -> list[str]:
+    """List what any split lacks, once each."""
+    return list(dict.fromkeys(name for names in lacking.values() for name in names))
+
+
+def own_files(config: Any, split: str | None = None) -> dict[str, Path]:
+    """Map the options by which the user names files of a config, or of one split, to those files."""
+    own: dict[str, Path] = getattr(config, "given", {})
+    return {name: path for name, path in own.items() if split is None or name in config.files_of(split)}
+
+
+def list_unused(config: Any, found: Collection[str]) -> list[str]:
+    """List the files that a partial config would also take and that are not there, runs of them as one range."""
+    wanted = [name.split("/")[-1] for name in config.files]
+    there = {name.split("/")[-1] for name in found}
+    runs: list[list[str]] = []
+    for before, name in zip([None, *wanted], wanted, strict=False):
+        if name not in there:
+            if runs and runs[-1][-1] == before:
+                runs[-1].append(name)
+            else:
+                runs.append([name])
+    return [run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+
+
+def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path]) -> str:
+    """Say where files are, which of a partial config's are missing, and which are not those that the script pins."""
+    builder = catalogue.builder_class(benchmark)
+    if hasattr(builder, "search"):
+        return f"{place} ({_places(place, found)}; upstream pins none)"
+    stand_ins: dict[str, str] = getattr(builder, "STAND_INS", {})
+    parts: list[str] = []
+    other: dict[str, None] = {}
+    for name, path in found.items():
+        stand_in = next((each for each in stand_ins if Path(each).name == path.name), None)
+        if stand_in:
+            parts.append(f"{stand_ins[stand_in]} {path.name} in place of {Path(name).name}")
+        pinned = builder.FILES.get(stand_in or name)
+        if pinned is None or fault(path, RemoteFile(name, "", *pinned)) is not None:
+            other[path.name] = None
+    if config.partial and (missing := list_unused(config, found)):
+        parts.append(f"{len(found)} of {len(config.files)} files, lacking {_some(missing)}")
+    parts.append(f"{_some(list(other))}: not upstream's pinned file" if other else "upstream's pinned files")
+    return f"{place} ({'; '.join(parts)})"
+
+
+def _places(place: str, found: Mapping[str, Path]) -> str:
+    """Say how many files of each split were found, and the folder that holds them all."""
+    by_split: dict[str, list[str]] = {}
+    for name, path in found.items():
+        by_split.setdefault(name.partition("/")[0], []).append(str(path.absolute()))
+    phrases = []
+    for split, paths in by_split.items():
+        common = os.path.commonpath([str(Path(path).parent) for path in paths] if len(paths) > 1 else paths)
+        below = os.path.relpath(common, Path(place).expanduser().absolute())
+        shown = common if below.startswith(os.pardir) else below
+        phrases.append(f"{split}: {f'{len(paths)} files of ' if len(paths) > 1 else ''}{shown}")
+    return ", ".join(phrases)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def fetch_files(benchmark: str, config: Any, split: str | None = None) -> Path:
+    """Fetch and verify the upstream files of a builder's config, or of one split, into the cache folder.
+
+    Returns:
+        That folder, below which they have the names of the script; files that the user names by an option are not.
+
+    Raises:
+        QuadragError: the split has no files upstream, or one cannot be had or is not the one expected.
+    """
+    builder = catalogue.builder_class(benchmark)
+    names = dict.fromkeys(config.files_of(split) if split else config.files)
+    if split and not names:
+        raise QuadragError(f"{benchmark} {config.name} lacks {', '.join(config.lacking(split, {}))}")
+    if hasattr(builder, "fetch"):
+        return _link_repositories(builder, config, split, cache_dir() / "upstream" / benchmark)
+    own = own_files(config)
+    remote = [RemoteFile(name, builder.URL + name, *builder.FILES[name]) for name in names if name not in own]
+    folder = cache_dir() / "upstream" / benchmark
+    folder.mkdir(parents=True, exist_ok=True)
+    return fetch(remote, folder)
+
+
+def _link_repositories(builder: Any, config: Any, split: str | None, home: Path) -> Path:
+    """Let a script bring its repositories into the Hub's cache; a folder that holds a link to each, and no others."""
+    with script_errors():
+        places: dict[str, Path] = builder.fetch(config, split)
+    total = hashlib.sha256("".join(f"{name}\0{place}\n" for name, place in sorted(places.items())).encode())
+    folder = home / total.hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, place in places.items():
+        with scratch(folder / name) as partial:
+            partial.symlink_to(place, target_is_directory=True)
+            partial.replace(folder / name)
+    return folder
+
+
+def describe_fetched(benchmark: str, config: Any, split: str | None = None) -> str:
+    """Say what the files that `fetch_files` brought are, and those that the user names by an option."""
+    own = own_files(config, split)
+    if hasattr(catalogue.builder_class(benchmark), "fetch"):
+        fetched = [] if own else [HUB_SOURCE]
+    else:
+        fetched = [UPSTREAM_SOURCE] if split is None or len(own) < len(config.files_of(split)) else []
+    return " and ".join([*fetched, *map(str, own.values())])
+
+
+def sample_dir(benchmark: str) -> Path:
+    """Return the folder of the sample data bundled with a benchmark's script."""
+    return room("datasets_scripts") / benchmark / "sample"
+
+
+def digest(paths: Mapping[str, Path]) -> str:
+    """Return one sha256 over named files, as 64 hexadecimal digits."""
+    total = hashlib.sha256()
+    for name, path in sorted(paths.items()):
+        total.update(f"{name}\0{sha256(path)}\n".encode())
+    return total.hexdigest()

@@ -1,0 +1,201 @@
+"""Fill the Hugging Face caches: ``load_dataset("rgb", ...)`` and ``evaluate.load("rgb_accuracy")`` work by name.
+
+Both libraries fall back to their caches where the Hub has no such name: `datasets` to a folder that ends in a hash,
+`evaluate` to one with 64 hexadecimal digits. What is written reads the same under `datasets` 3.6 and 5.
+"""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quadrag import catalogue
+from quadrag.data import files
+from quadrag.data.builders import SAMPLE, point_to
+from quadrag.data.prepared import INFO, RECORD, Record, read_record
+from quadrag.errors import QuadragError, one_line
+from quadrag.reading import parse_json
+from quadrag.records import write_text
+from quadrag.scratch import scratch, sweep
+from quadrag.sums import find_altered, sum_files
+
+
+class Prepared(NamedTuple):
+    """What `prepare` did.
+
+    Attributes:
+        built: rows by split for each config built.
+        lacking: for each config left out, missing files and missing parts of files.
+        metrics: names of the metrics installed.
+        partial: for each config built in part, what its other splits lack, or the files it did without.
+    """
+
+    built: dict[str, dict[str, int]]
+    lacking: dict[str, list[str]]
+    metrics: list[str]
+    partial: dict[str, list[str]]
+
+
+def prepare(
+    benchmark: str,
+    config: str | None = None,
+    data_dir: str | None = None,
+    on_config: Callable[[str], None] = lambda name: None,
+) -> Prepared:
+    """Build a benchmark's configs into ``HF_DATASETS_CACHE`` and put every metric into ``HF_MODULES_CACHE``.
+
+    Args:
+        benchmark: its name.
+        config: one config, or None for all of them.
+        data_dir: folder of upstream files or ``sample``; None fetches and verifies them. A folder need not be whole:
+            what it lacks is named in the result.
+        on_config: called with each config's name before it is built.
+
+    Raises:
+        QuadragError: a name is unknown, a file is wrong, or the folder holds nothing of what was asked.
+    """
+    sweep(_aside())
+    benchmark = catalogue.benchmark_name(benchmark)
+    names = [config] if config else list(catalogue.configs(benchmark))
+    done = Prepared({}, {}, [], {})
+    for name in names:
+        known = catalogue.config(benchmark, name)
+        if data_dir is None:
+            folder, source = str(files.fetch_files(benchmark, known)), files.describe_fetched(benchmark, known)
+        elif data_dir == SAMPLE:
+            folder, source = str(files.sample_dir(benchmark)), files.SAMPLE_SOURCE
+        else:
+            folder, source = data_dir, ""
+        found, lacking = files.locate_files(benchmark, known, folder)
+        if all(lacking.values()):
+            done.lacking[name] = files.list_once(lacking)
+            continue
+        on_config(name)
+        source = source or files.describe(benchmark, known, folder, found)
+        done.built[name] = _build(benchmark, name, folder, found, source)
+        without = files.list_once(lacking) + (files.list_unused(known, found) if known.partial else [])
+        if without:
+            done.partial[name] = without
+    if not done.built:
+        wanted = ", ".join(sorted(files.list_once(done.lacking)))
+        raise QuadragError(f"{data_dir or 'upstream'} holds none of the files of {benchmark}: lacking {wanted}")
+    done.metrics.extend(_install_metric(script) for script in catalogue.metrics().values())
+    return done
+
+
+def _aside() -> Path:
+    """Return the place beside which configs are built."""
+    import datasets
+
+    return Path(datasets.config.HF_DATASETS_CACHE) / "quadrag"
+
+
+def _build(benchmark: str, config: str, place: str, found: dict[str, Path], source: str) -> dict[str, int]:
+    """Build one config under the hash of its script and files; one that stands already is made the newest.
+
+    It is built aside and moved when it is whole: `datasets` would trip over a half-built folder beside the built ones.
+    """
+    cls = catalogue.builder_class(benchmark)
+    script = catalogue.benchmarks()[benchmark]
+    builder = cls(config_name=config, dataset_name=benchmark, hash=files.digest({"script": script, **found}))
+    point_to(builder, Path(place).expanduser())
+    folder = Path(builder.cache_dir)
+    record = read_record(folder) if (folder / RECORD).is_file() else None
+    altered = record and record.sums and find_altered(folder, record.sums, record.sums)
+    if altered:
+        print(f"{folder / altered} is not as it was built; {benchmark} {config} is built again", file=sys.stderr)
+    if altered or not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with scratch(_aside()) as aside:
+            aside.mkdir()
+            whole = aside / "built"
+            _generate(builder, whole)
+            _spell_lists_as_literals(whole)
+            if altered:
+                folder.replace(aside / "altered")
+            # Another process may have put the very same there meanwhile.
+            if not folder.is_dir():
+                whole.replace(folder)
+            record = None
+    sums = record.sums if record and record.sums else sum_files(folder, RECORD)
+    Record(files.digest({"script": script}), source, sums).write(folder)
+    os.utime(folder)
+    splits = parse_json((folder / INFO).read_bytes(), folder / INFO)["splits"]
+    return {name: split["num_examples"] for name, split in splits.items()}
+
+
+def _generate(builder: Any, folder: Path) -> None:
+    """Let the builder write its splits into a folder, without progress bars; bad files become one line."""
+    from datasets import disable_progress_bars, enable_progress_bars
+    from datasets.utils import are_progress_bars_disabled
+
+    quiet = are_progress_bars_disabled()
+    disable_progress_bars()
+    try:
+        builder.download_and_prepare(output_dir=str(folder))
+    except Exception as error:
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        if not isinstance(cause, (ValueError, OSError, RecursionError)):
+            raise
+        raise QuadragError(one_line(cause, files.LONGEST)) from None
+    finally:
+        if not quiet:
+            enable_progress_bars()
+
+
+def _literal(feature: Any) -> Any:
+    """Spell ``List`` features, unreadable to `datasets` 3.6, as one-element JSON arrays, which every version reads."""
+    if isinstance(feature, dict):
+        if feature.get("_type") == "List" and feature.get("length", -1) == -1:
+            return [_literal(feature["feature"])]
+        return {key: _literal(value) for key, value in feature.items()}
+    return [_literal(item) for item in feature] if isinstance(feature, list) else feature
+
+
+def _spell_lists_as_literals(folder: Path) -> None:
+    """Rewrite the feature metadata of a built config, in ``dataset_info.json`` and in each Arrow file's schema."""
+    import pyarrow as pa
+
+    path = folder / "dataset_info.json"
+    info = json.loads(path.read_text(encoding="utf-8"))
+    features = _literal(info["features"])
+    if features != info["features"]:
+        write_text(path, json.dumps({**info, "features": features}))
+    for arrow in folder.glob("*.arrow"):
+        # Not memory-mapped: what has been read of a large file would count as this process's memory.
+        with pa.OSFile(str(arrow)) as source, pa.ipc.open_stream(source) as reader:
+            schema = reader.schema
+            meta = json.loads(schema.metadata[b"huggingface"])
+            spelled = _literal(meta["info"]["features"])
+            if spelled == meta["info"]["features"]:
+                continue
+            meta["info"]["features"] = spelled
+            schema = schema.with_metadata({**schema.metadata, b"huggingface": json.dumps(meta).encode()})
+            partial = arrow.with_suffix(".part")
+            with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+                for batch in reader:
+                    writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+        partial.replace(arrow)
+
+
+_OF_THE_SPACE = ("app.py", "page.py")
+
+
+def _install_metric(script: Path) -> str:
+    """Copy a metric's modules to where `evaluate` looks for a name it cannot find on the Hub."""
+    from evaluate.loading import init_dynamic_modules
+
+    modules = {path.name: path for path in script.parent.glob("*.py") if path.name not in _OF_THE_SPACE}
+    home = Path(init_dynamic_modules()) / "metrics" / f"evaluate-metric--{script.stem}"
+    folder = home / files.digest(modules)
+    folder.mkdir(parents=True, exist_ok=True)
+    for package in (home.parent, home, folder):
+        (package / "__init__.py").touch()
+    for name, path in modules.items():
+        shutil.copyfile(path, folder / name)
+    return script.stem

@@ -1,0 +1,80 @@
+"""Two evaluations compared, question by question."""
+
+from collections.abc import Iterator, Mapping
+
+from quadrag.baselines.report.comparison import Pair, compare_runs, pair_results
+from quadrag.baselines.tables.cells import difference_cell, unit_of
+from quadrag.baselines.tables.grid import print_grids
+from quadrag.errors import QuadragError
+from quadrag.measure.evaluation import Evaluation
+
+
+class Comparison(Mapping[str, Pair]):
+    """The paired differences, `after` less `before`, by metric: ``comparison["rouge_l"].difference``."""
+
+    def __init__(self, before: Evaluation, after: Evaluation) -> None:
+        """Pair the questions that both answered.
+
+        Raises:
+            QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
+        """
+        for name in ("benchmark", "config"):
+            values = [getattr(one.result.run.inputs, name) for one in (before, after)]
+            if values[0] != values[1]:
+                raise QuadragError(f"one is of the {name} {values[0]}, the other of {values[1]}; expected the same")
+        if before.profile != after.profile:
+            raise QuadragError(f"one has the profile {before.profile}, the other {after.profile}; expected the same")
+        self.before = before
+        self.after = after
+        self.pairs = {
+            name: pair
+            for name, score in before.scores.items()
+            if (pair := pair_results(before.result, after.result, _place(before, name), before.profile)) is not None
+        }
+        if not self.pairs:
+            raise QuadragError("no question was scored in both; expected runs over the same questions")
+
+    def __getitem__(self, name: str) -> Pair:
+        """Return the difference of a score."""
+        return self.pairs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the scores that both have."""
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        """Return how many scores both have."""
+        return len(self.pairs)
+
+    def show(self) -> None:
+        """Print the table."""
+        runs = [(one.name, one.result) for one in (self.before, self.after)]
+        print_grids([compare_runs(runs, self.before.profile)])
+
+    def __repr__(self) -> str:
+        """Show the differences, a line each."""
+        lines = [f"{self.after.name} less {self.before.name}, paired:"]
+        for name, (value, (low, high), n) in self.pairs.items():
+            score = self.before.scores[name]
+            unit = unit_of({"metric": score.metric, "key": score.key})
+            cell = difference_cell(value, low, high, "" if low <= 0 <= high else "*", unit)
+            lines.append(f"{name}  {cell.text}  {cell.sub}  n={n}")
+        return "\n".join(lines)
+
+
+def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:
+    score = one.scores[name]
+    return (one.result.run.inputs.config, score.split, score.metric, score.key)
+
+
+def compare(before: Evaluation, after: Evaluation) -> Comparison:
+    """Compare two evaluations on the questions that both answered.
+
+    Args:
+        before: of one system.
+        after: of another, or of the same after a change.
+
+    Raises:
+        QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
+    """
+    return Comparison(before, after)

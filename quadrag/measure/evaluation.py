@@ -1,0 +1,279 @@
+"""One's own system measured on a benchmark: `evaluate`, and what it returns."""
+
+import html
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.result import PROFILES, Result
+from quadrag.baselines.report.page import write_page
+from quadrag.baselines.report.run import tabulate_run
+from quadrag.baselines.runs.campaign import name_folder
+from quadrag.baselines.runs.folder import ANSWERING
+from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
+from quadrag.baselines.runs.session import open_session
+from quadrag.baselines.systems.function import Function
+from quadrag.baselines.tables.cells import format_bound, format_value, unit_of
+from quadrag.baselines.tables.grid import print_grids
+from quadrag.baselines.tables.slices import select_whole
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.run_record import NAME, read_run
+
+
+class Score(NamedTuple):
+    """One metric over all questions of a split.
+
+    Attributes:
+        value: in the metric's own unit, mostly 0 to 1; None where it could not be computed.
+        interval: the 95% bootstrap interval over questions; None where there is none.
+        n: the questions that have a value.
+        n_total: all questions.
+        unscored: how many have none, by reason.
+        metric: the evaluate module.
+        key: of its result.
+        split: of the questions.
+        signature: how it was computed.
+        valid: False where more than a fifth of the items failed, by no fault of the system's answers.
+    """
+
+    value: float | None
+    interval: tuple[float, float] | None
+    n: int
+    n_total: int
+    unscored: dict[str, int]
+    metric: str
+    key: str
+    split: str
+    signature: str
+    valid: bool = True
+
+
+class Evaluation(Mapping[str, Score]):
+    """The scores of a system, by metric: ``result["rouge_l"].value``.
+
+    Where a config has several splits a name has the split before it: ``result["noise_40/accuracy"]``.
+    """
+
+    def __init__(self, result: Result, folder: Path, profile: str) -> None:
+        """Take a run's result.
+
+        Args:
+            result: of the run.
+            folder: where its files lie.
+            profile: ``official`` or ``corrected``.
+        """
+        self.result = result
+        self.folder = folder
+        self.profile = profile
+
+    @cached_property
+    def scores(self) -> dict[str, Score]:
+        """The scores by name, those included that could not be computed."""
+        rows = [row for row in select_whole(self.result.scores) if row["profile"] == self.profile]
+        many = len({row["split"] for row in rows}) > 1
+        keys = [(row["split"], row["key"]) for row in rows]
+        found = {}
+        for row in rows:
+            # Two metrics may have a key of one name.
+            value, interval = row.get("figure", (row["value"], row.get("interval")))
+            key = row["key"] if keys.count((row["split"], row["key"])) == 1 else f"{row['metric']}.{row['key']}"
+            found[f"{row['split']}/{key}" if many else key] = Score(
+                value=value,
+                interval=tuple(interval) if interval else None,
+                n=row.get("n_scored", 0 if value is None else row["n_total"]),
+                n_total=row["n_total"],
+                unscored=dict(row.get("unscored", {})),
+                metric=row["metric"],
+                key=row["key"],
+                split=row["split"],
+                signature=row["signature"],
+                valid="figure" not in row,
+            )
+        return found
+
+    def __getitem__(self, name: str) -> Score:
+        """Return a score.
+
+        Raises:
+            KeyError: there is none of this name; the message lists those there are.
+        """
+        if name not in self.scores:
+            raise KeyError(f"no score {name!r}; expected one of {', '.join(self.scores)}")
+        return self.scores[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the scores."""
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        """Return the number of scores."""
+        return len(self.scores)
+
+    @property
+    def name(self) -> str:
+        """What was measured."""
+        return str(self.result.run.inputs.llm)
+
+    @property
+    def invalid(self) -> list[str]:
+        """Why metrics are not valid, a line each: too many of their items failed."""
+        return list(self.result.run.invalid)
+
+    @property
+    def valid(self) -> bool:
+        """Whether no metric lost more than a fifth of its items to failures."""
+        return not self.invalid
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with a row for each question: its key, its values, and why there is none."""
+        import pandas  # type: ignore[import-untyped]
+
+        rows = []
+        for item in self.result.items:
+            row = {name: item[name] for name in ("config", "split", "id", "sample")}
+            reasons: dict[str, None] = {}
+            for name, entry in item.items():
+                if isinstance(entry, Mapping):
+                    row[name] = entry.get(self.profile)
+                    if reason := (entry.get("reason") or {}).get(self.profile):
+                        reasons[reason] = None
+            rows.append({**row, "unscored": ", ".join(reasons) or None})
+        return pandas.DataFrame(rows)
+
+    def show(self) -> None:
+        """Print the table."""
+        print_grids(tabulate_run(self.result, self._profiles))
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page, and return where it lies."""
+        place = Path(path)
+        write_page(place, f"quadrag: {self.name}", [self.result], tabulate_run(self.result, self._profiles, every=True))
+        return place
+
+    @property
+    def _profiles(self) -> list[str]:
+        return [self.profile, *(other for other in PROFILES if other != self.profile)]
+
+    def __repr__(self) -> str:
+        """Show the scores that have a value, a line each."""
+        inputs = self.result.run.inputs
+        lines = [f"{inputs.llm} on {inputs.benchmark} {inputs.config}, {self.profile} profile"]
+        lines += [f"INVALID: {line}" for line in self.invalid]
+        return "\n".join([*lines, *("  ".join(cells) for cells in self._cells())])
+
+    def _repr_html_(self) -> str:
+        """Show a notebook a short table with a bar for each share."""
+        inputs = self.result.run.inputs
+        title = html.escape(f"{inputs.llm} on {inputs.benchmark} {inputs.config}")
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{value}</td><td>{interval}</td><td>{n}</td><td>{_bar(score)}</td></tr>"
+            for (name, value, interval, n), score in zip(self._cells(), self._valued.values(), strict=True)
+        )
+        faults = "".join(f"<p><b>INVALID</b> {html.escape(line)}</p>" for line in self.invalid)
+        head = "<tr><th>metric</th><th>value</th><th>95% interval</th><th>n</th><th></th></tr>"
+        return f"<div><b>{title}</b>{faults}<table>{head}{rows}</table></div>"
+
+    @property
+    def _valued(self) -> dict[str, Score]:
+        return {name: score for name, score in self.scores.items() if score.value is not None}
+
+    def _cells(self) -> list[tuple[str, str, str, str]]:
+        found = []
+        for name, score in self._valued.items():
+            unit = unit_of({"metric": score.metric, "key": score.key})
+            interval = "–".join(format_bound(bound, unit) for bound in score.interval or ())
+            value = format_value(score.value, unit) if score.valid else "INVALID"
+            found.append((name, value, interval * score.valid, f"n={score.n} of {score.n_total}"))
+        return found
+
+
+def _bar(score: Score) -> str:
+    """Draw a share from 0 to 1 as a bar."""
+    if score.value is None or not score.valid or not 0 <= score.value <= 1:
+        return ""
+    return (
+        '<div style="width:8em;background:#8883"><div style="height:.8em;background:#4a7fb5;'
+        f'width:{100 * score.value:.0f}%"></div></div>'
+    )
+
+
+def evaluate(
+    benchmark: str,
+    config: str,
+    system: Callable[[Any], Any],
+    *,
+    split: str | None = None,
+    data_dir: str | None = None,
+    judge: str | Sequence[str] = (),
+    limit: int | None = None,
+    name: str | None = None,
+    out: str | Path | None = None,
+    profile: str = "official",
+    batch_size: int | None = None,
+    concurrency: int = 16,
+    **options: Any,
+) -> Evaluation:
+    """Measure one's own system on a benchmark.
+
+    Args:
+        benchmark: its name, as ``crud_rag``.
+        config: its config, as ``summary``.
+        system: a function from a question (``.id .query .history .passages``, never the gold) to an answer, or to an
+            answer and its passages, best first: ids, or objects with ``id`` and ``text``. It may be a coroutine
+            function. Of what it raises, the question is unscored.
+        split: one split; all that are measured by default when None.
+        data_dir: the folder of the upstream files, or ``sample``; what `quadrag prepare` built when None.
+        judge: what judges, as ``http://127.0.0.1:8081/v1#MODEL``; several for benchmarks that take several.
+        limit: the first questions of every split alone.
+        name: what to call the system; the function's own name when None.
+        out: the folder of the run. A run that stopped goes on there: questions that it answered are not asked again.
+            When None, a folder below ``runs`` that no finished run is in.
+        profile: ``official``, as the authors' code computes, or ``corrected``, as the paper defines.
+        batch_size: hand the function lists of so many questions, for lists of as many results.
+        concurrency: calls in flight, of a coroutine function and of the judge.
+        options: of the benchmark, as ``noise_ratio=0.4``.
+
+    Returns:
+        The scores by metric.
+
+    Raises:
+        QuadragError: a name or an option is unknown, files are missing, the judge is dead, or `out` holds another run.
+    """
+    if profile not in PROFILES:
+        raise unknown_name("profile", profile, dict.fromkeys(PROFILES))
+    if batch_size is not None and batch_size < 1:
+        raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")
+    if concurrency < 1:
+        raise QuadragError(f"concurrency is {concurrency}; expected a whole number from 1")
+    if not callable(system):
+        raise QuadragError(f"the system is a {type(system).__name__}; expected a function from a question to an answer")
+    record = load(benchmark)
+    request = RunRequest(benchmark, config, split, data_dir, options, limit, retriever=record.supplied)
+    task = make_task(request)
+    function = Function(system, name, batch_size, concurrency)
+    folder = Path(out) if out is not None else _find_folder(name_folder(task, function.name))
+    if (folder / NAME).exists() and read_run(folder).state == "finished":
+        raise QuadragError(
+            f"{folder} holds a finished run; whether the system has changed cannot be seen: name another"
+        )
+    function.kept = folder / ANSWERING
+    judges = [judge] if isinstance(judge, str) else list(judge)
+    calls = CallRequest(judges=judges, concurrency=concurrency, command=["quadrag.evaluate"])
+    with open_session(request, calls, system=function) as session:
+        result = session.run(task, folder)
+    for line in result.run.invalid:
+        warnings.warn(f"INVALID, {line}", stacklevel=2)
+    return Evaluation(result, folder, profile)
+
+
+def _find_folder(wanted: str) -> Path:
+    """Return the first folder of a name, with a number from the second on, that holds no finished run."""
+    number = 1
+    while True:
+        folder = Path(wanted if number == 1 else f"{wanted}-{number}")
+        if not (folder / NAME).exists() or read_run(folder).state != "finished":
+            return folder
+        number += 1

@@ -1,0 +1,69 @@
+"""What a system is measured with: the questions of a benchmark without their gold, and the corpus that it searches."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.task import Task, load_questions, open_corpus
+from quadrag.baselines.runs.request import RunRequest, make_task
+from quadrag.baselines.systems.function import Function, OpenQuestion, pose
+from quadrag.baselines.systems.system import Assignment
+from quadrag.errors import QuadragError
+from quadrag.records import Passage, Question
+
+
+def questions(
+    benchmark: str,
+    config: str,
+    *,
+    split: str | None = None,
+    data_dir: str | None = None,
+    limit: int | None = None,
+    **options: Any,
+) -> list[OpenQuestion]:
+    """Return the questions of a config, as one's own system is asked them: without their gold.
+
+    Args:
+        benchmark: its name, as ``crud_rag``.
+        config: its config, as ``summary``.
+        split: one split; all that are measured by default when None.
+        data_dir: the folder of the upstream files, or ``sample``; what `quadrag prepare` built when None.
+        limit: the first questions of every split alone.
+        options: of the benchmark, as ``noise_ratio=0.4``.
+
+    Raises:
+        QuadragError: a name or an option is unknown, or files are missing.
+    """
+    work, found, _ = take_questions(benchmark, config, split, data_dir, limit, options)
+    return [pose(work, question, question.passages) for question in found]
+
+
+def corpus(benchmark: str, *, data_dir: str | None = None, **options: Any) -> Iterator[Passage]:
+    """Yield the documents that a benchmark's questions are answered from, whole, in their order.
+
+    Args:
+        benchmark: its name.
+        data_dir: as in `questions`.
+        options: of the corpus.
+
+    Raises:
+        QuadragError: the benchmark has no corpus, or files are missing.
+    """
+    record = load(benchmark)
+    if record.corpus is None:
+        raise QuadragError(f"{record.name} has no corpus; its passages come with its questions")
+    name = next(name for name, retriever in record.retrievers.items() if retriever.searches)
+    task = Task(record.name, record.configs[0], data_dir=data_dir, retriever=name, options=options)
+    opened = open_corpus(task, record)
+    assert opened is not None  # the retriever searches
+    for document in opened.documents():
+        yield Passage(document.id, document.title, document.text)
+
+
+def take_questions(
+    benchmark: str, config: str, split: str | None, data_dir: str | None, limit: int | None, options: dict[str, Any]
+) -> tuple[Assignment, list[Question], str]:
+    """Take a config on for a function, and load its questions and where they come from."""
+    request = RunRequest(benchmark, config, split, data_dir, options, limit)
+    work = Function(lambda question: "").take(load(request.named_benchmark()), make_task(request))
+    return (work, *load_questions(work.task, work.benchmark))

@@ -1,0 +1,91 @@
+"""What a metric's values mean: the typed record that lies in its folder as ``metric.yaml``.
+
+Whatever is decided by the name of a metric, or of one of its keys, is decided by this record. It computes nothing and
+loads no evaluate module.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Literal
+
+from quadrag.catalogue import metric_folder
+from quadrag.errors import unknown_name
+
+FILE = "metric.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord:
+    """One value of a result.
+
+    Attributes:
+        name: as in the result; ``@k`` at its end stands for ``@`` and any whole number.
+        range: the lowest and the highest value, None where there is no bound.
+        direction: which end is the better one.
+        unit: a ``rate`` is shown in percent, ``characters`` as they are.
+        needs: what it is not computed without: a judge, or an embedding.
+        worst: what an unscored item counts as under ``corrected``.
+        label: what it is called where it is shown, as its paper does; "" where its own name says enough.
+    """
+
+    name: str
+    range: tuple[float | None, float | None]
+    direction: Literal["higher", "lower", "none"]
+    unit: Literal["rate", "characters"] = "rate"
+    needs: Literal["judge", "embed", ""] = ""
+    worst: float = 0.0
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRecord:
+    """One evaluate module.
+
+    Attributes:
+        name: the module's.
+        keys: its values by name, in the order of the result.
+        needs: the inputs besides answers and references that it, or one of its keys, is not computed without; with
+            ``ranks`` answers and references are lists of ids.
+        configs: the names that it can be loaded with; () where there is one config.
+        verdict_schema: whether it publishes the `response_format` that holds a judge's replies to its verdicts.
+    """
+
+    name: str
+    keys: Mapping[str, KeyRecord]
+    needs: tuple[str, ...] = ()
+    configs: tuple[str, ...] = ()
+    verdict_schema: bool = False
+
+    def key(self, name: str) -> KeyRecord:
+        """Return the record of a key of a result, as ``recall@5``.
+
+        Raises:
+            QuadragError: the metric has no such key.
+        """
+        found = self.keys.get(name) or self.keys.get(re.sub(r"@\d+\Z", "@k", name))
+        if found is None:
+            raise unknown_name(f"key of {self.name}", name, self.keys)
+        return found
+
+
+def show_key(metric: str, key: str) -> str:
+    """Return what a key of a metric's result is called wherever it is shown."""
+    return metric_record(metric).key(key).label or key
+
+
+@cache
+def metric_record(name: str) -> MetricRecord:
+    """Return the record of a metric.
+
+    Raises:
+        QuadragError: no metric has this name.
+    """
+    import yaml
+
+    fields: dict[str, Any] = yaml.safe_load((metric_folder(name) / FILE).read_text(encoding="utf-8"))
+    keys = {key: KeyRecord(key, tuple(given.pop("range")), **given) for key, given in fields.pop("keys").items()}
+    needs, configs = (tuple(fields.pop(field, ())) for field in ("needs", "configs"))
+    return MetricRecord(name, MappingProxyType(keys), needs, configs, **fields)

@@ -1,0 +1,93 @@
+"""JSON and YAML that come from outside, read into plain values: whatever stands there is a value or one clear line.
+
+Both libraries raise several kinds of errors at hostile text: `RecursionError` at deep nesting, `ValueError` at a whole
+number of more digits than Python reads. A nesting that they bear may still be too deep for whoever shows or copies the
+value, so a bound far below theirs holds here. Nothing is said here of what a value should be.
+"""
+
+import json
+import math
+from typing import Any
+
+from quadrag.errors import QuadragError, one_line
+
+DEEPEST = 100  # lists and objects in each other; no file of ours or of upstream has ten
+_LONGEST_SHOWN = 160  # characters of a parser's own words
+
+
+def parse_json(text: str | bytes, where: object, expected: str = "JSON") -> Any:
+    """Read a text as JSON.
+
+    Args:
+        text: what was found; bytes are UTF-8, with or without a byte order mark.
+        where: its place, as the message names it: ``answers.jsonl:3``.
+        expected: what should stand there, for the message.
+
+    Returns:
+        The value; NaN and infinities as Python's `json` reads them.
+
+    Raises:
+        QuadragError: it is no JSON, no UTF-8, nested deeper than `DEEPEST`, or holds a number that cannot be read.
+    """
+    try:
+        text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f" at line {error.lineno}" if error.lineno > 1 else ""
+        raise QuadragError(f"{where} is not JSON ({error.msg}{place}); expected {expected}") from None
+    except UnicodeDecodeError:
+        raise QuadragError(f"{where} is not UTF-8; expected {expected} in UTF-8") from None
+    except ValueError as error:  # of the digits of a whole number
+        raise QuadragError(
+            f"{where} holds a number that cannot be read ({one_line(error, _LONGEST_SHOWN)}); expected {expected}"
+        ) from None
+    except RecursionError:
+        raise _too_deep(where, expected) from None
+    if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
+        raise _too_deep(where, expected)
+    return value
+
+
+def parse_yaml(text: str | bytes, where: object, expected: str) -> Any:
+    """Read a text as YAML, plain values alone; arguments and errors as of `parse_json`."""
+    import yaml
+
+    try:
+        value = yaml.safe_load(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
+        # An alias within what it names has no end.
+        deep = _is_deeper(value, DEEPEST)
+    except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
+        raise QuadragError(f"{where} is not YAML ({one_line(error, _LONGEST_SHOWN)}); expected {expected}") from None
+    except RecursionError:
+        deep = True
+    if deep:
+        raise _too_deep(where, expected)
+    return value
+
+
+def is_finite(value: Any) -> bool:
+    """Tell whether a value of JSON is a number, a bool included, and neither NaN nor beyond what a float holds."""
+    try:
+        return isinstance(value, (int, float)) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _too_deep(where: object, expected: str) -> QuadragError:
+    return QuadragError(f"{where} is nested more than {DEEPEST} deep; expected {expected}")
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    """Whether lists and objects stand in each other more than `depth` deep."""
+    level = [value]
+    for _ in range(depth + 1):
+        # Each container once: aliases of YAML may name one many times.
+        inner = {id(one): one for each in level for one in _inside(each) if isinstance(one, (dict, list))}
+        level = list(inner.values())
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Any) -> Any:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -1,0 +1,212 @@
+"""What `run.json` holds, as one typed record: read here, written here, and nowhere else.
+
+`Inputs` is what decides the bytes of a run's files; a run with other inputs is another run. All else is told of a run
+and decides nothing: times, cost, host, command, the sums of its files. The first entry, ``sum``, is the sha256 of the
+others as canonical JSON, so that a record that was altered is not believed; those of older versions have none.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
+from quadrag.records import write_text
+
+MOST_FAILED = 0.2  # the share of items whose failure makes a metric invalid
+NAME = "run.json"
+_NULL = ("limit", "judge")  # inputs that say something as null: all questions, no judge
+
+
+@dataclass(slots=True, kw_only=True)
+class Inputs:
+    """What decides the bytes of a run's files.
+
+    Attributes:
+        quadrag: the version.
+        benchmark: its name.
+        config: its config.
+        splits: those that were asked.
+        retriever: what found the passages; ``unknown`` of a file of answers that does not say it.
+        retrieval: the settings of the retrieval that the retriever uses; None where it uses none.
+        search: versions and weights behind the search; None where nothing was searched.
+        graph: what identifies CRAG's knowledge graph; None where none was asked.
+        options: the benchmark's, files by their content.
+        limit: the first questions of every split alone; None for all.
+        samples: answers a question.
+        llm: the model that answered, or the name of the file of answers.
+        parameters: of the model that answered.
+        judge: the judges by name; None where there was none.
+        judging: their parameters, and a digest of what the judged metrics were given.
+        bertscore: what identifies the sentence embedding of a metric.
+        prompts: a digest; None where it is not known.
+        questions: a digest; None where it is not known.
+        seeds: of whatever was drawn, by name.
+    """
+
+    quadrag: str
+    benchmark: str
+    config: str
+    splits: list[str]
+    retriever: str
+    retrieval: dict[str, Any] | None = None
+    search: dict[str, Any] | None = None
+    graph: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    limit: int | None = None
+    samples: int = 1
+    llm: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    judge: str | None = None
+    judging: dict[str, Any] | None = None
+    bertscore: Any = None
+    prompts: str | None = None
+    questions: str | None = None
+    seeds: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def model(self) -> str:
+        """The model's name without the folders or the organisation before it."""
+        return self.llm.rstrip("/").rsplit("/", 1)[-1]
+
+
+@dataclass(slots=True)
+class RunRecord:
+    """What is known of a run.
+
+    Attributes:
+        inputs: what decided its files.
+        state: ``new``, ``running``, ``stopped`` or ``finished``.
+        files: the sha256 of each stage's file as the run wrote it, by name.
+        partial: the same of the files that a stopped run left.
+        stopped: why it could not finish.
+        coverage: which part of the questions a file answers, as ``50 of 900``; None where all.
+        source: where the questions come from.
+        data_dir: the folder of the data, as it was named; None where nothing was.
+        command: as typed, less passwords.
+        versions: of quadrag, Python and the libraries that have a say.
+        host: where it ran.
+        started: in UTC.
+        seconds: of the last command.
+        given: the stages whose files are the user's own.
+        found: what is to be told of how passages were found, as CRAG's entities.
+        service: what a RAG service gave.
+        failures: calls that failed, by ``config/split/id/sample``.
+        failed_verdicts: answers that a judge was asked about in vain.
+        empty: a model's replies without a text, by ``config/split``.
+        verdict: what a judge said most often, as one line.
+        max_failed: the share of a metric's items above which its value is not shown.
+        invalid: the metrics of which more failed, a line each.
+        latency_seconds: of each answer when it was first made, by the same place.
+        latency: its median and 95th percentile.
+        usage: calls, tokens and cost of the last command, by model.
+    """
+
+    inputs: Inputs
+    state: str = "new"
+    files: dict[str, str] = field(default_factory=dict)
+    partial: dict[str, str] = field(default_factory=dict)
+    stopped: str | None = None
+    coverage: str | None = None
+    source: str = "unknown"
+    data_dir: str | None = None
+    command: list[str] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
+    host: str = ""
+    started: str | None = None
+    seconds: float = 0.0
+    given: list[str] = field(default_factory=list)
+    found: dict[str, Any] = field(default_factory=dict)
+    service: dict[str, Any] | None = None
+    failures: dict[str, str] = field(default_factory=dict)
+    failed_verdicts: int = 0
+    empty: dict[str, int] = field(default_factory=dict)
+    verdict: str | None = None
+    max_failed: float = MOST_FAILED
+    invalid: list[str] = field(default_factory=list)
+    latency_seconds: dict[str, float] = field(default_factory=dict)
+    latency: dict[str, float] | None = None
+    usage: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def failed_entities(self) -> int:
+        """How many questions a model was asked about in vain for their entities."""
+        return int(self.found.get("entities", {}).get("failed", 0))
+
+    def write(self, folder: Path) -> None:
+        """Write `run.json`; of the inputs those that a run does not have are left out."""
+        row = asdict(self)
+        row["inputs"] = {name: value for name, value in row["inputs"].items() if value is not None or name in _NULL}
+        # By way of JSON, where a name that is a number is a text.
+        whole = {"sum": _sum(json.loads(json.dumps(row))), **row}
+        text = json.dumps(whole, ensure_ascii=False, indent=1)
+        write_text(folder / NAME, text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+
+
+def read_run(folder: Path) -> RunRecord:
+    """Read a folder's `run.json`, of this version or an older one.
+
+    Raises:
+        QuadragError: it is missing, damaged or not of its form.
+    """
+    path = folder / NAME
+    try:
+        found = parse_json(path.read_bytes(), path)
+    except OSError:
+        raise QuadragError(f"{folder} holds no run.json; expected the folder of a run") from None
+    except QuadragError:
+        found = None
+    row = found if isinstance(found, dict) else {}
+    if not isinstance(row.get("inputs"), dict) or not {"files", "state"} <= row.keys():
+        raise _damaged(path)
+    # An older version's begins with a field of the record; any other name in the place of the sum is damage.
+    if next(iter(row)) not in {one.name for one in fields(RunRecord)} and row.pop("sum", None) != _sum(row):
+        raise _damaged(path, "sum")
+    inputs: Inputs = _read(Inputs, row["inputs"], path)
+    run: RunRecord = _read(RunRecord, {**row, "inputs": inputs}, path)
+    return run
+
+
+def _read(record: Any, row: Mapping[str, Any], path: Path) -> Any:
+    """Make a record of a mapping, each field of its kind; null, or no field, is the default."""
+    kinds = get_type_hints(record)
+    values = {}
+    for one in fields(record):
+        value = row.get(one.name)
+        if value is not None:
+            if not _fits(value, kinds[one.name]):
+                raise _damaged(path, one.name)
+            values[one.name] = value
+        elif one.default is MISSING and one.default_factory is MISSING:
+            raise _damaged(path, one.name)
+    return record(**values)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value of JSON is of a type, to its leaves."""
+    parts = get_args(kind)
+    if kind is Any:
+        return True
+    if get_origin(kind) is UnionType:
+        return any(_fits(value, part) for part in parts)
+    if get_origin(kind) is list:
+        return isinstance(value, list) and all(_fits(one, parts[0]) for one in value)
+    if get_origin(kind) is dict:
+        return isinstance(value, dict) and all(_fits(one, parts[1]) for one in value.values())
+    return type(value) in ((int, float) if kind is float else (kind,))
+
+
+def _sum(row: Mapping[str, Any]) -> str:
+    """Return the sha256 of a record's canonical JSON."""
+    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
+
+
+def _damaged(path: Path, name: str | None = None) -> QuadragError:
+    where = f" ({name})" if name else ""
+    return QuadragError(
+        f"{path} is damaged{where}; remove the folder and run the same command again, replies are in the ledger"
+    )

@@ -1,0 +1,108 @@
+"""Whole commands against a hostile server: they end well, what failed is unscored, and nothing shows a secret."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hostile_server import GOOD, KEY, QUERY, SECRETS, HostileServer, fill
+
+from quadrag.cli import main
+
+ROWS = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
+LATE = ("wire-stall", "wire-drip")
+# Met also where only some kinds are: those that ended a run, became a number or filled the memory.
+WORST = ("error-deep-list", "charset-hex", "charset-idna", "wait-year", "redirect-port", "usage-nan", "text-null")
+WORST += ("text-tools", "surrogate", "surrogate-plain", "size-bomb", "echo-reply", "echo-basic", "escapes-colour")
+CALLS = ("--timeout", "2", "--max-reply-bytes", "1000000")
+RUNS = {
+    "model": ("rgb", "noise_robustness_en", "--samples", "3", "--seed", "1", "--llm", "{base}/v1?api_key={query}#m"),
+    "judge": ("omnieval", "all", "--judge", "{base}/v1?api_key={query}#m"),
+    "service": ("omnieval", "all", "--rag", "{base}/rag?api_key={query}", "--rag-timeout", "2"),
+}
+# Questions enough for so many calls: a judge is asked five times of each, a model 15 times, and a service once.
+LIMITS = {"model": lambda n: n // 15 + 1, "judge": lambda n: n // 5 + 1, "service": lambda n: n + 1}
+COUNTING = """
+import resource, sys
+from quadrag.cli import main
+code = main()
+print(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MiB", file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def deal(route: str, count: int) -> list[dict[str, Any]]:
+    """Return the worst rows of a route and others up to a number of them."""
+    kind = "plain" if route == "service" else "chat"
+    rows = [row for row in ROWS if row.get("for", kind) == kind]
+    random.Random(0).shuffle(rows)
+    return sorted(rows, key=lambda row: row["name"] not in WORST)[:count]
+
+
+def command(route: str, server: HostileServer, out: Path) -> list[str]:
+    words = [word.format(base=server.secret_url, query=QUERY) for word in RUNS[route]]
+    return ["run", *words, "--data-dir", "sample", "--ledger", str(out / "L"), "--out", str(out / "run"), *CALLS]
+
+
+def check(route: str, names: list[str], out: Path, said: str) -> None:
+    """Hold what a run left against the rows that it was dealt."""
+    assert "Traceback" not in said and "\x1b" not in said
+    shown = [(out / "run" / name).read_text("utf-8") for name in ("run.json", "report.html", "scores.json")]
+    for name, secret in SECRETS.items():
+        assert not any(secret in text for text in [said, *shown]), name
+    if route == "judge":
+        judged = [row for row in json.loads(shown[2]) if row["signature"].endswith("judge:m")]
+        assert judged and all(row["n_scored"] == 0 for row in judged)
+        assert all(row["value"] is None for row in judged if row["profile"] == "official")
+        return
+    answers = [json.loads(line) for line in (out / "run" / "answers.jsonl").open(encoding="utf-8")]
+    texts = {fill(row["text"]) for row in ROWS if "text" in row and row["name"] in names} | {GOOD}
+    assert {row["answer"] for row in answers if row["state"] == "ok"} <= texts
+    assert all((row["answer"] is None) == (row["state"] != "ok") for row in answers)
+
+
+@pytest.mark.slow(15, 60, 200)
+@pytest.mark.parametrize("route", RUNS)
+def test_a_run_ends_whatever_it_is_told(tmp_path, monkeypatch, capfd, route, rounds):
+    monkeypatch.setenv("QUADRAG_API_KEY", KEY)
+    monkeypatch.setattr("quadrag.chat.dispatch.backoff", lambda attempt: 0.01)
+    rows = [row for row in deal(route, rounds) if row["name"] not in LATE]
+    with HostileServer([{"name": "well"}, *rows]) as server:
+        server.deal = ["well", *(row["name"] for row in rows)]
+        code = main([*command(route, server, tmp_path), "--limit", str(LIMITS[route](len(rows)))])
+        said = capfd.readouterr()
+        assert code == 3, said.err
+        assert not set(server.deal) - server.asked.keys()
+    check(route, server.deal, tmp_path, said.out + said.err)
+    assert said.err.count("repeats a secret") == 1
+    run = str(tmp_path / "run")
+    assert main(["report", run]) in (0, 3)
+    assert main(["show", run, "--limit", "100", "--ledger", str(tmp_path / "L")]) == 0
+    shown = capfd.readouterr().out
+    assert "\x1b" not in shown and not [name for name, secret in SECRETS.items() if secret in shown]
+    # Of a model's samples and a judge's verdicts some are shown; which of them were told a secret changes.
+    assert route != "service" or "quadrag knows *** *** *** ***" in shown
+
+
+@pytest.mark.slow(0, 1, 500)
+@pytest.mark.parametrize("route", RUNS)
+def test_a_process_that_meets_one_kind_ends_in_bounds(tmp_path, request, environment, route, rounds):
+    """With the client's own limits and waits; the first calls are answered well, so that the server is not dead."""
+    if not rounds:
+        pytest.skip("slow: CI and `make slow` run it")
+    forked_python = request.getfixturevalue("forked_python")
+    for row in deal(route, rounds):
+        out = tmp_path / row["name"]
+        out.mkdir()
+        with HostileServer([{"name": "well"}, row]) as server:
+            server.deal = ["well", "well", row["name"]]
+            arguments = [*command(route, server, out), "--limit", "3"]
+            done = forked_python(COUNTING, *arguments, env=environment(QUADRAG_API_KEY=KEY), timeout=200)
+        assert done.returncode in (0, 3), (row["name"], done.stderr)
+        check(route, server.deal, out, done.stdout + done.stderr)
+        assert int(re.search(r"peak (\d+) MiB", done.stderr)[1]) < 1024, row["name"]

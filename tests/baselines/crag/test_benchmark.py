@@ -1,0 +1,174 @@
+"""CRAG's questions, prompts, windows, options and metrics, as far as no run is needed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
+
+from quadrag.baselines.core.prompts import load_prompts
+from quadrag.baselines.core.settings import Conditions
+from quadrag.baselines.core.task import Task, script_options
+from quadrag.baselines.crag import benchmark as crag
+from quadrag.baselines.crag.window import windows
+from quadrag.data.builders import open_builder
+from quadrag.errors import QuadragError
+from quadrag.records import Passage
+
+PROMPTS = load_prompts("crag")
+
+
+def questions(config="task_1_2", split="public"):
+    builder, _ = open_builder("crag", config, "sample", None, split)
+    return list(crag.questions(builder, split, {}))
+
+
+def asked(retriever, *passages):
+    question = next(one for one in questions() if one.query.startswith("how many grammy"))
+    (message,) = crag.messages(question, passages, PROMPTS, retriever)
+    assert message["role"] == "user"
+    return question, message["content"]
+
+
+def test_a_question_knows_its_snippets_its_time_its_slices_and_every_accepted_answer():
+    found = {question.query: question for question in questions()}
+    question = found["how much did quillmark systems pay per share in dividends over the whole of 2023?"]
+    assert question.references[0] == "$1.12"
+    assert question.slots == {"query_time": "02/23/2024, 07:55:00 PT"}
+    assert question.slices["domain"] == "finance" and question.slices["popularity"] == "head"
+    assert set(question.slices) == {"domain", "question_type", "dynamism", "popularity"}
+    assert [passage.id for passage in question.passages] == [f"web/{n}" for n in range(5)]
+    assert any(len(one.references) > 1 for one in found.values())
+    web = found["what was the title of the 2018 sequel to the glass orchard?"]
+    assert web.slices["popularity"] == "web"
+
+
+def test_questions_without_pages_are_the_same_questions():
+    assert [one.id for one in questions("qa")] == [one.id for one in questions()]
+    assert all(one.passages == () for one in questions("qa"))
+
+
+def test_every_prompt_gives_the_time_and_the_two_replies_of_the_protocol():
+    for retriever, parts in (("none", ()), ("snippets", ()), ("snippets-kg", ())):
+        question, text = asked(retriever, *parts)
+        assert "Query Time: 02/28/2024, 10:45:12 PT" in text
+        assert question.query in text
+        assert '"invalid question"' in text and '"I don\'t know"' in text
+        assert "{" not in text
+
+
+def test_neither_domain_nor_type_nor_answer_reaches_the_model():
+    for retriever in crag.BENCHMARK.retrievers:
+        question, text = asked(retriever)
+        prompt = text.lower()
+        assert question.slices["domain"] not in prompt.replace(question.query, "")
+        assert question.slices["question_type"] not in prompt
+        assert "\n3\n" not in prompt
+
+
+def test_facts_and_pieces_stand_in_their_own_places():
+    fact, piece = Passage("kg/0", "f", "FACT {query}"), Passage("web/1", "p", "PIECE {web}")
+    _, both = asked("snippets-kg", fact, piece)
+    assert both.index("Facts:\n    FACT {query}".replace("    ", "")) < both.index("References:\nPIECE {web}")
+    _, web = asked("snippets", piece, piece)
+    assert "References:\nPIECE {web}\nPIECE {web}\n" in web and "Facts:" not in web
+    _, alone = asked("none")
+    assert "References" not in alone and "Facts" not in alone
+
+
+@pytest.mark.parametrize(
+    ("retriever", "options", "sizes"),
+    [
+        ("snippets", {}, (16000, 0)),
+        ("snippets-kg", {}, (16000, 8000)),
+        ("snippets", {"window_tokenizer": "t"}, (4000, 0)),
+        ("snippets-kg", {"window_tokenizer": "t"}, (4000, 2000)),
+        ("pages", {}, (4000, 0)),
+        ("pages-kg", {}, (2000, 2000)),
+        ("snippets-kg", {"web_window": 4000, "kg_window": 0}, (4000, 0)),
+    ],
+)
+def test_windows_are_the_papers_or_the_released_baselines_unless_given(retriever, options, sizes):
+    assert windows(retriever, options) == sizes
+
+
+def task(retriever="snippets", config="task_1_2", **options):
+    return Task("crag", config, "public", "sample", retriever, crag.BENCHMARK.retrieval, options)
+
+
+@pytest.mark.parametrize(
+    ("retriever", "options", "message"),
+    [
+        ("snippets", {"kg": "x.sqlite"}, "--retriever snippets does not use the option kg; leave it out"),
+        ("none", {"web_window": 5}, "--retriever none does not use the option web_window"),
+        ("snippets", {"web_window": -1}, "option web_window is -1; expected a whole number from 0"),
+        ("snippets-kg", {"later": "never"}, "unknown value of later 'never'"),
+        ("snippets-kg", {"kg": "nowhere.sqlite"}, "no knowledge graph 'nowhere.sqlite'"),
+        ("snippets", {"trim": "/nowhere/t.json"}, "no tokenizer from '/nowhere/t.json'"),
+        ("none", {"weights": "/nowhere.yaml"}, "cannot read weights from /nowhere.yaml"),
+    ],
+)
+def test_an_option_that_cannot_be_is_one_line(retriever, options, message):
+    with pytest.raises(QuadragError) as caught:
+        script_options(task(retriever, **options), crag.BENCHMARK)
+    assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
+
+
+def test_questions_without_pages_can_be_answered_by_a_model_alone_only():
+    with pytest.raises(QuadragError, match="crag qa holds no pages; give --retriever none"):
+        crag.finder(task(config="qa"))
+    assert crag.finder(task("none", "qa")) is None
+
+
+def test_a_graph_must_be_named_outside_the_sample(tmp_path):
+    one = task("snippets-kg")
+    one.data_dir = str(tmp_path)
+    with pytest.raises(QuadragError, match="needs the knowledge graph: quadrag kg build"):
+        crag.finder(one)
+
+
+def test_weights_are_a_mapping_of_types_or_of_domains(tmp_path):
+    kinds = {question.slices["question_type"] for question in questions("qa")}
+    flat = dict.fromkeys(kinds, 2)
+    for weights in (flat, {question.slices["domain"]: flat for question in questions("qa")}):
+        path = tmp_path / f"{len(weights)}.yaml"
+        path.write_text(json.dumps(weights))
+        conditions = Conditions("none", {"weights": str(path)})
+        truth, _ = crag.metrics("qa", conditions)
+        assert "truthfulness_weighted" in truth.keys and "missing_weighted" not in truth.judged
+        keywords = crag.keywords(truth, questions("qa"), conditions)
+        assert len(keywords["domains"]) == len(keywords["question_types"]) == 15
+    path.write_text("{simple: 2}")
+    with pytest.raises(QuadragError, match=r"has no weight of .+ in .+"):
+        crag.keywords(truth, questions("qa"), conditions)
+    for number, text in enumerate(
+        ("[]", "{}", "{simple: -1}", "{simple: x}", "{finance: {}}", "3", "{a: 1, b: {c: 1}}")
+    ):
+        path = tmp_path / f"bad{number}.yaml"
+        path.write_text(text)
+        with pytest.raises(QuadragError, match="holds no weights; expected"):
+            script_options(task("none", weights=str(path)), crag.BENCHMARK)
+
+
+def test_answers_are_cut_to_75_tokens_by_a_named_tokenizer(tmp_path):
+    vocabulary = {"<s>": 0, "<unk>": 1, "word": 2}
+    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.post_processor = TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    import evaluate
+
+    from quadrag.catalogue import metric_folder
+
+    module = evaluate.load(str(metric_folder("truthfulness")))
+    keywords = crag.keywords(crag._TRUTH, questions()[:1], Conditions("none", {"trim": str(tmp_path)}))
+    gold = " ".join(["word"] * 75)
+    for count, accuracy in ((75, 1.0), (90, 1.0), (74, None)):
+        result = module.compute(
+            predictions=[" ".join(["word"] * count)], references=[[gold]], tokenizer=keywords["tokenizer"]
+        )
+        assert result["accuracy"] == accuracy, "74 words are another answer, which needs a judge"

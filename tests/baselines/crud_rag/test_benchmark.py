@@ -1,0 +1,101 @@
+"""How CRUD-RAG's tasks query, prompt, parse and score; runs are in `test_crud_rag_run.py`."""
+
+from __future__ import annotations
+
+import pytest
+
+from quadrag.baselines.core.prompts import load_prompts
+from quadrag.baselines.core.settings import Conditions
+from quadrag.baselines.crud_rag import benchmark as crud_rag
+from quadrag.data.builders import open_builder
+from quadrag.records import Passage
+
+TASKS = [config for config, _ in crud_rag.campaign()]
+
+
+def questions(config, **options):
+    builder, _ = open_builder("crud_rag", config, "sample", None, "test")
+    return list(crud_rag.questions(builder, "test", options))
+
+
+def shown(*texts):
+    return [Passage(f"d{n}#0", "", text) for n, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize("config", TASKS)
+def test_every_task_shows_its_texts_and_what_was_found(config):
+    question = questions(config)[0]
+    (message,) = crud_rag.messages(question, shown("甲", "乙"), load_prompts("crud_rag"), "dense")
+    assert message["role"] == "user"
+    for text in (*question.slots.values(), "甲\n\n乙"):
+        assert message["content"].count(text) == 1
+    assert "{" not in message["content"]
+    assert ("<response>" in message["content"]) == (config != "continuation")
+
+
+def test_what_bm25_found_is_joined_by_one_line_break_as_in_the_authors_runs():
+    (message,) = crud_rag.messages(questions("summary")[0], shown("甲", "乙"), load_prompts("crud_rag"), "bm25")
+    assert "甲\n乙" in message["content"] and "甲\n\n乙" not in message["content"]
+
+
+def test_the_slots_bear_the_names_of_the_protocol():
+    names = {config: set(questions(config)[0].slots) for config in TASKS}
+    assert names == {
+        "summary": {"event"},
+        "continuation": {"beginning_text"},
+        "qa_1doc": {"question"},
+        "qa_2doc": {"question"},
+        "qa_3doc": {"question"},
+        "hallucination": {"begin", "hallu_continue"},
+    }
+
+
+@pytest.mark.parametrize("text", ["{question}", "{search_documents}", "{}", "{0} %s \\1", "</p>"])
+def test_nothing_in_a_passage_is_taken_for_a_slot(text):
+    (message,) = crud_rag.messages(questions("qa_1doc")[0], shown(text, "b"), load_prompts("crud_rag"), "dense")
+    assert f"{text}\n\nb" in message["content"]
+
+
+def test_a_passage_spells_no_tag_of_the_prompt():
+    (message,) = crud_rag.messages(questions("qa_1doc")[0], shown("x</response >"), load_prompts("crud_rag"), "dense")
+    assert "x\\u003c/response >" in message["content"]
+
+
+def test_nothing_found_leaves_the_place_empty():
+    question = questions("qa_1doc")[0]
+    prompts = {"qa_1doc": {"user": "<{search_documents}|{question}>"}}
+    assert crud_rag.messages(question, [], prompts, "bm25")[0]["content"] == f"<|{question.query}>"
+
+
+def test_hallucination_is_searched_by_the_beginning_or_as_the_paper_says_with_its_continuation():
+    code, paper = questions("hallucination"), questions("hallucination", query="paper")
+    for one, other in zip(code, paper, strict=True):
+        assert one.query == one.slots["begin"] == other.slots["begin"]
+        assert other.query == one.query + one.slots["hallu_continue"] and len(other.query) > len(one.query)
+    assert [q.query for q in questions("summary", query="paper")] == [q.query for q in questions("summary")]
+
+
+@pytest.mark.parametrize(
+    ("reply", "scored"),
+    [
+        ("<response>甲</response>", "甲"),
+        ("想一想。<response>草稿</response>再看。<response>\n 甲 \n</response>以上。", "甲"),
+        ("<response>甲", "甲"),
+        ("甲", "甲"),
+        (" 甲\n", "甲"),
+        ("<response></response>", ""),
+        ("<response>甲<response>乙</response></response>", "乙"),
+    ],
+)
+def test_what_stands_after_the_last_tag_is_scored(reply, scored):
+    assert crud_rag.parse("qa_1doc", reply) == scored
+
+
+def test_retrieval_is_measured_only_with_the_gold_documents_in_the_corpus():
+    def modules(**conditions):
+        return [metric.module for metric in crud_rag.metrics("qa_1doc", Conditions("bm25", **conditions))]
+
+    assert modules(top_k=8) == modules(options={"gold": "test"}) == ["crud_overlap", "ragquesteval"]
+    assert modules(options={"gold": "test"}, top_k=8) == ["crud_overlap", "ragquesteval", "retrieval_ranking"]
+    keys = crud_rag.metrics("qa_1doc", Conditions("bm25", {"gold": "test"}, 8))[-1].keys
+    assert {key for key in keys if key.startswith("recall")} == {"recall@1", "recall@5", "recall@8"}

@@ -1,0 +1,177 @@
+"""What CRUD-RAG's runs depend on, what the user puts in place of a stage, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from quadrag.baselines.crud_rag import benchmark as crud_rag
+from quadrag.data.builders import open_builder
+from quadrag.records import read_jsonl
+
+
+def questions(config, **options):
+    builder, _ = open_builder("crud_rag", config, "sample", None, "test")
+    return list(crud_rag.questions(builder, "test", options))
+
+
+def _inputs(folder):
+    return json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))["inputs"]
+
+
+def test_what_names_do_not_say_of_a_search_is_among_the_inputs(cli):
+    base = ("run", "crud_rag", "summary", "--data-dir", "sample", "--tokenizer", "jieba", "--out", "a")
+    assert cli(*base)[0] == 0
+    search = _inputs("a")["search"]
+    assert search["bm25"]["terms"]["package"] == "0.42.1" and search["bm25"]["bm25s"] and search["chunks"]["version"]
+    info = json.loads(Path("a/run.json").read_text(encoding="utf-8"))
+    del info["sum"]  # as of a version that kept none
+    info["inputs"]["search"]["bm25"]["terms"]["package"] = "0.42"
+    Path("a/run.json").write_text(json.dumps(info), encoding="utf-8")
+    code, _, err = cli(*base)
+    assert (
+        code == 2 and 'holds a run with search.bm25.terms.package "0.42", not "0.42.1"' in err and err.count("\n") == 1
+    )
+
+
+def test_another_judge_setting_or_other_shipped_questions_make_another_run(cli):
+    import shutil
+
+    from chat_server import ChatServer
+
+    from quadrag.data.files import sample_dir
+
+    shutil.copytree(sample_dir("crud_rag"), "d")
+    with ChatServer(models=["j"], text="x") as server:
+        base = (
+            "run",
+            "crud_rag",
+            "qa_1doc",
+            "--data-dir",
+            "d",
+            "--judge",
+            f"{server.url}#j",
+            "--max-failed",
+            "1",
+            "--ledger",
+            "L",
+        )
+        assert cli(*base, "--out", "a")[0] == 0
+        code, _, err = cli(*base, "--judge-max-tokens", "7", "--out", "a")
+        assert code == 2 and "judging.parameters.max_tokens 1024, not 7" in err
+        path = Path("d/src/quest_eval/QuestAnswer1Doc_quest_gt_save.json")
+        shipped = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps(dict(list(shipped.items())[:-1])), encoding="utf-8")
+        code, _, err = cli(*base, "--out", "a")
+        assert code == 2 and "holds a run with judging.given" in err
+        path.write_text("[", encoding="utf-8")
+        requests = server.requests
+        code, _, err = cli(*base, "--out", "b")
+        assert code == 2 and path.name in err and err.count("\n") == 1
+        assert server.requests == requests and not Path("b").exists(), "said before anything is done"
+
+
+def test_passages_of_the_users_own_by_document_and_without_scores(cli):
+    base = ("run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--option", "gold=test", "--out", "a")
+    assert cli(*base)[0] == 0
+    rows = [row for _, row in read_jsonl(Path("a/retrieved.jsonl"))]
+    relevant = {question.id: question.relevant for question in questions("qa_2doc")}
+    for row in rows:
+        row["passages"] = [{"id": "other", "text": "无关"}, *({"id": key, "text": "文"} for key in relevant[row["id"]])]
+    Path("a/retrieved.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    code, out, err = cli(*base)
+    assert code == 0 and err.startswith("a/retrieved.jsonl is not as the run wrote it, and is taken as your own")
+    scores = {(r["key"], r["profile"]): r["value"] for r in json.loads(Path("a/scores.json").read_text())}
+    assert scores["mrr_per_gold", "official"] == pytest.approx((1 / 2 + 1 / 3) / 2) and scores["mrr", "official"] == 0.5
+    # They were not found as the settings say, so that the printed rows of these settings do not stand beside.
+    assert "The user's own files in place of ours: retrieved.jsonl." in out and "Published" not in out
+    assert "gpt-3.5-turbo" not in cli("report", "a").out
+    Path("a/retrieved.jsonl").unlink()
+    code, out, _ = cli(*base)
+    assert code == 0 and "The user's own" not in out and "Published" in out
+
+
+def test_answers_made_elsewhere_are_not_said_to_be_found_by_bm25(cli):
+    rows = [json.dumps({"id": question.id, "answer": question.references}) for question in questions("qa_1doc")]
+    Path("mine.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    base = ("score", "mine.jsonl", "--benchmark", "crud_rag", "--config", "qa_1doc", "--data-dir", "sample")
+    code, out, err = cli(*base, "--out", "s")
+    assert (code, err) == (0, "")
+    assert "Settings: retriever unknown. The paper's rows vary" in " ".join(out.split())
+    assert "Published" in out and _inputs("s")["retriever"] == "unknown"
+    assert "retriever unknown" in cli("report", "s").out
+    assert "Published" not in cli(*base, "--retriever", "dense").out
+
+
+def test_two_retrievers_are_compared_with_what_they_are_and_length_in_characters(cli):
+    base = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample")
+    assert cli(*base, "--out", "a")[0] == cli(*base, "--retriever", "none", "--out", "b")[0] == 0
+    assert cli(*base, "--chunk-size", "40", "--out", "c")[0] == 0
+    code, out, _ = cli("report", "a", "c")
+    words = " ".join(out.split())
+    assert code == 0 and "chunk_size 128" in words and "chunk_size 40" in words and "length in characters" in words
+    values = {}
+    for folder in "ac":
+        rows = json.loads(Path(folder, "scores.json").read_text(encoding="utf-8"))
+        values[folder] = next(row["value"] for row in rows if row["key"] == "length")
+    (line,) = [line for line in out.splitlines() if line.startswith("qa_1doc test: length")]
+    assert line.split()[-1].rstrip("*") == f"{values['c'] - values['a']:+.1f}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--split", "full", "--option", "gold=test"), "gold=test lacks most gold documents of the split full"),
+        (("--retriever", "none", "--option", "gold=test"), "--retriever none searches none"),
+        (("--bertscore", "nope"), "unknown embedding 'nope'"),
+        (("--top-p", "1.5"), "'1.5' is not a number from 0 to 1"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_done(cli, arguments, words):
+    code, _, err = cli("run", "crud_rag", "summary", "--data-dir", "sample", *arguments, "--out", "a")
+    assert code == 2 and words in err and err.count("\n") == 1, err
+    assert not Path("a").exists()
+
+
+def test_a_cache_folder_that_cannot_be_is_named_with_its_remedy(cli, monkeypatch):
+    Path("file").write_text("")
+    monkeypatch.setenv("QUADRAG_CACHE", str(Path("file").resolve()))
+    code, _, err = cli("run", "crud_rag", "summary", "--data-dir", "sample", "--out", "a")
+    assert code == 2 and "name another with QUADRAG_CACHE" in err and err.count("\n") == 1
+
+
+def test_an_index_address_is_kept_without_its_password():
+    from dataclasses import replace
+
+    from quadrag.baselines.core.task import Task
+
+    index = "milvus:http://user:secret@host:19530/db"
+    task = Task("crud_rag", "summary", retriever="dense", retrieval=replace(crud_rag.BENCHMARK.retrieval, index=index))
+    assert task.settings()["index"] == "milvus:http://host:19530/db"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("bm25", "data.csc.index.npy"), ("bm25", "indices.csc.index.npy"), ("passages", "passages.arrow")],
+)
+def test_an_index_whose_numbers_were_altered_is_one_line_and_made_again(cli, monkeypatch, stages, kind, name):
+    monkeypatch.setenv("QUADRAG_CACHE", str(Path("cache").resolve()))
+    base = ("run", "crud_rag", "summary", "--data-dir", "sample")
+    assert cli(*base, "--out", "a")[0] == 0
+    (path,) = Path("cache/indexes").glob(f"{kind}-*/{name}")
+    content = path.read_bytes()
+    if kind == "passages":
+        from quadrag.baselines.retrieval.passages import PassageStore
+
+        text = "".join(PassageStore.open(path.parent).texts()).encode()[:3000]
+        path.write_bytes(content.replace(text, b"\xff" * len(text)))
+    else:
+        path.write_bytes(content[:128] + b"\x7f" * (len(content) - 128))
+    code, _, err = cli(*base, "--out", "b")
+    assert (
+        code == 0
+        and err == f"the index {path.parent.resolve()} is damaged ({name} is not as it was) and is built again\n"
+    )
+    assert path.read_bytes() == content and stages(Path("b")) == stages(Path("a"))

@@ -1,0 +1,171 @@
+"""The task-by-topic matrix and OmniEval's tables as data: labels, what stands in a cell, which table a run is under."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.result import Result
+from quadrag.baselines.omnieval.matrix import FIELDS, TASKS, TOPICS, matrix_grids
+from quadrag.baselines.omnieval.tables import KEYS, tabulate
+from quadrag.baselines.tables.grid import print_grids
+from quadrag.baselines.tables.published import read_published
+from quadrag.data.builders import open_builder, rows
+from quadrag.run_record import Inputs, RunRecord
+
+
+def score(place: str, value: float | None = 0.5, key: str = "acc", **more: Any) -> dict[str, Any]:
+    interval = None if value is None else [max(value - 0.1, 0), value + 0.1]
+    counts = {"n_total": 7, "n_scored": 6, "n_not_applicable": 1, "unscored": {}}
+    row = {"config": "all", "split": "auto", "slice": place, "metric": "omnieval", "key": key, "profile": "official"}
+    return {**row, "value": value, "interval": interval, **counts, "signature": "s", **more}
+
+
+def whole(key: str = "acc", value: float | None = 0.5, **more: Any) -> list[dict[str, Any]]:
+    """The rows of a full matrix."""
+    places = ["all", *(f"topic={topic}" for topic in TOPICS), *(f"task={task}" for task in TASKS)]
+    places += [f"cell={topic}/{task}" for topic in TOPICS for task in TASKS]
+    places += [f"macro:{grouping}" for grouping in ("topic", "task", "cell")]
+    return [score(place, value, key, **more) for place in places]
+
+
+def printed(grids: Any, monkeypatch: Any) -> str:
+    monkeypatch.setenv("COLUMNS", "80")
+    file = io.StringIO()
+    print_grids(grids, file)
+    return file.getvalue()
+
+
+def test_labels_are_those_of_the_dataset_rows():
+    builder, _ = open_builder("omnieval", "all", "sample", None, "auto")
+    topics, tasks, english = {}, {}, {}
+    for row in rows(builder, "auto"):
+        topics[row["topic"]] = row["topic_zh"]
+        english[row["topic"]] = row["topic_en"]
+        tasks[row["task"]] = row["task_zh"]
+    ours = {topic: f"{FIELDS[topic.partition('/')[0]][1]} - {label[1]}" for topic, label in TOPICS.items()}
+    assert ours == topics
+    assert {topic: FIELDS[topic.partition("/")[0]][0] for topic in TOPICS} == {
+        topic: name.partition(" - ")[0] for topic, name in english.items()
+    }
+    assert {task: label[1].replace("\n", "") for task, label in TASKS.items()} == tasks
+    assert tuple(TASKS) == load("omnieval").parts
+
+
+def test_every_cell_stands_in_its_row_and_column():
+    order = list(TOPICS)
+    scores = [row for row in whole() if not row["slice"].startswith("cell=")]
+    for topic in TOPICS:
+        for at, task in enumerate(TASKS):
+            scores.append(score(f"cell={topic}/{task}", order.index(topic) / 100 + at / 1000))
+    (grid,) = matrix_grids(scores, "run", "official")
+    by_label = {line.label.strip(): line for line in grid.lines}
+    for topic, label in TOPICS.items():
+        values = [f"{order.index(topic) + at / 10:.2f}" for at in range(5)]
+        assert [cell.text for cell in by_label[label[0]].cells] == [*values, "50.00"]
+    assert [line.label for line in grid.lines if line.label in {field[0] for field in FIELDS.values()}] == [
+        field[0] for field in FIELDS.values()
+    ]
+
+
+@pytest.mark.parametrize("labels", ["en", "zh"])
+@pytest.mark.parametrize("value", [0.5, 1.0, 1.25, 0.0, None])
+def test_any_values_fit_into_80_columns_and_no_label_is_folded(monkeypatch, labels, value):
+    grids = matrix_grids(whole(value=value), "a-model", "official", labels)
+    out = printed(grids, monkeypatch)
+    assert max(map(cell_len, out.splitlines())) <= 80
+    at = ("en", "zh").index(labels)
+    lines = out.splitlines()
+    assert all(sum(line.startswith(f" {label[at]} ") for line in lines) == 1 for label in TOPICS.values())
+
+
+def test_what_lies_under_a_value_are_the_items_that_count():
+    """Numbers are judged of few answers; the sizes of the groups would say more than was measured."""
+    (grid,) = matrix_grids(whole(key="nac"), "run", "official")
+    (line,) = [line for line in grid.lines if line.label == "  n"]
+    assert {cell.text for cell in line.cells} == {"6"}
+    rows = [row | {"profile": "corrected", "unscored": {"unparsable": 1}, "n_scored": 5} for row in whole(key="nac")]
+    (grid,) = matrix_grids(rows, "run", "corrected")
+    (line,) = [line for line in grid.lines if line.label == "  n"]
+    assert {cell.text for cell in line.cells} == {"6"}, "without a verdict it counts, as the worst value"
+
+
+def test_only_what_a_split_holds_is_shown_and_no_matrix_of_what_has_no_cells():
+    places = ("all", "topic=fintech/ai", "task=contrast_qa", "cell=fintech/ai/contrast_qa", "macro:cell")
+    (grid,) = matrix_grids([score(place) for place in places], "run", "official", "zh")
+    assert grid.columns == ["对比类\n问答", "全部"]
+    assert [line.label for line in grid.lines] == ["金融科技", " 人工智能", "全部主题", "  n", "宏平均（单元）"]
+    assert matrix_grids([score("all"), score("topic=fintech/ai")], "run", "official") == []
+    assert matrix_grids([score(place) for place in places], "run", "corrected") == []
+
+
+def test_of_hallucination_is_said_that_lower_is_better():
+    (hal,) = matrix_grids(whole("hal"), "run", "official")
+    (acc,) = matrix_grids(whole(), "run", "official")
+    assert "Of hal lower is better." in hal.notes and "Of hal lower is better." not in acc.notes
+
+
+def test_each_split_has_a_matrix_of_its_own():
+    grids = matrix_grids([*whole(), *[row | {"split": "human"} for row in whole()]], "run", "official")
+    assert [grid.title for grid in grids] == ["run, auto: acc by topic and task", "run, human: acc by topic and task"]
+
+
+# --- tables 4 and 5 --------------------------------------------------------------------------------------------------
+
+
+def run(llm: str = "Qwen/Qwen2.5-72B-Instruct", retriever: str = "dense", embedding: str = "gte-qwen2-1.5b", **more):
+    inputs = Inputs(quadrag="0", benchmark="omnieval", config="all", splits=["auto"], retriever=retriever, llm=llm)
+    if retriever == "dense":
+        inputs.retrieval = {"embedding": embedding, "top_k": 5}
+    metrics = {row.key: row.module for row in read_published("omnieval")}
+    scores = [score("all", 0.25, key, metric=metrics[key], **more) for key in KEYS]
+    return Result(RunRecord(inputs, source="here"), scores, [])
+
+
+@pytest.mark.parametrize(
+    ("runs", "table"),
+    [
+        ([run(embedding="bge-m3"), run(embedding="jina-zh")], "4"),
+        ([run(embedding="bge-m3")], "4"),  # Table 5 prints none with this embedding
+        ([run()], "5"),
+        ([run(), run(retriever="none")], "5"),
+        ([run(embedding="bge-m3"), run("other", embedding="jina-zh")], "5"),
+        ([run(retriever="bm25")], "5"),
+        ([run(retriever="bm25"), run()], "4"),
+    ],
+)
+def test_runs_stand_under_the_table_that_varies_what_they_vary(runs, table):
+    (grid,) = tabulate(runs, ["official"])
+    assert grid.title.startswith(f"Table {table}. ") and grid.title.endswith(": auto")
+    published = [line for line in grid.lines if line.kind == "published"]
+    assert len(published) == {"4": 4, "5": 8}[table]
+    ours = [line.label for line in grid.lines if line.label.endswith("(ours)")]
+    assert len(ours) == len(runs)
+    for label, result in zip(ours, runs, strict=True):
+        inputs = result.run.inputs
+        how = {"none": "alone", "dense": (inputs.retrieval or {}).get("embedding")}
+        assert label == f"{inputs.model} {how.get(inputs.retriever, inputs.retriever)} (ours)"
+
+
+def test_ours_come_with_bounds_counts_and_the_other_profile(monkeypatch):
+    both = run()
+    both.scores += [row | {"profile": "corrected", "value": 0.2} for row in run().scores]
+    (grid,) = tabulate([both], ["official", "corrected"])
+    at = [line.label for line in grid.lines].index("Qwen2.5-72B-Instruct gte-qwen2-1.5b (ours)")
+    shown = {line.label: {cell.text for cell in line.cells} for line in grid.lines[at:]}
+    assert list(shown.values()) == [{"25.00"}, {"15.0"}, {"35.0"}, {"6"}, {"20.00"}]
+    assert max(map(cell_len, printed([grid], monkeypatch).splitlines())) <= 80
+
+
+def test_a_split_that_the_paper_does_not_print_is_told_so():
+    (grid,) = tabulate([run(split="train")], ["official"])
+    assert "The paper prints nothing for this split." in grid.notes
+    assert not any(line.kind == "published" for line in grid.lines)
+
+
+def test_an_empty_run_makes_no_table():
+    assert tabulate([], ["official"]) == []

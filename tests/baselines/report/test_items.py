@@ -1,0 +1,72 @@
+"""`quadrag show`: single questions with passages, answer, gold, values, and what the judge said of them."""
+
+import json
+
+import pytest
+from chat_server import ChatServer, Rule
+
+from quadrag.cli import main
+from quadrag.records import read_jsonl
+
+CRAG = ("run", "crag", "task_1_2", "--split", "public", "--data-dir", "sample")
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """A run in which the judge said something of its own about every question, and a ledger with its words."""
+    with ChatServer(models=["j"], text='{"score": 0} it is wrong') as judge:
+        judge.rules.append(Rule("reply", times=1, message={"content": "who knows"}))
+        more = ("--judge", f"{judge.url}#j", "--concurrency", "1", "--ledger", str(tmp_path / "ledger"))
+        assert main([*CRAG, *more, "--out", str(tmp_path / "run")]) == 0
+    return tmp_path
+
+
+def show(capsys, folder, *more):
+    capsys.readouterr()
+    code = main(["show", str(folder / "run"), "--ledger", str(folder / "ledger"), *more])
+    return code, capsys.readouterr()
+
+
+def test_one_question_is_shown_whole(judged, capsys):
+    answers = [row for _, row in read_jsonl(judged / "run" / "answers.jsonl")]
+    code, (out, _) = show(capsys, judged, "--id", answers[0]["id"])
+    assert code in (0, None)
+    for part in (
+        answers[0]["answer"],
+        "  passage 1 [",
+        "  gold      ",
+        "rgb_accuracy.accuracy_bounded: official 0, corrected 0",
+    ):
+        assert part in out
+    assert "1 of 1 items" in out
+
+
+def test_the_judges_words_stand_beside_the_question_they_are_about(judged, capsys):
+    _, (out, _) = show(capsys, judged, "--limit", "100")
+    assert out.count("the judge: who knows") == 1
+    assert 'the judge: {"score": 0} it is wrong' in out
+    odd = next(part for part in out.split("\n\n") if "who knows" in part)
+    _, (unscored, _) = show(capsys, judged, "--unscored")
+    assert odd.split("\n")[0] in unscored and "unparsable" in odd
+    (judged / "ledger").unlink()
+    code, (out, _) = show(capsys, judged, "--limit", "100")
+    assert code in (0, None) and "not kept in the ledger" in out
+
+
+def test_the_worst_come_first(judged, capsys):
+    _, (out, _) = show(capsys, judged, "--wrong", "--metric", "accuracy_bounded", "--limit", "100")
+    items = [row for _, row in read_jsonl(judged / "run" / "items.jsonl")]
+    wrong = [row["id"] for row in items if row["rgb_accuracy.accuracy_bounded"]["official"] == 0]
+    shown = [line.split()[-1] for line in out.splitlines() if line.startswith("task_1_2 public ")]
+    assert sorted(shown) == sorted(wrong) and len(wrong) < len(items)
+
+
+def test_what_cannot_be_shown_is_one_line(judged, capsys, tmp_path):
+    for more, message in (
+        (("--id", "nobody"), "no item of this run has the id 'nobody'"),
+        (("--wrong", "--metric", "beauty"), "no metric 'beauty'; expected one of"),
+        (("--data-dir", str(tmp_path / "nowhere")), "nowhere"),
+    ):
+        code, (_, err) = show(capsys, judged, *more)
+        assert code == 2 and message in err and err.count("\n") == 1
+    assert json.loads((judged / "run" / "run.json").read_text())["data_dir"] == "sample"

@@ -1,0 +1,234 @@
+"""Tables fit where they are shown, pages hold no markup of the data's, a comparison is what one works out by hand."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from quadrag.baselines.core.result import Result
+from quadrag.baselines.report import paper
+from quadrag.baselines.report.comparison import compare_runs
+from quadrag.baselines.report.page import list_facts, render_page
+from quadrag.baselines.report.paper import tabulate_paper
+from quadrag.baselines.runs import campaign as campaigns
+from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids
+from quadrag.baselines.tables.paper import load_tables
+from quadrag.run_record import Inputs, RunRecord
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    """The sample campaign's folder."""
+    from quadrag.cli import main
+
+    folder = tmp_path_factory.mktemp("campaign")
+    assert main(["run", "rgb", "--all", "--data-dir", "sample", "--out", str(folder / "all")]) == 0
+    return folder / "all"
+
+
+def widest(text):
+    from rich.cells import cell_len
+
+    return max(map(cell_len, text.splitlines()))
+
+
+def test_the_papers_tables_fit_into_80_columns(campaign, cli):
+    shown = cli("run", "rgb", "--all", "--data-dir", "sample", "--out", campaign)
+    assert shown.code == 0 and "shown again" in shown.err
+    assert [line[:7] for line in shown.out.splitlines() if line.startswith("Table")] == [
+        "Table 1",
+        "Table 3",
+        "Table 5",
+        "Table 7",
+    ]
+    assert widest(shown.out.rsplit("\n\n", 1)[0]) <= 80, "the last line is a path"
+    for number in ("96.33", "67.68?", "extractive"):
+        assert number in shown.out
+    assert "…" not in shown.out, "nothing is cut off"
+
+
+def test_the_papers_tables_fit_with_a_models_long_name(campaign, capsys):
+    results = [result for _, parts in campaigns.read_runs([campaign]) for result in parts]
+    for result in results:
+        result.run.inputs.llm = "meta-llama/Llama-3.1-70B-Instruct-非常长的名字-Turbo"
+    print_grids(tabulate_paper("rgb", results))
+    shown = capsys.readouterr().out
+    assert widest(shown) <= 80
+    assert "…" not in shown and "96.33" in shown and "67.68?" in shown
+
+
+def test_every_configs_tables_fit_into_80_columns(campaign, cli):
+    folders = sorted(path.parent for path in campaign.glob("*/run.json"))
+    assert len(folders) == 10
+    for folder in folders:
+        shown = cli("report", folder)
+        assert shown.code == 0
+        assert widest(shown.out) <= 80, folder
+        assert "…" not in shown.out, folder
+        assert "Published" in shown.out
+
+
+def test_a_campaigns_folder_is_shown_as_the_papers_tables(campaign, cli):
+    run = cli("run", "rgb", "--all", "--data-dir", "sample", "--llm", "extractive", "--out", campaign)
+    again = cli("report", campaign)
+    assert again.code == 0
+    assert again.out.strip() == run.out.rsplit("\n\n", 1)[0].strip()
+
+
+def test_a_run_without_documents_is_shown_again_as_it_was(campaign, cli, tmp_path):
+    asked = ("run", "rgb", "counterfactual_robustness_en", "--retriever", "none", "--data-dir", "sample", "--out", "r")
+    run = cli(*asked, "--llm", "extractive")
+    again = cli("report", "r")
+    assert again.out.strip() == run.out.rsplit("\n\n", 1)[0].strip()
+    assert "89.00" in again.out, "the printed accuracy of chatgpt without documents"
+
+
+def test_a_comparison_of_campaigns_keeps_with_and_without_documents_apart(campaign, cli):
+    shown = cli("report", campaign, campaign)
+    assert shown.code == 0 and widest(shown.out) <= 80
+    assert "…" not in shown.out
+    joined = " ".join(shown.out.split())
+    assert "counterfactual_robustness_en test (no" in joined
+    assert "noise_robustness_zh noise_80: accuracy" in joined
+    assert "B - A" in joined and f"{campaign.name}, extractive" in joined.replace("\n", "")
+
+
+def result(name, values, split="noise_0", states=None):
+    """A run of accuracy over one split, its official values as given."""
+    inputs = Inputs(
+        quadrag="0", benchmark="rgb", config="noise_robustness_en", splits=[split], retriever="own", llm=name
+    )
+    key = "rgb_accuracy.accuracy"
+    items = [
+        {"benchmark": "rgb", "config": "noise_robustness_en", "split": split, "id": str(i), "sample": 0}
+        | {key: {"official": value, "corrected": value or 0.0}}
+        for i, value in enumerate(values)
+    ]
+    known = [value for value in values if value is not None]
+    row = {
+        "benchmark": "rgb",
+        "config": "noise_robustness_en",
+        "split": split,
+        "slice": "all",
+        "metric": "rgb_accuracy",
+        "key": "accuracy",
+        "profile": "official",
+        "value": sum(known) / len(known),
+        "interval": [0.25, 1.0],
+        "n_total": len(values),
+        "n_scored": len(known),
+        "unscored": {},
+        "signature": "s",
+    }
+    return Result(RunRecord(inputs), [row], items)
+
+
+def test_the_paired_difference_worked_by_hand():
+    first, second = result("a", [1.0, 0.0, 0.0, 0.0]), result("b", [1.0, 1.0, 1.0, 0.0])
+    grid = compare_runs([("runs/a", first), ("runs/b", second)])
+    (line,) = grid.lines
+    assert line.label == "noise_robustness_en noise_0: accuracy"
+    assert [cell.text for cell in line.cells] == ["25.00", "75.00", "+50.00"]
+    # Two of four questions gained 1, the others 0: a resample's mean gain is a binomial share, 0 to 1.
+    assert line.cells[2].sub == "+0.0 to +100.0"
+    assert any("runs/a" in note for note in grid.notes) and any("runs/b" in note for note in grid.notes)
+
+
+def test_a_difference_that_excludes_zero_is_marked():
+    first, second = result("a", [0.0] * 20 + [1.0] * 2), result("b", [1.0] * 22)
+    (line,) = compare_runs([("a", first), ("b", second)]).lines
+    assert line.cells[2].text == "+90.91*"
+    (line,) = compare_runs([("b", second), ("a", first)]).lines
+    assert line.cells[2].text == "-90.91*"
+    (line,) = compare_runs([("a", first), ("a", first)]).lines
+    assert line.cells[2].text == "+0.00" and line.cells[2].sub == "+0.0 to +0.0"
+
+
+def test_runs_over_other_questions_have_no_difference():
+    first, second = result("a", [1.0, 0.0]), result("b", [1.0, 0.0, 1.0])
+    (line,) = compare_runs([("a", first), ("b", second)]).lines
+    assert line.cells[2].text == "–"
+    lines = compare_runs([("a", first), ("b", result("b", [1.0], split="noise_20"))]).lines
+    assert [[cell.text for cell in line.cells] for line in lines] == [["50.00", "–", "–"], ["–", "100.0", "–"]]
+
+
+def test_three_runs_are_compared_without_differences():
+    runs = [(name, result(name, [1.0, 0.0])) for name in "abc"]
+    grid = compare_runs(runs)
+    assert len(grid.columns) == len(grid.lines[0].cells) == 3
+
+
+class Checked(html.parser.HTMLParser):
+    """Collects tags and checks that they close."""
+
+    VOID = ("meta", "br")
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.text = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def parse(page):
+    parser = Checked()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+    return parser
+
+
+def test_a_page_holds_no_markup_of_the_datas():
+    evil = "<script>alert('x')</script>&amp;\""
+    grid = Grid(evil, evil, [evil], [Line(evil, [Cell(evil, evil)])], [evil])
+    parser = parse(render_page(evil, [(evil, evil)], [grid]))
+    assert "script" not in parser.tags
+    assert "".join(parser.text).count(evil) == 11
+
+
+def test_the_page_of_a_campaign(campaign):
+    page = (campaign / "report.html").read_text(encoding="utf-8")
+    parser = parse(page)
+    assert parser.tags.count("table") == 4
+    text = "".join(parser.text)
+    assert "96.33" in text and "Chinese" in text and "bundled sample" in text
+    assert "http" not in page.replace("http-equiv", ""), "the page asks for nothing from anywhere"
+
+
+def test_the_page_of_a_comparison_names_both_runs(campaign, cli, tmp_path):
+    for name in ("a", "b"):
+        shutil.copytree(campaign / "noise_robustness_en", tmp_path / name)
+    info = json.loads((tmp_path / "b" / "run.json").read_text())
+    del info["sum"]  # as of a version that kept none
+    info["inputs"]["llm"] = "other-model"
+    (tmp_path / "b" / "run.json").write_text(json.dumps(info))
+    shown = cli("report", "a", "b", "--html", "deep/compare.html")
+    assert shown.code == 0
+    text = "".join(parse(Path("deep/compare.html").read_text(encoding="utf-8")).text)
+    assert "extractive" in text and "other-model" in text
+
+
+def test_facts_leave_out_what_is_not_known():
+    names = [name for name, _ in list_facts([result("a", [1.0])], Path("x"))]
+    assert "run" not in names and "cost" not in names and "latency" not in names and "model" in names
+
+
+def test_a_benchmark_without_tables_of_its_own_has_a_plain_table_of_each_run(monkeypatch):
+    monkeypatch.setattr(paper, "load_tables", lambda name: load_tables("no-such-room"))
+    grids = tabulate_paper("rgb", [result("a", [1.0, 0.0]), result("b", [1.0, 1.0])])
+    plain = [grid for grid in grids if grid.corner == "metric"]
+    assert [grid.title for grid in plain] == ["rgb noise_robustness_en, a", "rgb noise_robustness_en, b"]
+    assert [grid.lines[0].cells[0].text for grid in plain] == ["50.00", "100.0"]

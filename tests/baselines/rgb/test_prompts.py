@@ -1,0 +1,126 @@
+"""RGB's messages have the protocol's layout to the blank, and a user's own prompts are checked before they are used."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from quadrag.baselines.core.prompts import load_prompts
+from quadrag.baselines.rgb import benchmark as rgb
+from quadrag.errors import QuadragError
+from quadrag.records import Passage, Question
+
+# specs of the protocol: the phrases that the rules match on.
+PHRASES = {
+    "zh": (
+        "文档信息不足，因此我无法基于提供的文档回答该问题。",
+        "提供文档的文档存在事实性错误。",
+    ),
+    "en": (
+        "I can not answer the question because of the insufficient information in documents.",
+        "There are factual errors in the provided documents.",
+    ),
+}
+
+
+def question(language, query="Q?"):
+    return Question("rgb", f"noise_robustness_{language}", "noise_0", "0", query, [["A"]], language)
+
+
+def shown(*texts):
+    return [Passage(str(rank), "", text) for rank, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize(
+    ("language", "user"),
+    [
+        ("en", "Document:\nfirst\nsecond \n\nQuestion:\nQ?"),
+        ("zh", "文档：\nfirst\nsecond \n\n问题：\nQ?"),
+    ],
+)
+def test_the_layout_of_the_protocol(language, user):
+    messages = rgb.messages(question(language), shown("first", "second"), load_prompts("rgb"), "own")
+    assert [message["role"] for message in messages] == ["system", "user"]
+    assert messages[1]["content"] == user
+
+
+@pytest.mark.parametrize(
+    ("language", "user"), [("en", "Document:\n \n\nQuestion:\nQ?"), ("zh", "文档：\n \n\n问题：\nQ?")]
+)
+def test_without_documents_there_is_no_system_message(language, user):
+    assert rgb.messages(question(language), [], load_prompts("rgb"), "own") == [{"role": "user", "content": user}]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_phrases_that_the_rules_match_are_told_word_for_word(language):
+    system = rgb.messages(question(language), shown("x"), load_prompts("rgb"), "own")[0]["content"]
+    for phrase in PHRASES[language]:
+        assert phrase in system
+    assert "\n" not in system
+
+
+@pytest.mark.parametrize("text", ["{query}", "{documents}", "{0} {{x}} %s \\n", "{", "</p>", "\t\r"])
+def test_nothing_in_documents_or_queries_is_taken_for_a_slot(text):
+    prompts = load_prompts("rgb")
+    user = rgb.messages(question("en"), shown(text, "b"), prompts, "own")[1]["content"]
+    assert user == f"Document:\n{text}\nb \n\nQuestion:\nQ?"
+    user = rgb.messages(question("en", query=text), shown("a", "b"), prompts, "own")[1]["content"]
+    assert user == f"Document:\na\nb \n\nQuestion:\n{text}"
+
+
+def test_a_users_own_prompts_may_have_the_query_first(tmp_path):
+    mine = {name: dict(parts) for name, parts in load_prompts("rgb").items()}
+    mine["en"]["user"] = "{query} < {documents} >"
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(mine, allow_unicode=True), encoding="utf-8")
+    user = rgb.messages(question("en"), shown("{query}"), load_prompts("rgb", str(path)), "own")[1]["content"]
+    assert user == "Q? < {query} >"
+
+
+def without(language, part=None):
+    prompts = {name: dict(parts) for name, parts in load_prompts("rgb").items()}
+    if part is None:
+        del prompts[language]
+    else:
+        del prompts[language][part]
+    return prompts
+
+
+def with_user(text):
+    prompts = without("zh", "system")
+    prompts["zh"] = {"system": "s", "user": text}
+    return prompts
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (without("zh"), "zh.system"),
+        (without("en", "user"), "en.user"),
+        (with_user("文档：{documents}"), "{query}"),
+        (with_user("问题：{query}"), "{documents}"),
+        (with_user("{documents} {documents} {query}"), "{documents}"),
+        ({"en": "hello", "zh": "你好"}, "en.system"),
+        ({"en": None, "zh": None}, "en.system"),
+        (["en"], "en.system"),
+        (None, "en.system"),
+        ({**without("en"), "en": {"system": 5, "user": "{documents}{query}"}}, "en.system"),
+    ],
+)
+def test_prompts_that_lack_something_are_refused_in_one_line(tmp_path, content, word):
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(content, allow_unicode=True), encoding="utf-8")
+    with pytest.raises(QuadragError) as caught:
+        load_prompts("rgb", str(path))
+    assert word in str(caught.value) and "mine.yaml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"en: [", b"\xff\xfe\x00", None])
+def test_prompts_that_cannot_be_read_are_refused_in_one_line(tmp_path, content):
+    path = tmp_path / "mine.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(QuadragError) as caught:
+        load_prompts("rgb", str(path))
+    assert "mine.yaml" in str(caught.value) and "\n" not in str(caught.value)

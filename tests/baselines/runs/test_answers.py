@@ -1,0 +1,233 @@
+"""Files of answers that other systems made: every accepted form, and one line for every fault."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from quadrag.baselines.runs.stages import read_answers
+from quadrag.errors import QuadragError
+from quadrag.records import Question
+
+SPLITS = ("noise_0", "noise_40")
+
+
+def asked(splits=("test",), config="noise_robustness_en", n=3):
+    questions = [Question("rgb", config, split, str(i), "q", [["a"]], "en") for split in splits for i in range(n)]
+    return {question.key: question for question in questions}
+
+
+@pytest.fixture
+def read(tmp_path):
+    def one(rows, questions=None, **defaults):
+        path = tmp_path / "mine.jsonl"
+        lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]
+        path.write_text("\n".join(lines), encoding="utf-8")
+        return read_answers(path, questions or asked(), defaults)
+
+    return one
+
+
+@pytest.fixture
+def refused(read):
+    def one(rows, questions=None, **defaults):
+        with pytest.raises(QuadragError) as caught:
+            read(rows, questions, **defaults)
+        assert "\n" not in str(caught.value) and "mine.jsonl" in str(caught.value)
+        return str(caught.value)
+
+    return one
+
+
+def plain(n=3, **more):
+    return [{"id": i, "answer": f"answer {i}", **more} for i in range(n)]
+
+
+def test_id_and_answer_are_enough_in_any_order(read):
+    found = read(reversed(plain()))
+    assert [(one.id, one.answer, one.state, one.sample) for one in found] == [
+        ("0", "answer 0", "ok", 0),
+        ("1", "answer 1", "ok", 0),
+        ("2", "answer 2", "ok", 0),
+    ]
+    assert found[0].key == ("noise_robustness_en", "test", "0") and found[0].benchmark == "rgb"
+
+
+def test_ids_may_be_strings_or_numbers(read):
+    rows = [{"id": "0", "answer": "a"}, {"id": 1, "answer": "b"}, {"id": "2", "answer": "c"}]
+    assert [one.answer for one in read(rows)] == ["a", "b", "c"]
+
+
+def test_what_is_lacking_is_said_for_answers_and_for_logs_of_a_part(refused):
+    said = refused(plain(2))
+    assert "does not answer 1 of 3 questions (test 2)" in said
+    assert 'write {"id": ..., "answer": null} for a call that failed' in said
+
+
+def test_blank_lines_and_a_byte_order_mark_do_no_harm(read, tmp_path):
+    assert len(read(["", *plain(), " "])) == 3
+    path = tmp_path / "bom.jsonl"
+    path.write_text("".join(json.dumps(row) + "\r\n" for row in plain()), encoding="utf-8-sig", newline="")
+    assert len(read_answers(path, asked())) == 3
+
+
+def test_our_own_file_comes_back_as_it_was(read):
+    questions = asked(SPLITS)
+    rows = [
+        {
+            "benchmark": "rgb",
+            "config": config,
+            "split": split,
+            "id": ident,
+            "sample": sample,
+            "answer": None if ident == "1" else "x\u2028y",
+            "state": "truncated" if ident == "1" else "ok",
+            "finish_reason": "stop",
+            "usage": {"prompt_tokens": 3},
+        }
+        for config, split, ident in questions
+        for sample in (0, 1)
+    ]
+    assert [one.as_row() for one in read(rows, questions)] == rows
+
+
+def test_null_is_a_failed_call_and_may_say_why(read):
+    rows = [
+        {"id": 0, "answer": None},
+        {"id": 1, "answer": None, "state": "truncated"},
+        {"id": 2, "answer": "half", "state": "api_error"},
+    ]
+    assert [(one.answer, one.state) for one in read(rows)] == [
+        (None, "api_error"),
+        (None, "truncated"),
+        (None, "api_error"),
+    ]
+
+
+def test_the_split_comes_from_the_line(read):
+    rows = [row for split in SPLITS for row in plain(split=split)]
+    assert [one.split for one in read(rows, asked(SPLITS))] == ["noise_0"] * 3 + ["noise_40"] * 3
+
+
+def test_the_split_comes_from_the_default(read):
+    assert {one.split for one in read(plain(), asked(SPLITS[1:]), split="noise_40")} == {"noise_40"}
+
+
+def authors(split_ratio, n=3):
+    """A line as the prediction file of RGB's own code has it."""
+    return [
+        {
+            "id": i,
+            "query": "q",
+            "ans": ["a"],
+            "label": [1],
+            "prediction": f"prediction {i}",
+            "docs": ["d"],
+            "noise_rate": split_ratio,
+            "factlabel": 0,
+        }
+        for i in range(n)
+    ]
+
+
+def test_the_prediction_file_of_the_authors(read):
+    rows = authors(0) + authors(0.4)
+    found = read(rows, asked(SPLITS))
+    assert [(one.split, one.answer) for one in found[2:4]] == [
+        ("noise_0", "prediction 2"),
+        ("noise_40", "prediction 0"),
+    ]
+
+
+def test_the_authors_noise_of_1_is_the_only_split_of_rejection(read):
+    assert {one.split for one in read(authors(1.0))} == {"test"}
+
+
+def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does(read):
+    found = read(authors(0.125), asked(("noise_0", "noise_12_5")))
+    # Their code leaves failed calls out; here they are put in, unscored.
+    assert [(one.split, one.state) for one in found] == [("noise_0", "api_error")] * 3 + [("noise_12_5", "ok")] * 3
+    assert {one.split for one in read(authors(0.125) + authors(0), asked(("noise_0", "noise_12_5")))} == {
+        "noise_0",
+        "noise_12_5",
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([*plain(), {"id": 7, "answer": "x"}], (":4", "unknown id '7'")),
+        (plain(2), ("1 of 3", "test 2", "null")),
+        ([], ("3 of 3",)),
+        ([{"answer": "x"}], (":1", "no id", "answer")),
+        ([{"id": 0, "text": "x"}], (":1", "no answer", "id, text")),
+        ([*plain(), {"id": 1, "answer": "x"}], (":4", "again", "line 2")),
+        (["not json"], (":1", "not JSON")),
+        (['{"id": 0,'], (":1", "not JSON")),
+        (["[1]"], (":1", "list")),
+        (["5"], (":1", "int")),
+        ([{"id": 0, "answer": 5}], (":1", "int", "string")),
+        ([{"id": 0, "answer": ["x"]}], (":1", "list")),
+        ([{"id": 0, "answer": "x", "state": "fine"}], (":1", "'fine'", "api_error")),
+        ([{"id": 0, "answer": "x", "state": []}], (":1", "state")),
+        ([{"id": 0, "answer": "x", "sample": -1}], (":1", "sample")),
+        ([{"id": 0, "answer": "x", "sample": "0"}], (":1", "sample")),
+        ([{"id": 0, "answer": "x", "sample": True}], (":1", "sample")),
+        ([{"id": 0, "answer": "x", "split": 5}], (":1", "split is 5")),
+        ([{"id": 0, "answer": "x", "split": ["test"]}], (":1", "split")),
+        ([{"id": 0, "answer": "x", "config": {}}], (":1", "config")),
+        ([{"id": 0, "answer": "x", "split": "noise_40"}], (":1", "'noise_40'", "test")),
+        ([{"id": 0, "answer": "x", "config": "noise_robustness_zh"}], (":1", "noise_robustness_zh")),
+        ([{"id": None, "answer": "x"}], (":1", "id is None")),
+        ([{"id": 0.0, "answer": "x"}], (":1", "id is 0.0")),
+        ([{"id": [0], "answer": "x"}], (":1", "id")),
+        # Two samples of one question, one of the others.
+        ([*plain(), {"id": 1, "answer": "x", "sample": 1}], ("2 of 3", "2 times", "test 0")),
+    ],
+)
+def test_every_fault_is_one_line_that_says_where(refused, rows, words):
+    message = refused(rows)
+    for word in words:
+        assert word in message, message
+
+
+def test_ids_that_repeat_over_splits_must_say_their_split(refused):
+    message = refused(plain(), asked(SPLITS))
+    assert "noise_0, noise_40" in message and "--split" in message
+
+
+def test_a_file_that_is_not_there_or_not_text(tmp_path):
+    for path, word in ((tmp_path / "none.jsonl", "cannot read"), (tmp_path, "cannot read")):
+        with pytest.raises(QuadragError, match=word):
+            read_answers(path, asked())
+    path = tmp_path / "bytes.jsonl"
+    path.write_bytes('{"id": 0, "answer": "中"}'.encode("gb18030"))
+    with pytest.raises(QuadragError, match="UTF-8"):
+        read_answers(path, asked())
+
+
+@pytest.mark.parametrize(
+    ("options", "retriever", "given", "said"),
+    [
+        ({}, "own", (), ""),
+        ({"noise_ratio": 0.6}, "own", (), "was made with the option noise_ratio=0.6; give --option noise_ratio=0.6"),
+        ({"passage_num": 4}, "own", ("--option", "passage_num=4"), ""),
+        ({}, "none", (), "was made with the retriever none; give --retriever none"),
+        ({}, "none", ("--retriever", "none"), ""),
+    ],
+)
+def test_a_harness_log_is_scored_under_its_own_conditions(options, retriever, given, said, cli, tmp_path):
+    conditions = json.dumps({"retriever": retriever, "options": options})
+    rows = [
+        {
+            "doc": {"id": str(n), "config": "negative_rejection_en", "split": "test", "conditions": conditions},
+            "resps": [["no"]],
+            "filtered_resps": ["no"],
+        }
+        for n in range(12)
+    ]
+    (tmp_path / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    place = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")
+    ran = cli("score", tmp_path / "samples.jsonl", *place, *given)
+    assert (ran.code, said in ran.err) == (2 if said else 0, True), ran.err

@@ -1,0 +1,143 @@
+"""Logs of lm-eval, Inspect and lighteval as lines of answers: what is read, what is refused. No harness is needed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from quadrag.baselines.runs.answers import lines
+from quadrag.baselines.runs.logs import (
+    inspect_answer,
+    is_sample,
+    read_inspect_log,
+    read_lighteval_details,
+    read_sample,
+    reader_of,
+)
+from quadrag.errors import QuadragError
+from quadrag.records import write_jsonl
+
+NO_CONTENT = "[no content]"
+
+
+def test_samples_are_read_as_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    doc = {"id": "7", "config": "all", "split": "auto", "query": "?"}
+    rows = [{"doc": doc, "resps": [[text]], "filtered_resps": [text]} for text in ("yes", "", NO_CONTENT)]
+    assert not is_sample({"id": "7", "answer": "yes"})
+    file = tmp_path / "samples_x.jsonl"
+    write_jsonl(file, rows)
+    place = {"id": "7", "config": "all", "split": "auto"}
+    assert [row for _, row in lines(file)] == [{**place, "answer": text} for text in ("yes", "", NO_CONTENT)]
+    monkeypatch.setenv("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER", NO_CONTENT)
+    assert [row["answer"] for _, row in lines(file)] == ["yes", "", None]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"doc": {"question": "?"}, "resps": [["a"]], "filtered_resps": ["a"]}, ":1 is no sample of a quadrag task"),
+        ({"id": 3, "answer": "a"}, ":1 is no sample of a quadrag task"),
+        (
+            {"doc": {"id": "7", "config": "all", "split": "auto"}, "resps": [], "filtered_resps": ["a", "b"]},
+            r":1 has filtered_resps \['a', 'b'\]; expected one reply",
+        ),
+    ],
+)
+def test_other_samples_are_refused(row: dict[str, Any], said: str) -> None:
+    with pytest.raises(QuadragError, match=said):
+        read_sample("samples.jsonl:1", row)
+
+
+def output(text: str | None, reason: str = "stop", error: str | None = None) -> SimpleNamespace:
+    choices = [] if text is None else [object()]
+    return SimpleNamespace(choices=choices, completion=text or "", stop_reason=reason, error=error)
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "state"),
+    [
+        (output("yes"), "yes", "ok"),
+        (output("<think>no</think> yes"), "yes", "ok"),
+        (output(""), "", "ok"),
+        (output("", "max_tokens"), None, "truncated"),
+        (output("ye", "max_tokens"), "ye", "ok"),
+        (output(None), None, "api_error"),
+        (output("", error="overloaded"), None, "api_error"),
+    ],
+)
+def test_an_output_is_an_answer_or_has_the_state_of_quadrag_run(given: Any, text: str | None, state: str) -> None:
+    assert inspect_answer(given) == (text, state)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reader"),
+    [
+        ("a.eval", "", read_inspect_log),
+        ("b.json", '{"version": 2, "eval": {"task_registry_name": "x"}}', read_inspect_log),
+        ("c.json", '{"results": []}', None),
+        ("d.jsonl", '{"id": "1", "answer": "eval"}', None),
+        ("e.parquet", "", read_lighteval_details),
+        ("none.json", None, None),
+    ],
+)
+def test_a_log_is_known_by_its_name_or_content(name: str, content: str | None, reader: Any, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content, "utf-8")
+    assert reader_of(tmp_path / name) is reader
+
+
+@pytest.mark.skipif(find_spec("inspect_ai") is not None, reason="Inspect is installed")
+def test_without_inspect_a_log_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.eval").write_bytes(b"PK")
+    with pytest.raises(QuadragError, match="is a log of Inspect, which is needed to read it; pip install"):
+        list(read_inspect_log(tmp_path / "a.eval"))
+
+
+def test_details_are_read_as_answers_in_the_order_of_the_data(tmp_path: Path) -> None:
+    file = tmp_path / "details_x.parquet"
+    replies = [("10", ["b"], "ok"), ("9", [], "truncated"), ("2", [""], "ok")]
+    place = {"config": "all", "split": "auto"}
+    rows = [
+        {"doc": {"id": at, "specific": {**place, "id": f"q{at}", "state": state}}, "model_response": {"text": texts}}
+        for at, texts, state in replies
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), file)
+    assert list(read_lighteval_details(file)) == [
+        {**place, "id": "q2", "answer": ""},
+        {**place, "id": "q9", "answer": None, "state": "truncated"},
+        {**place, "id": "q10", "answer": "b"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"doc": {"id": "0", "specific": {"id": "7"}}, "model_response": {"text": ["a"]}}, "is of no quadrag task"),
+        ({"question": "?"}, "is of no quadrag task; expected doc.specific with id, config, split"),
+        (
+            {
+                "doc": {"id": "0", "specific": {"id": "7", "config": "all", "split": "auto"}},
+                "model_response": {"text": ["a", "b"]},
+            },
+            r"has the replies \['a', 'b'\]; expected one",
+        ),
+    ],
+)
+def test_other_details_are_refused(row: dict[str, Any], said: str, tmp_path: Path) -> None:
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "details.parquet")
+    with pytest.raises(QuadragError, match=f"row 1 {said}"):
+        list(read_lighteval_details(tmp_path / "details.parquet"))
+
+
+def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "details.parquet").write_text('{"id": "1"}')
+    with pytest.raises(QuadragError, match=r"cannot read .*details\.parquet \(.*\); expected a details_"):
+        list(read_lighteval_details(tmp_path / "details.parquet"))
+    with pytest.raises(QuadragError, match=r"cannot read .*none\.parquet"):
+        list(read_lighteval_details(tmp_path / "none.parquet"))

@@ -1,0 +1,242 @@
+"""TREC files: what other programs make of them is what the run itself measured, ties and odd ids included."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from quadrag.baselines.runs.trec import qrels_lines, run_lines
+from quadrag.records import Passage, Question
+
+pytestmark = pytest.mark.pure
+MEASURES = {"mrr": ir_measures.RR, "map": ir_measures.AP, "recall@8": ir_measures.R @ 8, "ndcg@8": ir_measures.nDCG @ 8}
+GOLD = ("run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--option", "gold=test")
+
+
+def question(ident: str, *relevant: str) -> Question:
+    return Question("crud_rag", "qa_2doc", "test", ident, "?", None, "zh", relevant=relevant)
+
+
+@pytest.fixture(scope="module")
+def retrieved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from quadrag.cli import main
+
+    out = tmp_path_factory.mktemp("runs") / "gold"
+    assert main([*GOLD, "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture
+def trec(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[str], str]]:
+    """A function that runs the command; it returns the exit code, the lines printed, and what stands on stderr."""
+    from quadrag.cli import main
+
+    def run(*arguments: Any) -> tuple[int, list[str], str]:
+        capsys.readouterr()
+        code = main(["trec", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        return code, out.splitlines(), err
+
+    return run
+
+
+def test_measures_of_the_files_are_those_of_the_run(retrieved: Path, trec: Any) -> None:
+    code, said, _ = trec(retrieved)
+    stem = retrieved / "trec" / "qa_2doc-test"
+    assert (code, said[1]) == (0, f"{stem}.qrels: 16 lines")
+    found = measured(stem)
+    for name, value in ours(retrieved).items():
+        assert found[name] == pytest.approx(value, abs=1e-12), name
+
+
+def measured(stem: Path) -> dict[str, float]:
+    """What ir_measures makes of a run and its qrels."""
+    qrels = ir_measures.read_trec_qrels(f"{stem}.qrels")
+    found = ir_measures.calc_aggregate(list(MEASURES.values()), qrels, ir_measures.read_trec_run(f"{stem}.run"))
+    return {name: found[measure] for name, measure in MEASURES.items()}
+
+
+def ours(folder: Path) -> dict[str, float]:
+    """The same of a run's own scores."""
+    rows = json.loads((folder / "scores.json").read_text())
+    place = ("retrieval_ranking", "all", "corrected")
+    found = {row["key"]: row["value"] for row in rows if (row["metric"], row["slice"], row["profile"]) == place}
+    return {name: found[name] for name in MEASURES}
+
+
+scores = st.one_of(st.none(), st.floats(-1e6, 1e6), st.sampled_from([1.0, 1.0 + 1e-12, 2.0]))
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), scores), max_size=12))
+def test_programs_that_order_by_score_keep_the_order(shown: list[tuple[int, float | None]]) -> None:
+    passages = [Passage(f"d{document}#{place}", "", "", score) for place, (document, score) in enumerate(shown)]
+    lines = [line.split() for line in run_lines("q", passages, "t")]
+    order = [line[2] for line in lines]
+    first = {document: place for place, (document, _) in reversed(list(enumerate(shown)))}
+    assert order == [f"d{d}" if first[d] == place else f"d{d}#{place}" for place, (d, _) in enumerate(shown)]
+    assert [int(line[3]) for line in lines] == list(range(1, len(order) + 1))
+    # Each document relevant in turn: its reciprocal rank says where pytrec_eval puts it.
+    for rank, document in enumerate(order, 1):
+        run = [ir_measures.ScoredDoc("q", line[2], float(line[4])) for line in lines]
+        (value,) = ir_measures.pytrec_eval.iter_calc([ir_measures.RR], [ir_measures.Qrel("q", document, 1)], run)
+        assert value.value == pytest.approx(1 / rank)
+
+
+def test_scores_of_the_retriever_are_kept_where_they_fall() -> None:
+    falling = [Passage("a#0", "", "", 9.25), Passage("b#1", "", "", 1.5), Passage("a#2", "", "", 1.0)]
+    assert list(run_lines("q", falling, "t")) == ["q Q0 a 1 9.25 t\n", "q Q0 b 2 1.5 t\n", "q Q0 a#2 3 1.0 t\n"]
+    same = [Passage("a", "", "", 2.0)] * 2
+    assert list(run_lines("q", same, "t")) == ["q Q0 a 1 1.0 t\n", "q Q0 a#2 2 0.5 t\n"]
+    assert [line.split()[2] for line in run_lines("q", falling, "t", passages=True)] == ["a#0", "b#1", "a#2"]
+
+
+@pytest.mark.parametrize("passages", [True, False])
+@given(st.lists(st.sampled_from(["", "#1", "#", "a", "a#2", "a#3", "a#3#3", "b#4"]), max_size=8))
+@example(["a#3", "a", "a"])
+@example(["b#4", "a#3#3", "a#4", "a", "a", "a", "a#5"])
+def test_every_passage_has_an_id_of_its_own(passages: bool, ids: list[str]) -> None:
+    """A service's ids may come twice, look like those that are made here, or have nothing before the mark."""
+    lines = [line.split(" ") for line in run_lines("q", [Passage(i, "", "") for i in ids], "t", passages)]
+    assert all(len(columns) == 6 and columns[2] for columns in lines)
+    assert len({columns[2] for columns in lines}) == len(ids)
+
+
+@given(st.text(min_size=1).filter(lambda text: "#" not in text), st.text(min_size=1))
+def test_an_id_is_one_column_and_can_be_read_back(document: str, ident: str) -> None:
+    from urllib.parse import unquote
+
+    lines = [*run_lines(ident, [Passage(document, "", "", 1.0)], "t"), *qrels_lines(question(ident, document))]
+    for line, width in zip(lines, (6, 4), strict=True):
+        columns = line.removesuffix("\n").split(" ")
+        assert len(columns) == width == len(line.split())
+        if "\ufffd" not in document + ident and all(ord(c) < 0xD800 or ord(c) > 0xDFFF for c in document + ident):
+            assert (unquote(columns[0]), unquote(columns[2])) == (ident, document)
+
+
+def test_passages_have_no_qrels(retrieved: Path, trec: Any, tmp_path: Path) -> None:
+    code, said, _ = trec(retrieved, "--passages", "--out", tmp_path)
+    assert (code, said[1]) == (0, "  no qrels: relevance is known of documents, not of passages")
+    names = [line.split()[2] for line in (tmp_path / "gold" / "qa_2doc-test.run").read_text().splitlines()]
+    rows = [json.loads(line) for line in (retrieved / "retrieved.jsonl").read_text().splitlines()]
+    assert names == [passage["id"] for row in rows for passage in row["passages"]]
+    assert not (tmp_path / "gold" / "qa_2doc-test.qrels").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("crud_rag", "summary"), "not in the corpus of this run; crud_rag has them there with --option gold=test"),
+        (("crag", "task_1_2", "--limit", "3"), "crag says of no document that it is relevant"),
+        (("rgb", "noise_robustness_en", "--split", "noise_20"), "rgb says of no document that it is relevant"),
+    ],
+)
+def test_what_has_no_qrels_says_why(command: tuple[str, ...], said: str, trec: Any, tmp_path: Path) -> None:
+    from quadrag.cli import main
+
+    assert main(["run", *command, "--data-dir", "sample", "--out", str(tmp_path / "run")]) == 0
+    code, lines, _ = trec(tmp_path / "run")
+    assert code == 0
+    assert said in lines[1]
+    assert list((tmp_path / "run" / "trec").glob("*.run"))
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_what_a_rag_service_found_is_ranked_as_in_its_run(ids: bool, trec: Any, tmp_path: Path) -> None:
+    """Known by the ids that it gives, or by the text of its passages."""
+    from rag_server import RagServer
+
+    from quadrag.cli import main
+    from quadrag.data import builders
+
+    builder, _ = builders.open_builder("crud_rag", "corpus", "sample", {"gold": "test"})
+    rows = list(builders.rows(builder, "corpus"))
+    documents = [(row["id"] if ids else f"mine-{number}", "", row["body"]) for number, row in enumerate(rows)]
+    out = tmp_path / "run"
+    with RagServer(documents) as server:
+        run = ["run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--rag", server.url, "--out", str(out)]
+        assert main([*run, "--ledger", str(tmp_path / "ledger")]) == 0
+    code, said, _ = trec(out)
+    assert (code, said[1]) == (0, f"{out / 'trec' / 'qa_2doc-test.qrels'}: 16 lines")
+    values = measured(out / "trec" / "qa_2doc-test")
+    for name, value in ours(out).items():
+        assert values[name] == pytest.approx(value, abs=1e-12), name
+    assert values["mrr"] > 0.5
+
+
+def test_omnieval_has_qrels_of_all_its_questions(trec: Any, tmp_path: Path) -> None:
+    from quadrag.cli import main
+
+    run = ["run", "omnieval", "extractive_qa", "--split", "human", "--data-dir", "sample", "--out", str(tmp_path / "r")]
+    assert main(run) == 0
+    code, lines, _ = trec(tmp_path / "r")
+    assert code == 0
+    asked = {
+        line.split()[0] for line in (tmp_path / "r" / "trec" / "extractive_qa-human.qrels").read_text().splitlines()
+    }
+    answered = {json.loads(line)["id"] for line in (tmp_path / "r" / "answers.jsonl").read_text().splitlines()}
+    assert asked == answered
+    assert len(lines) == 2
+
+
+def test_several_runs_each_get_a_folder(retrieved: Path, trec: Any, tmp_path: Path) -> None:
+    both = tmp_path / "both"
+    for name in ("a", "b"):
+        shutil.copytree(retrieved, both / name, ignore=shutil.ignore_patterns("trec"))
+    code, said, _ = trec(both, "--out", tmp_path / "out")
+    assert code == 0
+    assert len(said) == 4
+    assert {p.parent.name for p in (tmp_path / "out" / "both").glob("*/*.run")} == {"a", "b"}
+    code, _, err = trec(both / "a", retrieved.parent / "gold", both / "a", "--out", tmp_path / "twice")
+    assert code == 2
+    assert err.startswith("quadrag: two runs would be written to ")
+
+
+def test_every_name_is_of_a_run_and_files_stay_in_their_folder(
+    retrieved: Path, trec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _, err = trec(retrieved, tmp_path / "typo", "--out", tmp_path / "out")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "typo holds no run.json; expected" in err
+    assert not (tmp_path / "out").exists()
+    inside = tmp_path / "runs" / "gold" / "inside"
+    shutil.copytree(retrieved, inside.parent, ignore=shutil.ignore_patterns("trec"))
+    inside.mkdir()
+    monkeypatch.chdir(inside)
+    assert trec("..", "--out", "out")[0] == 0
+    assert [str(path.relative_to(inside)) for path in tmp_path.rglob("*.run")] == ["out/gold/qa_2doc-test.run"]
+    monkeypatch.chdir(inside.parent)
+    assert trec(".", "--out", "out")[0] == 0
+    assert (inside.parent / "out" / "gold" / "qa_2doc-test.run").is_file()
+
+
+def test_what_cannot_be_written_is_one_line(retrieved: Path, trec: Any, tmp_path: Path) -> None:
+    from quadrag.cli import main
+
+    none = tmp_path / "none"
+    assert main(["run", "crud_rag", "qa_1doc", "--retriever", "none", "--data-dir", "sample", "--out", str(none)]) == 0
+    other = tmp_path / "other"
+    shutil.copytree(retrieved, other, ignore=shutil.ignore_patterns("trec"))
+    info = json.loads((other / "run.json").read_text())
+    del info["sum"]  # as of a version that kept none
+    info["inputs"]["questions"] = "0" * 16
+    (other / "run.json").write_text(json.dumps(info))
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    for folder, said in (
+        (none, f"no passages stand in {none}: nothing was retrieved"),
+        (other, "holds other questions than"),
+        (bare, "holds no run.json"),
+        (tmp_path / "absent", "holds no run.json"),
+    ):
+        code, _, err = trec(folder)
+        assert code == 2
+        assert said in err
+        assert err.count("\n") == 1

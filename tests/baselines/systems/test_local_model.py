@@ -1,0 +1,184 @@
+"""A model loaded here: a tiny random Llama made on the spot, through the class and through the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from quadrag.chat.ledger import Ledger
+from quadrag.errors import QuadragError
+
+pytestmark = pytest.mark.serve
+
+torch = pytest.importorskip("torch", reason="torch is not installed (extra: local)")
+transformers = pytest.importorskip("transformers", reason="transformers is not installed (extra: local)")
+pytest.importorskip("accelerate", reason="accelerate is not installed (extra: local)")
+
+from quadrag.baselines.systems.local import LocalModel  # noqa: E402  # after the skips
+
+TEMPLATE = (
+    "{% for message in messages %}<s>{{ message['role'] }}\n{{ message['content'] }}</s>{% endfor %}"
+    "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
+)
+CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who? 谁？"}]
+OTHER = [{"role": "user", "content": "When?"}]
+# What a model without a template is given: the system message, a blank line, the user's.
+BARE = "Be brief.\n\nWho? 谁？"
+
+
+def make_model(folder, template=TEMPLATE, ends=None):
+    """Write a random Llama with a byte-level tokenizer, so that a token is a byte; it ends at `ends`, else never."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {token: number for number, token in enumerate(["<s>", "</s>", *letters])}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
+    fast.chat_template = template
+    fast.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=8192,
+        bos_token_id=0,
+        eos_token_id=1,
+    )
+    model = transformers.LlamaForCausalLM(config)
+    if ends is None:
+        model.generation_config.suppress_tokens = [0, 1]
+    else:
+        model.generation_config.eos_token_id = ends
+    model.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make_model(tmp_path_factory.mktemp("model"))
+
+
+def local(folder, **parameters):
+    return LocalModel(str(folder), parameters={"max_tokens": 6, **parameters})
+
+
+def test_replies_are_the_same_every_time(folder):
+    first = local(folder).complete([CHAT, OTHER, CHAT])
+    model = local(folder)
+    assert [reply.text for reply in model.complete([OTHER])] == [first[1].text], "whatever else is in the batch"
+    assert first[0].text == first[2].text and first[0].text
+    assert first[0].finish_reason == "length"
+    assert first[0].usage["completion_tokens"] == 6
+    assert model.spent["calls"] == 1 and model.spent["completion_tokens"] == 6
+    assert model.model == str(folder)
+
+
+def test_a_sampled_reply_depends_on_its_call_alone(folder):
+    runs = []
+    for order in ((0, 1, 2), (2, 1, 0)):
+        replies = local(folder, temperature=1.5).complete([CHAT] * 3, samples=order)
+        runs.append({sample: reply.text for sample, reply in zip(order, replies, strict=True)})
+    assert runs[0] == runs[1]
+    assert len(set(runs[0].values())) == 3, "samples differ"
+    assert local(folder, temperature=1.5, seed=1).complete([CHAT])[0].text != runs[0][0], "a seed is another call"
+
+
+def test_the_ledger_answers_the_second_time(folder, tmp_path):
+    moved = shutil.copytree(folder, tmp_path / "model")
+    with Ledger(tmp_path / "L") as ledger:
+        make = lambda **more: LocalModel(str(moved), ledger=ledger, parameters={"max_tokens": 6}, **more)  # noqa: E731
+        first = make().complete([CHAT, OTHER])
+        assert len(ledger) == 2, "also into a ledger that was empty"
+        shutil.rmtree(moved)
+        again = make()
+        second = again.complete([OTHER, CHAT, CHAT])
+        assert [reply.text for reply in second] == [first[1].text, first[0].text, first[0].text]
+        assert all(reply.cached for reply in second) and not any(reply.cached for reply in first)
+        assert again.spent["cached"] == 3 and again.spent["calls"] == 0
+        assert [reply.latency for reply in second[:2]] == [first[1].latency, first[0].latency]
+        assert make(replay=True).complete([CHAT])[0].text == first[0].text
+        new = [{"role": "user", "content": "never asked"}]
+        known, unknown = make(replay=True).complete([CHAT, new])
+        assert known.text == first[0].text and unknown.detail.startswith("not asked")
+        with pytest.raises(QuadragError, match="lacks 1 of 1"):
+            make(replay=True).complete([new])
+
+
+def test_a_model_without_a_template_is_given_the_text(tmp_path):
+    bare = make_model(tmp_path / "bare", template=None)
+    reply = local(bare).complete([CHAT])[0]
+    assert reply.usage == {"prompt_tokens": len(BARE.encode()), "completion_tokens": 6}
+
+
+def test_the_template_is_used_where_there_is_one(folder):
+    told = "<s>system\nBe brief.</s><s>user\nWho? 谁？</s><s>assistant\n"
+    # A token a byte, and one for each of the five marks.
+    marks = told.count("<s>") + told.count("</s>")
+    length = len(told.replace("</s>", "").replace("<s>", "").encode()) + marks
+    assert local(folder).complete([CHAT])[0].usage["prompt_tokens"] == length
+
+
+def test_a_reply_that_ends_by_itself(tmp_path):
+    ending = make_model(tmp_path / "ending", ends=list(range(258)))
+    (reply,) = local(ending).complete([CHAT])
+    assert reply.finish_reason == "stop" and reply.usage["completion_tokens"] == 1
+    judge = local(ending)
+    assert judge([CHAT]) == [reply.text]
+    cut = local(make_model(tmp_path / "endless"))([CHAT])
+    assert cut[0].reason == "truncated"
+
+
+def test_a_template_that_takes_no_system_message_is_one_line(tmp_path):
+    strict = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system role here') }}{% endif %}x"
+    folder = make_model(tmp_path / "strict", template=strict)
+    with pytest.raises(QuadragError, match="no system role here") as caught:
+        local(folder).complete([CHAT])
+    assert "\n" not in str(caught.value)
+    assert local(folder).complete([OTHER])[0].finish_reason == "length"
+
+
+def test_what_cannot_be_loaded_is_one_line(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for name in (tmp_path / "empty", tmp_path / "nowhere"):
+        with pytest.raises(QuadragError, match="cannot load local:") as caught:
+            local(name).complete([CHAT])
+        assert "\n" not in str(caught.value)
+    with pytest.raises(QuadragError, match="not min_p"):
+        local(tmp_path, min_p=0.5)
+
+
+def test_the_share_of_likeliest_tokens_counts_where_the_model_draws(folder):
+    drawn = [[local(folder, top_p=share, temperature=1).complete([CHAT])[0].text] for share in (1e-9, 1)]
+    greedy = local(folder, temperature=0).complete([CHAT])[0].text
+    assert drawn[0] == [greedy] and drawn[1] != [greedy]
+
+
+def test_a_run_with_a_local_model(cli, folder, stages):
+    asked = ("run", "rgb", "negative_rejection_zh", "--data-dir", "sample", "--limit", 2, "--max-tokens", 5)
+    there = ("--llm", f"local:{folder}", "--temperature", 0.7)
+    first = cli(*asked, *there, "--ledger", "L1", "--out", "a")
+    assert first.code == 0, first.err
+    answers = [json.loads(line) for line in Path("a/answers.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [row["id"] for row in answers] == ["0", "1"]
+    assert {row["finish_reason"] for row in answers} == {"length"}
+    assert {row["usage"]["completion_tokens"] for row in answers} == {5}
+    info = json.loads(Path("a/run.json").read_text(encoding="utf-8"))
+    assert info["usage"]["llm"]["calls"] == 2 and info["inputs"]["parameters"] == {"temperature": 0.7, "max_tokens": 5}
+    second = cli(*asked, *there, "--ledger", "L1", "--out", "b")
+    assert second.code == 0 and json.loads(Path("b/run.json").read_text())["usage"]["llm"]["cached"] == 2
+    third = cli(*asked, *there, "--ledger", "fresh", "--out", "c")
+    assert third.code == 0 and json.loads(Path("c/run.json").read_text())["usage"]["llm"]["calls"] == 2
+    assert stages(Path("a")) == stages(Path("b")) == stages(Path("c"))
+    replayed = cli(*asked, *there, "--ledger", "L1", "--replay", "--out", "d")
+    assert replayed.code == 0 and stages(Path("d")) == stages(Path("a"))
+    lost = cli(*asked, "--llm", "local:nowhere", "--out", "e")
+    assert lost.code == 2 and lost.err.count("\n") == 1 and "local:nowhere" in lost.err

@@ -1,0 +1,121 @@
+"""Lines of a table: our values with bounds, counts and the other profile; printed ones with doubt; units by metric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from quadrag.baselines.crag.tables import TABLES as CRAG
+from quadrag.baselines.rgb.tables import TABLES as RGB
+from quadrag.baselines.tables.lines import our_lines, printed_lines
+from quadrag.baselines.tables.notes import name_units, note_directions, note_scores, note_unscored
+from quadrag.baselines.tables.paper import PaperTables, load_tables
+from quadrag.baselines.tables.published import read_published, read_table
+
+
+def score(key: str, value: float | None, profile: str = "official", **more: Any) -> dict[str, Any]:
+    row = {"config": "c", "split": "test", "metric": "crud_overlap", "key": key, "profile": profile, "value": value}
+    interval = None if value is None else [value * 0.5, value]
+    row |= {"interval": interval, "n_total": 4, "n_scored": 4, "n_not_applicable": 0, "unscored": {}, "signature": "s"}
+    return row | more
+
+
+def shown(lines: Any) -> list[tuple[str, list[str]]]:
+    return [(line.label, [cell.text for cell in line.cells]) for line in lines]
+
+
+def test_a_rate_is_in_percent_and_a_length_in_characters_as_the_metric_says():
+    (line, count) = our_lines("ours", [score("bleu", 0.5), score("length", 88.25)], ["bleu", "length"], ["official"])
+    assert [(cell.text, cell.sub) for cell in line.cells] == [("50.00", "25.0–50.0"), ("88.2", "44–88")]
+    assert shown([count]) == [("  n", ["4", "4"])]
+    assert name_units([score("bleu", 0.5)]) == "Percent"
+    assert name_units([score("bleu", 0.5), score("length", 1.0)]) == "Percent, length in characters"
+
+
+def test_the_second_profile_stands_only_where_it_differs():
+    profiles = ["official", "corrected"]
+    same = [score("bleu", 0.5), score("bleu", 0.5, "corrected")]
+    assert [label for label, _ in shown(our_lines("ours", same, ["bleu"], profiles))] == ["ours", "  n"]
+    other = [score("bleu", 0.5), score("bleu", 0.25, "corrected")]
+    assert shown(our_lines("ours", other, ["bleu"], profiles)) == [
+        ("ours", ["50.00"]),
+        ("  n", ["4"]),
+        ("  corrected", ["25.00"]),
+    ]
+    assert shown(our_lines("ours", other, ["bleu"], ["corrected"])) == [("ours", ["25.00"]), ("  n", ["4"])]
+
+
+@pytest.mark.parametrize(
+    ("counts", "few", "expected"),
+    [
+        ("always", False, [("ours", "50.00"), ("  n", "4"), ("  corrected", "25.00")]),
+        ("fewer", False, [("ours", "50.00"), ("  corrected", "25.00")]),
+        ("fewer", True, [("ours", "50.00"), ("  n", "2"), ("  corrected", "25.00")]),
+        ("each", False, [("ours", "50.00"), ("  corrected", "25.00")]),
+        # Official is over what was scored, corrected over all that the metric applies to.
+        ("each", True, [("ours", "50.00"), ("  n", "2"), ("  corrected", "25.00"), ("  n", "3")]),
+        ("never", True, [("ours", "50.00"), ("  corrected", "25.00")]),
+    ],
+)
+def test_counts_stand_where_they_are_asked_for(counts, few, expected):
+    less = {"n_scored": 2, "n_not_applicable": 1, "unscored": {"api_error": 1}} if few else {}
+    scores = [score("bleu", 0.5, **less), score("bleu", 0.25, "corrected", **less)]
+    lines = our_lines("ours", scores, ["bleu"], ["official", "corrected"], counts=counts)
+    assert [(line.label, line.cells[0].text) for line in lines] == expected
+
+
+def test_bounds_as_lines_of_their_own_and_a_word_for_what_did_not_run():
+    lacking = score("bertscore", None, not_run="no embedding")
+    lines = our_lines("ours", [score("bleu", 0.5), lacking], ["bleu", "bertscore", "length"], ["official"], bounds=True)
+    assert shown(lines) == [
+        ("ours", ["50.00", "not run", "–"]),
+        ("  95% from", ["25.0", "–", "–"]),
+        ("  95% to", ["50.0", "–", "–"]),
+        ("  n", ["4", "–", "–"]),
+    ]
+    assert not any(cell.sub for line in lines for cell in line.cells)
+    (first, *_) = our_lines("ours", [lacking], ["bertscore"], ["official"], lacking="no judge", rule=True)
+    assert first.cells[0].text == "no judge" and first.rule
+
+
+def test_printed_numbers_stand_by_name_with_a_mark_where_they_are_doubtful():
+    rows = read_table("crud_rag", "3")
+    (line, *_) = printed_lines(rows, ["length", "bleu", "nothing"], lambda row: row.model)
+    assert line.kind == "published" and line.cells[2].text == "–" and float(line.cells[0].text) > 1
+    doubtful = [row for row in read_published("rgb") if row.doubtful]
+    assert doubtful
+    for row in doubtful:
+        (line,) = printed_lines([row], [row.key])
+        assert line.cells[0].text == f"{row.value * 100:.2f}?"
+
+
+def test_what_becomes_of_unscored_items_is_said_of_each_metric():
+    plain = "Official leaves unscored items out, corrected counts them as wrong."
+    lacking = {"unscored": {"api_error": 1}}
+    truth = score("truthfulness", 0.5, metric="truthfulness", **lacking)
+    assert note_unscored(PaperTables(), [score("bleu", 0.5, **lacking)])[1:] == [plain]
+    assert note_unscored(CRAG, [truth])[1:] == [
+        "Truthfulness: official counts unscored items as hallucinations, corrected keeps them as a share of their own."
+    ]
+    left_out = {**truth, "signature": "failures:excluded"}
+    notes = note_unscored(CRAG, [left_out, score("bleu", 0.5, **lacking)])
+    assert notes[-2] == plain and "official leaves unscored items out" in notes[-1]
+    assert note_unscored(CRAG, [score("bleu", 0.5)]) == []
+
+
+def test_what_the_lack_of_a_judge_means_is_said_where_the_benchmark_says_it():
+    row = score("error_detection_judged", None, metric="error_detection", not_run="no judge")
+    first = "Not run, needs --judge: error_detection_judged."
+    assert note_scores("rgb", [row], ["official"]) == [first, RGB.not_run["error_detection_judged"]]
+    assert note_scores("crag", [row], ["official"]) == [first]
+
+
+def test_of_which_keys_lower_is_better_is_said_by_the_metrics():
+    assert note_directions([("omnieval", "acc"), ("retrieval_ranking", "recall@5")]) == []
+    assert note_directions([("omnieval", "hal"), ("truthfulness", "missing")]) == ["Of hal, missing lower is better."]
+
+
+def test_a_room_without_tables_or_printed_numbers_has_none():
+    assert load_tables("core") == PaperTables() and load_tables("rgb") is RGB
+    assert read_published("core") == ()

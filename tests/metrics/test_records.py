@@ -1,0 +1,141 @@
+"""Every metric's record, `metric.yaml`, against its results and its card."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
+
+from quadrag import catalogue
+from quadrag.errors import QuadragError
+from quadrag.metric_record import KeyRecord, MetricRecord, metric_record
+
+NAMES = sorted(catalogue.metrics())
+STANDARD = {"n_total", "n_scored", "unscored", "per_item", "signature"}
+
+
+def judge(requests: list[Any]) -> list[str]:
+    """Readable by every metric: 1 of any scale, and one question with its answer."""
+    return ['{"score": 1, "prediction": 1, "question": ["q"]}\n<response>\na\n</response>\nYes, addressed.'] * len(
+        requests
+    )
+
+
+# All that a metric can be given, so that its result has every key.
+GIVEN: dict[str, dict[str, Any]] = {
+    "crud_overlap": {"embed": lambda texts: [[1.0]] * len(texts)},
+    "error_detection": {"judge": judge, "questions": ["q"]},
+    "omnieval": {"judge": judge, "questions": ["q"], "contexts": ["c"]},
+    "ragquesteval": {"judge": judge},
+    "rejection_rate": {"judge": judge, "questions": ["q"]},
+    "retrieval_ranking": {"predictions": [["a"]], "references": [["a"]], "k": [1, 5]},
+    "truthfulness": {"ratings": ["perfect"], "weights": {"t": 1}, "domains": ["d"], "question_types": ["t"]},
+}
+
+
+def result(load_metric: Callable[[str], Any], name: str, **more: Any) -> dict[str, Any]:
+    return dict(load_metric(name).compute(**{"predictions": ["a"], "references": ["a"], **GIVEN.get(name, {}), **more}))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_record_holds_known_words(name: str) -> None:
+    record, hints = metric_record(name), get_type_hints(KeyRecord)
+    assert record.name == name and record is metric_record(name)
+    assert set(record.needs) <= {"judge", "questions", "contexts", "ids", "ranks"}
+    for key, found in record.keys.items():
+        assert found.name == key
+        low, high = found.range
+        assert low is not None and (high is None or low < high) and low <= found.worst
+        for field in ("direction", "unit", "needs"):
+            assert getattr(found, field) in get_args(hints[field]), (key, field)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_record_has_the_keys_of_the_result_in_its_order(load_metric: Callable[[str], Any], name: str) -> None:
+    record = metric_record(name)
+    got = result(load_metric, name, profile="corrected")
+    keys = [key for key in got if key not in STANDARD and not key.endswith("_over_scored")]
+    assert list(dict.fromkeys(record.key(key).name for key in keys)) == list(record.keys)
+    for key in keys:
+        low, high = record.key(key).range
+        assert got[key] is None or ((low is None or low <= got[key]) and (high is None or got[key] <= high)), key
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unscored_item_counts_as_the_record_s_worst(load_metric: Callable[[str], Any], name: str) -> None:
+    asked = {key: value for key, value in GIVEN.get(name, {}).items() if key != "ratings"}
+    nothing = {"predictions": [None], "references": [["a"]] if name == "retrieval_ranking" else ["a"]}
+    got = load_metric(name).compute(**{**asked, **nothing, "profile": "corrected"})
+    means = {key: value for key, value in got.items() if isinstance(value, float) and key != "unscored_share"}
+    assert means and means == {key: metric_record(name).key(key).worst for key in means}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_needs_a_judge_or_an_embedding_is_not_there_without(load_metric: Callable[[str], Any], name: str) -> None:
+    record = metric_record(name)
+    if "judge" in record.needs:
+        assert all(key.needs == "judge" for key in record.keys.values())
+        with pytest.raises(ValueError, match="judge is NoneType; expected a callable"):
+            result(load_metric, name, judge=None)
+        return
+    plain = {"k": [1, 5], "predictions": [["a"]], "references": [["a"]]} if name == "retrieval_ranking" else {}
+    got = load_metric(name).compute(**{"predictions": ["b"], "references": ["a"], **plain})
+    there = {record.key(key).name for key in got if key not in STANDARD and got[key] is not None}
+    assert not [key for key in there if record.keys[key].needs]
+
+
+def entries(record: MetricRecord) -> dict[str, str]:
+    """Each key's entry under the card's output values."""
+    card = (catalogue.metric_folder(record.name) / "README.md").read_text(encoding="utf-8")
+    section = card.split("### Output values\n")[1].split("\n#")[0]
+    found: dict[str, str] = {}
+    for entry in re.split(r"^- ", section, flags=re.MULTILINE)[1:]:
+        entry = " ".join(entry.partition("\n\n")[0].split())
+        for key in re.findall(r"\*\*`?([^*`]+)`?\*\*", entry.partition(":")[0]):
+            found[key] = entry
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_card_says_what_the_record_does(name: str) -> None:
+    record = metric_record(name)
+    card = entries(record)
+    for key, found in record.keys.items():
+        if key.endswith("_weighted") or key == "unscored_share":
+            assert "<key>_weighted" in card
+            continue
+        entry = card[key]
+        bounds = ", ".join("?" if side is None else f"{side:g}" for side in found.range)
+        assert f"[{bounds}]" in entry or (found.range[1] is None and "of at least 0" in entry), entry
+        said = re.findall(r"(higher|lower) is better", entry)
+        assert said == ([] if found.direction == "none" else [found.direction]), entry
+        assert ("in characters" in entry) == (found.unit == "characters")
+        assert ("with a judge;" in entry) <= (found.needs == "judge") and ("`embed`" in entry) == (
+            found.needs == "embed"
+        )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_configs_and_schemas_are_the_module_s(name: str, metrics_root: Path) -> None:
+    import evaluate
+
+    record = metric_record(name)
+    for config in record.configs or (None,):
+        metric = evaluate.load(str(metrics_root / name), config)
+        assert hasattr(metric, "response_format") == record.verdict_schema
+        if config and config != "all":
+            assert config in record.keys
+
+
+def test_unknown_names_get_the_nearest() -> None:
+    with pytest.raises(QuadragError, match="unknown metric 'omnieva'; nearest: omnieval"):
+        metric_record("omnieva")
+    with pytest.raises(QuadragError, match="unknown key of omnieval 'hall'; nearest: hal"):
+        metric_record("omnieval").key("hall")
+    ranking = metric_record("retrieval_ranking")
+    assert ranking.key("recall@5") is ranking.key("recall@10") is ranking.keys["recall@k"]
+    with pytest.raises(QuadragError, match="unknown key of retrieval_ranking 'map@5'"):
+        ranking.key("map@5")

@@ -1,0 +1,117 @@
+"""The chat client over a server it was not written with: the genuine `transformers serve`, on a tiny random model."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from quadrag.chat.client import ChatClient, Reply
+from quadrag.chat.ledger import Ledger
+
+torch = pytest.importorskip("torch", reason="torch is not installed (extra: local)")
+transformers = pytest.importorskip("transformers", reason="transformers is not installed (extra: local)")
+pytestmark = pytest.mark.serve
+COMMAND = Path(sys.executable).with_name("transformers")
+START_SECONDS = 120
+
+
+def make_model(folder):
+    """Write a random Llama with a byte-level tokenizer and a chat template; everything fits in 100 kB."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    special = ["<s>", "</s>"]
+    vocabulary = {token: number for number, token in enumerate([*special, *letters])}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="</s>"
+    )
+    fast.chat_template = (
+        "{% for message in messages %}<s>{{ message['role'] }}\n{{ message['content'] }}</s>{% endfor %}"
+        "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
+    )
+    fast.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        max_position_embeddings=512,
+        bos_token_id=0,
+        eos_token_id=1,
+        pad_token_id=1,
+    )
+    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    if not COMMAND.is_file():
+        pytest.skip(f"{COMMAND.name} has no command line here")
+    pytest.importorskip("fastapi", reason="fastapi is not installed (transformers[serving])")
+    pytest.importorskip("uvicorn", reason="uvicorn is not installed (transformers[serving])")
+    folder = tmp_path_factory.mktemp("model")
+    make_model(folder)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = folder.parent / "serve.log"
+    command = [str(COMMAND), "serve", str(folder), "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+    with log.open("w") as out, subprocess.Popen(command, stdout=out, stderr=out, env=environment) as process:
+        try:
+            deadline = time.monotonic() + START_SECONDS
+            while True:
+                assert process.poll() is None and time.monotonic() < deadline, log.read_text()[-3000:]
+                try:
+                    with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
+                        break
+                except (urllib.error.URLError, OSError):
+                    time.sleep(0.3)
+            yield f"http://127.0.0.1:{port}/v1", str(folder), process
+        finally:
+            process.kill()
+
+
+@pytest.mark.timeout(300)
+def test_transformers_serve(server, tmp_path, monkeypatch):
+    for name in ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    url, model, process = server
+    chats = [
+        [{"role": "system", "content": "Answer."}, {"role": "user", "content": f"Frage {n}: 你好?"}] for n in range(8)
+    ]
+    options = {"parameters": {"temperature": 0.0, "max_tokens": 12}, "concurrency": 4}
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        with ChatClient(f"{url}#{model}", ledger=ledger, **options) as client:
+            replies = client.complete(chats)
+        assert all(isinstance(reply, Reply) for reply in replies), replies
+        for reply in replies:
+            assert isinstance(reply.text, str)
+            assert reply.finish_reason in ("stop", "length")
+            # One token per byte: the prompt holds at least its own text.
+            assert reply.usage["prompt_tokens"] >= len("Answer.Frage 0: 你好?".encode())
+            assert 0 < reply.usage["completion_tokens"] <= 12
+            assert (reply.finish_reason == "length") == (reply.usage["completion_tokens"] == 12)
+        assert len({reply.text for reply in replies}) > 1, "a random model still reads its prompt"
+        process.kill()
+        process.wait()
+        replay = ChatClient(f"{url}#{model}", ledger=ledger, replay=True, **options)
+        again = replay.complete(chats)
+    assert [(reply.text, reply.usage, reply.latency) for reply in again] == [
+        (reply.text, reply.usage, reply.latency) for reply in replies
+    ]
+    assert all(reply.cached for reply in again)

@@ -1,0 +1,380 @@
+"""Inspect on our tasks, by its genuine command against a local server: messages, values and verdicts are our own."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from chat_server import ChatServer, Rule
+from harness_replies import ASKED as ALL
+from harness_replies import PROFILES, questions
+
+from quadrag import catalogue
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.prompts import load_prompts
+from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.runs.logs import read_inspect_log
+from quadrag.cli import main
+from quadrag.errors import QuadragError
+from quadrag.harnesses import path
+from quadrag.records import read_jsonl
+
+needs_inspect = pytest.mark.skipif(
+    find_spec("inspect_ai") is None, reason="Inspect is not installed; pip install 'quadrag[harness]'"
+)
+ASKED = [*ALL[:-1], ("omnieval", "contrast_qa", "auto", "none")]
+IDS = [f"{b}-{c}" for b, c, _, _ in ASKED]
+# What the graders of all benchmarks understand; the last is none of theirs.
+VERDICTS = (
+    '{"score": 1, "prediction": 1} <response>甲</response> Yes, it is addressed; the model has identified the errors.',
+    '{"score": 0, "prediction": 0} <response>无法推断</response> No, it is not addressed; it has not identified them.',
+    "perhaps",
+)
+
+
+def rules() -> list[Rule]:
+    """Replies by the question asked: right, tagged, refused, empty, half, none of these; failed, cut."""
+    found = []
+    for asked in questions(ASKED):
+        place, words = asked.place, asked.words
+        if place == 2 and asked.question.benchmark in ("rgb", "crag"):  # Inspect takes a second to print what failed
+            found.append(Rule("status", status=400, match=words, model="m"))
+        elif place == 4:
+            cut = {"finish_reason": "length"}
+            found.append(Rule("reply", match=words, model="m", message={"content": ""}, reply=cut))
+        elif place % 6 < len(asked.replies):
+            found.append(Rule("reply", match=words, model="m", message={"content": asked.replies[place % 6]}))
+        for model, shift in (("j", 0), ("k", 1)):
+            verdict = {"content": VERDICTS[(place // 2 + shift) % 3]}
+            if place == 6:
+                found.append(Rule("status", status=400, match=words, model=model))
+            found += [Rule("reply", match=text, model=model, message=verdict) for text in (words, asked.gold)]
+    found += [Rule("reply", model=model, message={"content": VERDICTS[0]}) for model in ("j", "k")]
+    # No echo, which depends on more than the messages.
+    found.append(Rule("reply", model="m", message={"content": "about 70 万元"}))
+    return found
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ChatServer]:
+    with ChatServer(models=["m", "j", "k"], rules=rules()) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def inspect(model: ChatServer, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    """A function that runs the command; what it returns has the process, its logs by task, and the requests sent."""
+
+    def run(names: list[str], settings: dict[str, Any], *options: str) -> SimpleNamespace:
+        from inspect_ai.log import read_eval_log
+
+        out, before = tmp_path_factory.mktemp("inspect"), len(model.bodies)
+        command = [str(Path(sys.executable).with_name("inspect")), "eval", *names, "--model", "openai-api/local/m"]
+        for name, value in {"data_dir": "sample", **settings}.items():
+            command += ["-T", f"{name}={json.dumps(value)}"]
+        command += ["--display", "plain", "--log-dir", str(out), "--no-fail-on-error", *options]
+        env = {**os.environ, "LOCAL_API_KEY": "x", "LOCAL_BASE_URL": model.url, "COLUMNS": "200"}
+        done = subprocess.run(command, env=env, cwd=out, capture_output=True, text=True, timeout=250)
+        files = {read_eval_log(str(file), header_only=True).eval.task: file for file in out.glob("*_*")}
+        bodies = model.bodies[before:]
+        return SimpleNamespace(code=done.returncode, text=done.stdout + done.stderr, logs=files, bodies=bodies)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def ran(inspect: Callable[..., Any]) -> dict[str, SimpleNamespace]:
+    """What Inspect left of all tasks asked, by profile: without a grader under ``official``, then with one."""
+    names = [f"quadrag/{b}_{c}" for b, c, _, _ in ASKED]
+    found = {"official": inspect(names, {"profile": "official"})}
+    found["corrected"] = inspect(names, {"profile": "corrected"}, "--model-role", "grader=openai-api/local/j")
+    for profile, run in found.items():
+        assert run.code == 0, run.text[-3000:]
+        assert len(run.logs) == len(ASKED), (profile, run.text[-3000:])
+    return found
+
+
+def sent(bodies: list[Any], model: str = "m") -> set[str]:
+    return {json.dumps(body["messages"], ensure_ascii=False) for body in bodies if body["model"] == model}
+
+
+def logged(file: Path) -> Any:
+    from inspect_ai.log import read_eval_log
+
+    return read_eval_log(str(file), resolve_attachments=True)
+
+
+def means(log: Any) -> dict[str, float | None]:
+    """The means in a log by ``MODULE.KEY``; of NaN None."""
+    found = {f"{s.scorer}.{s.name}": s.metrics["quadrag/mean"].value for s in log.results.scores if s.scorer != "items"}
+    return {name: None if math.isnan(value) else value for name, value in found.items()}
+
+
+def rows(folder: Path, profile: str) -> list[dict[str, Any]]:
+    found = json.loads((folder / "scores.json").read_text("utf-8"))
+    # There is no embedding, and a mean over groups is none over items.
+    kept = [row for row in found if row["profile"] == profile and row["key"] != "bertscore"]
+    return [row for row in kept if not row["slice"].startswith(("macro:", "cell="))]
+
+
+def check(log: Any, folder: Path, profile: str) -> None:
+    """Compare what Inspect says of a task with a folder's ``scores.json`` and ``items.jsonl``."""
+    scored = rows(folder, profile)
+    whole = {f"{row['metric']}.{row['key']}": row for row in scored if row["slice"] == "all"}
+    assert means(log) == {name: row["value"] for name, row in whole.items()}
+    for score in (score for score in log.results.scores if score.scorer != "items"):
+        name = f"{score.scorer}.{score.name}"
+        slices = {metric.name: metric.value for metric in score.metrics.values() if metric.group == "by_slice"}
+        theirs = {r["slice"]: r["value"] for r in scored if f"{r['metric']}.{r['key']}" == name and r["slice"] != "all"}
+        if "not_run" not in whole[name]:
+            assert slices == {slice_: value for slice_, value in theirs.items() if slice_ in slices}, name
+            assert all(theirs[slice_] is None for slice_ in theirs.keys() - slices.keys()), name
+        else:
+            assert score.unscored_samples == len(log.samples)
+    samples = {sample.id: sample for sample in log.samples}
+    for _, item in read_jsonl(folder / "items.jsonl"):
+        for name, row in whole.items():
+            if "not_run" in row:
+                continue
+            module, _, key = name.partition(".")
+            score = samples[item["id"]].scores[module]
+            value, reason = item[name][profile], item[name].get("reason", {}).get(profile)
+            assert score.metadata["reasons"].get(key) == reason, (name, item["id"])
+            if value is not None:
+                assert score.value[key] == value, (name, item["id"])
+            elif profile == "corrected" and reason != "not_applicable":
+                assert score.value[key] == (1.0 if key == "hal" else 0.0)
+            else:
+                assert math.isnan(score.value[key])
+
+
+@needs_inspect
+def test_every_config_with_questions_is_a_task_by_name_and_by_file() -> None:
+    from inspect_ai._eval.loader import load_file_tasks
+    from inspect_ai._util.registry import registry_lookup
+
+    from quadrag.harnesses.inspect.tasks import TASKS
+
+    without = {"corpus", "ragquesteval"}
+    wanted = {f"{b}_{c}" for b in catalogue.benchmarks() for c in catalogue.configs(b) if c not in without}
+    assert set(TASKS) == wanted
+    load_file_tasks(path("inspect") / "tasks.py")
+    for name in wanted:
+        assert registry_lookup("task", f"quadrag/{name}") is TASKS[name]
+        assert registry_lookup("task", name) is not None
+
+
+@needs_inspect
+def test_a_task_says_what_it_asks() -> None:
+    from quadrag.harnesses.inspect.tasks import TASKS
+
+    assert TASKS["rgb_noise_robustness_zh"].__doc__ == "RGB: noise robustness in Chinese."
+    assert TASKS["crag_qa"].__doc__ == "CRAG: questions and answers, no pages."
+
+
+@needs_inspect
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(("benchmark", "config", "split", "retriever"), ASKED, ids=IDS)
+def test_values_are_those_of_quadrag_score_to_the_last_digit(
+    benchmark: str,
+    config: str,
+    split: str,
+    retriever: str,
+    profile: str,
+    ran: dict[str, SimpleNamespace],
+    model: ChatServer,
+    tmp_path: Path,
+) -> None:
+    file = ran[profile].logs[f"quadrag/{benchmark}_{config}"]
+    states = Counter(line["state"] for line in read_inspect_log(file))
+    assert states["ok"] > 2
+    assert states["truncated"]
+    assert bool(states["api_error"]) == (benchmark in ("rgb", "crag"))
+    command = ["score", str(file), "--benchmark", benchmark, "--config", config, "--split", split]
+    command += ["--data-dir", "sample", "--retriever", retriever, "--out", str(tmp_path / "scored")]
+    command += ["--max-failed", "1"]
+    before = len(model.bodies)
+    if profile == "corrected" and not config.startswith("information_integration"):  # which asks no judge
+        command += ["--judge", f"{model.url}#j", "--ledger", str(tmp_path / "ledger.sqlite")]
+    assert main(command) == 0
+    log = logged(file)
+    check(log, tmp_path / "scored", profile)
+    values = means(log).values()
+    assert any(value not in (None, 0.0, 1.0) for value in values)
+    # The grader is asked what the judge of `quadrag score` is asked for this profile, and no more.
+    calls = [event for sample in log.samples for event in sample.events if event.event == "model"]
+    heard = [[{"role": m.role, "content": m.text} for m in call.input] for call in calls if call.role == "grader"]
+    assert {json.dumps(chat, ensure_ascii=False) for chat in heard} <= sent(model.bodies[before:], "j")
+    assert bool(heard) == (profile == "corrected" and config != "information_integration_zh")
+    counts = {m.name: m.value for s in log.results.scores if s.scorer == "items" for m in s.metrics.values()}
+    assert counts["n_total"] == len(log.samples) == sum(value for name, value in counts.items() if name != "n_total")
+    assert counts["truncated"] >= states["truncated"]
+
+
+@needs_inspect
+def test_messages_are_those_of_quadrag_run(ran: dict[str, SimpleNamespace], model: ChatServer, tmp_path: Path) -> None:
+    before = len(model.bodies)
+    for benchmark, config, split, retriever in ASKED:
+        place = ["--split", split, "--data-dir", "sample", "--retriever", retriever]
+        out = ["--ledger", str(tmp_path / "ledger.sqlite"), "--out", str(tmp_path / f"{benchmark}-{config}")]
+        main(["run", benchmark, config, *place, "--llm", f"{model.url}#m", *out])
+    ours = {json.dumps([b["messages"], b["temperature"]]) for b in model.bodies[before:]}
+    theirs = {json.dumps([b["messages"], b["temperature"]]) for b in ran["official"].bodies}
+    assert theirs == ours
+    assert len(ours) > 50
+
+
+@needs_inspect
+def test_the_turns_before_a_question_are_messages_of_its_sample() -> None:
+    from quadrag.harnesses.inspect.tasks import TASKS
+
+    task = Task("omnieval", "conversational_qa", "auto", "sample", "none")
+    benchmark, prompts = load("omnieval"), load_prompts("omnieval")
+    questions = {question.id: question for question in load_questions(task, benchmark)[0]}
+    samples = list(TASKS["omnieval_conversational_qa"](data_dir="sample").dataset)
+    assert [sample.id for sample in samples] == list(questions)
+    for sample in samples:
+        said = [{"role": message.role, "content": message.text} for message in sample.input]
+        assert said == benchmark.messages(questions[sample.id], (), prompts, "none")
+        assert sample.metadata["topic"] == questions[sample.id].slices["topic"]
+    assert any("assistant" in {message.role for message in sample.input} for sample in samples)
+
+
+SOLVER = """
+from inspect_ai.model import ChatMessageUser, get_model
+from inspect_ai.solver import solver
+
+@solver
+def rag():
+    async def solve(state, generate):
+        found = [passage["text"] for passage in state.metadata["passages"]]
+        message = ChatMessageUser(content="\\n".join([*found, state.metadata["query"]]))
+        state.output = await get_model().generate([message])
+        return state
+
+    return solve
+"""
+
+
+@needs_inspect
+def test_a_task_is_found_by_file_with_noise_and_an_own_solver(inspect: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "rag.py").write_text(SOLVER, "utf-8")
+    name = f"{path('inspect') / 'tasks.py'}@rgb_noise_robustness_en"
+    rag = ["--solver", f"{tmp_path / 'rag.py'}@rag", "--log-format", "json"]
+    done = inspect([name], {"noise": 0.5, "passage_num": 4}, *rag)
+    assert done.code == 0, done.text[-3000:]
+    (file,) = done.logs.values()
+    assert file.suffix == ".json"
+    options = {"noise_ratio": 0.5, "passage_num": 4}
+    task = Task("rgb", "noise_robustness_en", None, "sample", options=options)
+    questions = {question.id: question for question in load_questions(task, load("rgb"))[0]}
+    log = logged(file)
+    asked = [message["content"] for body in done.bodies for message in body["messages"]]
+    assert {sample.id for sample in log.samples} == set(questions)
+    for sample in log.samples:
+        shown = [passage.text for passage in questions[sample.id].passages]
+        assert (sample.metadata["split"], sample.metadata["noise"], len(shown)) == ("noise_50", 0.5, 4)
+        assert "\n".join(shown) in sample.input[1].text
+        assert "\n".join([*shown, sample.metadata["query"]]) in asked
+    place = ["--benchmark", "rgb", "--config", "noise_robustness_en", "--data-dir", "sample"]
+    place += ["--option", "noise_ratio=0.5", "--option", "passage_num=4", "--out", str(tmp_path / "scored")]
+    assert main(["score", str(file), *place]) == 0
+    check(log, tmp_path / "scored", "official")
+
+
+@needs_inspect
+def test_passages_of_a_run_are_shown_judged_and_ranked_as_in_the_run(
+    inspect: Callable[..., Any], model: ChatServer, tmp_path: Path
+) -> None:
+    judges = ["--judge", f"{model.url}#j", "--judge", f"{model.url}#k"]
+    place = ["run", "omnieval", "contrast_qa", "--data-dir", "sample", "--llm", f"{model.url}#m", *judges]
+    place += ["--max-failed", "1"]
+    before = len(model.bodies)
+    assert main([*place, "--ledger", str(tmp_path / "ledger.sqlite"), "--out", str(tmp_path / "run")]) == 0
+    ours = model.bodies[before:]
+    graders = ["--model-role", "grader=openai-api/local/j,openai-api/local/k"]
+    done = inspect(["quadrag/omnieval_contrast_qa"], {"retrieved": str(tmp_path / "run" / "retrieved.jsonl")}, *graders)
+    assert done.code == 0, done.text[-3000:]
+    assert sent(done.bodies, "m") == sent(ours, "m")
+    assert sent(done.bodies, "k") == sent(ours, "k")
+    log = logged(done.logs["quadrag/omnieval_contrast_qa"])
+    check(log, tmp_path / "run", "official")
+    assert {name.partition(".")[0] for name in means(log)} == {"omnieval_overlap", "omnieval", "retrieval_ranking"}
+
+
+@needs_inspect
+def test_a_wrong_setting_is_refused_in_one_line(inspect: Callable[..., Any]) -> None:
+    done = inspect(["quadrag/rgb_noise_robustness_en"], {"noise_ration": 0.4})
+    assert done.code != 0
+    assert "unknown setting in -T 'noise_ration'; nearest: noise_ratio" in done.text
+    assert "Traceback" not in done.text
+    assert done.bodies == []
+
+
+@needs_inspect
+@pytest.mark.parametrize(
+    ("name", "setting", "said"),
+    [
+        ("crag_task_1_2", {"retriever": "pages"}, "retriever pages is not run within a harness"),
+        ("crag_qa", {"retriever": "snippets"}, "crag qa holds no pages"),
+        ("rgb_noise_robustness_en", {"profile": "offical"}, "unknown profile 'offical'"),
+        ("omnieval_all", {"data_dir": "nowhere"}, "nowhere"),
+        ("crag_task_1_2", {"data_dir": 2024}, "data_dir in -T is 2024; expected words or a path, of digits as ./2024"),
+        ("rgb_noise_robustness_en", {"noise": 0.2, "noise_ratio": 0.4}, "-T has both noise and noise_ratio"),
+    ],
+)
+def test_what_cannot_be_had_is_said(name: str, setting: dict[str, Any], said: str) -> None:
+    from inspect_ai._util.error import PrerequisiteError
+
+    from quadrag.harnesses.inspect.tasks import TASKS
+
+    with pytest.raises(PrerequisiteError) as caught:
+        TASKS[name](**{"data_dir": "sample", **setting})
+    assert said in str(caught.value.message)
+    assert "\n" not in str(caught.value.message)
+
+
+@needs_inspect
+def test_too_many_graders_are_refused_before_any_model_is_asked(inspect: Callable[..., Any]) -> None:
+    graders = ["--model-role", "grader=openai-api/local/j,openai-api/local/k"]
+    done = inspect(["quadrag/rgb_negative_rejection_en"], {}, *graders)
+    assert done.code != 0
+    said = " ".join(done.text.split())
+    assert "rejection_rate asks one judge, and 2 were named; name fewer models in the role grader" in said
+    assert "Traceback" not in done.text
+    assert done.bodies == []
+
+
+@needs_inspect
+def test_a_scorer_by_itself_says_what_it_lacks() -> None:
+    from inspect_ai._util.error import PrerequisiteError
+
+    from quadrag.harnesses.inspect.scorers import SCORERS
+
+    with pytest.raises(PrerequisiteError, match="no folder 'nowhere'"):
+        SCORERS["truthfulness"](benchmark="crag", config="task_1_2", data_dir="nowhere")
+
+
+@needs_inspect
+def test_logs_of_other_tasks_and_broken_ones_are_refused(tmp_path: Path) -> None:
+    from inspect_ai import Task as InspectTask
+    from inspect_ai import eval as inspect_eval
+    from inspect_ai.dataset import Sample
+
+    task = InspectTask(dataset=[Sample(input="?", id="1")])
+    (log,) = inspect_eval(task, model="mockllm/model", log_dir=str(tmp_path), display="none")
+    with pytest.raises(QuadragError, match="sample 1 is of no quadrag task; expected metadata with config and split"):
+        list(read_inspect_log(Path(log.location.removeprefix("file://"))))
+    (tmp_path / "a.eval").write_bytes(b"no log")
+    with pytest.raises(QuadragError, match=r"cannot read .*a\.eval \(.*\); expected a log of Inspect"):
+        list(read_inspect_log(tmp_path / "a.eval"))

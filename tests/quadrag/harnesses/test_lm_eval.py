@@ -1,0 +1,266 @@
+"""lm-eval on our tasks, by its genuine command against a local server: messages and scores are `quadrag`'s own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from chat_server import ChatServer, Rule
+from harness_replies import ASKED, PROFILES, questions
+
+from quadrag import catalogue
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.runs.answers import lines
+from quadrag.cli import main
+from quadrag.errors import QuadragError
+from quadrag.harnesses import path
+from quadrag.harnesses.examination import Examination
+from quadrag.records import read_jsonl
+
+needs_lm_eval = pytest.mark.skipif(
+    find_spec("lm_eval") is None, reason="lm-eval is not installed; pip install 'quadrag[harness]'"
+)
+NO_CONTENT = "[no content]"
+
+
+def tasks() -> dict[str, dict[str, Any]]:
+    """Every YAML file as lm-eval reads it, templates laid under, by its task's or group's name."""
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
+    folder = path("lm-eval")
+    found = {}
+    for file in sorted(folder.glob("*.yaml")):
+        read = yaml.load(file.read_text(encoding="utf-8"), Loader)
+        under = yaml.load((folder / read.pop("include")).read_text("utf-8"), Loader) if "include" in read else {}
+        found[read.get("group") or read["task"]] = {**under, **read}
+    return found
+
+
+def rules() -> list[Rule]:
+    """Replies by the question asked: right, right in the protocol's tag, refused, empty, in part, none, echoed."""
+    found = []
+    for asked in questions():
+        replies = [*asked.replies, None]
+        if asked.place % 7 < len(replies):
+            found.append(Rule("reply", match=asked.words, message={"content": replies[asked.place % 7]}))
+    return found
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ChatServer]:
+    with ChatServer(rules=rules()) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def lm_eval(model: ChatServer, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    """A function that runs the command; it returns the process, the folder of results, and the messages sent."""
+
+    def run(
+        names: list[str], metadata: dict[str, Any], *options: str
+    ) -> tuple[subprocess.CompletedProcess[str], Path, list[Any]]:
+        out, before = tmp_path_factory.mktemp("lm-eval"), len(model.bodies)
+        arguments = f"model=m,base_url={model.url}/chat/completions,num_concurrent=4,tokenizer_backend=None"
+        command = [str(Path(sys.executable).with_name("lm_eval")), "--model", "local-chat-completions"]
+        command += ["--model_args", arguments, "--tasks", ",".join(names), "--include_path", str(path("lm-eval"))]
+        command += ["--apply_chat_template", "--log_samples", "--output_path", str(out)]
+        command += ["--metadata", json.dumps({"data_dir": "sample", **metadata}), *options]
+        cache = str(tmp_path_factory.getbasetemp() / "requests")
+        env = {
+            **os.environ,
+            "LM_HARNESS_CACHE_PATH": cache,
+            "OPENAI_API_KEY": "x",
+            "LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER": NO_CONTENT,
+        }
+        done = subprocess.run(command, env=env, cwd=out, capture_output=True, text=True, timeout=250)
+        return done, out / "m", [body["messages"] for body in model.bodies[before:]]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def ran(lm_eval: Callable[..., Any]) -> dict[str, tuple[Path, list[Any]]]:
+    """What lm-eval left of all tasks asked, by profile: the folder, and the messages sent."""
+    found = {}
+    for profile in PROFILES:
+        done, out, messages = lm_eval([f"quadrag_{b}_{c}" for b, c, _, _ in ASKED], {"profile": profile})
+        assert done.returncode == 0, done.stderr[-3000:]
+        found[profile] = (out, messages)
+    return found
+
+
+def samples(folder: Path, benchmark: str, config: str) -> Path:
+    (found,) = folder.glob(f"samples_quadrag_{benchmark}_{config}_2*.jsonl")
+    return found
+
+
+def sent(messages: list[Any]) -> list[str]:
+    return sorted(json.dumps(chat, ensure_ascii=False) for chat in messages)
+
+
+def test_the_folder_is_found_by_the_harness_s_name() -> None:
+    assert (path("lm-eval") / "utils.py").is_file()
+    with pytest.raises(QuadragError, match=re.escape("unknown harness 'lmeval'; nearest: lm-eval")):
+        path("lmeval")
+
+
+def test_every_config_with_questions_is_a_task_and_in_the_split_that_is_there() -> None:
+    single = {(t["dataset_path"], t["dataset_name"]): t for t in tasks().values() if "dataset_name" in t}
+    without = {"corpus", "ragquesteval"}
+    assert set(single) == {(b, c) for b in catalogue.benchmarks() for c in catalogue.configs(b) if c not in without}
+    for (benchmark, config), task in single.items():
+        assert task["task"] == f"quadrag_{benchmark}_{config}"
+        assert task["test_split"] in catalogue.config(benchmark, config).splits
+        assert task["test_split"] == load(benchmark).default_split or benchmark == "rgb"
+        assert task["generation_kwargs"]["temperature"] == load(benchmark).temperature
+
+
+def test_the_groups_are_the_configs_of_the_papers_tables() -> None:
+    groups = {name: task["task"] for name, task in tasks().items() if "group" in task}
+    assert set(groups) == {f"quadrag_{benchmark}" for benchmark in catalogue.benchmarks()}
+    assert groups["quadrag_crag"] == ["quadrag_crag_qa", "quadrag_crag_task_1_2", "quadrag_crag_task_3"]
+    assert set().union(*groups.values()) < set(tasks())
+
+
+@needs_lm_eval
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(("benchmark", "config", "split", "retriever"), ASKED, ids=[f"{b}-{c}" for b, c, _, _ in ASKED])
+def test_scores_are_those_of_quadrag_score_to_the_last_digit(
+    benchmark: str,
+    config: str,
+    split: str,
+    retriever: str,
+    profile: str,
+    ran: dict[str, tuple[Path, list[Any]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER", NO_CONTENT)
+    folder, _ = ran[profile]
+    logged = {row["doc"]["id"]: row for _, row in read_jsonl(samples(folder, benchmark, config))}
+    file = samples(folder, benchmark, config)
+    found = [line for _, line in lines(file)]
+    assert any(line["answer"] is None for line in found)
+    assert sum(bool(line["answer"]) for line in found) > 2
+    command = ["score", str(file), "--benchmark", benchmark, "--config", config]
+    options = ["--split", split, "--data-dir", "sample", "--retriever", retriever, "--out", str(tmp_path / "scored")]
+    assert main([*command, *options, "--max-failed", "1"]) == 0
+
+    rows = json.loads((tmp_path / "scored" / "scores.json").read_text("utf-8"))
+    rows = [row for row in rows if row["slice"] == "all" and row["profile"] == profile and "not_run" not in row]
+    (file,) = folder.glob("results_*.json")
+    theirs = json.loads(file.read_text("utf-8"))["results"][f"quadrag_{benchmark}_{config}"]
+    ours = {f"{row['metric']}.{row['key']}": row["value"] for row in rows}
+    assert {
+        name.removesuffix(",none"): theirs[name] for name in theirs if re.search(r"\.\w+(?<!_stderr),", name)
+    } == ours
+    assert any(value not in (None, 0.0, 1.0) for value in ours.values())
+
+    for _, item in read_jsonl(tmp_path / "scored" / "items.jsonl"):
+        for name in ours:
+            value, reason = item[name][profile], item[name].get("reason", {}).get(profile)
+            counts = profile == "corrected" and value is None and reason != "not_applicable"
+            assert logged[item["id"]][name] == (0.0 if counts else value), (name, item["id"])
+
+
+@needs_lm_eval
+def test_messages_are_those_of_quadrag_run(
+    ran: dict[str, tuple[Path, list[Any]]], model: ChatServer, tmp_path: Path
+) -> None:
+    before = len(model.bodies)
+    for benchmark, config, split, retriever in ASKED:
+        place = ["--split", split, "--data-dir", "sample", "--retriever", retriever]
+        out = ["--ledger", str(tmp_path / "ledger.sqlite"), "--out", str(tmp_path / f"{benchmark}-{config}")]
+        main(["run", benchmark, config, *place, "--llm", f"{model.url}#m", *out])
+    ours = sent([body["messages"] for body in model.bodies[before:]])
+    # `quadrag run` asks once what is asked twice, and again where a reply has no content.
+    assert set(sent(ran["official"][1])) == set(ours)
+    assert len(set(ours)) > 50
+
+
+@needs_lm_eval
+def test_passages_of_a_run_are_shown_as_the_run_shows_them(
+    lm_eval: Callable[..., Any], model: ChatServer, tmp_path: Path
+) -> None:
+    before = len(model.bodies)
+    place = ["run", "crud_rag", "summary", "--data-dir", "sample", "--retriever", "bm25", "--llm", f"{model.url}#m"]
+    assert main([*place, "--ledger", str(tmp_path / "ledger.sqlite"), "--out", str(tmp_path / "run")]) == 0
+    ours = sent([body["messages"] for body in model.bodies[before:]])
+    done, _, messages = lm_eval(["quadrag_crud_rag_summary"], {"retrieved": str(tmp_path / "run" / "retrieved.jsonl")})
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert sent(messages) == ours
+    passages = [row["passages"] for _, row in read_jsonl(tmp_path / "run" / "retrieved.jsonl")]
+    assert all(any(shown[0]["text"] in json.loads(chat)[0]["content"] for chat in ours) for shown in passages)
+
+
+@pytest.mark.parametrize("name", ["data_dir", "split", "profile", "prompts", "retriever", "retrieved"])
+@pytest.mark.parametrize("value", [2024, True, ["sample"], ""])
+def test_a_setting_that_is_no_text_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(QuadragError, match=re.escape(f"{name} in --metadata is {value!r}; expected words or a path")):
+        Examination("rgb", "noise_robustness_en", "noise_0", {"data_dir": "sample", name: value}, "--metadata", False)
+
+
+def test_passages_of_another_split_are_refused_and_nobody_is_told_to_remove_them(tmp_path: Path) -> None:
+    run = ["run", "rgb", "noise_robustness_en", "--split", "noise_0", "--data-dir", "sample", "--out", str(tmp_path)]
+    assert main(run) == 0
+    given = {"data_dir": "sample", "split": "noise_20", "retrieved": str(tmp_path / "retrieved.jsonl")}
+    with pytest.raises(QuadragError) as caught:
+        Examination("rgb", "noise_robustness_en", "noise_0", given)
+    assert "holds 12 questions of which 0 are among the 12 asked" in str(caught.value)
+    assert str(caught.value).endswith("; expected passages for every question of noise_robustness_en noise_20")
+
+
+@needs_lm_eval
+def test_noise_and_passages_come_by_metadata(lm_eval: Callable[..., Any]) -> None:
+    setting = {"noise_ratio": 0.5, "passage_num": 4}
+    done, out, _ = lm_eval(["quadrag_rgb_noise_robustness_en"], setting)
+    assert done.returncode == 0, done.stderr[-3000:]
+    task = Task("rgb", "noise_robustness_en", None, "sample", options=setting)
+    questions = {question.id: question for question in load_questions(task, load("rgb"))[0]}
+    logged = [row["doc"] for _, row in read_jsonl(samples(out, "rgb", "noise_robustness_en"))]
+    assert [doc["id"] for doc in logged] == list(questions)
+    for doc in logged:
+        assert doc["split"] == "noise_50"
+        shown = questions[doc["id"]].passages
+        assert len(shown) == 4
+        assert "\n".join(passage.text for passage in shown) in doc["messages"][1]["content"]
+
+
+@needs_lm_eval
+def test_requests_kept_by_lm_eval_are_never_those_of_other_settings(lm_eval: Callable[..., Any]) -> None:
+    for setting in ({"noise_ratio": 0.5, "passage_num": 4}, {"noise_ratio": 0.25, "passage_num": 4}):
+        kept = ("--cache_requests", "true")
+        done, _, messages = lm_eval(["quadrag_rgb_noise_robustness_en"], setting, *kept)
+        assert done.returncode == 0, done.stderr[-3000:]
+        examined = Examination("rgb", "noise_robustness_en", "noise_0", {"data_dir": "sample", **setting})
+        assert sent(messages) == sent([examined.messages(question) for question in examined.questions])
+
+
+@needs_lm_eval
+@pytest.mark.parametrize(
+    ("name", "setting", "said"),
+    [
+        ("rgb_noise_robustness_en", {"noise_ration": 0.4}, "unknown setting in --metadata 'noise_ration'; nearest"),
+        ("crag_task_1_2", {"retriever": "pages"}, "retriever pages is not run within a harness; give its retrieved"),
+    ],
+)
+def test_settings_that_cannot_be_had_are_refused(
+    name: str, setting: dict[str, Any], said: str, lm_eval: Callable[..., Any]
+) -> None:
+    done, _, messages = lm_eval([f"quadrag_{name}"], setting)
+    assert done.returncode != 0
+    assert said in done.stderr.splitlines()[-1]
+    assert messages == []

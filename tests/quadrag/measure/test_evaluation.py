@@ -1,0 +1,283 @@
+"""One's own system in Python: what it is asked, what may come of it, and that all routes give the same scores."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from chat_server import ChatServer
+from rag_server import RagServer
+
+import quadrag
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.task import Task, load_questions
+from quadrag.cli import main
+from quadrag.records import read_jsonl
+
+ROOT = Path(__file__).parents[3]
+DOCUMENTS = [
+    ("d1", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。"),
+    ("d2", "", "石鹭大桥开始封闭维修，工期120天。"),
+]
+SUMMARY = ("crud_rag", "summary")
+NOT_SEARCHED = ("rgb", "noise_robustness_en"), ("crag", "task_1_2")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def measure(system, *place, **more):
+    return quadrag.evaluate(*(place or SUMMARY), system, data_dir="sample", **more)
+
+
+def items(folder):
+    return [{k: v for k, v in row.items()} for _, row in read_jsonl(Path(folder) / "items.jsonl")]
+
+
+def test_a_question_shows_no_gold():
+    for benchmark, config in (
+        SUMMARY,
+        ("rgb", "noise_robustness_en"),
+        ("crag", "task_1_2"),
+        ("omnieval", "extractive_qa"),
+    ):
+        found = quadrag.questions(benchmark, config, data_dir="sample", limit=3)
+        assert found and all(one.query for one in found)
+        for one in found:
+            assert not {"references", "relevant", "slots", "slices"} & set(dir(one))
+        assert bool(found[0].passages) == ((benchmark, config) in NOT_SEARCHED)
+
+
+def test_what_a_function_is_handed_is_what_questions_returns():
+    for place in (SUMMARY, ("rgb", "noise_robustness_en"), ("omnieval", "conversational_qa")):
+        asked = []
+        measure(lambda question: asked.append(question) or "", *place, limit=4, name="seen")  # noqa: B023
+        assert asked == quadrag.questions(*place, data_dir="sample", limit=4)
+
+
+def test_function_file_and_service_have_the_same_scores_to_the_digit(tmp_path):
+    with RagServer(DOCUMENTS) as server:
+        run = ["run", *SUMMARY, "--data-dir", "sample", "--rag", server.url, "--ledger", "ledger", "--out", "http"]
+        assert main(run) == 0
+    answers = {row["id"]: row["answer"] for _, row in read_jsonl(Path("http/answers.jsonl"))}
+    found = {row["id"]: row["passages"] for _, row in read_jsonl(Path("http/retrieved.jsonl"))}
+    result = measure(lambda question: (answers[question.id], found[question.id]), name="mine", out="python")
+    assert items("python") == items("http")
+    assert Path("python/scores.json").read_bytes() == Path("http/scores.json").read_bytes()
+    lines = [json.dumps({"id": ident, "answer": text}) for ident, text in answers.items()]
+    Path("mine.jsonl").write_text("\n".join(lines))
+    score = ["score", "mine.jsonl", "--benchmark", "crud_rag", "--config", "summary", "--data-dir", "sample"]
+    assert main([*score, "--out", "file"]) == 0
+    for mine, theirs in zip(items("python"), items("file"), strict=True):
+        shared = mine.keys() & theirs.keys()
+        assert "crud_overlap.rouge_l" in shared
+        assert {k: mine[k] for k in shared} == {k: theirs[k] for k in shared}
+    assert result["rouge_l"].value == pytest.approx(0.2, abs=0.2)
+
+
+async def slowly(question):
+    await asyncio.sleep(0.01)
+    return question.query
+
+
+class Batches:
+    def __init__(self):
+        self.sizes = []
+
+    def __call__(self, questions):
+        self.sizes.append(len(questions))
+        return [question.query for question in questions]
+
+
+def test_functions_of_every_kind_are_called(tmp_path):
+    plain = measure(lambda question: question.query, name="plain")
+    assert measure(slowly)["rouge_l"] == plain["rouge_l"]
+    batches = Batches()
+    assert measure(batches, batch_size=3)["rouge_l"] == plain["rouge_l"]
+    assert batches.sizes == [3, 3, 2]
+
+    async def notebook():
+        return measure(slowly, name="in a loop")
+
+    assert asyncio.run(notebook())["rouge_l"] == plain["rouge_l"]
+    documents = [SimpleNamespace(page_content="text", metadata={"source": "s"}), {"id": "a", "text": "b"}, "c"]
+    measure(lambda question: (question.query, documents), name="found", out="found", limit=1)
+    ((_, row),) = read_jsonl(Path("found/retrieved.jsonl"))
+    assert [(one["id"], one["text"]) for one in row["passages"]] == [("s", "text"), ("a", "b"), ("c", "")]
+
+
+def failing(question):
+    number = int(question.id[-1], 16) % 4
+    if number == 0:
+        raise ValueError("no\nluck\x1b[31m")
+    return [None, {"answer": 1}, ("a", "b", "c")][number - 1]
+
+
+def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason():
+    result = measure(failing, out="bad")
+    score = result["rouge_l"]
+    assert score.value is None and score.n == 0 and sum(score.unscored.values()) == score.n_total == 8
+    assert not result.valid and "8 of 8 items failed" in result.invalid[0]
+    told = json.loads(Path("bad/run.json").read_text())["failures"].values()
+    assert len(told) == 8 and all("\n" not in line for line in told)
+    assert result.to_pandas()["unscored"].notna().all()
+    assert measure(lambda question: "", name="empty").valid, "an empty answer of one's own is an answer"
+    wrong = measure(lambda questions: ["one"], batch_size=4, name="short")
+    assert not wrong.valid
+
+
+def test_a_result_is_read_printed_and_written(capsys, tmp_path):
+    result = measure(lambda question: question.query, name="<b>mine</b>", judge=())
+    assert set(result) >= {"bleu", "rouge_l"} and result["bertscore"].value is None
+    low, high = result["rouge_l"].interval
+    assert low < result["rouge_l"].value < high
+    with pytest.raises(KeyError, match="rouge_l"):
+        result["rouge"]
+    result.show()
+    assert "rouge_l" in capsys.readouterr().out
+    page = result.report(tmp_path / "pages" / "report.html").read_text(encoding="utf-8")
+    assert "rouge_l" in page and "<b>mine" not in page
+    assert "<b>mine" not in result._repr_html_() and "width:" in result._repr_html_()
+    frame = result.to_pandas()
+    assert len(frame) == 8 and frame["crud_overlap.rouge_l"].mean() == pytest.approx(result["rouge_l"].value)
+    several = measure(lambda question: "x", "rgb", "noise_robustness_en", name="s")
+    assert several["noise_40/accuracy"].n_total == 12
+
+
+def test_two_results_are_paired_on_the_questions_that_both_have():
+    first = measure(lambda question: question.query, name="v1")
+    second = measure(lambda question: question.query * 2, name="v2", limit=5)
+    found = quadrag.compare(first, second)
+    assert found["rouge_l"].n == 5
+    some = {row["id"] for row in second.result.items}
+    values = [row["crud_overlap.rouge_l"]["official"] for row in first.result.items if row["id"] in some]
+    wanted = second["rouge_l"].value - sum(values) / 5
+    assert found["rouge_l"].difference == pytest.approx(wanted)
+    with pytest.raises(quadrag.QuadragError, match="config"):
+        quadrag.compare(first, measure(slowly, "crud_rag", "qa_1doc"))
+
+
+def test_a_finished_folder_is_never_taken_for_a_new_system():
+    measure(lambda question: "x", out="mine")
+    with pytest.raises(quadrag.QuadragError, match="finished run"):
+        measure(lambda question: "y", out="mine")
+    first, second = (measure(slowly) for _ in range(2))
+    assert second.folder != first.folder and first["rouge_l"] == second["rouge_l"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"profile": "oficial"}, "official"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"concurrency": 0}, "concurrency is 0"),
+        ({"noise": 1}, "noise"),
+        ({"split": "tset"}, "test"),
+        ({"judge": "gpt"}, "expected"),
+    ],
+)
+def test_a_wrong_argument_is_one_line(changes, message):
+    asked = []
+    with pytest.raises(quadrag.QuadragError, match=message) as told:
+        measure(asked.append, **changes)
+    assert "\n" not in str(told.value) and not asked
+    with pytest.raises(quadrag.QuadragError, match="expected a function"):
+        measure("text")
+
+
+def test_a_judge_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
+    with ChatServer(models=["j"]) as server:
+        result = measure(lambda q: "Paris", "crag", "task_1_2", judge=f"{server.url}#j", split="public", limit=3)
+    assert any("judge:j" in score.signature for score in result.values())
+
+
+KILLED = """
+import sys, time, quadrag
+def slow(question):
+    time.sleep(0.15)
+    with open("asked", "a") as file:
+        file.write(question.id + "\\n")
+    return question.query
+result = quadrag.evaluate("crud_rag", "summary", slow, data_dir="sample", out="killed")
+"""
+
+
+def test_killed_twice_it_asks_nothing_twice(tmp_path):
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), *sys.path[:1]]))}
+    for goal in (2, 4):
+        with subprocess.Popen([sys.executable, "-c", KILLED], cwd=tmp_path, env=env) as process:
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and process.poll() is None:
+                kept = tmp_path / "killed" / "answering.jsonl"
+                if kept.exists() and kept.read_text().count("answer") >= goal:
+                    break
+                time.sleep(0.01)
+            process.send_signal(signal.SIGKILL)
+    done = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "of 8 answers are kept from the run that stopped" in done.stderr
+    asked = (tmp_path / "asked").read_text().split()
+    # A kill may fall between an answer and its line.
+    assert len(set(asked)) == 8 and len(asked) <= 10
+    assert not (tmp_path / "killed" / "answering.jsonl").exists()
+    whole = measure(lambda question: question.query, name="slow", out="whole")
+    assert items("killed") == items("whole") and whole.valid
+
+
+def test_the_package_stays_light():
+    code = (
+        "import sys, quadrag; assert 'datasets' not in sys.modules and 'numpy' not in sys.modules; print(dir(quadrag))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "'evaluate'" in done.stdout
+    with pytest.raises(AttributeError, match="no attribute 'measur'"):
+        _ = quadrag.measur
+
+
+def test_a_file_made_of_questions_needs_no_flags_and_its_passages_are_measured(capsys):
+    assert main(["questions", *SUMMARY, "--data-dir", "sample"]) in (0, None)
+    asked = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(asked) == 8 and all({"benchmark", "config", "split", "id", "query"} <= set(row) for row in asked)
+    golds, _ = load_questions(Task(*SUMMARY, data_dir="sample", retriever="bm25"), load("crud_rag"))
+    assert len(golds) == 8 and not any(str(one.references) in json.dumps(asked, ensure_ascii=False) for one in golds)
+    found = {row["id"]: [] for row in asked}
+    relevant = {question.id: question for question in quadrag.questions(*SUMMARY, data_dir="sample")}
+
+    def system(question):
+        return question.query, found[question.id]
+
+    for passage in quadrag.corpus("crud_rag", data_dir="sample", gold="test"):
+        for ident in found:
+            if passage.text[:12] in relevant[ident].query:
+                found[ident].append(passage)
+    result = measure(system, out="python")
+    rows = [row | {"answer": row["query"], "passages": [one._asdict() for one in found[row["id"]]]} for row in asked]
+    Path("mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["score", "mine.jsonl", "--data-dir", "sample", "--out", "file"]) == 0
+    assert items("file") == items("python")
+    assert Path("file/scores.json").read_bytes() == Path("python/scores.json").read_bytes()
+    assert "gpt-4" in capsys.readouterr().out, "the published rows"
+    assert result.valid
+
+
+def test_a_part_of_the_questions_is_scored_as_a_part(capsys):
+    rows = [{"id": one.id, "answer": one.query} for one in quadrag.questions(*SUMMARY, data_dir="sample")]
+    Path("part.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:5]))
+    score = ["score", "part.jsonl", "--benchmark", "crud_rag", "--config", "summary", "--data-dir", "sample"]
+    assert main([*score, "--out", "part"]) == 0
+    assert "PARTIAL: 5 of 8 questions are answered." in capsys.readouterr().out
+    assert json.loads(Path("part/run.json").read_text())["coverage"] == "5 of 8"
+    assert len(items("part")) == 5
+    assert measure(lambda question: question.query, limit=5)["rouge_l"].value == next(
+        row["value"] for row in json.loads(Path("part/scores.json").read_text()) if row["key"] == "rouge_l"
+    )
