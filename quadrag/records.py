@@ -81,6 +81,11 @@ class Answer:
         """Config, split and id of the question answered."""
         return (self.config, self.split, self.id)
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the reply was cut by length, before the answer began or within it."""
+        return self.state == "truncated" or self.finish_reason == "length"
+
     def as_row(self) -> dict[str, Any]:
         """Return the record as one line of ``answers.jsonl`` holds it."""
         return asdict(self)

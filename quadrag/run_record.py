@@ -41,6 +41,8 @@ class Inputs:
         llm: the model that answered, or the name of the file of answers.
         parameters: of the model that answered.
         judge: the judges by name; None where there was none.
+        services: where models were asked, as the ledger calls it, by role: ``llm``, ``judge``, ``judge 2``.
+        served_as: the model that answered to another name, as the user says, by role.
         judging: their parameters, and a digest of what the judged metrics were given.
         bertscore: what identifies the sentence embedding of a metric.
         prompts: a digest; None where it is not known.
@@ -62,6 +64,8 @@ class Inputs:
     llm: str
     parameters: dict[str, Any] = field(default_factory=dict)
     judge: str | None = None
+    services: dict[str, str] = field(default_factory=dict)
+    served_as: dict[str, str] = field(default_factory=dict)
     judging: dict[str, Any] | None = None
     bertscore: Any = None
     prompts: str | None = None
@@ -70,8 +74,9 @@ class Inputs:
 
     @property
     def model(self) -> str:
-        """The model's name without the folders or the organisation before it."""
-        return self.llm.rstrip("/").rsplit("/", 1)[-1]
+        """The model's name without the folders or the organisation before it, with what served it where told."""
+        names = [name.rstrip("/").rsplit("/", 1)[-1] for name in (self.llm, self.served_as.get("llm", ""))]
+        return f"{names[0]}, served by {names[1]}" if names[1] else names[0]
 
 
 @dataclass(slots=True)
@@ -98,12 +103,15 @@ class RunRecord:
         failures: calls that failed, by ``config/split/id/sample``.
         failed_verdicts: answers that a judge was asked about in vain.
         empty: a model's replies without a text, by ``config/split``.
+        cut: a model's replies that were cut by length.
         verdict: what a judge said most often, as one line.
         max_failed: the share of a metric's items above which its value is not shown.
         invalid: the metrics of which more failed, a line each.
         latency_seconds: of each answer when it was first made, by the same place.
         latency: its median and 95th percentile.
-        usage: calls, tokens and cost of the last command, by model.
+        usage: calls, tokens and cost of the last command, by role; ``oldest`` is when the oldest reply that was taken
+            from the ledger was made, in UTC.
+        fresh: Unix time; replies from before it do not count, as the user asked; None: all do.
     """
 
     inputs: Inputs
@@ -125,12 +133,14 @@ class RunRecord:
     failures: dict[str, str] = field(default_factory=dict)
     failed_verdicts: int = 0
     empty: dict[str, int] = field(default_factory=dict)
+    cut: int = 0
     verdict: str | None = None
     max_failed: float = MOST_FAILED
     invalid: list[str] = field(default_factory=list)
     latency_seconds: dict[str, float] = field(default_factory=dict)
     latency: dict[str, float] | None = None
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    fresh: float | None = None
 
     @property
     def failed_entities(self) -> int:

@@ -143,7 +143,11 @@ class RunReader:
         if inputs.judge is None or not isinstance(judging.get("parameters"), Mapping) or "(" in inputs.judge:
             return  # several judges: which said what is not told apart here
         judge = ChatClient(
-            f"http://ledger.invalid/v1#{inputs.judge}", ledger=ledger, replay=True, parameters=judging["parameters"]
+            f"http://ledger.invalid/v1#{inputs.judge}",
+            ledger=ledger,
+            replay=True,
+            parameters=judging["parameters"],
+            service=inputs.services.get("judge"),
         )
         for item in items:
             if item.answer is None:

@@ -59,11 +59,15 @@ def describe_calls(results: Sequence[Result]) -> str:
     """Say how many calls the commands behind runs made last, how many the ledger answered, and what they cost."""
     parts = []
     costs = []
+    runs = [result.run for result in results]
     for role in ("llm", "judge"):
-        spent = [usage[role] for result in results if role in (usage := result.run.usage)]
+        spent = [run.usage[role] for run in runs if role in run.usage]
         if spent:
             made, known = (sum(value[name] for value in spent) for name in ("calls", "cached"))
-            parts.append(f"{'' if role == 'llm' else 'judge '}{made} made, {known} from the ledger")
+            oldest = min((value["oldest"] for value in spent if value.get("oldest")), default=None)
+            place = next((run.inputs.services[role] for run in runs if role in run.inputs.services), "")
+            since = f" ({f'{place}, ' if place else ''}oldest of {oldest})" if known and oldest else ""
+            parts.append(f"{'' if role == 'llm' else 'judge '}{made} made, {known} from the ledger{since}")
             priced = [value["cost"] for value in spent if value.get("cost") is not None]
             costs += [sum(priced)] if priced else []
     return "; ".join(parts) + (f"; cost {sum(costs):.6g}" if costs else "")

@@ -7,11 +7,12 @@ Times, cost, host and command are in `run.json` alone, so that the other files o
 """
 
 import contextlib
+import copy
 import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ LOCK = ".lock"  # held by the run that is at work in the folder
 PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long
 ANSWERING = "answering.jsonl"  # what a function of the user's has answered so far
 QUESTIONS = "questions.jsonl"  # a digest of each
+_MOVED = {"services.llm": "--service", "services.judge": "--judge-service"}  # options that name where models were
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 
 
@@ -49,12 +51,14 @@ class RunFolder:
         """
         self.path = path
         self.run = RunRecord(inputs)
-        self._shorter: tuple[RunRecord, str] | None = None  # of a finished run that is extended: it, its passages
+        self._before: tuple[RunRecord, str] | None = None  # a finished run that is at work again, and its passages
         # What a killed run was writing.
         for stray in path.glob(".*.part"):
             stray.unlink(missing_ok=True)
         if (path / NAME).exists():
             found = read_run(path)
+            if not (path / STAGES[2]).exists() and found.inputs.services.get("llm") == inputs.services.get("llm"):
+                found.inputs.services = inputs.services  # nothing is judged yet, as where the judge was dead
             was = found.inputs.limit
             longer = was is not None and (inputs.limit is None or inputs.limit > was)
             alike = limited(was) if limited and was is not None and longer else inputs
@@ -65,11 +69,12 @@ class RunFolder:
             elif any((path / name).exists() for name in (ANSWERING, *STAGES[1:])):
                 other = inputs if found.inputs == alike else alike
                 name, had, now = _first_difference("", asdict(found.inputs), asdict(other))
-                fewer = "a smaller one needs a folder of its own: " if name == "limit" and not longer else ""
-                raise QuadragError(
-                    f"{path} holds a run with {name} {_short(had)}, not {_short(now)}; {fewer}name another folder with "
-                    "--out, or remove it"
-                )
+                way = "name another folder with --out, or remove it"
+                if name == "limit" and not longer:
+                    way = f"a smaller one needs a folder of its own: {way}"
+                if name in _MOVED:
+                    way = f"{way}; if it is the same server in another place, give {_MOVED[name]} {_short(had)}"
+                raise QuadragError(f"{path} holds a run with {name} {_short(had)}, not {_short(now)}; {way}")
             else:
                 # Nothing is answered yet, as after a mistyped model: there is nothing to lose.
                 if _stands(path, found, STAGES[0]):
@@ -78,19 +83,33 @@ class RunFolder:
 
     def _extend(self, found: RunRecord, inputs: Inputs) -> None:
         """Take over a run over fewer questions, whose files are shown as a part until they are written again."""
+        part = found.stopped or f"the first {found.inputs.limit} questions of a split"
+        self._set_back(found, found.files, part)
+        self.run.inputs = inputs
+
+    def reopen(self) -> None:
+        """Send what models made back to work, answers and verdicts; the user's own files stay."""
+        found = self.run
+        stages = [stage for stage in STAGES[1:] if stage in found.files and stage not in found.given]
+        if stages:
+            self._set_back(found, stages, found.stopped or "replies are asked for again")
+
+    def _set_back(self, found: RunRecord, stages: Collection[str], part: str) -> None:
+        """Take a run's stages for undone, whose files are shown as a part until they are written again."""
         retrieved = self.path / STAGES[0]
         if found.state == "finished" and retrieved.is_file():
-            self._shorter = (found, retrieved.read_text(encoding="utf-8"))
-        part = found.stopped or f"the first {found.inputs.limit} questions of a split"
-        files = {**found.partial, **found.files}
-        self.run = replace(found, inputs=inputs, state="stopped", files={}, partial=files, stopped=part)
+            self._before = (copy.deepcopy(found), retrieved.read_text(encoding="utf-8"))
+        files = {name: digest for name, digest in found.files.items() if name not in stages}
+        partial = {**found.partial, **{name: found.files[name] for name in stages}}
+        self.run = replace(found, state="stopped", files=files, partial=partial, stopped=part)
 
     def take_back(self) -> None:
-        """Leave a finished run as it was that could not be extended, unless the new answers are there."""
-        if self._shorter is not None and STAGES[1] not in self.run.files:
-            found, retrieved = self._shorter
-            write_text(self.path / STAGES[0], retrieved)
-            found.write(self.path)
+        """Leave a finished run as it was that could not be done again, unless there are new answers."""
+        if self._before is not None:
+            found, retrieved = self._before
+            if all(_stands(self.path, found, name) for name in found.files if name != STAGES[0]):
+                write_text(self.path / STAGES[0], retrieved)
+                found.write(self.path)
 
     @property
     def finished(self) -> bool:

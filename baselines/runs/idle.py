@@ -8,7 +8,8 @@ from quadrag.errors import QuadragError
 
 from ..core.benchmark import load
 from ..core.options import OptionSpec
-from ..systems.models import takes_sampling
+from ..systems.extractive import EXTRACTIVE
+from ..systems.models import judge_spec, takes_sampling
 from .request import CallRequest, RunRequest
 
 
@@ -24,6 +25,8 @@ def refuse_idle_options(request: RunRequest, calls: CallRequest) -> None:
     for flag, value in given.items():
         if value is not None and not calls.judges:
             raise QuadragError(f"{flag} is for a judge, and there is none; name one with --judge, or leave it out")
+    _refuse_idle_aliases(request, calls)
+    _refuse_idle_kept(request, calls)
     if request.service or takes_sampling(request.llm):
         return
     for name in (*request.sampling, *(["prompts"] if request.prompts else [])):
@@ -31,3 +34,31 @@ def refuse_idle_options(request: RunRequest, calls: CallRequest) -> None:
             f"--{name.replace('_', '-')} is for a chat model, and {request.llm or 'the extractive baseline'} is none; "
             "name one with --llm, or leave it out"
         )
+
+
+def _refuse_idle_aliases(request: RunRequest, calls: CallRequest) -> None:
+    """Refuse what is said of a server where none is asked."""
+    if request.service and calls.alias.served_as is not None:
+        raise QuadragError("--served-as is of a chat model, and a RAG service names its own; leave it out")
+    answering = request.service.url if request.service else request.llm or EXTRACTIVE
+    judges = [judge_spec(named)[0] for named in calls.judges]
+    if len(calls.judge_aliases) > len(judges):
+        raise QuadragError(
+            f"--judge-service and --judge-served-as are of judges in their order, and {len(judges) or 'none'} is named"
+        )
+    for alias, spec in ((calls.alias, answering), *zip(calls.judge_aliases, judges, strict=False)):
+        for name, value in (("service", alias.service), ("served-as", alias.served_as)):
+            if value is not None and not spec.lower().startswith(("http://", "https://")):
+                raise QuadragError(f"--{alias.role}{name} is of a server, and {spec} is none; leave it out")
+
+
+def _refuse_idle_kept(request: RunRequest, calls: CallRequest) -> None:
+    """Refuse to say which replies count where none are asked for, or where those of the ledger are all there is."""
+    kept = calls.kept
+    flags = {"--reuse-unnamed": kept.unnamed, "--fresh": kept.fresh, "--retry": bool(kept.retry)}
+    asked = calls.judges or request.service or request.llm not in (None, EXTRACTIVE)
+    for flag in (flag for flag, given in flags.items() if given):
+        if calls.replay:
+            raise QuadragError(f"{flag} is of replies that are asked for, and --replay asks for none; leave one out")
+        if not asked:
+            raise QuadragError(f"{flag} is of models that are asked, and there is none; leave it out")

@@ -25,6 +25,7 @@ class Models(Protocol):
     system: System
     judges: Sequence[Completer]
     embed: Embed | None
+    served_as: Mapping[str, str]
 
 
 def make_inputs(
@@ -68,6 +69,8 @@ def make_inputs(
         llm=models.system.name,
         parameters=dict(models.system.parameters),
         judge=name_judges(judges, benchmark, task),
+        services=name_services(models),
+        served_as=dict(models.served_as),
         judging=_judging(judges, benchmark, task, questions) if judges else None,
         bertscore=_embedding(models.embed) if models.embed else None,
         prompts=_digest(work.prompts),
@@ -88,6 +91,17 @@ def name_judges(judges: Sequence[Completer], benchmark: Benchmark, task: Task) -
         at: [key for metric in asking if metric.judge == at for key in metric.judged] for at in range(1, len(names))
     }
     return "; ".join([names[0], *(f"{', '.join(keys)}: {names[at]}" for at, keys in shares.items())])
+
+
+def name_judge(place: int) -> str:
+    """Name a judge's role by its place among the judges."""
+    return f"judge {place + 1}" if place else "judge"
+
+
+def name_services(models: Models) -> dict[str, str]:
+    """Name where models are asked, by role."""
+    judges = {name_judge(place): getattr(judge, "service", None) for place, judge in enumerate(models.judges)}
+    return {role: name for role, name in {"llm": models.system.service, **judges}.items() if name is not None}
 
 
 def _judging(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import __version__
+from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 from quadrag.records import jsonl_text
 from quadrag.run_files import read_items
@@ -31,7 +32,7 @@ from ..scoring.validity import count_empty, find_invalid, mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
 from .folder import RunFolder, lock_folder, read_result, write_digests
-from .inputs import digest_each, make_inputs
+from .inputs import digest_each, make_inputs, name_judge
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
@@ -46,6 +47,9 @@ class Session:
     command: Sequence[str] = ()
     embed: Embed | None = None
     max_failed: float = MOST_FAILED
+    reuse: Reuse = field(default_factory=Reuse)
+    served_as: Mapping[str, str] = field(default_factory=dict)
+    fresh: bool = False
 
     def run(self, task: Task, out: Path, alone: bool = True) -> Result:
         """Run a task into a folder, or go on with what the folder holds.
@@ -81,6 +85,7 @@ class Session:
 
         with lock_folder(out):
             folder = RunFolder(out, inputs, limited)
+            self._set_back(folder)
             run = folder.run
             if folder.finished and not (run.failures or run.failed_verdicts or run.failed_entities):
                 return replace(read_result(out, run), reused=True)
@@ -95,6 +100,15 @@ class Session:
                     before.write(out)
                 raise
 
+    def _set_back(self, folder: RunFolder) -> None:
+        """Send stages back to work whose replies are asked for again; a fresh run that was stopped goes on."""
+        if self.fresh and (folder.run.fresh is None or folder.run.state == "finished"):
+            folder.reopen()
+            folder.run.fresh = time.time()
+        elif self.reuse.retry:
+            folder.reopen()
+        self.reuse.since = folder.run.fresh or 0.0
+
     def _work(self, job: Job) -> Result:
         """Do the stages whose files do not stand."""
         folder, run, task = job.folder, job.folder.run, job.work.task
@@ -104,7 +118,7 @@ class Session:
         digests = digest_each(job.questions)
         write_digests(folder.path, digests)
         started = time.time()
-        before = {name: dict(spent) for name, spent in self._spent().items()}
+        before = self.spent()
         stopped: str | None = None
         if self.system.finds_passages:
             passages, generated = find_and_generate_stage(job)
@@ -127,7 +141,8 @@ class Session:
                 scored = score_answers(self, job.work.benchmark, job.questions, answered, task, stopped, passages)
             items, scores, stopped, run.verdict = scored
             given = folder.is_given("answers.jsonl")
-            run.empty = count_empty(answered) if self.system.asks_models and not given else {}
+            asked = answered if self.system.asks_models and not given else []
+            run.empty, run.cut = count_empty(asked), sum(answer.is_cut for answer in asked)
             if stopped:
                 stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
                 folder.write_partial({"items.jsonl": jsonl_text(items), "scores.json": score_text(scores)})
@@ -138,23 +153,29 @@ class Session:
         run.state, run.stopped = "stopped" if stopped else "finished", stopped
         run.started, run.seconds = _clock(started), round(time.time() - started, 3)
         run.host = platform.node()
-        run.usage = {name: _since(before[name], spent) for name, spent in self._spent().items()}
+        run.usage = self.spent_since(before)
         run.max_failed = self.max_failed
         faults = find_invalid(scores, run)
         run.invalid = [fault.tell(run) for fault in faults]
         folder.save()
         return Result(run, mark_invalid(scores, faults), items, stopped=stopped, digests=digests)
 
-    def _spent(self) -> dict[str, dict[str, Any]]:
+    def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""
         own = self.system.spent
-        judges = {"judge" if not rank else f"judge {rank + 1}": one.spent for rank, one in enumerate(self.judges)}
-        return ({} if own is None else {"llm": own}) | judges
+        judges = {name_judge(place): one.spent for place, one in enumerate(self.judges)}
+        return {role: dict(spent) for role, spent in {"llm": own, **judges}.items() if spent is not None}
+
+    def spent_since(self, before: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Return the counters less those that there were before."""
+        return {role: _since(before[role], spent) for role, spent in self.spent().items()}
 
 
 def _since(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """What this run spent: the session's counters now, less those when it began."""
-    return {name: None if value is None else value - (before[name] or 0) for name, value in now.items()}
+    since = {name: None if value is None else value - (before[name] or 0) for name, value in now.items()}
+    if now.get("oldest") is not None:  # a moment, no counter
+        since["oldest"] = _clock(now["oldest"])
+    return since
 
 
 def _versions() -> dict[str, str]:

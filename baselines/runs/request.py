@@ -13,6 +13,7 @@ from quadrag.run_record import MOST_FAILED
 
 from ..core.benchmark import load
 from ..core.task import Task
+from ..systems.models import Alias
 from ..systems.rag.system import RAG
 
 
@@ -78,6 +79,21 @@ class RunRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Which replies of the ledger count.
+
+    Attributes:
+        unnamed: also those of which no service is known, as an older version kept them.
+        fresh: none from before the command.
+        retry: not those that are of these kinds: ``unreadable``, ``cut``, ``empty``.
+    """
+
+    unnamed: bool = False
+    fresh: bool = False
+    retry: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CallRequest:
     """Which judges are asked, and how all models are called.
 
@@ -91,6 +107,9 @@ class CallRequest:
         budget: limit on the command's cost.
         ledger: a file; None is the user's own.
         replay: answer from the ledger alone.
+        kept: which of its replies count.
+        alias: what the user says of the server of the model that answers.
+        judge_aliases: likewise of the judges, in their order.
         max_failed: the share of a metric's items above which its value is not shown.
         timeout: seconds that an attempt may take; None: the client's own limits.
         max_reply_bytes: the longest reply that is read.
@@ -107,6 +126,9 @@ class CallRequest:
     budget: float | None = None
     ledger: str | Path | None = None
     replay: bool = False
+    kept: Kept = Kept()
+    alias: Alias = field(default_factory=Alias)
+    judge_aliases: Sequence[Alias] = ()
     max_failed: float = MOST_FAILED
     timeout: float | None = None
     max_reply_bytes: int = MOST_REPLY_BYTES

@@ -26,7 +26,7 @@ from ..systems.rag.system import take_served
 from .answers import lines, named_split
 from .answers import read as read_file
 from .folder import write_digests
-from .inputs import digest_each, name_judges
+from .inputs import digest_each, name_judges, name_services
 from .pipeline import Session
 from .request import RunRequest, make_task
 
@@ -63,6 +63,9 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         raise QuadragError(f"{path} holds no answer to any of {len(asked)} questions")
     answered = {answer.key for answer in answers}
     questions = [question for question in asked if question.key in answered]
+    if session.fresh:
+        session.reuse.since = session.reuse.began
+    before = session.spent()
     evidence, parameters = None, {}
     if read.passages and benchmark.supplied is None and request.retriever is None:
         work = take_served(benchmark, one)
@@ -85,10 +88,13 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         llm=path.name,
         parameters=parameters,
         judge=name_judges(session.judges, benchmark, one),
+        services=name_services(session),
+        served_as=dict(session.served_as),
     )
     run = RunRecord(inputs, "stopped" if scored.stopped else "finished", stopped=scored.stopped, source=source)
     run.data_dir = one.data_dir
     run.command, run.verdict, run.max_failed = list(session.command), scored.verdict, session.max_failed
+    run.usage = session.spent_since(before)
     run.service = asdict(evidence) if evidence else None
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None
     faults = find_invalid(scored.scores, run)

@@ -6,16 +6,18 @@ from typing import Any
 
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.prices import Budget, Prices
+from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 
 from ..core.benchmark import load
 from ..scoring.modules import verdict_format
 from ..systems.extractive import EXTRACTIVE, Extractive
-from ..systems.models import Calling, Embedding, check_roles, judge_spec, open_completer, open_system
+from ..systems.models import Alias, Calling, Embedding, check_roles, judge_spec, open_completer, open_system
 from ..systems.rag.service import RagService
 from ..systems.rag.system import Rag
 from ..systems.system import System
 from .idle import refuse_idle_options
+from .inputs import name_judge
 from .pipeline import Session
 from .request import CallRequest, RunRequest
 
@@ -48,6 +50,9 @@ def open_session(
     if system is not None and not calls.judges:
         yield Session(system, (), calls.command, embed, calls.max_failed)
         return
+    reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry))
+    aliases = {"llm": calls.alias, **{name_judge(at): alias for at, alias in enumerate(calls.judge_aliases)}}
+    served = {role: alias.served_as for role, alias in aliases.items() if alias.served_as is not None}
     with ExitStack() as stack:
         ledger = stack.enter_context(Ledger(calls.ledger))
         calling = Calling(
@@ -59,8 +64,9 @@ def open_session(
             calls.timeout,
             calls.max_reply_bytes,
             calls.allow_redirect,
+            reuse,
         )
-        system = system or _open_system(request, spec, calling)
+        system = system or _open_system(request, calls, spec, calling)
         stack.callback(system.close)
         judges = []
         check_roles(calls.judges)
@@ -68,10 +74,10 @@ def open_session(
             judge = _open_judge(request, calls, calling, role, named)
             stack.callback(judge.close)
             judges.append(judge)
-        yield Session(system, judges, calls.command, embed, calls.max_failed)
+        yield Session(system, judges, calls.command, embed, calls.max_failed, reuse, served, calls.kept.fresh)
 
 
-def _open_system(request: RunRequest, spec: str, calling: Calling) -> System:
+def _open_system(request: RunRequest, calls: CallRequest, spec: str, calling: Calling) -> System:
     temperature = request.sampling.get("temperature")
     if request.service:
         service = RagService(
@@ -86,12 +92,14 @@ def _open_system(request: RunRequest, spec: str, calling: Calling) -> System:
             budget=calling.budget,
             max_reply_bytes=calling.max_reply_bytes,
             allow_redirect=calling.allow_redirect,
+            known_as=calls.alias.service,
+            reuse=calling.reuse,
         )
         return Rag(service)
     usual = load(request.named_benchmark()).temperature
     parameters = {"temperature": usual if temperature is None else temperature}
     parameters |= {name: request.sampling.get(name) for name in ("top_p", "max_tokens", "seed")}
-    return open_system(spec, calling, parameters, _read_time_limit(request))
+    return open_system(spec, calling, parameters, calls.alias, _read_time_limit(request))
 
 
 def _open_judge(request: RunRequest, calls: CallRequest, calling: Calling, role: int, named: str) -> Any:
@@ -100,7 +108,8 @@ def _open_judge(request: RunRequest, calls: CallRequest, calling: Calling, role:
     if spec == EXTRACTIVE or spec.startswith("challenge:"):
         raise QuadragError(f"--judge {spec} judges nothing; expected http://host:port/v1#model or the like")
     longest = _VERDICT_TOKENS if calls.judge_max_tokens is None else calls.judge_max_tokens
-    return open_completer(spec, calling, {"temperature": 0, "max_tokens": longest, **preset, **shape})
+    alias = dict(enumerate(calls.judge_aliases)).get(role, Alias(role="judge-"))
+    return open_completer(spec, calling, {"temperature": 0, "max_tokens": longest, **preset, **shape}, alias)
 
 
 def _read_time_limit(request: RunRequest) -> float | None:

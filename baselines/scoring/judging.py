@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from quadrag.chat.keys import known_keys
 from quadrag.chat.prices import BudgetReached
+from quadrag.chat.shelf import UNREADABLE, Reuse
 from quadrag.errors import QuadragError
 from quadrag.progress import Progress
 from quadrag.records import Answer, Key, Passage, Question
@@ -14,7 +15,7 @@ from quadrag.records import Answer, Key, Passage, Question
 from ..core.benchmark import Benchmark
 from ..core.task import Task
 from ..systems.system import Completer
-from .modules import Embed, Judge, ScoringInputs
+from .modules import Embed, Judge, ScoringInputs, compute
 from .score import score
 
 _SHOWN = 120  # characters of a verdict
@@ -34,6 +35,7 @@ class Judging(Protocol):
 
     judges: Sequence[Completer]
     embed: Embed | None
+    reuse: Reuse
 
 
 def score_answers(
@@ -75,8 +77,34 @@ def score_answers(
             judge.on_progress = progress.update
         given = replace(given, judges=[stopping(judge) for judge in judges])
         items, scores = score(benchmark, by_key, answers, task.conditions, given)
+        if UNREADABLE in session.reuse.retry and not ended:
+            with session.reuse.renewing():
+                _ask_unreadable_again(benchmark, by_key, answers, items, task, given)
+            said.clear()
+            items, scores = score(benchmark, by_key, answers, task.conditions, given)
     verdict = known_keys().line(said.most_common(1)[0][0], _SHOWN) if said else None
     return Scored(items, scores, ended[0] if ended else None, verdict)
+
+
+def _ask_unreadable_again(
+    benchmark: Benchmark,
+    questions: Mapping[Key, Question],
+    answers: Sequence[Answer],
+    items: Sequence[Mapping[str, Any]],
+    task: Task,
+    given: ScoringInputs,
+) -> None:
+    """Ask the judges anew about the answers whose verdict could not be read, metric by metric."""
+    for metric in benchmark.metrics(task.config, task.conditions):
+        places = {
+            (row["config"], row["split"], row["id"])
+            for row in items
+            for name, entry in row.items()
+            if name.partition(".")[0] == metric.module and "unparsable" in (entry.get("reason") or {}).values()
+        }
+        if metric.judged and places:
+            asked = [answer for answer in answers if answer.key in places]
+            compute(benchmark, metric, questions, asked, "corrected", task.conditions, given)
 
 
 def refuse_idle_metrics(session: Judging, measured: Sequence[tuple[Benchmark, Task]]) -> None:

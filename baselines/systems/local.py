@@ -12,6 +12,7 @@ from typing import Any
 
 from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.reply import Failure, Reply, as_verdict, split_reasoning
+from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError
 
 _MAX_TOKENS = 512
@@ -22,7 +23,7 @@ class LocalModel:
     """A model of transformers; `model` is its name or folder, as requested."""
 
     def __init__(
-        self, model: str, *, ledger: Ledger | None = None, replay: bool = False, parameters: Mapping[str, Any]
+        self, model: str, *, ledger: Ledger | Shelf | None = None, replay: bool = False, parameters: Mapping[str, Any]
     ) -> None:
         """Name the model; it is loaded at the first call that the ledger does not answer.
 

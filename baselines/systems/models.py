@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from quadrag.chat.ledger import Ledger
+from quadrag.chat.ledger_file import UNNAMED
 from quadrag.chat.prices import Budget, Prices
 from quadrag.chat.server import MOST_REPLY_BYTES
+from quadrag.chat.shelf import Reuse, Shelf
 from quadrag.errors import QuadragError, unknown_name
 
 from ..core.benchmark import JudgePreset, known, load
@@ -63,6 +65,21 @@ def judge_spec(text: str) -> tuple[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
+class Alias:
+    """What the user says of a server.
+
+    Attributes:
+        service: what the ledger calls it; None: its addresses.
+        served_as: the model on its list that answers to the name that is asked; None: the name itself.
+        role: what the options that say it begin with, as ``judge-``.
+    """
+
+    service: str | None = None
+    served_as: str | None = None
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Calling:
     """How the models of a session are called, whichever they are.
 
@@ -75,6 +92,7 @@ class Calling:
         timeout: seconds that an attempt may take; None: the client's own limits.
         max_reply_bytes: the longest reply that is read.
         allow_redirect: hosts that a server may send the client on to.
+        reuse: which kept replies count.
     """
 
     ledger: Ledger
@@ -85,28 +103,36 @@ class Calling:
     timeout: float | None = None
     max_reply_bytes: int = MOST_REPLY_BYTES
     allow_redirect: Sequence[str] = ()
+    reuse: Reuse | None = None
+
+    @property
+    def shelf(self) -> Shelf:
+        """The replies of what is no service: it runs here."""
+        return Shelf(self.ledger, UNNAMED, self.reuse)
 
 
-def open_completer(spec: str, calling: Calling, parameters: Mapping[str, Any]) -> Completer:
+def open_completer(spec: str, calling: Calling, parameters: Mapping[str, Any], alias: Alias | None = None) -> Completer:
     """Return the chat model that a spec names.
 
     Args:
         spec: ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
         calling: how it is called.
         parameters: temperature, top_p, max_tokens and seed.
+        alias: what the user says of the server.
 
     Raises:
-        QuadragError: the spec or a setting cannot be used.
+        QuadragError: the spec or a setting cannot be used, or the server does not serve the model.
     """
+    alias = alias or Alias()
     if spec.startswith("local:"):
         _refuse_budget("local", calling)
         from .local import LocalModel
 
         name = spec.removeprefix("local:")
-        return LocalModel(name, ledger=calling.ledger, replay=calling.replay, parameters=parameters)
+        return LocalModel(name, ledger=calling.shelf, replay=calling.replay, parameters=parameters)
     from quadrag.chat.client import ChatClient
 
-    return ChatClient(
+    client = ChatClient(
         spec,
         ledger=calling.ledger,
         concurrency=calling.concurrency,
@@ -117,7 +143,12 @@ def open_completer(spec: str, calling: Calling, parameters: Mapping[str, Any]) -
         timeout=calling.timeout,
         max_reply_bytes=calling.max_reply_bytes,
         allow_redirect=calling.allow_redirect,
+        service=alias.service,
+        reuse=calling.reuse,
     )
+    if client.spec.urls and not calling.replay:
+        client.check_served(alias.served_as, f"--{alias.role}served-as")
+    return client
 
 
 def takes_sampling(spec: str | None) -> bool:
@@ -125,13 +156,16 @@ def takes_sampling(spec: str | None) -> bool:
     return spec is not None and spec != EXTRACTIVE and not spec.startswith("challenge:")
 
 
-def open_system(spec: str, calling: Calling, parameters: Mapping[str, Any], time_limit: float | None = None) -> System:
+def open_system(
+    spec: str, calling: Calling, parameters: Mapping[str, Any], alias: Alias, time_limit: float | None = None
+) -> System:
     """Return what answers, by its spec: ``extractive``, ``challenge:FILE.py#Class``, or a chat model's.
 
     Args:
         spec: as above.
         calling: how it is called.
         parameters: of a chat model.
+        alias: what the user says of its server.
         time_limit: seconds that a challenge: model may take for a query of a batch.
 
     Raises:
@@ -142,8 +176,8 @@ def open_system(spec: str, calling: Calling, parameters: Mapping[str, Any], time
     if spec.startswith("challenge:"):
         _refuse_budget("challenge", calling)
         file = spec.removeprefix("challenge:")
-        return Challenge(ChallengeModel(file, ledger=calling.ledger, replay=calling.replay, time_limit=time_limit))
-    return ChatModel(open_completer(spec, calling, parameters))
+        return Challenge(ChallengeModel(file, ledger=calling.shelf, replay=calling.replay, time_limit=time_limit))
+    return ChatModel(open_completer(spec, calling, parameters, alias))
 
 
 def _refuse_budget(kind: str, calling: Calling) -> None:

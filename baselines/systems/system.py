@@ -96,6 +96,11 @@ class System(ABC):
         """Calls, tokens and cost so far; None where nothing is counted."""
         return None
 
+    @property
+    def service(self) -> str | None:
+        """What the ledger calls the servers that are asked; None where none are."""
+        return None
+
     def take(self, benchmark: Benchmark, task: Task) -> Assignment:
         """Take a task on.
 
@@ -147,6 +152,11 @@ class AskedSystem(System):
     def parameters(self) -> Mapping[str, Any]:
         """What else decides the answers."""
         return dict(self.asked.parameters)
+
+    @property
+    def service(self) -> str | None:
+        """What the ledger calls the servers that are asked; None of what runs here."""
+        return getattr(self.asked, "service", None)
 
     @property
     def spent(self) -> dict[str, Any]:

@@ -152,6 +152,8 @@ def _note_settings(inputs: Inputs) -> list[str]:
         parts.append("prompts of the user's own")
     if inputs.judge:
         parts.append(f"judge {inputs.judge.replace('; ', ', ')}")
+    names = {"llm": f"asked as {inputs.llm}"}
+    parts += [f"{names.get(role, role)}, served by {name}" for role, name in inputs.served_as.items()]
     why = " The paper's rows vary how passages are found, so none stands beside." if unknown else ""
     return [f"Settings: {'; '.join(parts)}.{why}"] if parts else []
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
-from quadrag.chat.ledger import Ledger
 from quadrag.chat.ledger_file import Value
+from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError
 from quadrag.scratch import hold, is_held
 
@@ -24,11 +24,11 @@ _PATIENCE = 600.0  # seconds without a new reply of another run, after which its
 
 
 @contextmanager
-def claim(ledger: Ledger, keys: Collection[bytes], patient: bool = True) -> Iterator[set[bytes]]:
+def claim(shelf: Shelf, keys: Collection[bytes], patient: bool = True) -> Iterator[set[bytes]]:
     """Claim calls while the block runs.
 
     Args:
-        ledger: where their replies are kept.
+        shelf: where their replies are kept.
         keys: of the calls.
         patient: whether those that another run has claimed are left to it.
 
@@ -39,18 +39,18 @@ def claim(ledger: Ledger, keys: Collection[bytes], patient: bool = True) -> Iter
         QuadragError: the ledger cannot be written.
     """
     owner = f"{os.getpid()}-{token_hex(4)}"
-    with hold(_lock(ledger, owner)):
-        mine = ledger.claim(owner, keys, lambda other: is_held(_lock(ledger, other)))
+    with hold(_lock(shelf, owner)):
+        mine = shelf.claim(owner, keys, lambda other: is_held(_lock(shelf, other)))
         try:
             yield mine if patient else set(keys)
         finally:
             # What cannot be released counts for nothing once the lock is gone.
             with suppress(QuadragError):
-                ledger.release(owner)
+                shelf.release(owner)
 
 
 def make_once(
-    ledger: Ledger,
+    shelf: Shelf,
     keys: Iterable[bytes],
     make: Callable[[set[bytes]], None],
     take: Callable[[Mapping[bytes, Value]], None],
@@ -58,7 +58,7 @@ def make_once(
     """Make calls that no other run on the ledger has in flight, and wait for the replies of those that one has.
 
     Args:
-        ledger: where replies are kept.
+        shelf: where replies are kept.
         keys: of the calls.
         make: makes calls, whose replies are in the ledger then, or failed.
         take: is given the replies that came from elsewhere.
@@ -68,9 +68,9 @@ def make_once(
     """
     left, since, told = set(keys), time.monotonic(), False
     while True:
-        with claim(ledger, left, patient=time.monotonic() - since < _PATIENCE) as mine:
+        with claim(shelf, left, patient=time.monotonic() - since < _PATIENCE) as mine:
             # Another run may have had its replies since the ledger was looked at.
-            known = ledger.get_many(mine)
+            known = shelf.get_many(mine)
             take(known)
             if asked := mine - known.keys():
                 make(asked)
@@ -80,18 +80,18 @@ def make_once(
         if asked:
             since = time.monotonic()
         time.sleep(_LOOK)
-        if found := ledger.get_many(left):
+        if found := shelf.get_many(left):
             take(found)
             left -= found.keys()
             since = time.monotonic()
         elif not told and time.monotonic() - since > _WORTH_A_WORD:
             print(
-                f"waiting for {len(left)} replies that another run on the ledger {ledger.path} has in flight; a run "
+                f"waiting for {len(left)} replies that another run on the ledger {shelf.path} has in flight; a run "
                 "with another --ledger waits for none",
                 file=sys.stderr,
             )
             told = True
 
 
-def _lock(ledger: Ledger, owner: str) -> Path:
-    return ledger.path.with_name(f".{ledger.path.name}.{owner}.lock")
+def _lock(shelf: Shelf, owner: str) -> Path:
+    return shelf.path.with_name(f".{shelf.path.name}.{owner}.lock")

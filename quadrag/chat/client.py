@@ -8,17 +8,20 @@ and runs no model itself. Importing this file loads no network code.
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from quadrag.chat.ledger import Ledger, call_key, canonical
+from quadrag.chat.batch import Batch
+from quadrag.chat.ledger import Ledger, canonical
+from quadrag.chat.ledger_file import Value
 from quadrag.chat.prices import Budget, BudgetReached, Prices
-from quadrag.chat.reply import NOT_ASKED, Failure, Outcome, Reply, as_verdict
+from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
 from quadrag.chat.server import MOST_REPLY_BYTES, Bounds
-from quadrag.chat.spec import parse_spec
+from quadrag.chat.shelf import CUT, EMPTY, Reuse, Shelf
+from quadrag.chat.spec import parse_spec, without_user
 from quadrag.chat.transport import Transport
 from quadrag.errors import QuadragError
+from quadrag.progress import say
 
 if TYPE_CHECKING:
     from quadrag.chat.engine import Engine
@@ -28,6 +31,7 @@ __all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"
 Messages = list[dict[str, str]]
 # Fields of the request that this client sets itself, or whose replies it could not read.
 _RESERVED = ("messages", "model", "n", "stream", "stream_options")
+_LISTED = 20  # names of models in a message
 
 
 class ChatClient:
@@ -49,6 +53,8 @@ class ChatClient:
         transport: Transport | None = None,
         max_reply_bytes: int = MOST_REPLY_BYTES,
         allow_redirect: Sequence[str] = (),
+        service: str | None = None,
+        reuse: Reuse | None = None,
     ) -> None:
         """Describe the client; nothing is opened before the first call.
 
@@ -70,6 +76,9 @@ class ChatClient:
             transport: what is sent and how replies are read; chat completions when None.
             max_reply_bytes: the longest reply that is read, as it is when it is unpacked.
             allow_redirect: hosts that a server may send the client on to, besides its own.
+            service: what the ledger calls the servers; their base URLs when None, sorted, less what is secret. Replies
+                of another service do not count.
+            reuse: which of the service's kept replies count; all when None.
 
         Raises:
             QuadragError: an argument cannot be used.
@@ -106,6 +115,7 @@ class ChatClient:
         self.on_progress = on_progress
         counters = ("calls", "cached", "retries", "failed", "prompt_tokens", "completion_tokens")
         self.spent: dict[str, Any] = {**dict.fromkeys(counters, 0), "cost": None if prices is None else 0.0}
+        self.spent["oldest"] = None  # Unix time of the oldest reply that was taken from the ledger
         self._budget = budget if isinstance(budget, Budget) else None
         if isinstance(budget, (int, float)) and prices is not None:
             self._budget = Budget(budget, prices.currency)
@@ -113,6 +123,10 @@ class ChatClient:
         self._transport = one = transport or Transport()
         within = (one.timeout, one.first) if timeout is None else (timeout, timeout)
         self._bounds = Bounds(*within, max_reply_bytes, frozenset(host.lower() for host in allow_redirect))
+        self.service = service or self._name_service()
+        self.shelf = None if ledger is None else Shelf(ledger, self.service, reuse, replay, self._kind_of)
+        self._warned = False  # that the ledger has replies of other services
+        self._unreached: str | None = None  # why the server could not be reached, until that is told
         self._engine: Engine | None = None
         self._turn = threading.Lock()
         if prices is not None and self._model is not None:
@@ -137,14 +151,44 @@ class ChatClient:
             if self.replay and self.ledger is not None:
                 names, place = self.ledger.models(), f"the ledger {self.ledger.path}"
             else:
-                names, place = self._open().list_models(), self.spec.shown
+                listed, place = self._open().list_models(), self.spec.shown
+                if not isinstance(listed, list):
+                    raise QuadragError(
+                        f"the models cannot be listed: {listed.detail}; start the server, or append #model to the spec"
+                    )
+                names = listed
             if len(names) != 1:
-                listed = ", ".join(names[:20]) or "none"
-                raise QuadragError(f"{place} holds {len(names)} models ({listed}); append #model to the spec")
+                raise QuadragError(f"{place} holds {len(names)} models ({_list(names)}); append #model to the spec")
             if self.prices is not None:
                 self.prices.rate(names[0])
             self._model = names[0]
         return self._model
+
+    def check_served(self, served_as: str | None, option: str) -> None:
+        """Hold the model's name against the server's list, before anything is asked of the model.
+
+        A list that is empty, or that is not given, says nothing. That a server cannot be reached is said once it is
+        known that every reply is kept.
+
+        Args:
+            served_as: the model that answers to the name, as the user says.
+            option: the one by which users say it.
+
+        Raises:
+            QuadragError: the server lists neither, or serves the model under its own name.
+        """
+        listed = self._open().list_models()
+        if not isinstance(listed, list):
+            self._unreached = None if listed.connected else listed.detail
+            return
+        serves = f"{self.spec.shown} serves {_list(listed)}"
+        if served_as is not None and self.model in listed:
+            raise QuadragError(f"{serves}, so {self.model} is served by itself; leave out {option}")
+        if listed and (served_as or self.model) not in listed:
+            way = (
+                f"name one of these with {option}" if served_as else f"or say with {option} which of them answers to it"
+            )
+            raise QuadragError(f"{serves}, not {served_as or self.model}; correct the name, {way}")
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Ask for a batch of replies.
@@ -204,97 +248,97 @@ class ChatClient:
         """Close the connections."""
         self.close()
 
-    def _complete(self, batch: list[Messages], numbers: list[int]) -> list[Reply | Failure]:
-        model = self.model
-        try:
-            keys = [
-                call_key(model, messages, self.parameters, number)
-                for messages, number in zip(batch, numbers, strict=True)
-            ]
-        except (TypeError, ValueError) as error:
-            raise QuadragError(f"the chat messages are no JSON: {error}") from None
-        outcomes: dict[bytes, Outcome] = {}
-        if self.ledger is not None:
-            outcomes.update(self.ledger.get_many(dict.fromkeys(keys)))
-        stored = set(outcomes)
-        self.spent["cached"] += sum(key in stored for key in keys)
-        missing: dict[bytes, int] = {}  # the first place of each call to make
-        for place, key in enumerate(keys):
-            if key not in stored:
-                missing.setdefault(key, place)
-        if missing and self.replay and not stored:
-            path = self.ledger.path if self.ledger is not None else "of no file"
-            raise QuadragError(
-                f"the ledger {path} lacks {len(missing)} of {len(set(keys))} "
-                f"replies of {model!r}; run without replay, or with the parameters and prompts of the first run"
-            )
+    def _complete(self, chats: list[Messages], numbers: list[int]) -> list[Reply | Failure]:
+        batch = Batch(self.model, chats, self.parameters, numbers, self.shelf)
+        self.spent["cached"] += batch.count(batch.stored)
+        self.spent["oldest"] = self.shelf.oldest if self.shelf is not None else None
+        if batch.missing and self.replay and not batch.stored:
+            raise self._nothing_to_replay(batch)
+        if self._unreached and not batch.missing:
+            say(f"{self._unreached}; all replies are taken from the ledger")
+            self._unreached = None
         stop: BudgetReached | None = None
-        if missing and not self.replay:
+        if batch.missing and not self.replay:
             try:
-                self._ask(keys, missing, batch, numbers, outcomes, stored)
+                self._ask(batch)
             except BudgetReached as reached:
                 stop = reached
         undone = f"{NOT_ASKED}: {stop}" if stop else f"{NOT_ASKED}: the ledger has no reply to replay"
         if self.replay and self.ledger is not None:
             for key in self.ledger.damaged:
-                outcomes.setdefault(key, f"{NOT_ASKED}: the reply in the ledger is damaged")
-        rate = None if self.prices is None else self.prices.rate(model)
-        results = [self._transport.read_outcome(outcomes.get(key, undone), key in stored, rate) for key in keys]
+                batch.outcomes.setdefault(key, f"{NOT_ASKED}: the reply in the ledger is damaged")
+        rate = None if self.prices is None else self.prices.rate(self.model)
+        results = [
+            self._transport.read_outcome(batch.outcomes.get(key, undone), key in batch.stored, rate)
+            for key in batch.keys
+        ]
         if stop is not None:
             raise BudgetReached(str(stop), results) from None
         return results
 
-    def _ask(
-        self,
-        keys: list[bytes],
-        missing: dict[bytes, int],
-        batch: list[Messages],
-        numbers: list[int],
-        outcomes: dict[bytes, Outcome],
-        stored: set[bytes],
-    ) -> None:
-        """Make the calls that are missing, and put what they come to beside the outcomes that are known.
-
-        What another run on the ledger has in flight is waited for, and is then among those `stored`.
-        """
-        from quadrag.chat.dispatch import Job, Limits
+    def _ask(self, batch: Batch) -> None:
+        """Make the calls that are missing."""
+        from quadrag.chat.dispatch import Limits
 
         tell = self.on_progress
-        times = Counter(keys)
-        done = len(keys) - sum(times[key] for key in missing)
+        done = len(batch.keys) - batch.count(batch.missing)
 
-        def progress(finished: list[bytes]) -> None:
+        def progress(finished: Collection[bytes]) -> None:
             nonlocal done
-            done += sum(times[key] for key in finished)
+            done += batch.count(finished)
             if tell is not None:
-                tell(done, len(keys))
+                tell(done, len(batch.keys))
 
         rate = None if self.prices is None else self.prices.rate(self.model)
-        proven = len(missing) < len(times)
+        proven = len(batch.missing) < len(batch.times)
 
         def make(mine: Collection[bytes]) -> None:
-            jobs = [
-                Job(key, batch[place], numbers[place], len(canonical(batch[place])) if self._budget else 0)
-                for key, place in missing.items()
-                if key in mine
-            ]
+            jobs = list(batch.jobs(mine, sized=self._budget is not None))
             limits = Limits(min(self.concurrency, len(jobs)), self.retries, rate, self._budget, proven)
-            self._open().run(self.model, jobs, limits, outcomes, progress if tell is not None else None)
+            self._open().run(self.model, jobs, limits, batch.outcomes, progress if tell is not None else None)
 
-        def take(found: Mapping[bytes, Outcome]) -> None:
-            if not found:
-                return
-            outcomes.update(found)
-            stored.update(found)
-            self.spent["cached"] += sum(times[key] for key in found)
-            progress(list(found))
+        self._warn_of_others(batch)
+        self.spent["cached"] += batch.ask(self.shelf, make, progress)
 
+    def _warn_of_others(self, batch: Batch) -> None:
+        """Say once that the ledger has replies to these calls from elsewhere."""
+        if self.ledger is None or self._warned:
+            return
+        others = self._name_others(batch)
+        if others:
+            self._warned = True
+            say(f"{self.service} is asked; the ledger also has replies of {others}")
+
+    def _name_others(self, batch: Batch) -> str:
+        """Name the services that the missing calls are kept of, and how each is taken."""
         if self.ledger is None:
-            make(missing)
-        else:
-            from quadrag.chat.claims import make_once
+            return ""
+        found = self.ledger.services(batch.missing)
+        found.pop(self.service, None)
+        ways = {name: f"--service '{name}'" if name else "--reuse-unnamed" for name in found}
+        return ", ".join(f"{name or 'no known service'} ({count}; {ways[name]})" for name, count in found.items())
 
-            make_once(self.ledger, missing, make, take)
+    def _nothing_to_replay(self, batch: Batch) -> QuadragError:
+        path = self.ledger.path if self.ledger is not None else "of no file"
+        others = self._name_others(batch)
+        return QuadragError(
+            f"the ledger {path} lacks {len(batch.missing)} of {len(batch.times)} replies of {self.model!r} at "
+            f"{self.service}; "
+            + (f"it has those of {others}" if others else "run without replay, or with the parameters and prompts of ")
+            + ("" if others else "the first run")
+        )
+
+    def _name_service(self) -> str:
+        """Name the servers by their addresses."""
+        hide = self._transport.find_keys(self.spec).hide
+        return ", ".join(sorted(hide(without_user(url)) for url in self.spec.urls)) or self.spec.shown
+
+    def _kind_of(self, row: Value) -> str | None:
+        """Tell whether a reply was cut, or is empty."""
+        result = self._transport.read_outcome(row, True, None)
+        if isinstance(result, Failure) or result.finish_reason == "length":
+            return CUT
+        return None if result.text.strip() else EMPTY
 
     def _open(self) -> Engine:
         if self._engine is None:
@@ -302,5 +346,10 @@ class ChatClient:
             from quadrag.chat.wire import Wire
 
             wire = Wire(self.spec, self._bounds, self._transport)
-            self._engine = Engine(wire, self.parameters, self.ledger, self.spent)
+            self._engine = Engine(wire, self.parameters, self.shelf, self.spent)
         return self._engine
+
+
+def _list(names: Sequence[str]) -> str:
+    """List names of models, the first of many."""
+    return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "") or "none"

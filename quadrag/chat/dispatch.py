@@ -12,9 +12,9 @@ from decimal import Decimal
 from typing import Any
 
 from quadrag.chat.faults import Fault
-from quadrag.chat.ledger import Ledger
 from quadrag.chat.prices import TEMPLATE_TOKENS, Budget, Rate
 from quadrag.chat.reply import Outcome, Row
+from quadrag.chat.shelf import Shelf
 from quadrag.chat.wire import LONGEST_WAIT, Endpoint, Wire, backoff
 
 # While nothing has answered yet, a lost call is tried again this often and then waits for the others.
@@ -59,7 +59,7 @@ class Dispatcher:
         self,
         wire: Wire,
         parameters: Mapping[str, Any],
-        ledger: Ledger | None,
+        shelf: Shelf | None,
         spent: dict[str, Any],
     ) -> None:
         """Bind the dispatcher to its servers.
@@ -67,12 +67,12 @@ class Dispatcher:
         Args:
             wire: the way to the servers.
             parameters: the request's other fields, the same for every call.
-            ledger: where replies are committed before they are handed on.
+            shelf: where replies are committed before they are handed on.
             spent: running totals, updated in place.
         """
         self.wire = wire
         self.parameters = parameters
-        self.ledger = ledger
+        self.shelf = shelf
         self.spent = spent
         self.successes = 0
         self._model = ""
@@ -281,7 +281,7 @@ class Dispatcher:
             return
         try:
             rows = [(job.key, outcome) for job, outcome, _ in finished if not isinstance(outcome, str)]
-            first = self.ledger.put_many(rows, self._model) if self.ledger is not None and rows else {}
+            first = self.shelf.put_many(rows, self._model) if self.shelf is not None and rows else {}
             self._settled([(job, first.get(job.key, outcome)) for job, outcome, _ in finished])
         except Exception as error:
             for _, _, done in finished:

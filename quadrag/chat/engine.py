@@ -13,10 +13,9 @@ from typing import Any
 
 from quadrag.chat.dispatch import Dispatcher, Job, Limits
 from quadrag.chat.faults import Fault
-from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import Outcome
+from quadrag.chat.shelf import Shelf
 from quadrag.chat.wire import Wire
-from quadrag.errors import QuadragError
 
 _TELL_EVERY = 0.1  # seconds
 
@@ -24,28 +23,22 @@ _TELL_EVERY = 0.1  # seconds
 class Engine:
     """The running side of a chat client."""
 
-    def __init__(self, wire: Wire, parameters: Mapping[str, Any], ledger: Ledger | None, spent: dict[str, Any]) -> None:
+    def __init__(self, wire: Wire, parameters: Mapping[str, Any], shelf: Shelf | None, spent: dict[str, Any]) -> None:
         """Start the loop; no connection is opened. For the arguments see `Dispatcher`."""
         self._wire = wire
-        self._dispatcher = Dispatcher(wire, parameters, ledger, spent)
+        self._dispatcher = Dispatcher(wire, parameters, shelf, spent)
         self._loop = asyncio.new_event_loop()
         thread = threading.Thread(target=self._loop.run_forever, name="quadrag-chat", daemon=True)
         thread.start()
         # Also at the interpreter's exit, when nobody called close().
         self._finish = weakref.finalize(self, _stop, self._loop, thread, wire)
 
-    def list_models(self) -> list[str]:
-        """Return the ids that the server lists.
-
-        Raises:
-            QuadragError: it cannot be asked.
-        """
+    def list_models(self) -> list[str] | Fault:
+        """Return the ids that the server lists, or why there are none."""
         try:
             return asyncio.run_coroutine_threadsafe(self._wire.list_models(), self._loop).result()
         except Fault as fault:
-            raise QuadragError(
-                f"the models cannot be listed: {fault.detail}; start the server, or append #model to the spec"
-            ) from None
+            return fault
 
     def run(
         self,

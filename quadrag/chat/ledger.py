@@ -15,6 +15,7 @@ import os
 import sqlite3
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -96,11 +97,12 @@ class Ledger:
             return "make it and its folder writable, or name another one with --ledger"
         return "expected a file that quadrag wrote: name another one, or move this one away"
 
-    def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Value]:
+    def get_many(self, keys: Iterable[bytes], service: str = UNNAMED) -> dict[bytes, Value]:
         """Look calls up.
 
         Args:
             keys: call keys, as `call_key` makes them.
+            service: the one that replied.
 
         Returns:
             The stored values by key; a key that is not stored is absent. So is one of a damaged row, which `damaged`
@@ -118,8 +120,8 @@ class Ledger:
                 part = wanted[start : start + _CHUNK]
                 marks = ",".join("?" * len(part))
                 query = f"SELECT key, value, sum FROM replies WHERE key IN ({marks}) AND service = ?"
-                for key, text, total in self._db.execute(query, (*part, UNNAMED)):
-                    value = read_row(key, UNNAMED, text, total)
+                for key, text, total in self._db.execute(query, (*part, service)):
+                    value = read_row(key, service, text, total)
                     if value is None:
                         damaged.add(key)
                     else:
@@ -136,12 +138,20 @@ class Ledger:
             self.damaged |= new
         return found
 
-    def put_many(self, rows: Iterable[tuple[bytes, Value]], model: str | None = None) -> dict[bytes, Value]:
+    def put_many(
+        self,
+        rows: Iterable[tuple[bytes, Value]],
+        model: str | None = None,
+        service: str = UNNAMED,
+        renewed: Collection[bytes] = (),
+    ) -> dict[bytes, Value]:
         """Store replies in one transaction; what is stored already stays, unless it is damaged.
 
         Args:
             rows: pairs of key and value; values are JSON objects.
             model: the model as requested, kept so that a replay can tell it.
+            service: the one that replied.
+            renewed: keys whose stored value makes room for the new one.
 
         Returns:
             The values, by key, of rows that another process had stored before: mostly none.
@@ -150,12 +160,14 @@ class Ledger:
             QuadragError: the file cannot be written; then no row of these is stored.
         """
         texts = [(key, json.dumps(value, ensure_ascii=True)) for key, value in rows]
-        entries = [(key, UNNAMED, text, row_sum(key, UNNAMED, text.encode())) for key, text in texts]
+        entries = [(key, service, text, row_sum(key, service, text.encode())) for key, text in texts]
 
         def write() -> int:
             with transaction(self._db):
                 if model is not None and model not in self._models:
                     self._db.execute("INSERT OR IGNORE INTO models VALUES (?)", (model,))
+                for key in renewed:
+                    self._db.execute("DELETE FROM replies WHERE key = ? AND service = ?", (key, service))
                 return self._db.executemany(PUT, entries).rowcount
 
         with self._lock:
@@ -166,16 +178,19 @@ class Ledger:
             self.damaged.difference_update(key for key, _ in texts)
         if written == len(texts):
             return {}
-        stored = self.get_many(key for key, _ in texts)
+        stored = self.get_many((key for key, _ in texts), service)
         return {key: stored[key] for key, text in texts if key in stored and stored[key] != json.loads(text)}
 
-    def claim(self, owner: str, keys: Collection[bytes], is_alive: Callable[[str], bool]) -> set[bytes]:
+    def claim(
+        self, owner: str, keys: Collection[bytes], is_alive: Callable[[str], bool], service: str = UNNAMED
+    ) -> set[bytes]:
         """Note calls that an owner is about to make.
 
         Args:
             owner: its name; it has claimed nothing yet.
             keys: of the calls.
             is_alive: tells of the name of another owner; the claims of one that is not alive go.
+            service: the one that is called.
 
         Returns:
             Those keys that no other owner has claimed.
@@ -187,13 +202,15 @@ class Ledger:
         def write() -> set[bytes]:
             with transaction(self._db):
                 mine = set(keys)
-                for rowid, other, claimed in self._db.execute("SELECT rowid, owner, keys FROM claims").fetchall():
+                claims = self._db.execute("SELECT rowid, owner, service = ?, keys FROM claims", (service,)).fetchall()
+                for rowid, other, same, claimed in claims:
                     if is_alive(other.decode("utf-8", "replace")):
-                        mine -= {claimed[at : at + _KEY_BYTES] for at in range(0, len(claimed), _KEY_BYTES)}
+                        if same:
+                            mine -= {claimed[at : at + _KEY_BYTES] for at in range(0, len(claimed), _KEY_BYTES)}
                     else:
                         self._db.execute("DELETE FROM claims WHERE rowid = ?", (rowid,))
                 if mine:
-                    self._db.execute("INSERT INTO claims VALUES (?, ?, ?)", (owner, UNNAMED, b"".join(mine)))
+                    self._db.execute("INSERT INTO claims VALUES (?, ?, ?)", (owner, service, b"".join(mine)))
                 return mine
 
         with self._lock:
@@ -213,6 +230,26 @@ class Ledger:
         with self._lock:
             rows = self._guard(lambda: self._db.execute("SELECT name FROM models ORDER BY name").fetchall())
         return [row[0].decode("utf-8", "replace") for row in rows]
+
+    def services(self, keys: Collection[bytes]) -> dict[str, int]:
+        """Return which services the ledger holds replies of to some of these calls, and of how many each.
+
+        Raises:
+            QuadragError: the file is damaged as a whole.
+        """
+        wanted, found = list(keys), Counter[str]()
+
+        def read() -> None:
+            for start in range(0, len(wanted), _CHUNK):
+                part = wanted[start : start + _CHUNK]
+                marks = ",".join("?" * len(part))
+                query = f"SELECT service, count(*) FROM replies WHERE key IN ({marks}) GROUP BY service"
+                for service, count in self._db.execute(query, part):
+                    found[service.decode("utf-8", "replace")] += count
+
+        with self._lock:
+            self._guard(read)
+        return dict(found)
 
     def __len__(self) -> int:
         """Return the number of replies."""

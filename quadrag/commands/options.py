@@ -78,7 +78,33 @@ def calls(parser: argparse.ArgumentParser) -> None:
         default=0.2,
         help="share of a metric's items above which failures make it INVALID, with exit code 3 (default: 0.2)",
     )
+    group.add_argument(
+        "--judge-service",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="what the ledger calls the judge's server, so that it keeps its replies wherever it runs (default: its "
+        "addresses); may be repeated, in the order of the judges",
+    )
+    group.add_argument(
+        "--judge-served-as",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="the model on the server's list that answers to the judge's name; tables say so",
+    )
     group.add_argument("--replay", action="store_true", help="answer from the ledger alone, with no network")
+    group.add_argument("--fresh", action="store_true", help="ask anew, whatever the ledger holds")
+    group.add_argument(
+        "--retry",
+        metavar="KINDS",
+        type=words("unreadable", "cut", "empty"),
+        default=(),
+        help="ask again for kept replies that could not be read, were cut, or are empty: unreadable,cut,empty",
+    )
+    group.add_argument(
+        "--reuse-unnamed", action="store_true", help="take replies, too, that an older quadrag kept without a service"
+    )
 
 
 def output(parser: argparse.ArgumentParser, what: str) -> None:
@@ -119,6 +145,19 @@ def of_benchmarks(say: Callable[[Any], str]) -> str:
 
     said = ((name, say(load(name))) for name in known())
     return "; ".join(f"{name}: {text}" for name, text in said if text)
+
+
+def words(*known: str) -> Callable[[str], tuple[str, ...]]:
+    """Return a reader of some of these words, parted by commas."""
+
+    def some_words(text: str) -> tuple[str, ...]:
+        found = tuple(word.strip() for word in text.split(","))
+        for word in found:
+            if word not in known:
+                raise argparse.ArgumentTypeError(f"{word!r} is none of {', '.join(known)}")
+        return found
+
+    return some_words
 
 
 def whole(least: int) -> Callable[[str], int]:

@@ -73,6 +73,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--max-tokens", metavar="N", type=options.whole(1), help="longest answer, in tokens")
     how.add_argument("--seed", metavar="N", type=options.whole(0), help="sent with every call")
     how.add_argument("--samples", metavar="N", type=options.whole(1), default=1, help="answers a question (default: 1)")
+    how.add_argument(
+        "--service",
+        metavar="NAME",
+        help="what the ledger calls the server, so that it keeps its replies wherever it runs (default: its addresses)",
+    )
+    how.add_argument(
+        "--served-as", metavar="NAME", help="the model on the server's list that answers to the name; tables say so"
+    )
     options.calls(parser)
     options.output(
         parser,

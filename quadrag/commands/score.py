@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from quadrag.baselines.report.page import write_page
+    from quadrag.baselines.report.page import describe_calls, write_page
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.runs.answers import read_place
     from quadrag.baselines.runs.request import make_task
@@ -58,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
         with open_session(request, calls, open_budget(calls)) as session:
             result = score_file(session, request, Path(arguments.answers), out)
         print_results(arguments, stdout, out, [result], tabulate_run(result, profiles, arguments.labels))
+        if spent := describe_calls([result]):
+            print(f"\ncalls: {spent}")
         if out:
             page = tabulate_run(result, profiles, arguments.labels, every=True)
             write_page(out / "report.html", "quadrag: score", [result], page)

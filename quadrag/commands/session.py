@@ -5,6 +5,7 @@ import contextlib
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
 
@@ -51,7 +52,8 @@ def run_request(arguments: argparse.Namespace) -> Any:
 
 def call_request(arguments: argparse.Namespace) -> Any:
     """Make the request of how models are called, of the arguments of a command."""
-    from quadrag.baselines.runs.request import CallRequest
+    from quadrag.baselines.runs.request import CallRequest, Kept
+    from quadrag.baselines.systems.models import Alias
     from quadrag.chat.server import MOST_REPLY_BYTES
 
     return CallRequest(
@@ -64,6 +66,12 @@ def call_request(arguments: argparse.Namespace) -> Any:
         budget=arguments.budget,
         ledger=arguments.ledger,
         replay=arguments.replay,
+        kept=Kept(arguments.reuse_unnamed, arguments.fresh, arguments.retry),
+        alias=Alias(vars(arguments).get("service"), vars(arguments).get("served_as")),
+        judge_aliases=[
+            Alias(service, served_as, "judge-")
+            for service, served_as in zip_longest(arguments.judge_service, arguments.judge_served_as)
+        ],
         max_failed=arguments.max_failed,
         timeout=arguments.timeout,
         max_reply_bytes=arguments.max_reply_bytes or MOST_REPLY_BYTES,
@@ -108,12 +116,28 @@ def report_failures(results: Sequence[tuple[Path, Any]]) -> int:
     verdicts = sum(result.run.failed_verdicts for _, result in results)
     if verdicts and not stopped:
         print(f"{verdicts} verdicts failed and are unscored; run again to ask them again")
+    if kinds := _kinds_to_retry([result for _, result in results]):
+        print(
+            f"some replies were {' or '.join(kinds)}; the same command with --retry {','.join(kinds)} asks them again"
+        )
     if stopped:
         print(f"quadrag: {one_line(stopped[0])}", file=sys.stderr)
     invalid = [line for _, result in results for line in result.run.invalid]
     for line in invalid:
         print(f"quadrag: INVALID, {one_line(line)}", file=sys.stderr)
     return 2 if stopped else 3 if invalid else 0
+
+
+def _kinds_to_retry(results: Sequence[Any]) -> list[str]:
+    """Name the kinds of kept replies that may go better another time."""
+    judged = [result for result in results if result.run.inputs.judge is not None]
+    reasons = {reason for result in judged for row in result.scores for reason in row.get("unscored") or ()}
+    found = {
+        "unreadable": "unparsable" in reasons,
+        "cut": "truncated" in reasons or any(result.run.cut for result in results),
+        "empty": any(result.run.empty for result in results),
+    }
+    return [kind for kind, there in found.items() if there]
 
 
 def _without_secrets(typed: Sequence[str]) -> list[str]:

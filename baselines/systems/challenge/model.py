@@ -22,6 +22,7 @@ from typing import Any
 from quadrag.chat.keys import known_keys
 from quadrag.chat.ledger import Ledger, call_key, canonical
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply
+from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError
 
 from .model_file import read_model_file
@@ -45,7 +46,7 @@ class ChallengeModel:
     """A model of the challenge; `model` is its name, `parameters` what else decides its answers."""
 
     def __init__(
-        self, spec: str, *, ledger: Ledger | None, replay: bool = False, time_limit: float | None = None
+        self, spec: str, *, ledger: Ledger | Shelf | None, replay: bool = False, time_limit: float | None = None
     ) -> None:
         """Name the model; its process starts at the first query that the ledger does not answer.
 

@@ -23,6 +23,7 @@ from quadrag.chat.ledger import Ledger
 from quadrag.chat.prices import Budget
 from quadrag.chat.reply import Failure, Reply
 from quadrag.chat.server import MOST_REPLY_BYTES
+from quadrag.chat.shelf import Reuse
 from quadrag.chat.spec import Spec, parse_spec, shown_url, without_user
 from quadrag.errors import QuadragError, one_line
 from quadrag.metrics._shared.slots import fill
@@ -75,6 +76,8 @@ class RagService(ChatClient):
         budget: Budget | None = None,
         max_reply_bytes: int = MOST_REPLY_BYTES,
         allow_redirect: Sequence[str] = (),
+        known_as: str | None = None,
+        reuse: Reuse | None = None,
     ) -> None:
         """Describe the client; nothing is opened before the first call.
 
@@ -92,6 +95,8 @@ class RagService(ChatClient):
             budget: None; nothing could hold a service to one.
             max_reply_bytes: the longest reply that is read, as it is when it is unpacked.
             allow_redirect: hosts that the service may send the client on to, besides its own.
+            known_as: what the ledger calls it, in place of its addresses; see `ChatClient`.
+            reuse: which of its kept replies count; all when None.
 
         Raises:
             QuadragError: an argument cannot be used, or there is a budget.
@@ -123,13 +128,15 @@ class RagService(ChatClient):
             transport=RagTransport(self.contract),
             max_reply_bytes=max_reply_bytes,
             allow_redirect=allow_redirect,
+            service=known_as,
+            reuse=reuse,
         )
         self._sent = given
         self._name = one_line(name or "")
         self._shown = ", ".join(shown_url(url).partition("://")[2] for url in addresses)
         self.spec = Spec(tuple(map(_chat_url, addresses)) if chat else tuple(addresses), parsed.model)
         # The query stays: it may say which service it is.
-        places = sorted(urldefrag(without_user(url)).url for url in self.spec.urls)
+        places = [known_as] if known_as else sorted(urldefrag(without_user(url)).url for url in self.spec.urls)
         self._place = hashlib.sha256(" ".join(places).encode()).hexdigest()
 
     @property

@@ -142,17 +142,18 @@ def test_what_an_interrupt_left_is_a_part_and_goes_on(cli, server, stages, monke
 
 
 def test_the_default_folder_has_the_model_in_its_name(cli, server):
-    server.state.any_model = True
     for spec, name in (
         ("", "m"),  # the only one that the server has
         ("#Org/My-Model:7b", "My-Model_7b"),
     ):
+        server.state.models = [spec.removeprefix("#") or "m"]
         asked = (*ONE, "--llm", f"{server.url}{spec}", "--ledger", "L")
         assert f"runs/rgb-negative_rejection_en-{name}/report.html" in cli(*asked).out
     assert (
         "runs/rgb-negative_rejection_en-test-none-extractive/"
         in cli(*ONE, "--split", "test", "--retriever", "none").out
     )
+    server.state.models = ["m"]
     campaign = cli(
         "run", "rgb", "--all", "--data-dir", "sample", "--limit", 1, "--llm", f"{server.url}#m", "--ledger", "L"
     )

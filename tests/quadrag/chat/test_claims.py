@@ -16,6 +16,7 @@ from quadrag.chat.claims import claim
 from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.reply import Failure
+from quadrag.chat.shelf import Shelf
 
 KEYS = [bytes([n]) * 32 for n in range(4)]
 
@@ -82,7 +83,7 @@ def test_a_long_wait_is_told_and_ends(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(claims, "_WORTH_A_WORD", 0.1)
     monkeypatch.setattr(claims, "_PATIENCE", 0.7)
     key = call_key("m", chats(1)[0], {})
-    with ChatServer() as server, Ledger(tmp_path / "l") as ledger, claim(ledger, [key]):
+    with ChatServer() as server, Ledger(tmp_path / "l") as ledger, claim(Shelf(ledger, server.url), [key]):
         ((reply,), _), (others, _) = ask_at_once(tmp_path / "l", [chats(1), chats(2)[1:]], server)
         assert reply.text and others[0].text and server.requests == 2
     told = capsys.readouterr().err

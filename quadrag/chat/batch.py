@@ -1,0 +1,98 @@
+"""A batch of chats on its way: which calls it comes to, which replies are kept, which calls are to be made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from quadrag.chat.ledger import call_key, canonical
+from quadrag.chat.reply import Outcome
+from quadrag.chat.shelf import Shelf
+from quadrag.errors import QuadragError
+
+if TYPE_CHECKING:
+    from quadrag.chat.dispatch import Job
+
+Make = Callable[[Collection[bytes]], None]  # makes calls, and enters what they come to among the outcomes
+
+
+class Batch:
+    """Chats, and what is known of each.
+
+    Attributes:
+        keys: of the calls, one a chat; equal chats are one call.
+        outcomes: what calls came to, by key.
+        stored: keys of those whose reply was kept.
+        missing: the first place of each call that is to be made, by key.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        chats: Sequence[list[dict[str, Any]]],
+        parameters: Mapping[str, Any],
+        numbers: Sequence[int],
+        shelf: Shelf | None,
+    ) -> None:
+        """Look every call up; for the arguments see `ChatClient.complete`.
+
+        Raises:
+            QuadragError: a chat is no JSON, or the ledger is damaged.
+        """
+        self._chats, self._numbers = chats, numbers
+        try:
+            self.keys = [call_key(model, chat, parameters, number) for chat, number in zip(chats, numbers, strict=True)]
+        except (TypeError, ValueError) as error:
+            raise QuadragError(f"the chat messages are no JSON: {error}") from None
+        self.times = Counter(self.keys)
+        self.outcomes: dict[bytes, Outcome] = {}
+        if shelf is not None:
+            self.outcomes.update(shelf.get_many(self.times))
+        self.stored = set(self.outcomes)
+        self.missing: dict[bytes, int] = {}
+        for place, key in enumerate(self.keys):
+            if key not in self.stored:
+                self.missing.setdefault(key, place)
+
+    def jobs(self, keys: Collection[bytes], sized: bool) -> Iterator[Job]:
+        """Yield the calls of some of the keys; `sized` where a budget asks for their sizes."""
+        from quadrag.chat.dispatch import Job
+
+        for key, place in self.missing.items():
+            if key in keys:
+                chat = self._chats[place]
+                yield Job(key, chat, self._numbers[place], len(canonical(chat)) if sized else 0)
+
+    def count(self, keys: Collection[bytes]) -> int:
+        """Return how many chats some calls are."""
+        return sum(self.times[key] for key in keys)
+
+    def ask(self, shelf: Shelf | None, make: Make, told: Callable[[Collection[bytes]], None]) -> int:
+        """Have the missing calls made; those that another run on the ledger has in flight are waited for.
+
+        Args:
+            shelf: where replies are kept.
+            make: makes calls.
+            told: is told of calls whose reply another run made.
+
+        Returns:
+            How many chats another run answered.
+        """
+        others = 0
+
+        def take(found: Mapping[bytes, Outcome]) -> None:
+            nonlocal others
+            self.outcomes.update(found)
+            self.stored.update(found)
+            others += self.count(found)
+            if found:
+                told(found)
+
+        if shelf is None:
+            make(self.missing)
+        else:
+            from quadrag.chat.claims import make_once
+
+            make_once(shelf, self.missing, make, take)
+        return others

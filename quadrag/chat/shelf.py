@@ -1,0 +1,117 @@
+"""The replies of one service in a ledger: which of those that are kept count, and where new ones go.
+
+A service is where a model answers: its base URLs as given, sorted, or the name that the user gives it. One model's name
+at two services is two models as far as anybody knows, so neither gets the other's replies.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from quadrag.chat.ledger import Ledger
+from quadrag.chat.ledger_file import UNNAMED, Value
+
+CUT, EMPTY, UNREADABLE = "cut", "empty", "unreadable"
+RETRIED = (UNREADABLE, CUT, EMPTY)
+
+
+@dataclass(slots=True)
+class Reuse:
+    """Which kept replies the models of a session take.
+
+    Attributes:
+        unnamed: also those of which no service is known, as an older version kept them.
+        retry: kinds of replies, of `RETRIED`, that are asked for again where they were made before `began`.
+        since: Unix time; older ones count for nothing.
+        began: Unix time of the session's beginning.
+    """
+
+    unnamed: bool = False
+    retry: frozenset[str] = frozenset()
+    since: float = 0.0
+    began: float = field(default_factory=time.time)
+
+    @contextmanager
+    def renewing(self) -> Iterator[None]:
+        """Take no reply from before the session while the block runs."""
+        since, self.since = self.since, self.began
+        try:
+            yield
+        finally:
+            self.since = since
+
+
+class Shelf:
+    """One service's replies; what `Ledger` says of errors holds here too."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        service: str,
+        reuse: Reuse | None = None,
+        replay: bool = False,
+        kind_of: Callable[[Value], str | None] | None = None,
+    ) -> None:
+        """Name the service.
+
+        Args:
+            ledger: where replies are kept.
+            service: its name there.
+            reuse: which replies count; all of the service when None.
+            replay: whether those of no known service count in any case.
+            kind_of: tells which of `RETRIED` a reply is, if any.
+        """
+        self.ledger = ledger
+        self.service = service
+        self.oldest: float | None = None  # Unix time of the oldest reply that was taken
+        self._reuse = reuse or Reuse()
+        self._unnamed = (replay or self._reuse.unnamed) and service != UNNAMED
+        self._kind_of = kind_of
+        self._renewed: set[bytes] = set()  # found, and to be replaced
+
+    @property
+    def path(self) -> Path:
+        """The ledger's file."""
+        return self.ledger.path
+
+    def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Value]:
+        """Look calls up: the service's own replies, before those of none where these count."""
+        wanted = list(keys)
+        found = self.ledger.get_many(wanted, self.service)
+        if self._unnamed and len(found) < len(wanted):
+            found |= self.ledger.get_many([key for key in wanted if key not in found], UNNAMED)
+        if self._reuse.since or self._reuse.retry:
+            old = {key for key, value in found.items() if not self._takes(value)}
+            self._renewed |= old
+            found = {key: value for key, value in found.items() if key not in old}
+        times = [value["created"] for value in found.values() if "created" in value]
+        self.oldest = min([*times, *([] if self.oldest is None else [self.oldest])], default=None)
+        return found
+
+    def _takes(self, value: Value) -> bool:
+        """Whether a reply counts."""
+        created = value.get("created", 0.0)
+        if created >= self._reuse.began:
+            return True
+        kinds = self._reuse.retry
+        return created >= self._reuse.since and not (kinds and self._kind_of and self._kind_of(value) in kinds)
+
+    def put_many(self, rows: Iterable[tuple[bytes, Value]], model: str | None = None) -> dict[bytes, Value]:
+        """Store replies; one that was asked for again takes the old one's place."""
+        given = list(rows)
+        renewed = {key for key, _ in given} & self._renewed
+        stored = self.ledger.put_many(given, model, self.service, renewed)
+        self._renewed -= renewed
+        return stored
+
+    def claim(self, owner: str, keys: Collection[bytes], is_alive: Callable[[str], bool]) -> set[bytes]:
+        """Note calls that an owner is about to make; see `Ledger.claim`."""
+        return self.ledger.claim(owner, keys, is_alive, self.service)
+
+    def release(self, owner: str) -> None:
+        """Take an owner's claims back."""
+        self.ledger.release(owner)

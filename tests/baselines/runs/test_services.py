@@ -1,0 +1,258 @@
+"""Replies belong to the service that gave them, and to the model that the user named there; what is asked anew."""
+
+import json
+import re
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer, Rule
+from rag_server import RagServer
+
+from quadrag.chat.ledger import Ledger
+from quadrag.records import read_jsonl
+
+ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", 4, "--ledger", "L")
+REJECTS = "No, the question is not addressed by the documents."
+
+
+@pytest.fixture
+def server():
+    with ChatServer() as running:
+        yield running
+
+
+@pytest.fixture
+def judge():
+    with ChatServer(models=["j"], text=REJECTS) as running:
+        yield running
+
+
+def answers(folder):
+    return [row["answer"] for _, row in read_jsonl(Path(folder, "answers.jsonl"))]
+
+
+def record(folder):
+    return json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))
+
+
+def test_another_server_with_the_same_model_name_is_asked_itself(cli, server):
+    assert cli(*ONE, "--llm", f"{server.url}#m", "--out", "a").code == 0
+    with ChatServer(text="another model's answer") as other:
+        ran = cli(*ONE, "--llm", f"{other.url}#m", "--out", "b")
+        assert ran.code == 0 and other.requests == 4
+        told = f"{other.url} is asked; the ledger also has replies of {server.url} (4; --service '{server.url}')"
+        assert ran.err == f"quadrag: {told}\n"
+        named = cli(*ONE, "--llm", f"{other.url}#m", "--service", server.url, "--out", "c")
+        assert named.code == 0 and named.err == "" and other.requests == 4
+    assert answers("b") == ["another model's answer"] * 4 and answers("c") == answers("a") != answers("b")
+    assert record("b")["inputs"]["services"] == {"llm": other.url}
+    assert record("c")["inputs"]["services"] == {"llm": server.url}
+
+
+def test_the_order_of_servers_is_no_matter_and_a_named_service_keeps_its_replies(cli):
+    with ChatServer() as one, ChatServer() as two:
+        assert cli(*ONE, "--llm", f"{one.url},{two.url}#m", "--out", "a").code == 0
+        assert cli(*ONE, "--llm", f"{two.url},{one.url}#m", "--out", "b").code == 0
+        assert one.requests + two.requests == 4
+        assert cli(*ONE, "--llm", f"{one.url}#m", "--service", "ours", "--out", "c").code == 0
+        assert cli(*ONE, "--llm", f"{two.url}#m", "--service", "ours", "--out", "d").code == 0
+        assert one.requests + two.requests == 8
+
+
+def test_a_folder_is_of_its_services(cli, server, judge):
+    asked = (*ONE, "--llm", f"{server.url}#m", "--judge", f"{judge.url}#j", "--out", "r")
+    assert cli(*asked).code == 0
+    with ChatServer() as moved:
+        ran = cli(*ONE, "--llm", f"{moved.url}#m", "--judge", f"{judge.url}#j", "--out", "r")
+        assert ran.code == 2 and ran.err.count("\n") == 1
+        assert f'give --service "{server.url}"' in ran.err and "--out" in ran.err
+        kept = cli(*ONE, "--llm", f"{moved.url}#m", "--service", server.url, "--judge", f"{judge.url}#j", "--out", "r")
+        assert "shown again" in kept.err and moved.requests == 0
+
+
+def test_replies_say_from_where_and_since_when(cli, server):
+    asked = (*ONE, "--llm", f"{server.url}#m")
+    assert "calls: 4 made, 0 from the ledger\n" in cli(*asked, "--out", "a").out
+    with Ledger(Path("L")) as ledger:
+        oldest = sqlite3.connect(ledger.path).execute("SELECT min(json_extract(value, '$.created')) FROM replies")
+        then = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(oldest.fetchone()[0]))
+    ran = cli(*asked, "--out", "b")
+    assert f"calls: 0 made, 4 from the ledger ({server.url}, oldest of {then})\n" in ran.out
+    assert then in Path("b/report.html").read_text(encoding="utf-8")
+
+
+def test_a_dead_server_is_told_where_all_replies_are_kept(cli):
+    with ChatServer() as server:
+        asked = (*ONE, "--llm", f"{server.url}#m")
+        assert cli(*asked, "--out", "a").code == 0
+    ran = cli(*asked, "--out", "b")
+    assert ran.code == 0 and ran.err.count("\n") == 1 and answers("a") == answers("b")
+    assert re.match(rf"quadrag: {server.url}\S* .*; all replies are taken from the ledger$", ran.err.strip())
+    assert cli(*asked, "--replay", "--out", "c").err == "", "a replay asks nobody"
+    lacking = cli(*asked[:-2], "--llm", f"{server.url}#m", "--limit", 9, "--out", "d")
+    assert lacking.code == 2 and lacking.err.count("\n") == 1 and "taken from the ledger" not in lacking.err
+
+
+def test_a_reply_of_no_known_service_is_for_replays_or_asked_for(cli, server):
+    assert cli(*ONE, "--llm", f"{server.url}#m", "--out", "a").code == 0
+    rewrite_as_version_1(Path("L"))
+    assert cli(*ONE, "--llm", f"{server.url}#m", "--out", "b", "--replay").code == 0 and server.requests == 4
+    ran = cli(*ONE, "--llm", f"{server.url}#m", "--out", "c", "--reuse-unnamed")
+    assert ran.code == 0 and server.requests == 4
+    ran = cli(*ONE, "--llm", f"{server.url}#m", "--out", "d")
+    assert server.requests == 8 and "no known service (4; --reuse-unnamed)" in ran.err
+    assert answers("a") == answers("b") == answers("c")
+
+
+def rewrite_as_version_1(path):
+    db = sqlite3.connect(path)
+    db.create_function("row_sum", 3, lambda *_: 0)
+    rows = db.execute("SELECT key, value FROM replies").fetchall()
+    db.executescript(
+        "DROP TABLE replies; DROP TABLE claims; PRAGMA user_version=1;"
+        "CREATE TABLE replies (key BLOB PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID;"
+    )
+    db.executemany("INSERT INTO replies VALUES (?, ?)", rows)
+    db.commit()
+    db.close()
+
+
+def test_a_name_that_the_server_does_not_list_is_refused_or_labelled(cli, server):
+    server.state.models, server.state.any_model = ["tiny"], True
+    asked = (*ONE, "--llm", f"{server.url}#gpt-4")
+    ran = cli(*asked, "--out", "a")
+    assert ran.code == 2 and server.requests == 0 and not Path("a").exists()
+    assert f"{server.url} serves tiny, not gpt-4; correct the name, or say with --served-as" in ran.err
+    assert cli(*asked, "--served-as", "other", "--out", "a").code == 2
+    assert "leave out --served-as" in cli(*ONE, "--llm", f"{server.url}#tiny", "--served-as", "x", "--out", "a").err
+    ran = cli(*asked, "--served-as", "tiny", "--out", "a")
+    assert ran.code == 0 and "gpt-4, served by tiny" in ran.out
+    assert server.bodies[0]["model"] == "gpt-4"
+    assert record("a")["inputs"]["served_as"] == {"llm": "tiny"}
+    assert "gpt-4, served by tiny" in Path("a/report.html").read_text(encoding="utf-8")
+    listed = server.listed
+    assert cli(*asked, "--served-as", "tiny", "--replay", "--out", "b").code == 0 and server.listed == listed
+
+
+def test_a_judge_that_is_not_listed_is_refused_or_labelled(cli, server, judge):
+    judge.state.any_model = True
+    asked = (*ONE, "--llm", f"{server.url}#m", "--judge", f"{judge.url}#gpt-4")
+    ran = cli(*asked, "--out", "a")
+    assert ran.code == 2 and judge.requests == 0 and "serves j, not gpt-4" in ran.err and "--judge-served-as" in ran.err
+    ran = cli(*asked, "--judge-served-as", "j", "--out", "a")
+    assert ran.code == 0 and record("a")["inputs"]["served_as"] == {"judge": "j"}
+    assert "judge gpt-4; judge, served by j" in Path("a/report.html").read_text(encoding="utf-8")
+
+
+def test_a_list_that_is_empty_or_none_says_nothing(cli, server):
+    server.state.models, server.state.any_model = [], True
+    assert cli(*ONE, "--llm", f"{server.url}#m", "--out", "a").code == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (("--service", "x"), "--service is of a server, and extractive is none"),
+        (("--served-as", "x"), "--served-as is of a server, and extractive is none"),
+        (("--judge-service", "x"), "are of judges in their order, and none is named"),
+        (("--fresh",), "--fresh is of models that are asked, and there is none"),
+        (("--retry", "cut"), "--retry is of models that are asked, and there is none"),
+        (("--reuse-unnamed",), "--reuse-unnamed is of models that are asked, and there is none"),
+        (("--retry", "odd"), "'odd' is none of unreadable, cut, empty"),
+        (("--llm", "http://127.0.0.1:9/v1#m", "--replay", "--fresh"), "--replay asks for none; leave one out"),
+        (("--rag", "http://127.0.0.1:9/rag", "--served-as", "x"), "a RAG service names its own"),
+    ],
+)
+def test_what_would_do_nothing_is_refused(cli, more, why):
+    ran = cli(*ONE, *more, "--out", "r")
+    assert ran.code == 2 and why in ran.err and not Path("r").exists()
+
+
+def test_fresh_asks_anew_and_a_stopped_fresh_run_goes_on(cli, server):
+    asked = (*ONE, "--llm", f"{server.url}#m", "--out", "r")
+    assert cli(*asked).code == 0
+    server.state.text = "a new answer"
+    assert "shown again" in cli(*asked).err and server.requests == 4
+    server.rules.append(Rule("reply", message={"content": "a new answer"}, times=2))
+    server.rules.append(Rule("status", status=400, times=2))
+    assert cli(*asked, "--fresh", "--concurrency", 1, "--max-failed", 1).code == 0
+    assert answers("r").count("a new answer") == 2 and server.requests == 8, "two calls failed"
+    assert cli(*asked).code == 0, "what failed is asked again, and what is fresh is not"
+    assert answers("r") == ["a new answer"] * 4 and server.requests == 10
+    server.state.text = "a third answer"
+    assert cli(*asked, "--fresh").code == 0 and answers("r") == ["a third answer"] * 4
+    with Ledger(Path("L")) as ledger:
+        assert len(ledger) == 4, "the new reply takes the old one's place"
+
+
+def test_a_fresh_run_that_finds_the_server_dead_leaves_what_was_finished(cli, stages):
+    with ChatServer() as server:
+        asked = (*ONE, "--llm", f"{server.url}#m", "--out", "r")
+        assert cli(*asked).code == 0
+        before = stages(Path("r"))
+    assert cli(*asked, "--fresh").code == 2
+    assert stages(Path("r")) == before and record("r")["state"] == "finished"
+    assert "shown again" in cli(*asked).err
+
+
+def test_fresh_holds_for_a_rag_service(cli):
+    with RagServer([("d1", "", "The harbour is deep.")]) as service:
+        asked = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--rag", service.url, "--ledger", "L")
+        assert cli(*asked, "--out", "r").code == 0
+        asked_before = len(service.bodies)
+        assert cli(*asked, "--out", "r", "--fresh").code == 0 and len(service.bodies) == 2 * asked_before
+
+
+def test_cut_and_empty_replies_are_asked_again(cli, server):
+    server.rules.append(Rule("reply", times=1, reply={"finish_reason": "length"}, message={"content": "half an ans"}))
+    server.rules.append(Rule("reply", times=1, message={"content": ""}))
+    asked = (*ONE, "--llm", f"{server.url}#m", "--concurrency", 1, "--out", "r")
+    ran = cli(*asked, "--max-failed", 1)
+    assert "half an ans" in answers("r") and "" in answers("r") and server.requests == 4
+    assert "--retry cut,empty" in ran.out, "the closing line names it"
+    assert "shown again" in cli(*asked).err and server.requests == 4
+    assert cli(*asked, "--retry", "empty").code == 0 and server.requests == 5 and "" not in answers("r")
+    ran = cli(*asked, "--retry", "cut,empty")
+    assert server.requests == 6 and "half an ans" not in answers("r") and "--retry" not in ran.out
+    cli(*asked, "--retry", "cut,empty")
+    assert server.requests == 6
+    with Ledger(Path("L")) as ledger:
+        assert len(ledger) == 4
+
+
+def test_unreadable_verdicts_are_asked_again(cli, server, judge):
+    judge.state.text = "Well, who knows."
+    asked = (*ONE, "--llm", f"{server.url}#m", "--judge", f"{judge.url}#j", "--out", "r")
+    ran = cli(*asked)
+    assert ran.code == 3 and "--retry unreadable" in ran.out
+    first = judge.requests
+    judge.state.text = REJECTS
+    assert cli(*asked, "--retry", "cut").code == 3 and judge.requests == first
+    ran = cli(*asked, "--retry", "unreadable")
+    assert ran.code == 0 and judge.requests == 2 * first and "--retry" not in ran.out
+    assert all(not row["unscored"] for row in json.loads(Path("r/scores.json").read_text(encoding="utf-8")))
+    assert cli(*asked).code == 0 and judge.requests == 2 * first, "the new verdicts are kept"
+
+
+def test_score_asks_again_too(cli, server, judge):
+    assert cli(*ONE, "--llm", f"{server.url}#m", "--out", "r").code == 0
+    judge.state.text = "Well, who knows."
+    asked = ("score", "r/answers.jsonl", "--data-dir", "sample", "--judge", f"{judge.url}#j", "--ledger", "L")
+    assert cli(*asked).code == 3
+    first, judge.state.text = judge.requests, REJECTS
+    ran = cli(*asked, "--retry", "unreadable")
+    assert ran.code == 0 and judge.requests == 2 * first
+    assert f"judge {first} made" in ran.out
+    assert cli(*asked, "--fresh").code == 0 and judge.requests == 3 * first
+    again = cli(*asked)
+    assert judge.requests == 3 * first and f"0 made, {first} from the ledger ({judge.url}, oldest of" in again.out
+
+
+def test_a_service_is_named_without_its_secrets(cli, server):
+    url = server.url.replace("://", "://user:password@")
+    asked = (*ONE, "--llm", f"{url}?api_key=sesame-open#m", "--out", "a")
+    assert cli(*asked).code == 0
+    assert record("a")["inputs"]["services"] == {"llm": f"{server.url}?api_key=***"}
+    assert b"sesame-open" not in Path("L").read_bytes() and b"password" not in Path("L").read_bytes()
