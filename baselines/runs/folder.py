@@ -90,7 +90,9 @@ class RunFolder:
     def reopen(self) -> None:
         """Send what models made back to work, answers and verdicts; the user's own files stay."""
         found = self.run
-        stages = [stage for stage in STAGES[1:] if stage in found.files and stage not in found.given]
+        # Where a model was asked about the questions first, passages are its work too.
+        made = STAGES if found.found else STAGES[1:]
+        stages = [stage for stage in made if stage in found.files and stage not in found.given]
         if stages:
             self._set_back(found, stages, found.stopped or "replies are asked for again")
 

@@ -75,7 +75,6 @@ def calls(parser: argparse.ArgumentParser) -> None:
         "--max-failed",
         metavar="S",
         type=number(0, 1),
-        default=0.2,
         help="share of a metric's items above which failures make it INVALID, with exit code 3 (default: 0.2)",
     )
     group.add_argument(

@@ -55,6 +55,7 @@ def call_request(arguments: argparse.Namespace) -> Any:
     from quadrag.baselines.runs.request import CallRequest, Kept
     from quadrag.baselines.systems.models import Alias
     from quadrag.chat.server import MOST_REPLY_BYTES
+    from quadrag.run_record import MOST_FAILED
 
     return CallRequest(
         judges=arguments.judge,
@@ -72,7 +73,7 @@ def call_request(arguments: argparse.Namespace) -> Any:
             Alias(service, served_as, "judge-")
             for service, served_as in zip_longest(arguments.judge_service, arguments.judge_served_as)
         ],
-        max_failed=arguments.max_failed,
+        max_failed=MOST_FAILED if arguments.max_failed is None else arguments.max_failed,
         timeout=arguments.timeout,
         max_reply_bytes=arguments.max_reply_bytes or MOST_REPLY_BYTES,
         allow_redirect=arguments.allow_redirect,
