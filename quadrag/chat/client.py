@@ -125,7 +125,7 @@ class ChatClient:
         self._bounds = Bounds(*within, max_reply_bytes, frozenset(host.lower() for host in allow_redirect))
         self.service = service or self._name_service()
         self.shelf = None if ledger is None else Shelf(ledger, self.service, reuse, replay, self._kind_of)
-        self._warned = False  # that the ledger has replies of other services
+        self._warned = False  # whether it was looked for replies of other services
         self._unreached: str | None = None  # why the server could not be reached, until that is told
         self._engine: Engine | None = None
         self._turn = threading.Lock()
@@ -302,11 +302,10 @@ class ChatClient:
 
     def _warn_of_others(self, batch: Batch) -> None:
         """Say once that the ledger has replies to these calls from elsewhere."""
-        if self.ledger is None or self._warned:
+        if self._warned:
             return
-        others = self._name_others(batch)
-        if others:
-            self._warned = True
+        self._warned = True
+        if others := self._name_others(batch):
             say(f"{self.service} is asked; the ledger also has replies of {others}")
 
     def _name_others(self, batch: Batch) -> str:
