@@ -20,7 +20,7 @@ from quadrag.records import Answer, Key, Passage, Question, read_jsonl
 from ..systems.rag.reply import read_found
 from . import logs
 
-_STATES = ("ok", "api_error", "truncated", "unparsable")
+_STATES = ("ok", "api_error", "raised", "truncated", "unparsable")
 
 
 class Answered(NamedTuple):

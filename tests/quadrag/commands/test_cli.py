@@ -13,6 +13,7 @@ import subprocess
 import sys
 import termios
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,39 @@ def test_mistyped_names_and_options(refused, arguments, words):
         assert word in line, line
 
 
+IDLE = [
+    (("--judge-format", "json"), "--judge-format is for a judge, and there is none; name one with --judge"),
+    (("--judge-max-tokens", "5"), "--judge-max-tokens is for a judge, and there is none"),
+    (("--temperature", "0"), "--temperature is for a chat model, and the extractive baseline is none; name one with"),
+    (("--seed", "3"), "--seed is for a chat model"),
+    (("--max-tokens", "5"), "--max-tokens is for a chat model"),
+    (("--top-p", "0.5", "--llm", "extractive"), "--top-p is for a chat model, and extractive is none"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), IDLE)
+@pytest.mark.parametrize("place", [CONFIG, ("run", "rgb", "--all"), ("run", "--recipe", "mine.yaml")])
+def test_an_option_that_would_do_nothing_is_refused(refused, place, arguments, words):
+    Path("mine.yaml").write_text("benchmark: rgb\nruns: [{config: negative_rejection_en}]\n")
+    assert words in refused(*place, "--data-dir", "sample", *arguments, "--out", "out")
+
+
+def test_what_is_for_a_judge_is_refused_where_none_is_asked(refused, answers):
+    accuracy = ("rgb", "noise_robustness_en", "--data-dir", "sample", "--split", "noise_0")
+    crag = ("crag", "task_1_2", "--data-dir", "sample", "--split", "public")
+    none = "no metric of rgb noise_robustness_en asks a judge as it is run here; leave out --judge"
+    path = answers(plain())
+    with ChatServer(models=["j"]) as judge:
+        asked = ("--judge", f"{judge.url}#j", "--ledger", "L")
+        assert none in refused("run", *accuracy, *asked, "--out", "out", makes="L")
+        score = ("score", path, "--benchmark", "rgb", "--config", *accuracy[1:])
+        assert none in refused(*score, *asked, makes="L")
+        assert judge.requests == 0
+    failure = refused("run", *crag, "--option", "judge_failure=excluded", "--out", "out")
+    assert "--option judge_failure is for a judge, and there is none" in failure
+    assert "--judge-format is for a judge" in refused(*score, "--judge-format", "json")
+
+
 def test_an_option_without_its_file_or_with_a_useless_one(refused):
     Path("p.yaml").write_text("other: {input: 1, output: 2}\n")
     Path("bad.yaml").write_text("m: {input: -1, output: 2}\n")
@@ -250,9 +284,18 @@ def test_score_checks_its_folder_before_a_judge_is_asked(refused, answers):
         assert judge.requests == 0
 
 
-def test_a_disk_that_cannot_be_written_is_one_line(refused):
+def test_a_folder_that_cannot_be_written_names_the_option_for_another(refused):
     Path("out").symlink_to("/proc/nowhere")
-    assert "out" in refused(*RUN)
+    assert refused(*RUN).endswith("; name a place that can be written with --out\n")
+    Path("runs").symlink_to("/proc/nowhere")
+    assert refused(*CONFIG, "--data-dir", "sample").endswith("; name a place that can be written with --out\n")
+
+
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="the extra is installed")
+@pytest.mark.parametrize("retriever", ["dense", "hybrid", "hybrid-rerank"])
+def test_a_retriever_without_its_extra_names_the_extra_and_asks_for_no_weights(refused, retriever):
+    line = refused("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--retriever", retriever, "--out", "out")
+    assert line.endswith("needs sentence-transformers (not installed); pip install 'quadrag[dense]'\n")
 
 
 # Models.
@@ -267,6 +310,11 @@ def test_models_that_are_none(refused):
         ("#m", "names no server"),
     ):
         assert word in refused(*RUN, "--llm", spec, "--ledger", "L", makes="L")
+    for spec in ("gpt-4o", "openai:gpt-4o", "openai/gpt-4o"):
+        for flag in ("--llm", "--judge"):
+            assert "expected https://api.openai.com/v1#gpt-4o, or" in refused(
+                *RUN, flag, spec, "--ledger", "L", makes="L"
+            )
     assert "judges nothing" in refused(*RUN, "--judge", "extractive", "--ledger", "L", makes="L")
 
 
@@ -397,6 +445,7 @@ def test_help_fits_and_names_every_command(cli):
         _, part, _ = cli(command, "--help")
         assert "example" in part
         assert all(len(line) <= 80 for line in part.splitlines()), "help is read in a terminal"
+    assert cli() == cli("--help")
     code, out, _ = cli("--version")
     assert code == 0 and out.startswith("quadrag ")
 
@@ -415,6 +464,30 @@ def test_list_names_all_there_is(cli):
     assert code == 0 and err == ""
     for name in ("noise_robustness_zh_original", "noise_80", "rejection_rate", "rgb-table7-chatgpt-zh"):
         assert name in out
+
+
+def test_list_of_a_benchmark_describes_its_configs(cli):
+    code, out, err = cli("list", "rgb")
+    assert (code, err) == (0, "")
+    (part,) = (part for part in out.split("\n\n") if part.startswith("information_integration_zh:"))
+    title, *sentence, rows, language, metrics = part.splitlines()
+    assert title == "information_integration_zh: information integration in Chinese"
+    assert sentence and all(len(line) <= 80 for line in sentence)
+    assert rows == "  rows      noise_0, noise_20, noise_40: 100 each"
+    assert language == "  language  zh"
+    assert metrics == "  metrics   accuracy, accuracy_bounded"
+
+
+def test_without_a_model_the_first_line_says_what_answers(cli):
+    said = "No --llm: the extractive baseline answers, the sentence most like the question.\n"
+    assert cli(*RUN)[1].startswith(said)
+    assert said not in cli(*RUN, "--llm", "extractive")[1]
+
+
+def test_a_benchmark_may_be_written_in_other_ways(cli):
+    assert cli("list", "CRUD-RAG") == cli("list", "crud_rag")
+    code, out, _ = cli("run", "CrudRAG", "summary", "--data-dir", "sample", "--limit", "1")
+    assert code == 0 and "\nruns/crud_rag-summary-extractive/report.html" in out
 
 
 def test_the_demo_prints_the_tables_of_every_benchmark_without_a_model(cli, environment):
