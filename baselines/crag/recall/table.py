@@ -38,7 +38,7 @@ def recall_grid(recall: SearchRecall, source: str) -> Grid:
             lines.append(Line(f"without answers of up to {SHORT} characters", blank, rule=True))
         for cut in recall.cuts:
             summaries = [found[(way, cut, longer)] for way in recall.ways]
-            cells = [interval_cell(one.value, one.interval) for one in summaries]
+            cells = [interval_cell(one.value, one.interval, one.n_scored) for one in summaries]
             lines.append(Line(f"{' ' * longer}{cut} page{'s' * (cut > 1)}", cells))
             lines.append(Line(f"{' ' * longer}  n", [Cell(str(one.n_scored)) for one in summaries]))
     columns = [_HEADS[way] for way in recall.ways]
