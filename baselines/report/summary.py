@@ -83,13 +83,14 @@ def summarise_run(result: Result, profile: str) -> Grid:
         for line, cell in zip(grid.lines, _best_cells(best), strict=True):
             line.cells.append(cell)
     tables = load_tables(run.inputs.benchmark)
-    few = f" No interval for fewer than {FEW} questions." if any((count_items(row) or 0) < FEW for row in rows) else ""
+    hidden = any(row["interval"] and (count_items(row) or 0) < FEW for row in rows)
+    few = f" No interval for fewer than {FEW} questions." if hidden else ""
     grid.notes += [
         f"{name_units(rows)}; {profile} profile.{few}",
         *note_runs([run]),
         *note_beside([run]),
         *note_not_run(tables, [row for row in select_whole(result.scores) if row["profile"] == profile]),
-        *note_unscored(tables, rows),
+        *note_unscored(tables, [row for row in rows if "figure" not in row]),
         *note_directions((row["metric"], row["key"]) for row in rows),
     ]
     if any(best):

@@ -96,10 +96,10 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
             alike.setdefault(f"{'' if same else f' ({profile})'}: {'; '.join(places)}.", []).append(key)
     notes = [f"Unscored, {', '.join(keys)}{said}" for said, keys in alike.items()]
     if any(row["metric"] not in tables.unscored for row in lacking):
-        notes.append("Official leaves unscored items out, corrected counts them as wrong.")
+        notes.append(Detail("Official leaves unscored items out, corrected counts them as wrong."))
     for metric, say in tables.unscored.items():
         if own := [row for row in lacking if row["metric"] == metric]:
-            notes.append(say(own))
+            notes.append(Detail(say(own)))
     return notes
 
 

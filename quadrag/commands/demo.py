@@ -49,11 +49,11 @@ def run(arguments: argparse.Namespace) -> None:
         tables += tabulate_paper(name, ours)
         tables += tabulate_matrices(ours[0]) if len(ours) == 1 else []
     write_page(out / "report.html", "quadrag demo: the bundled samples", results, tables)
-    print("\nOne metric a task (percent), of its first set of questions; n: how many were scored.")
+    print("\nOne metric a task, in percent, of its first set of questions; n: how many were")
     print(
-        f"{len(results)} runs in {time.monotonic() - started:.1f} s. All tables, beside the papers' numbers, are on a page; open"
+        f"scored. {len(results)} runs took {time.monotonic() - started:.1f} s. All tables, beside the papers' numbers:"
     )
-    print(f"  {out / 'report.html'}")
+    print(f"  open {out / 'report.html'}")
     print("Next, with a model of your own:")
     print("  quadrag run rgb noise_robustness_en --llm http://HOST:PORT/v1")
 
