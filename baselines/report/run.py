@@ -63,9 +63,10 @@ def rows_beside(result: Result) -> list[Published]:
     return [] if mixed else find_beside(result.run)
 
 
-def title_of(result: Result) -> str:
-    """Name what was run, and by what."""
-    return f"{result.run.inputs.benchmark} {result.run.inputs.config}, {name_run(result.run)}"
+def title_of(result: Result, split: str = "") -> str:
+    """Name what was run, or one split of it, and by what."""
+    inputs = result.run.inputs
+    return f"{' '.join(filter(None, (inputs.benchmark, inputs.config, split)))}, {name_run(result.run)}"
 
 
 def _metric_lines(scores: Sequence[Row], splits: Sequence[str], profiles: Sequence[str]) -> list[Line]:

@@ -58,9 +58,11 @@ def pick_headlines(scores: Sequence[dict[str, Any]], profile: str) -> list[dict[
 def headline_grid(result: Result, profile: str) -> Grid:
     """Make the table of a run's headlines: value, interval and how many items were scored."""
     rows = pick_headlines(result.scores, profile)
-    many = len({row["split"] for row in rows}) > 1
+    splits = {row["split"] for row in rows}
+    many = len(splits) > 1
     lines = [Line(f"{row['split']}/" * many + show_key(row["metric"], row["key"]), headline_cells(row)) for row in rows]
-    return Grid(title_of(result), "metric", ["value", "95% interval", "n"], lines, note_partial([result]))
+    title = title_of(result, "" if many else "".join(splits))
+    return Grid(title, "metric", ["value", "95% interval", "n"], lines, note_partial([result]))
 
 
 def headline_cells(row: Row) -> list[Cell]:

@@ -173,8 +173,7 @@ class Evaluation(Mapping[str, Score]):
 
     @property
     def _title(self) -> str:
-        inputs = self.result.run.inputs
-        return f"{inputs.llm} on {inputs.benchmark} {inputs.config}, {self.profile} profile"
+        return f"{self._grid.title}, {self.profile} profile"
 
     def __repr__(self) -> str:
         """Show the headlines, a line each."""

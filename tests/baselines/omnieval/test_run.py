@@ -539,7 +539,9 @@ def test_one_task_alone_is_a_config(house):
 
 
 def test_all_prints_the_papers_table_with_ours_under_it(house, judged):
-    code, out, err = house.run("run", "omnieval", "--all", *SAMPLE, *house.models(), "--limit", "6", "--out", "whole", "-v")
+    code, out, err = house.run(
+        "run", "omnieval", "--all", *SAMPLE, *house.models(), "--limit", "6", "--out", "whole", "-v"
+    )
     assert (code, err) == (0, "") and narrow(out)
     assert "Table 5. Models with retrieval and without: auto" in out
     assert re.search(r"^qwen2.5-72b alone +– +– +32.22 +16.07 +37.88 +– +60.17 +– +12.56$", out, re.M)
