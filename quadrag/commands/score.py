@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.report.page import describe_calls, write_page
     from quadrag.baselines.report.run import tabulate_run
+    from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.runs.answers import read_place
     from quadrag.baselines.runs.request import make_task
     from quadrag.baselines.runs.score_file import score_file
@@ -57,7 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     with results_alone(arguments.format) as stdout:
         with open_session(request, calls, open_budget(calls)) as session:
             result = score_file(session, request, Path(arguments.answers), out)
-        print_results(arguments, stdout, out, [result], tabulate_run(result, profiles, arguments.labels))
+        grids = show_run(result, profiles, arguments.labels, arguments.verbose)
+        print_results(arguments, stdout, out, [result], grids)
         if spent := describe_calls([result]):
             print(f"\ncalls: {spent}")
         if out:
