@@ -100,7 +100,7 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if isinstance(whole, list):
         for number, row in enumerate(whole, 1):
             if not isinstance(row, dict):
-                raise QuadragError(f"{path}: entry {number} is a {type(row).__name__}; expected an object")
+                raise QuadragError(f"{path}:{number} holds a {type(row).__name__}; expected an object")
             yield number, row
         return
     results = whole.get("results") if isinstance(whole, dict) else None

@@ -84,7 +84,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         splits=list(dict.fromkeys(question.split for question in questions)),
         retriever=one.retriever,
         options=identify_options(benchmark.options, one.options),
-        llm=path.name,
+        llm=_name_one(path),
         parameters=parameters,
         judge=name_judges(session.judges, benchmark, one),
     )

@@ -362,7 +362,7 @@ def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
     Path("c.json").write_text(json.dumps([{"benchmark": "crud_rag", "config": "summary", "id": "x", "answer": ""}]))
     assert "answer crud_rag and rgb" in refused("score", "a/one.json", "c.json", "--data-dir", "sample")
     Path("c.json").write_text('["x"]')
-    assert "entry 1 is a str" in refused("score", "c.json", *SCORE)
+    assert "c.json:1 holds a str" in refused("score", "c.json", *SCORE)
 
 
 def test_the_package_runs_as_the_command():
