@@ -370,7 +370,7 @@ def test_the_package_runs_as_the_command():
     assert done.returncode == 0 and done.stdout.startswith("quadrag ")
 
 
-def test_score_prints_and_writes_the_tables(cli, answers):
+def test_score_prints_and_writes_the_tables(cli, refused, answers):
     path = answers(plain())
     code, out, err = cli("score", path, *SCORE)
     assert (code, err) == (0, "") and "rejection_rate" in out and "100.0" in out
@@ -383,6 +383,8 @@ def test_score_prints_and_writes_the_tables(cli, answers):
     assert code == 0 and "  answer    insufficient information\n" in shown, shown
     code, again, _ = cli("report", "out")
     assert code == 0 and again.strip() == out.rsplit("\n\n", 1)[0].strip()
+    Path("out/scores.json").write_text("[]")
+    assert "remove the folder and score again" in refused("report", "out")
 
 
 def test_a_prediction_file_of_the_authors_says_its_split_by_its_noise(cli, answers):
