@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Key
-from quadrag.stats import Interval, paired_difference
+from quadrag.stats import Pair, paired_difference
 
 from ..core.benchmark import load
 from ..core.result import Result
@@ -50,7 +50,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         every: all metrics and settings; else the headlines, and the settings that differ.
     """
     # Paths are longer than columns are wide.
-    columns = [chr(ord("A") + rank) if len(runs) <= 26 else str(rank) for rank in range(len(runs))]
+    columns = name_columns(len(runs))
     results = [result for _, result in runs]
     tables = [{_place(row): row for row in select_whole(one.scores) if row["profile"] == profile} for one in results]
     pair = len(runs) == 2
@@ -84,16 +84,13 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
             "B - A: paired bootstrap on questions scored in both; * excludes zero; – not in both, or other questions."
         )
         counts = ", ".join(f"{place} {n}" for place, n in shared.items())
-        notes.append(f"Questions that both have: {counts}.")
+        notes.append(f"Questions scored in both: {counts}.")
     return Grid("Comparison", "config, split: metric", columns, lines, notes)
 
 
-class Pair(NamedTuple):
-    """The paired difference of one metric: second less first, its 95% interval, and on how many questions."""
-
-    difference: float
-    interval: Interval
-    n: int
+def name_columns(count: int) -> list[str]:
+    """Name the columns of so many runs: by letters, as far as these go."""
+    return [chr(ord("A") + rank) if count <= 26 else str(rank) for rank in range(count)]
 
 
 def pair_results(first: Result, second: Result, place: Place, profile: str = "official") -> Pair | None:
@@ -117,8 +114,7 @@ def pair_results(first: Result, second: Result, place: Place, profile: str = "of
             items = [one for one in items if _same(result.digests, other.digests, one.question)]
         sides.append(items)
     record = metric_record(metric).key(key)
-    found = paired_difference(*sides, profile=profile, worst=record.worst) if all(sides) else None
-    return Pair(*found, len({item.question for item in sides[0]})) if found else None
+    return paired_difference(*sides, profile=profile, worst=record.worst) if all(sides) else None
 
 
 def _same(here: Mapping[Key, str], there: Mapping[Key, str], question: Any) -> bool:
@@ -130,7 +126,12 @@ def _difference(results: Sequence[Result], place: Place, profile: str) -> tuple[
     pair = pair_results(results[0], results[1], place, profile)
     if pair is None:
         return Cell(NOTHING), 0
-    return difference_cell(*pair, metric_record(place[2]).key(place[3]).unit), pair.n
+    return pair_cell(pair, place), pair.n
+
+
+def pair_cell(pair: Pair, place: Place) -> Cell:
+    """Make the cell of a paired difference."""
+    return difference_cell(*pair, metric_record(place[2]).key(place[3]).unit)
 
 
 def _place(row: Row) -> Place:

@@ -26,10 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.baselines.report.comparison import compare_runs, merge_runs
+    from quadrag.baselines.report.comparison import merge_runs
     from quadrag.baselines.report.page import write_page
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_run
+    from quadrag.baselines.report.several import tabulate_several
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.runs import campaign
     from quadrag.baselines.tables.grid import print_grids
@@ -43,8 +44,8 @@ def run(arguments: argparse.Namespace) -> None:
             campaign.refuse_repeated_tasks(name, parts)
         merged = [(name, merge_runs(parts)) for name, parts in runs]
         profile = arguments.profile or "official"
-        grids = [compare_runs(merged, profile, arguments.verbose)]
-        page = [compare_runs(merged, profile)]
+        grids = tabulate_several(merged, profile, arguments.verbose)
+        page = tabulate_several(merged, profile)
     elif len(results) > 1:
         grids = []
         for benchmark in dict.fromkeys(result.run.inputs.benchmark for result in results):

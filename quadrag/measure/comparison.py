@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from quadrag.baselines.report.comparison import Pair, compare_runs, pair_results
+from quadrag.baselines.report.comparison import compare_runs, pair_results
 from quadrag.baselines.tables.cells import NOTHING, difference_cell, unit_of
 from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids, write_columns
 from quadrag.errors import QuadragError
 from quadrag.measure.evaluation import Evaluation
+from quadrag.stats import Pair
 
 
 class Comparison(Mapping[str, Pair]):

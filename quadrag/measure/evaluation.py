@@ -12,7 +12,7 @@ from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.report.page import write_page
 from quadrag.baselines.report.run import tabulate_run
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
-from quadrag.baselines.runs.campaign import name_folder
+from quadrag.baselines.runs.campaign import name_folder, read_runs
 from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
@@ -244,8 +244,7 @@ def evaluate(
     Raises:
         QuadragError: a name or an option is unknown, files are missing, the judge is dead, or `out` holds another run.
     """
-    if profile not in PROFILES:
-        raise unknown_name("profile", profile, dict.fromkeys(PROFILES))
+    _check_profile(profile)
     if batch_size is not None and batch_size < 1:
         raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")
     if concurrency < 1:
@@ -259,16 +258,39 @@ def evaluate(
     folder = Path(out) if out is not None else _find_folder(name_folder(task, function.name))
     if (folder / NAME).exists() and read_run(folder).state == "finished":
         raise QuadragError(
-            f"{folder} holds a finished run; whether the system has changed cannot be seen: name another"
+            f"{folder} holds a finished run; whether the system has changed cannot be seen: name another, "
+            "or read this one with quadrag.result"
         )
     function.kept = folder / ANSWERING
     judges = [judge] if isinstance(judge, str) else list(judge)
     calls = CallRequest(judges=judges, concurrency=concurrency, command=["quadrag.evaluate"])
     with open_session(request, calls, system=function) as session:
-        result = session.run(task, folder)
-    for line in result.run.invalid:
+        found = session.run(task, folder)
+    for line in found.run.invalid:
         warnings.warn(f"INVALID, {line}", stacklevel=2)
-    return Evaluation(result, folder, profile)
+    return Evaluation(found, folder, profile)
+
+
+def result(folder: str | Path, profile: str = "official") -> Evaluation:
+    """Read a finished run back: one of `evaluate`, of ``quadrag run`` or of ``quadrag score --out``.
+
+    Args:
+        folder: of the run.
+        profile: ``official`` or ``corrected``.
+
+    Raises:
+        QuadragError: it holds no finished run, or several.
+    """
+    _check_profile(profile)
+    ((_, found),) = read_runs([str(folder)])
+    if len(found) > 1:
+        raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one of them")
+    return Evaluation(found[0], Path(folder), profile)
+
+
+def _check_profile(profile: str) -> None:
+    if profile not in PROFILES:
+        raise unknown_name("profile", profile, dict.fromkeys(PROFILES))
 
 
 def _find_folder(wanted: str) -> Path:

@@ -15,6 +15,7 @@ from quadrag.baselines.report import paper
 from quadrag.baselines.report.comparison import compare_runs
 from quadrag.baselines.report.page import list_facts, render_page
 from quadrag.baselines.report.paper import tabulate_paper
+from quadrag.baselines.report.several import tabulate_several
 from quadrag.baselines.runs import campaign as campaigns
 from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids
 from quadrag.baselines.tables.paper import load_tables
@@ -158,10 +159,15 @@ def test_runs_over_other_questions_have_no_difference():
     assert [[cell.text for cell in line.cells] for line in lines] == [["50.0", "–", "–"], ["–", "100.0", "–"]]
 
 
-def test_three_runs_are_compared_without_differences():
-    runs = [(name, result(name, [1.0, 0.0])) for name in "abc"]
-    grid = compare_runs(runs)
+def test_of_three_runs_each_is_compared_with_the_first():
+    runs = [(name, result(name, values)) for name, values in (("a", [1.0, 0.0]), ("b", [1.0, 1.0]), ("c", [0.0, None]))]
+    grid, differences = tabulate_several(runs)
     assert len(grid.columns) == len(grid.lines[0].cells) == 3
+    assert [[cell.text for cell in line.cells] for line in differences.lines] == [
+        ["B - A", "+50.00", "+0.0 to +100.0", "2"],
+        ["C - A", "-100.00*", "-100.0 to -100.0", "1"],
+    ]
+    assert len(tabulate_several(runs[:2])) == 1
 
 
 class Checked(html.parser.HTMLParser):

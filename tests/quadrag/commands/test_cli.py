@@ -382,19 +382,57 @@ def test_score_takes_the_names_that_run_takes(refused, answers):
     assert "nearest: rgb" in refused("score", path, "--benchmark", "rbg", "--config", "x")
     assert "nearest" in refused("score", path, "--benchmark", "rgb", "--config", "negative_rejection")
     assert "nearest: test" in refused("score", path, *SCORE, "--split", "tset")
+    assert "--benchmark and --config" in refused("score", path, "--benchmark", "rgb", "--data-dir", "sample")
 
 
-def test_score_prints_and_writes_the_tables(cli, answers):
+def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
+    for name, right in (("a/one", 3), ("a/two.1", 6), ("b/one", 12)):
+        rows = [dict(row, benchmark="rgb", config=SCORE[3]) for row in plain()]
+        rows = [row if place < right else {**row, "answer": "Oslo"} for place, row in enumerate(rows)]
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(f"{name}.json").write_text(json.dumps(rows))  # a list does as well as JSON Lines
+    files = ("a/one.json", "a/two.1.json", "b/one.json")
+    code, out, err = cli("score", *files, "--data-dir", "sample", "--out", "runs")
+    assert (code, err) == (0, "")
+    differences = re.findall(r"([BC] - A) +\+(\d+)\.00\*? .* 12\n", out)
+    assert differences[:2] == [("B - A", "25"), ("C - A", "75")]
+    folders = ("runs/a/one", "runs/a/two.1", "runs/b/one")
+    assert all(Path(folder, "scores.json").is_file() for folder in folders) and Path("runs/report.html").is_file()
+    code, again, _ = cli("report", *folders)
+    assert code == 0 and differences == re.findall(r"([BC] - A) +\+(\d+)\.00\*? .* 12\n", again)
+    code, lines, _ = cli("score", *files, "--data-dir", "sample", "--format", "line")
+    assert [re.search("rejection_rate = ([0-9.]+)", line)[1] for line in lines.splitlines() if "_rate = " in line] == [
+        "25.00",
+        "50.00",
+        "100.0",
+    ]
+    assert "runs/a/one is there" in refused("score", *files, "--data-dir", "sample", "--out", "runs")
+    Path("c.json").write_text(json.dumps([{"benchmark": "crud_rag", "config": "summary", "id": "x", "answer": ""}]))
+    assert "answer crud_rag and rgb" in refused("score", "a/one.json", "c.json", "--data-dir", "sample")
+    Path("c.json").write_text('["x"]')
+    assert "c.json:1 holds a str" in refused("score", "c.json", *SCORE)
+
+
+def test_the_package_runs_as_the_command():
+    done = subprocess.run([sys.executable, "-m", "quadrag", "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("quadrag ")
+
+
+def test_score_prints_and_writes_the_tables(cli, refused, answers):
     path = answers(plain())
     code, out, err = cli("score", path, *SCORE)
     assert (code, err) == (0, "") and "rejection_rate" in out and "100.0" in out
     assert {str(name) for name in Path().iterdir()} == {path}, "without --out nothing is written"
     code, out, err = cli("score", path, *SCORE, "--out", "out")
     assert code == 0
-    files = {"items.jsonl", "scores.json", "questions.jsonl", "run.json", "report.html"}
+    files = {"answers.jsonl", "items.jsonl", "scores.json", "questions.jsonl", "run.json", "report.html"}
     assert {name.name for name in Path("out").iterdir()} == files
+    code, shown, _ = cli("show", "out", "--id", "0")
+    assert code == 0 and "  answer    insufficient information\n" in shown, shown
     code, again, _ = cli("report", "out")
     assert code == 0 and again.strip() == out.rsplit("\n\n", 1)[0].strip()
+    Path("out/scores.json").write_text("[]")
+    assert "remove the folder and score again" in refused("report", "out")
 
 
 def test_a_prediction_file_of_the_authors_says_its_split_by_its_noise(cli, answers):

@@ -191,6 +191,22 @@ def test_a_finished_folder_is_never_taken_for_a_new_system():
     assert second.folder != first.folder and first["rouge_l"] == second["rouge_l"]
 
 
+def test_a_run_is_read_back(capsys):
+    mine = measure(lambda question: question.query, out="mine")
+    again = quadrag.result("mine")
+    assert again.scores == mine.scores and again.folder == mine.folder
+    assert quadrag.compare(again, measure(slowly))["rouge_l"].difference == 0
+    assert quadrag.result("mine", profile="corrected").profile == "corrected"
+    with pytest.raises(quadrag.QuadragError, match="official"):
+        quadrag.result("mine", profile="oficial")
+    with pytest.raises(quadrag.QuadragError, match=r"run\.json"):
+        quadrag.result("nowhere")
+    for name in "ab":
+        measure(slowly, out=f"many/{name}")
+    with pytest.raises(quadrag.QuadragError, match="2 runs"):
+        quadrag.result("many")
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
