@@ -42,6 +42,7 @@ def list_facts(results: Sequence[Result], out: Path) -> list[tuple[str, str]]:
         ("data", join(run.source for run in runs)),
         ("parameters", join(", ".join(f"{k} {v}" for k, v in one.parameters.items()) or "none" for one in inputs)),
         ("calls", describe_calls(results)),
+        ("kept replies", describe_kept(results)),
         ("latency", describe_latency(results)),
         ("run", f"{runs[0].started}, {seconds:.1f} s" if runs[0].started else ""),
         ("command", join(" ".join(run.command) for run in runs)),
@@ -61,15 +62,21 @@ def describe_calls(results: Sequence[Result]) -> str:
     """Say how many calls the commands behind runs made last, how many the ledger answered, and what they cost."""
     parts = []
     costs = []
-    runs = [result.run for result in results]
     for role in ("llm", "judge"):
-        spent = [run.usage[role] for run in runs if role in run.usage]
+        spent = [result.run.usage[role] for result in results if role in result.run.usage]
         if spent:
             made, known = (sum(value[name] for value in spent) for name in ("calls", "cached"))
-            oldest = min((value["oldest"] for value in spent if value.get("oldest")), default=None)
-            place = next((run.inputs.services[role] for run in runs if role in run.inputs.services), "")
-            since = f" ({f'{place}, ' if place else ''}oldest of {oldest})" if known and oldest else ""
-            parts.append(f"{'' if role == 'llm' else 'judge '}{made} made, {known} from the ledger{since}")
+            parts.append(f"{'' if role == 'llm' else 'judge '}{made} made, {known} from the ledger")
             priced = [value["cost"] for value in spent if value.get("cost") is not None]
             costs += [sum(priced)] if priced else []
     return "; ".join(parts) + (f"; cost {sum(costs):.6g}" if costs else "")
+
+
+def describe_kept(results: Sequence[Result]) -> str:
+    """Say whose replies came from the ledger, and when the oldest was made; "" where none did."""
+    found: dict[str, list[str]] = {}
+    for run in (result.run for result in results):
+        for role, spent in run.usage.items():
+            if spent.get("cached") and spent.get("oldest"):
+                found.setdefault(run.inputs.services.get(role, "here"), []).append(spent["oldest"])
+    return "; ".join(f"{place}, oldest of {min(times)}" for place, times in found.items())

@@ -292,7 +292,8 @@ class ChatClient:
         def make(mine: Collection[bytes]) -> None:
             jobs = list(batch.jobs(mine, sized=self._budget is not None))
             limits = Limits(min(self.concurrency, len(jobs)), self.retries, rate, self._budget, proven)
-            self._open().run(self.model, jobs, limits, batch.outcomes, progress if tell is not None else None)
+            told = None if tell is None else progress
+            self._open().run(self.model, self.parameters, jobs, limits, batch.outcomes, told)
 
         self._warn_of_others(batch)
         self.spent["cached"] += batch.ask(self.shelf, make, progress)
@@ -323,5 +324,5 @@ class ChatClient:
             from quadrag.chat.wire import Wire
 
             wire = Wire(self.spec, self._bounds, self._transport)
-            self._engine = Engine(wire, self.parameters, self.shelf, self.spent)
+            self._engine = Engine(wire, self.shelf, self.spent)
         return self._engine

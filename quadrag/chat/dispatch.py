@@ -58,7 +58,6 @@ class Dispatcher:
     def __init__(
         self,
         wire: Wire,
-        parameters: Mapping[str, Any],
         shelf: Shelf | None,
         spent: dict[str, Any],
     ) -> None:
@@ -66,16 +65,15 @@ class Dispatcher:
 
         Args:
             wire: the way to the servers.
-            parameters: the request's other fields, the same for every call.
             shelf: where replies are committed before they are handed on.
             spent: running totals, updated in place.
         """
         self.wire = wire
-        self.parameters = parameters
         self.shelf = shelf
         self.spent = spent
         self.successes = 0
         self._model = ""
+        self._parameters: Mapping[str, Any] = {}
         self._limits = Limits(1, 0)
         self._working = 0
         self._alive_at = 0.0
@@ -83,11 +81,14 @@ class Dispatcher:
         self._finished: list[tuple[Job, Outcome, asyncio.Future[None]]] = []
         self._settled: Settled = lambda outcomes: None
 
-    async def run(self, model: str, jobs: Iterable[Job], limits: Limits, settled: Settled) -> None:
+    async def run(
+        self, model: str, parameters: Mapping[str, Any], jobs: Iterable[Job], limits: Limits, settled: Settled
+    ) -> None:
         """Make the calls.
 
         Args:
             model: the model's name, as requested.
+            parameters: the request's other fields, the same for every call.
             jobs: calls with different keys.
             limits: concurrency (not above the number of jobs), retries, prices and budget.
             settled: takes what is finished, after it was committed; called once per turn of the loop.
@@ -97,7 +98,7 @@ class Dispatcher:
             BudgetReached: the next call could pass the budget; every call in flight has settled.
         """
         queue = iter(list(jobs))
-        self._model, self._limits = model, limits
+        self._model, self._parameters, self._limits = model, parameters, limits
         self._settled = settled
         self._parked.clear()
         self._budget_line = asyncio.Lock()
@@ -130,7 +131,7 @@ class Dispatcher:
                 self._flush()
 
     async def _call(self, job: Job) -> Outcome:
-        body = dict(self.parameters)
+        body = dict(self._parameters)
         if job.sample and isinstance(body.get("seed"), int):
             # With one seed for all, the samples of a question would be the same text.
             body["seed"] += job.sample
@@ -193,7 +194,7 @@ class Dispatcher:
         rate = self._limits.rate
         if rate is None or self._limits.budget is None:
             return Decimal(0)
-        longest = self.parameters.get("max_tokens") or self.parameters["max_completion_tokens"]
+        longest = self._parameters.get("max_tokens") or self._parameters["max_completion_tokens"]
         # No tokenizer makes more tokens than there are bytes.
         return rate.cost(job.size + TEMPLATE_TOKENS, int(longest))
 

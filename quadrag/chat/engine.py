@@ -23,10 +23,10 @@ _TELL_EVERY = 0.1  # seconds
 class Engine:
     """The running side of a chat client."""
 
-    def __init__(self, wire: Wire, parameters: Mapping[str, Any], shelf: Shelf | None, spent: dict[str, Any]) -> None:
+    def __init__(self, wire: Wire, shelf: Shelf | None, spent: dict[str, Any]) -> None:
         """Start the loop; no connection is opened. For the arguments see `Dispatcher`."""
         self._wire = wire
-        self._dispatcher = Dispatcher(wire, parameters, shelf, spent)
+        self._dispatcher = Dispatcher(wire, shelf, spent)
         self._loop = asyncio.new_event_loop()
         thread = threading.Thread(target=self._loop.run_forever, name="quadrag-chat", daemon=True)
         thread.start()
@@ -43,6 +43,7 @@ class Engine:
     def run(
         self,
         model: str,
+        parameters: Mapping[str, Any],
         jobs: Sequence[Job],
         limits: Limits,
         outcomes: dict[bytes, Outcome],
@@ -52,6 +53,7 @@ class Engine:
 
         Args:
             model: the model's name, as requested.
+            parameters: the request's other fields.
             jobs: the calls.
             limits: concurrency, retries, prices and budget.
             outcomes: filled as calls finish, also when the run ends with an error.
@@ -75,7 +77,8 @@ class Engine:
                 finished_keys.put(waiting)
                 waiting, sent_at = [], time.monotonic()
 
-        running = asyncio.run_coroutine_threadsafe(self._dispatcher.run(model, jobs, limits, settled), self._loop)
+        calls = self._dispatcher.run(model, parameters, jobs, limits, settled)
+        running = asyncio.run_coroutine_threadsafe(calls, self._loop)
         running.add_done_callback(lambda _: finished_keys.put(None))
         try:
             while (keys := finished_keys.get()) is not None:

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from quadrag.commands import options
-from quadrag.commands.session import call_request, print_results, report_failures, results_alone, run_request
+from quadrag.commands.session import (
+    call_request,
+    print_calls,
+    print_results,
+    report_failures,
+    results_alone,
+    run_request,
+)
 from quadrag.errors import QuadragError
 
 EXAMPLES = (
@@ -144,7 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
-    from quadrag.baselines.report.page import describe_calls, describe_latency, write_page
+    from quadrag.baselines.report.page import describe_latency, write_page
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
@@ -189,8 +196,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     print_results(arguments, stdout, out, results, grids)
     for config, files in campaign.lacking.items():
         print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
-    if spent := describe_calls(results):
-        print(f"\ncalls: {spent}")
+    print_calls(results)
     if latency := describe_latency(results):
         print(f"latency of an answer: {latency}")
     print(f"\n{out / 'report.html'}")

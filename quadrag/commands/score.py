@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands import options
-from quadrag.commands.session import call_request, print_results, report_failures, results_alone, run_request
+from quadrag.commands.session import (
+    call_request,
+    print_calls,
+    print_results,
+    report_failures,
+    results_alone,
+    run_request,
+)
 from quadrag.errors import QuadragError
 
 EXAMPLES = (
@@ -50,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from quadrag.baselines.report.page import describe_calls, write_page
+    from quadrag.baselines.report.page import write_page
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.several import tabulate_several
     from quadrag.baselines.report.summary import show_run
@@ -66,8 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
             page = tabulate_run(results[0], profiles, arguments.labels, every=True)
         print_results(arguments, stdout, out, results, grids)
-        if spent := describe_calls(results):
-            print(f"\ncalls: {spent}")
+        print_calls(results)
         if out:
             write_page(out / "report.html", "quadrag: score", results, page)
             print(f"\n{out / 'report.html'}")

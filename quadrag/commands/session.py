@@ -106,6 +106,16 @@ def print_results(
         print("\n".join(list_lines(results, profiles[0])), file=stdout)
 
 
+def print_calls(results: Sequence[Any]) -> None:
+    """Print how many calls were made, and whose replies were taken from the ledger."""
+    from quadrag.baselines.report.page import describe_calls, describe_kept
+
+    if spent := describe_calls(results):
+        print(f"\ncalls: {spent}")
+    if kept := describe_kept(results):
+        print(f"from the ledger: {kept}")
+
+
 def report_failures(results: Sequence[tuple[Path, Any]]) -> int:
     """Say what failed and what stopped; return the exit code."""
     failures = {place: why for _, result in results for place, why in result.run.failures.items()}
@@ -118,9 +128,7 @@ def report_failures(results: Sequence[tuple[Path, Any]]) -> int:
     if verdicts and not stopped:
         print(f"{verdicts} verdicts failed and are unscored; run again to ask them again")
     if kinds := _kinds_to_retry([result for _, result in results]):
-        print(
-            f"some replies were {' or '.join(kinds)}; the same command with --retry {','.join(kinds)} asks them again"
-        )
+        print(f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")
     if stopped:
         print(f"quadrag: {one_line(stopped[0])}", file=sys.stderr)
     invalid = [line for _, result in results for line in result.run.invalid]

@@ -81,7 +81,7 @@ def test_replies_say_from_where_and_since_when(cli, server):
         oldest = sqlite3.connect(ledger.path).execute("SELECT min(json_extract(value, '$.created')) FROM replies")
         then = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(oldest.fetchone()[0]))
     ran = cli(*asked, "--out", "b")
-    assert f"calls: 0 made, 4 from the ledger ({server.url}, oldest of {then})\n" in ran.out
+    assert f"calls: 0 made, 4 from the ledger\nfrom the ledger: {server.url}, oldest of {then}\n" in ran.out
     assert then in Path("b/report.html").read_text(encoding="utf-8")
 
 
@@ -249,7 +249,10 @@ def test_score_asks_again_too(cli, server, judge):
     assert f"judge {first} made" in ran.out
     assert cli(*asked, "--fresh").code == 0 and judge.requests == 3 * first
     again = cli(*asked)
-    assert judge.requests == 3 * first and f"0 made, {first} from the ledger ({judge.url}, oldest of" in again.out
+    assert (
+        judge.requests == 3 * first
+        and f"0 made, {first} from the ledger\nfrom the ledger: {judge.url}, oldest of" in again.out
+    )
 
 
 def test_a_service_is_named_without_its_secrets(cli, server):

@@ -328,7 +328,7 @@ def test_a_server_without_the_model(refused):
     with ChatServer(models=["a", "b"]) as server:
         line = refused(*RUN, "--llm", server.url, "--ledger", "L", makes="L")
         assert "2 models (a, b)" in line and "#model" in line
-        assert "'c'" in refused(*RUN, "--llm", f"{server.url}#c", "--ledger", "L", makes=("L", "out"))
+        assert "serves a, b, not c" in refused(*RUN, "--llm", f"{server.url}#c", "--ledger", "L", makes="L")
 
 
 def test_a_replay_of_an_empty_ledger(refused):
