@@ -287,7 +287,10 @@ def test_what_is_accepted_is_said_in_the_notes(runs, copied):
         (change(given=["answers.jsonl"]), "answers.jsonl of"),
         (change(inputs=3), "run.json is damaged"),
         (change(files=[]), "run.json is damaged"),
-        (change(files={"retrieved.jsonl": "0" * 64}), "scores.json is not as the run wrote it; remove it and run again"),
+        (
+            change(files={"retrieved.jsonl": "0" * 64}),
+            "scores.json is not as the run wrote it; remove it and run again",
+        ),
         (change(given=5), "run.json is damaged"),
         (change(started=5), "run.json is damaged"),
         (change_inputs(options=[1]), "run.json is damaged"),
