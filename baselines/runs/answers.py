@@ -51,6 +51,7 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
     theirs = False
     for number, row in lines(path):
         answer = _answer(f"{path}:{number}", row, places)
+        _check_query(f"{path}:{number}", row, questions[answer.key])
         counts[answer.key] += 1
         theirs = "answer" not in row
         if (answer.key, answer.sample) in places_of:
@@ -201,6 +202,19 @@ def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
         finish_reason=finish if isinstance(finish := row.get("finish_reason"), str) else None,
         usage=usage if isinstance(usage := row.get("usage"), dict) else None,
     )
+
+
+def _check_query(where: str, row: Mapping[str, Any], question: Question) -> None:
+    """Hold a line of `quadrag questions` against the data: sample and real questions have the same ids.
+
+    What is asked holds the question's text or, of a conversation, is a part of it.
+    """
+    asked = row.get("query")
+    if "benchmark" in row and isinstance(asked, str) and question.query not in asked and asked not in question.query:
+        raise QuadragError(
+            f"{where} answers another question than {_place(question.key)} of these data ({question.query[:40]!r}); "
+            "expected the --data-dir that `quadrag questions` was given, or lines without `query`"
+        )
 
 
 def _unanswered(question: Question, sample: int) -> Answer:

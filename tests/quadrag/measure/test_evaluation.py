@@ -302,6 +302,9 @@ def test_a_file_made_of_questions_needs_no_flags_and_its_passages_are_measured(c
     assert Path("file/scores.json").read_bytes() == Path("python/scores.json").read_bytes()
     assert "gpt-4" in capsys.readouterr().out, "the published rows"
     assert result.valid
+    Path("mine.jsonl").write_text(json.dumps(rows[0] | {"query": "a question of other data"}))
+    assert main(["score", "mine.jsonl", "--data-dir", "sample"]) == 2
+    assert "mine.jsonl:1 answers another question than test" in capsys.readouterr().err
 
 
 def test_a_part_of_the_questions_is_scored_as_a_part(capsys):

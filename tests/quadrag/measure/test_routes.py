@@ -1,0 +1,116 @@
+"""One RAG system by three routes: as a function, by file and over HTTP. The scores are the same to the byte.
+
+The system is that of docs/own-system.md, BM25 over CRUD-RAG's corpus and a model behind a server; the service is the
+same function in ten lines of the standard library's server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from chat_server import ChatServer
+from pages import steps_of
+
+import quadrag
+from quadrag.cli import main
+
+PLACE = ("crud_rag", "summary")
+FILES = ("answers.jsonl", "items.jsonl", "scores.json", "questions.jsonl")
+(SCRIPT,) = [step.text for step in steps_of("docs/own-system.md") if "bm25s" in step.text]
+
+
+def system_of(model):
+    """The page's code up to its last lines, which measure."""
+    return SCRIPT.partition("result =")[0].replace("http://127.0.0.1:8080/v1", model.url)
+
+
+@pytest.fixture
+def model():
+    with ChatServer(models=["MODEL"]) as server:
+        yield server
+
+
+@pytest.fixture
+def my_rag(model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = {}
+    exec(compile(system_of(model), "docs/own-system.md", "exec"), found)
+    return found["my_rag"]
+
+
+@pytest.fixture
+def service(my_rag):
+    class Service(BaseHTTPRequestHandler):
+        def do_POST(self):
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            answer, found = my_rag(SimpleNamespace(query=asked["question"]))
+            body = json.dumps({"answer": answer, "passages": [one._asdict() for one in found]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/rag"
+        server.shutdown()
+
+
+def contents(folder):
+    return {name: Path(folder, name).read_bytes() for name in FILES}
+
+
+@pytest.mark.parametrize("limit", [None, 3])
+def test_function_file_and_service_give_the_same_files(limit, my_rag, service, model, capsys):
+    part = ["--limit", str(limit)] if limit else []
+    number = limit or 8
+    result = quadrag.evaluate(*PLACE, my_rag, data_dir="sample", limit=limit, name="mine", out="python")
+    assert result["rouge_l"].n == number and result.valid and result["map"].n == number
+    assert main(["questions", *PLACE, "--data-dir", "sample", *part]) in (0, None)
+    lines = []
+    for line in capsys.readouterr().out.splitlines():
+        question = json.loads(line)
+        answer, found = my_rag(SimpleNamespace(**question))
+        lines.append(json.dumps(question | {"answer": answer, "passages": [one._asdict() for one in found]}))
+    Path("mine.jsonl").write_text("\n".join(lines))
+    assert main(["score", "mine.jsonl", "--data-dir", "sample", "--out", "file"]) == 0
+    assert main(["run", *PLACE, "--data-dir", "sample", "--rag", service, "--ledger", "L", "--out", "http", *part]) == 0
+    assert contents("python") == contents("file") == contents("http")
+    assert set(model.calls.values()) == {3} and len(model.calls) == number
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("route", ["python", "http"])
+def test_killed_twice_the_models_server_is_asked_nothing_twice(route, my_rag, service, model, tmp_path):
+    quadrag.evaluate(*PLACE, my_rag, data_dir="sample", name="mine", out="whole")
+    model.calls.clear()
+    model.latency = 0.2
+    measure = f"{system_of(model)}\nquadrag.evaluate(*{PLACE}, my_rag, data_dir='sample', name='mine', out='again')"
+    run = ["run", *PLACE, "--data-dir", "sample", "--rag", service, "--concurrency", "1", "--ledger", "L"]
+    command = {"python": ["-c", measure], "http": ["-m", "quadrag", *run, "--out", "again"]}[route]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), *sys.path[:1]]))}
+    for goal in (3, 6):
+        with subprocess.Popen([sys.executable, *command], env=env, stderr=subprocess.DEVNULL) as process:
+            deadline = time.monotonic() + 60
+            while model.calls.total() < goal and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGKILL)
+        assert process.returncode == -signal.SIGKILL
+    done = subprocess.run([sys.executable, *command], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(model.calls) == 8
+    assert model.calls.total() <= 8 + 2, "at most the call in flight at each kill is made again"
+    assert contents("again") == contents("whole")
