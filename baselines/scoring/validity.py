@@ -49,10 +49,10 @@ class Fault(NamedTuple):
         why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
         most = max(self.reasons, key=lambda reason: self.reasons[reason])
         cause = _CAUSES[most]
-        if most == "api_error" and run.failures:
-            cause = next(iter(run.failures.values()))
-        elif most == "unparsable" and run.verdict is not None:
+        if most == "unparsable" and run.verdict is not None:
             cause = f"a judge said {run.verdict!r}; {cause}"
+        elif most in ("api_error", "unparsable") and run.failures:
+            cause = next(iter(run.failures.values()))
         return f"{config} {split}: {self.failed} of {self.total} items failed ({why}): {keys}; {cause}"
 
 

@@ -132,6 +132,8 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason():
     assert measure(lambda question: "", name="empty").valid, "an empty answer of one's own is an answer"
     wrong = measure(lambda questions: ["one"], batch_size=4, name="short")
     assert not wrong.valid
+    nothing = measure(lambda question: None, name="nothing")
+    assert nothing.invalid[0].endswith("returned a NoneType; expected an answer as a text, or (answer, passages)")
 
 
 def test_a_result_is_read_printed_and_written(capsys, tmp_path):
@@ -222,7 +224,7 @@ def slow(question):
     time.sleep(0.15)
     with open("asked", "a") as file:
         file.write(question.id + "\\n")
-    return question.query
+    return question.query + "\\u2028"
 result = quadrag.evaluate("crud_rag", "summary", slow, data_dir="sample", out="killed")
 """
 
@@ -245,7 +247,7 @@ def test_killed_twice_it_asks_nothing_twice(tmp_path):
     # A kill may fall between an answer and its line.
     assert len(set(asked)) == 8 and len(asked) <= 10
     assert not (tmp_path / "killed" / "answering.jsonl").exists()
-    whole = measure(lambda question: question.query, name="slow", out="whole")
+    whole = measure(lambda question: question.query + "\u2028", name="slow", out="whole")
     assert items("killed") == items("whole") and whole.valid
 
 
