@@ -196,7 +196,7 @@ class Function(System):
         found: dict[Key, Reply | Failure] = {}
         if self.kept is None or not self.kept.exists():
             return found
-        for line in self.kept.read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in self.kept.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
                 row = json.loads(line)
                 passages = tuple(Passage(*one) for one in row["passages"])

@@ -86,7 +86,7 @@ def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path
     from quadrag.baselines.runs.score_file import name_folders, refuse_full, score_file
     from quadrag.baselines.runs.session import open_budget, open_session
 
-    folders = name_folders(files, out) if out else [None] * len(files)
+    folders: Sequence[Path | None] = name_folders(files, out) if out else [None] * len(files)
     requests = [_request(arguments, file) for file in files]
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     if len(names := {make_task(request).benchmark for request in requests}) > 1:

@@ -134,6 +134,8 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     wrong = measure(lambda questions: ["one"], batch_size=4, name="short")
     assert not wrong.valid
     assert wrong.invalid[0].endswith("; returned a list of 1 results; expected a list of 4")
+    nothing = measure(lambda question: None, name="nothing")
+    assert nothing.invalid[0].endswith("returned a NoneType; expected an answer as a text, or (answer, passages)")
     capsys.readouterr()
     assert main(["show", "bad", "--unscored"]) in (0, None)
     shown = capsys.readouterr().out
@@ -240,7 +242,7 @@ def slow(question):
     time.sleep(0.15)
     with open("asked", "a") as file:
         file.write(question.id + "\\n")
-    return question.query
+    return question.query + "\\u2028"
 result = quadrag.evaluate("crud_rag", "summary", slow, data_dir="sample", out="killed")
 """
 
@@ -263,7 +265,7 @@ def test_killed_twice_it_asks_nothing_twice(tmp_path):
     # A kill may fall between an answer and its line.
     assert len(set(asked)) == 8 and len(asked) <= 10
     assert not (tmp_path / "killed" / "answering.jsonl").exists()
-    whole = measure(lambda question: question.query, name="slow", out="whole")
+    whole = measure(lambda question: question.query + "\u2028", name="slow", out="whole")
     assert items("killed") == items("whole") and whole.valid
 
 
