@@ -127,7 +127,7 @@ def _tabulate_ranks(results: Sequence[Result], profiles: Sequence[str]) -> list[
     lines: list[Line] = []
     for name, result in zip(_name_tasks(ranked), ranked, strict=True):
         lines += _our_lines(name, result, columns, profiles)
-    notes = [
+    notes: list[str] = [
         Detail(
             "Ranks are of passages; a document counts at its first. mrr_per_gold: mean over a question's documents."
         ),

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from ..scoring.rows import ALL
-from ..tables.cells import FEW, Row, value_cell
+from ..tables.cells import Row, value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import count_line
 from ..tables.notes import INTERVALS, note_directions
@@ -68,7 +68,7 @@ def _grid(found: Mapping[str, Row], title: str, profile: str, at: int) -> Grid:
             lines.append(Line(label[at], [*[Cell("")] * len(tasks), value_cell(row)]))
     heads = [*(TASKS[task][at] for task in tasks), _LABELS["over"]["all"][at]]
     notes = [
-        f"Percent, {profile} profile, {INTERVALS}; none for less than {FEW} items.",
+        f"Percent, {profile} profile, {INTERVALS}.",
         "Topics and `all` are micro: questions count alike. Macro: groups that have a value do; stratified intervals.",
         *note_directions((row["metric"], row["key"]) for row in found.values()),
     ]

@@ -17,12 +17,12 @@ from ..core.prompts import load_prompts
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
 from ..systems.rag.system import RAG
-from .cells import CHARACTERS, Row, unit_of
+from .cells import CHARACTERS, FEW, Row, unit_of
 from .grid import Alarm, Detail
 from .paper import PaperTables, load_tables
 from .published import Published, find_beside
 
-INTERVALS = "95% bootstrap intervals over questions (no width where all values are equal)"
+INTERVALS = f"95% bootstrap intervals over {FEW} or more questions (no width where all values are equal)"
 _REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
 
 

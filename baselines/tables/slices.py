@@ -10,7 +10,7 @@ from typing import Any
 from quadrag.metric_record import show_key
 
 from ..scoring.rows import ALL
-from .cells import FEW, Row, break_heading, value_cell
+from .cells import Row, break_heading, value_cell
 from .grid import Cell, Grid, Line
 from .notes import INTERVALS, name_units
 
@@ -53,6 +53,6 @@ def slice_grids(scores: Sequence[Row], title: str, profile: str) -> list[Grid]:
         names = {row["key"]: show_key(row["metric"], row["key"]) for row in parts}
         heads = ["n", *(break_heading(names[key]) for key in keys)]
         units = name_units(row for row in parts if row["key"] in keys)
-        notes = [f"{units}, {profile} profile, {INTERVALS}; none for a slice of less than {FEW} items."]
+        notes = [f"{units}, {profile} profile, {INTERVALS}."]
         grids.append(Grid(f"{title}, {split}: slices", "slice", heads, lines, notes))
     return grids

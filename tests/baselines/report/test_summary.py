@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import quadrag
 from quadrag.baselines.core.benchmark import known, load
 from quadrag.baselines.core.settings import Conditions
 from quadrag.baselines.report.summary import MOST, pick_headlines
+from quadrag.hub.record import hub_record
 from quadrag.metric_record import metric_record
 
 SAMPLE = ("--data-dir", "sample")
@@ -34,6 +36,7 @@ def test_the_headlines_of_a_record_are_keys_that_its_metrics_have(name):
         assert names & set(benchmark.headlines), f"{config} has none"
         keys |= names
     assert set(benchmark.headlines) <= keys
+    assert {one.key for one in hub_record(name).headlines} <= set(benchmark.headlines), "the Hub's are among them"
 
 
 def test_a_summary_is_what_a_newcomer_reads(cli):
@@ -105,6 +108,18 @@ def test_a_comparison_shows_the_headlines_and_the_settings_that_differ(cli):
     assert "Settings of its own: tokenizer unigram." in out and "Settings of its own: tokenizer jieba." in out
     for all_of_it in (cli("report", "a", "b", "-v").out, Path("c.html").read_text(encoding="utf-8")):
         assert "bleu_1" in all_of_it and "chunk_size" in all_of_it
+
+
+def test_lines_for_logs_have_the_same_decimals_and_json_all_digits(cli):
+    run = ("run", "crud_rag", "summary", *SAMPLE)
+    lines = cli(*run, "--out", "a", "--format", "line").out.splitlines()
+    assert [line for line in lines if re.search(r": rouge_l = 21\.6 ± 5\.0 n=8 crud_overlap", line)]
+    few = cli(*run, "--limit", "4", "--out", "b", "--format", "line").out
+    assert ": rouge_l = 25.6 ± – n=4 crud_overlap" in few
+    found = json.loads(cli("run", "crud_rag", "summary", *SAMPLE, "--limit", "4", "--out", "b", "--json").out)["rows"]
+    (row,) = [row for row in found if (row["key"], row["profile"]) == ("rouge_l", "official")]
+    assert len(row["interval"]) == 2 and len(str(row["value"])) > 10
+    assert {"precision", "recall"} <= {row["key"] for row in found if row["metric"] == "ragquesteval"}
 
 
 def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):

@@ -450,7 +450,7 @@ def test_items_of_the_users_own_are_aggregated(cli, stages):
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in items)
     Path("r/items.jsonl").write_text(text)
     ran = cli(*ONE, "--out", "r")
-    assert ran.code == 0 and "25.00" in ran.out, ran.out
+    assert ran.code == 0 and " 25.0 " in ran.out, ran.out
     assert Path("r/items.jsonl").read_text() == text, "the user's file stays"
     (official,) = [
         row
@@ -475,7 +475,7 @@ def test_a_campaign_that_stopped_says_so_in_every_table(cli, server):
 
 def test_other_mixes_stand_beside_no_published_number(cli):
     asked = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample", "--limit", 3, "--out", "r")
-    ran = cli(*asked, "--option", "passage_num=3")
+    ran = cli(*asked, "--option", "passage_num=3", "-v")
     assert ran.code == 0 and "chatgpt" not in ran.out
     assert "Settings: passage_num 3; the first 3 questions of a split." in ran.out
     ran = cli("run", "rgb", "--all", "--data-dir", "sample", "--option", "passage_num=3")
@@ -526,7 +526,7 @@ def test_a_run_with_a_failed_call_can_be_replayed(cli, server, stages):
 def test_a_cut_reply_is_not_asked_again(cli, server):
     server.rules.append(Rule("reply", reply={"finish_reason": "length"}, message={"content": "<think>on and on"}))
     ran = cli(*ONE, *llm(server), "--out", "r")
-    assert ran.code == 3 and "truncated 12" in ran.out and "run again" not in ran.out
+    assert ran.code == 3 and "12 truncated" in ran.out and "run again" not in ran.out
     calls = server.requests
     ran = cli(*ONE, *llm(server), "--out", "r")
     assert "shown again" in ran.err and server.requests == calls
@@ -616,4 +616,4 @@ def test_a_run_with_documents_is_compared_with_one_without(cli):
     assert cli(*asked, "--out", "a").code == 0
     assert cli(*asked, "--retriever", "none", "--out", "b").code == 0
     ran = cli("report", "a", "b")
-    assert ran.code == 0 and "-91.67*" in ran.out and "extractive, no documents" in ran.out
+    assert ran.code == 0 and "-91.7*" in ran.out and "extractive, no documents" in ran.out
