@@ -252,7 +252,8 @@ BENCHMARK = Benchmark(
     default_split="public",  # the paper's tables
     options=OPTIONS,
     option_help="kg=FILE, later=hide|show (what the graph dates after the question), entities=model|rules, "
-    "web_window=N, kg_window=N (characters, or tokens of window_tokenizer=T), time_limit=SECONDS (challenge), "
+    "web_window=N, kg_window=N (tokens: of window_tokenizer=T, else four characters each), "
+    "time_limit=SECONDS (challenge), "
     "trim=TOKENIZER (answers to 75 tokens), weights=FILE, judge_failure=hallucination|excluded, release=v5|v4, "
     "private_file=FILE",
     supplied="snippets",

@@ -143,7 +143,8 @@ def _note_settings(inputs: Inputs) -> list[str]:
     unknown, served = inputs.retriever == UNKNOWN, inputs.retriever == RAG
     parts = [f"retriever {inputs.retriever}"] if searched or unknown else []
     parts += [f"answers and passages by a RAG service, {inputs.parameters['contract']} contract"] if served else []
-    parts += [f"{name} {value}" for name, value in {**searched, **inputs.options}.items()]
+    # What a search made of an option stands for it: windows that are named in tokens may be in characters.
+    parts += [f"{name} {value}" for name, value in {**inputs.options, **searched}.items()]
     if inputs.limit:
         parts.append(f"the first {inputs.limit} questions of a split")
     if inputs.samples > 1:

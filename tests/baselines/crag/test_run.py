@@ -16,6 +16,7 @@ from quadrag.data.builders import open_builder
 from quadrag.records import read_jsonl
 
 YES, NO = '{"score": 1, "explanation": "same"}', '{"score": 0, "explanation": "other"}'
+RECIPES = Path(crag.__file__).parent / "recipes"
 SAMPLE = ("--data-dir", "sample", "--split", "public")
 
 
@@ -42,7 +43,7 @@ def server():
 
 
 def test_task_1_shows_the_snippets_in_upstreams_order_up_to_the_window(cli):
-    code, out, err = cli("run", "crag", "task_1_2", *SAMPLE, "--option", "web_window=120", "--out", "a")
+    code, out, err = cli("run", "crag", "task_1_2", *SAMPLE, "--option", "web_window=30", "--out", "a")
     assert (code, err) == (0, "")
     known = questions()
     for row in lines("retrieved.jsonl"):
@@ -145,7 +146,7 @@ def test_judge_presets_name_the_papers_models_and_ask_for_json(cli, server):
 
 def test_facts_of_the_graph_stand_before_the_web_in_a_window_of_their_own(cli, server):
     arguments = ("--retriever", "snippets-kg", "--llm", f"{server.url}#m", "--ledger", "L", "--out", "a")
-    options = ("--option", "entities=rules", "--option", "kg_window=300", "--option", "web_window=200")
+    options = ("--option", "entities=rules", "--option", "kg_window=75", "--option", "web_window=50")
     code, out, err = cli("run", "crag", "task_1_2", *SAMPLE, *arguments, *options)
     assert (code, err) == (0, "")
     grammy = next(one for one in questions().values() if one.query.startswith("how many grammy"))
@@ -245,7 +246,25 @@ def test_a_recipe_of_a_table_runs_the_four_settings_with_its_windows(cli, server
     inputs = json.loads(Path("a/task_3-snippets-kg/run.json").read_text())["inputs"]
     assert inputs["retrieval"]["web_window"] == 16000 and inputs["retrieval"]["kg_window"] == 8000
     assert inputs["retrieval"]["later"] == "show" and inputs["llm"] == "meta-llama/Meta-Llama-3-8B-Instruct"
+    assert "web_window 16000; kg_window 8000" in " ".join(out.split())
     assert "latency of an answer: median" in out
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_recipes_windows_are_tokens_of_the_tokenizer_or_four_characters_each(cli, server, words, named):
+    """What the model was sent of pages whose snippets would fill any window."""
+    server.models[:] = ["tiiuae/falcon-40b"]
+    arguments = private("p.jsonl", ("a", ""), snippet="one two " * 20_000)[5:]
+    recipe = (RECIPES / "crag-table11-falcon-40b.yaml").read_text().split("  - config")
+    Path("task1.yaml").write_text("  - config".join([recipe[0], recipe[2]]))
+    if named:
+        arguments = (*arguments, "--option", f"window_tokenizer={words}")
+    arguments = (*arguments, "--split", "private", "--llm", server.url, "--ledger", "L", "--out", "a")
+    code, _, err = cli("run", "--recipe", "task1.yaml", *arguments)
+    assert (code, err) == (0, "")
+    (body,) = server.state.bodies
+    shown = re.search(r"(?:one two )+", body["messages"][0]["content"])[0]
+    assert len(shown.split()) == 1000 if named else len(shown) == 4000
 
 
 def test_real_questions_are_answered_from_their_real_pages_with_slices(cli, real_data):
@@ -376,8 +395,8 @@ def test_a_failed_call_for_entities_is_made_again_and_its_facts_come_in(cli, ser
     assert stages(Path("a")) == stages(Path("b"))
 
 
-def private(path, *rows):
-    page = {"page_name": "p", "page_url": "u", "page_snippet": "s", "page_last_modified": ""}
+def private(path, *rows, snippet="s"):
+    page = {"page_name": "p", "page_url": "u", "page_snippet": snippet, "page_last_modified": ""}
     for number, (answer, html) in enumerate(rows):
         row = {
             "interaction_id": f"q{number}",
