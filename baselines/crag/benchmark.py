@@ -123,6 +123,11 @@ def finder(task: Any) -> Finder | None:
     return HandedOver(task) if task.retriever == "own" else PageFinder(task, OPTIONS)
 
 
+def asks_entities(task: Any) -> bool:
+    """Whether a model is asked for the entities of a task's questions: the graph is, and not by rules."""
+    return task.retriever in _GRAPH and task.options.get("entities") != "rules"
+
+
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
     """Build the one user message of a question; pieces stand on lines of their own."""
     from .graph import GRAPH
@@ -247,6 +252,7 @@ BENCHMARK = Benchmark(
     metrics=metrics,
     keywords=keywords,
     finder=finder,
+    asks_entities=asks_entities,
     campaign=campaign,
     retrieval=Retrieval(embedding="all-MiniLM-L6-v2"),
     default_split="public",  # the paper's tables

@@ -60,14 +60,14 @@ def describe_calls(results: Sequence[Result]) -> str:
     parts = []
     costs = []
     runs = [result.run for result in results]
-    for role in ("llm", "judge"):
+    for role in ("llm", "entity", "judge"):
         spent = [run.usage[role] for run in runs if role in run.usage]
         if spent:
             made, known = (sum(value[name] for value in spent) for name in ("calls", "cached"))
             oldest = min((value["oldest"] for value in spent if value.get("oldest")), default=None)
             place = next((run.inputs.services[role] for run in runs if role in run.inputs.services), "")
             since = f" ({f'{place}, ' if place else ''}oldest of {oldest})" if known and oldest else ""
-            parts.append(f"{'' if role == 'llm' else 'judge '}{made} made, {known} from the ledger{since}")
+            parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made, {known} from the ledger{since}")
             priced = [value["cost"] for value in spent if value.get("cost") is not None]
             costs += [sum(priced)] if priced else []
     return "; ".join(parts) + (f"; cost {sum(costs):.6g}" if costs else "")

@@ -18,11 +18,14 @@ from ..core.task import Corpus, Task
 from ..scoring.modules import Embed
 from ..systems.system import Assignment, Completer, System
 
+ENTITY = "entity"  # the role of the model that finds the entities of questions
+
 
 class Models(Protocol):
     """The models of a session."""
 
     system: System
+    entity_llm: Completer | None
     judges: Sequence[Completer]
     embed: Embed | None
     served_as: Mapping[str, str]
@@ -48,6 +51,7 @@ def make_inputs(
         QuadragError: a setting cannot be used, a model cannot be had, or a file that a metric reads is wrong.
     """
     benchmark, task, judges = work.benchmark, work.task, models.judges
+    asked = models.entity_llm if benchmark.asks_entities(task) else None
     searched: dict[str, Any] = dict(finder.inputs) if finder else {}
     if corpus:
         from ..retrieval.search import describe_search
@@ -68,9 +72,10 @@ def make_inputs(
         samples=task.samples,
         llm=models.system.name,
         parameters=dict(models.system.parameters),
+        entity={"model": asked.model, **asked.parameters} if asked else None,
         judge=name_judges(judges, benchmark, task),
-        services=name_services(models),
-        served_as=dict(models.served_as),
+        services=name_services(models, asked),
+        served_as={role: name for role, name in models.served_as.items() if role != ENTITY or asked},
         judging=_judging(judges, benchmark, task, questions) if judges else None,
         bertscore=_embedding(models.embed) if models.embed else None,
         prompts=_digest(work.prompts),
@@ -98,10 +103,11 @@ def name_judge(place: int) -> str:
     return f"judge {place + 1}" if place else "judge"
 
 
-def name_services(models: Models) -> dict[str, str]:
+def name_services(models: Models, entity_llm: Completer | None = None) -> dict[str, str]:
     """Name where models are asked, by role."""
-    judges = {name_judge(place): getattr(judge, "service", None) for place, judge in enumerate(models.judges)}
-    return {role: name for role, name in {"llm": models.system.service, **judges}.items() if name is not None}
+    found = {"llm": models.system.service, ENTITY: getattr(entity_llm, "service", None)}
+    found |= {name_judge(place): getattr(judge, "service", None) for place, judge in enumerate(models.judges)}
+    return {role: name for role, name in found.items() if name is not None}
 
 
 def _judging(

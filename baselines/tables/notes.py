@@ -171,17 +171,20 @@ def _note_data(runs: Sequence[RunRecord]) -> str:
 
 def _note_entities(runs: Sequence[RunRecord]) -> list[str]:
     """Say how the entities of questions were found, where a graph was asked about them."""
-    counts = Counter[str]()
+    found: dict[str, Counter[str]] = {}
     for run in runs:
-        counts.update(run.found.get("entities", {}))
-    if not counts:
-        return []
-    if counts["rules"]:
-        return ["Entities of the questions were found by rules, without a model."]
+        who = run.inputs.entity["model"] if run.inputs.entity else "the model that answers"
+        found.setdefault(who, Counter()).update(run.found.get("entities", {}))
     without = {"unreadable": "the reply could not be read", "failed": "the call failed; run again to ask again"}
-    parts = [f"Entities by the model that answers: {counts['model']} of {counts.total()} questions"]
-    parts += [f"{counts[how]} by rules, since {why}" for how, why in without.items() if counts[how]]
-    return [f"{'; '.join(parts)}."]
+    notes = []
+    for who, counts in found.items():
+        if counts["rules"]:
+            notes.append("Entities of the questions were found by rules, without a model.")
+        elif counts:
+            parts = [f"Entities by {who}: {counts['model']} of {counts.total()} questions"]
+            parts += [f"{counts[how]} by rules, since {why}" for how, why in without.items() if counts[how]]
+            notes.append(f"{'; '.join(parts)}.")
+    return notes
 
 
 def _note_services(runs: Sequence[RunRecord]) -> list[str]:
