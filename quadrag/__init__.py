@@ -1,8 +1,8 @@
 """quadrag: four published RAG benchmarks, their metrics and reference baselines, in one place.
 
 ``quadrag.evaluate`` measures one's own system, ``quadrag.questions`` and ``quadrag.corpus`` are what it is measured
-with, ``quadrag.compare`` holds two measurements against each other. Importing this package loads nothing heavy; every
-submodule imports what it needs when it is used.
+with, ``quadrag.result`` reads a measurement back, ``quadrag.compare`` holds two against each other. Importing this
+package loads nothing heavy; every submodule imports what it needs when it is used.
 """
 
 from importlib import import_module
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from quadrag.baselines.systems.function import OpenQuestion
     from quadrag.errors import QuadragError
     from quadrag.measure.comparison import Comparison, compare
-    from quadrag.measure.evaluation import Evaluation, Score, evaluate
+    from quadrag.measure.evaluation import Evaluation, Score, evaluate, result
     from quadrag.measure.questions import corpus, questions
     from quadrag.records import Passage
 
@@ -28,6 +28,7 @@ __all__ = [
     "corpus",
     "evaluate",
     "questions",
+    "result",
 ]
 __version__ = "0.1.0"
 _PLACES = {
@@ -41,6 +42,7 @@ _PLACES = {
     "corpus": "measure.questions",
     "evaluate": "measure.evaluation",
     "questions": "measure.questions",
+    "result": "measure.evaluation",
 }
 
 if not Path(__file__).with_name("baselines").is_dir():

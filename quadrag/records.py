@@ -63,7 +63,8 @@ class Question:
 class Answer:
     """An answer, or the reason there is none.
 
-    `state` is ``ok``, ``api_error`` or ``truncated``; `answer` is None unless it is ``ok``. `sample` counts from 0.
+    `state` is ``ok``, or ``api_error``, ``raised``, ``unparsable`` or ``truncated``, and `answer` None. `sample` counts
+    from 0.
     """
 
     benchmark: str

@@ -31,8 +31,8 @@ def check_stage(folder: Path, run: RunRecord, stage: str) -> None:
     if not path.is_file():
         raise QuadragError(f"{folder} has no {stage}; run it to its end first")
     if known and known.get(stage) != sha256(path):
-        # What `quadrag score` wrote is made as a whole.
-        made = stage == "retrieved.jsonl" or "answers.jsonl" in known or run.state == "stopped"
+        # What `quadrag score` wrote, which retrieves nothing, is made as a whole.
+        made = stage == "retrieved.jsonl" or "retrieved.jsonl" in known or run.state == "stopped"
         again = "remove it and run again, which makes it anew" if made else "remove the folder and score again"
         raise QuadragError(f"{path} is not as the run wrote it; {again}")
 

@@ -35,6 +35,14 @@ class Interval(NamedTuple):
     high: float
 
 
+class Pair(NamedTuple):
+    """The paired difference of one metric: second less first, its interval, and on how many questions it is."""
+
+    difference: float
+    interval: Interval
+    n: int
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """A metric over a set of items.
@@ -239,7 +247,7 @@ def paired_difference(
     level: float = LEVEL,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-) -> tuple[float, Interval] | None:
+) -> Pair | None:
     """Difference second - first of one metric on the questions scored in both, with its paired bootstrap interval.
 
     Args:
@@ -252,7 +260,7 @@ def paired_difference(
         seed: of the resampling.
 
     Returns:
-        The difference and its interval, or None where the runs do not cover the same questions or nothing counts.
+        The difference, or None where the runs do not cover the same questions or nothing counts.
 
     Raises:
         ValueError: the profile is neither.
@@ -263,14 +271,15 @@ def paired_difference(
         return None
     both = np.stack([_sums(items, questions, fill) for items in (first, second)])
     # A question that only one side could score would make the difference one of questions, not of runs.
-    both *= (both[:, 1] > 0).all(axis=0)
+    shared = (both[:, 1] > 0).all(axis=0)
+    both *= shared
     values, counts = both.sum(axis=2).T
     if not counts.all():
         return None
     means = _resample_means(both, resamples, seed)
     interval = _percentiles(means[1] - means[0], level)
     points = values / counts
-    return (float(points[1] - points[0]), interval) if interval else None
+    return Pair(float(points[1] - points[0]), interval, int(shared.sum())) if interval else None
 
 
 def spread(seconds: Sequence[float]) -> dict[str, float] | None:

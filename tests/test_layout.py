@@ -77,7 +77,7 @@ def imported(path: Path) -> set[Path]:
 def room_of(path: Path) -> str:
     """The room of a file, as `FLOORS` has it."""
     parts = path.relative_to(ROOT).parts[:-1]
-    if path.name == "cli.py":
+    if path.name in ("cli.py", "__main__.py"):
         return "quadrag/commands"  # what the command line begins with
     if parts[0] == "baselines" and len(parts) > 1 and parts[1] in BENCHMARKS:
         return "baselines/NAME"

@@ -77,6 +77,8 @@ REFUSED = (
     (DOWNLOADS, r"(bytes, expected \d+; removed it|answered 404)"),
 )
 SERVES = re.compile(r"^quadrag kg serve ")
+# A page whose steps are run on genuine files, which skips it where there are none; and under which names they lie.
+GENUINE = {"docs/real-answers.md": {"RGB": "RGB", "rgb_answers": "real_labels/rgb_answers"}}
 
 
 def unlike() -> list[Section]:
@@ -266,10 +268,13 @@ def check(step: Step, done: subprocess.CompletedProcess[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
-def test_steps_of_a_section(section: Section, shell: Any) -> None:
+def test_steps_of_a_section(section: Section, shell: Any, folder: Path, real_data: Callable[[str], Path]) -> None:
     steps = [each for each in section.steps if not elsewhere(each.text)]
     if not steps:
         pytest.skip("its commands are run in an environment of their own")
+    for name, place in GENUINE.get(section.page, {}).items():
+        shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / name).symlink_to(real_data(place))
     for step in steps:
         check(step, shell(step))
 

@@ -153,6 +153,8 @@ class Benchmark:
         corpus: None where nothing is searched.
         options: the baseline's own.
         option_help: a line on these and on the dataset script's.
+        headlines: the keys that a summary begins with, the most telling first; of one with a cut (``recall@k``) the
+            deepest. All keys in the metrics' order when empty.
         macro: groupings over whose groups an unweighted mean is taken too.
         parts: configs that hold questions and are part of another one, which the campaign runs.
         supplied: the retriever whose passages come with the questions.
@@ -181,6 +183,7 @@ class Benchmark:
     corpus: CorpusSpec | None = None
     options: Mapping[str, OptionSpec] = field(default_factory=dict)
     option_help: str = ""
+    headlines: tuple[str, ...] = ()
     macro: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     supplied: str | None = None

@@ -262,6 +262,7 @@ BENCHMARK = Benchmark(
     "time_limit=SECONDS (challenge), "
     "trim=TOKENIZER (answers to 75 tokens), weights=FILE, judge_failure=hallucination|excluded, release=v5|v4, "
     "private_file=FILE",
+    headlines=("truthfulness", "accuracy", "hallucination", "accuracy_bounded", "missing"),
     supplied="snippets",
     handed_over="own",
     pages=PAGES,

@@ -12,7 +12,7 @@ from quadrag.run_record import Inputs, RunRecord
 from ..core.benchmark import load
 from ..core.result import Result
 from ..tables.cells import NOTHING, Row, break_heading
-from ..tables.grid import Cell, Grid, Line
+from ..tables.grid import Cell, Detail, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.notes import INTERVALS, note_corpus, note_ours, note_paper
 from ..tables.paper import PaperTables
@@ -128,8 +128,10 @@ def _tabulate_ranks(results: Sequence[Result], profiles: Sequence[str]) -> list[
     for name, result in zip(_name_tasks(ranked), ranked, strict=True):
         lines += _our_lines(name, result, columns, profiles)
     notes = [
-        "Ranks are of passages; a document counts at its first. mrr_per_gold: mean over a question's documents.",
-        "map: official over the documents found, corrected over all that are relevant.",
+        Detail(
+            "Ranks are of passages; a document counts at its first. mrr_per_gold: mean over a question's documents."
+        ),
+        Detail("map: official over the documents found, corrected over all that are relevant."),
     ]
     return [Grid("Retrieval", "task", [column.replace("_", "_\n", 1) for column in columns], lines, notes)]
 

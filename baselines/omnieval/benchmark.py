@@ -130,6 +130,7 @@ BENCHMARK = Benchmark(
     corpus=CorpusSpec("corpus", ("corpus_file",), _document),
     options={"conversation": _CONVERSATION},
     option_help="conversation=turns|text|repr, train_dir, auto_dir, human_file, corpus_file, min_evaluation",
+    headlines=("acc", "hal", "rouge_l", "f1", "map", "mrr"),
     macro=("topic", "task", "cell"),
     parts=("extractive_qa", "multi_hop_qa", "contrast_qa", "long_form_qa", "conversational_qa"),
     gold=Gold("relevant_node_ids", "relevant_passages"),

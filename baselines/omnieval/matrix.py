@@ -6,11 +6,12 @@ each task over all topics (micro: questions count alike) and the means over grou
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from ..scoring.rows import ALL
-from ..tables.cells import FEW, Row, slice_cell, value_cell
+from ..tables.cells import FEW, Row, value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import count_line
 from ..tables.notes import INTERVALS, note_directions
@@ -45,6 +46,7 @@ def matrix_grids(scores: Sequence[Row], title: str, profile: str, labels: str = 
 
 def _grid(found: Mapping[str, Row], title: str, profile: str, at: int) -> Grid:
     tasks = [task for task in TASKS if f"task={task}" in found]
+    tasks = tasks if len(tasks) > 1 else []  # the only one is all of them again
     lines: list[Line] = []
     field = None
     for topic, label in TOPICS.items():
@@ -54,13 +56,15 @@ def _grid(found: Mapping[str, Row], title: str, profile: str, at: int) -> Grid:
             field = topic.partition("/")[0]
             lines.append(Line(FIELDS[field][at], [Cell("")] * (len(tasks) + 1), rule=bool(lines)))
         cells = [found.get(f"cell={topic}/{task}") for task in tasks]
-        lines.append(Line(f" {label[at]}", [slice_cell(row) for row in (*cells, found[f"topic={topic}"])]))
+        lines.append(Line(f" {label[at]}", [value_cell(row) for row in (*cells, found[f"topic={topic}"])]))
     whole = [*(found.get(f"task={task}") for task in tasks), found.get(ALL)]
-    lines.append(Line(_LABELS["over"]["micro"][at], [slice_cell(row) for row in whole], rule=True))
+    lines.append(Line(_LABELS["over"]["micro"][at], [value_cell(row) for row in whole], rule=True))
     lines.append(count_line(whole))
+    shown = [_figure(found.get(ALL))]
     for grouping, label in _LABELS["macro"].items():
         row = found.get(f"macro:{grouping}")
-        if row is not None:
+        if row is not None and _figure(row) not in shown:
+            shown.append(_figure(row))
             lines.append(Line(label[at], [*[Cell("")] * len(tasks), value_cell(row)]))
     heads = [*(TASKS[task][at] for task in tasks), _LABELS["over"]["all"][at]]
     notes = [
@@ -69,3 +73,7 @@ def _grid(found: Mapping[str, Row], title: str, profile: str, at: int) -> Grid:
         *note_directions((row["metric"], row["key"]) for row in found.values()),
     ]
     return Grid(title, _LABELS["over"]["topic"][at], heads, lines, notes)
+
+
+def _figure(row: Row | None) -> tuple[Any, Any]:
+    return (None, None) if row is None else (row["value"], row["interval"])

@@ -2,21 +2,22 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Key
-from quadrag.stats import Interval, paired_difference
+from quadrag.stats import Pair, paired_difference
 
 from ..core.benchmark import load
 from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.rows import items_of
-from ..tables.cells import NOTHING, difference_cell, value_cell
-from ..tables.grid import Cell, Grid, Line
-from ..tables.notes import INTERVALS, name_units, note_runs
+from ..tables.cells import NOTHING, Row, difference_cell, value_cell
+from ..tables.grid import Alarm, Cell, Detail, Grid, Line
+from ..tables.notes import INTERVALS, list_settings, name_units, note_partial, note_runs
 from ..tables.slices import select_whole
 from .run import name_run
+from .summary import pick_headlines
 
 Place = tuple[str, str, str, str]  # config, split, metric, key
 
@@ -40,24 +41,24 @@ def merge_runs(results: Sequence[Result]) -> Result:
     )
 
 
-def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official") -> Grid:
-    """Compare named runs; of two over the same questions, the paired difference with its interval stands beside."""
+def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", every: bool = True) -> Grid:
+    """Compare named runs; of two over the same questions, the paired difference with its interval stands beside.
+
+    Args:
+        runs: name and result of each.
+        profile: the one shown.
+        every: all metrics and settings; else the headlines, and the settings that differ.
+    """
     # Paths are longer than columns are wide.
-    columns = [chr(ord("A") + rank) if len(runs) <= 26 else str(rank) for rank in range(len(runs))]
+    columns = name_columns(len(runs))
     results = [result for _, result in runs]
-    tables = [
-        {
-            (r["config"], r["split"], r["metric"], r["key"]): r
-            for r in select_whole(one.scores)
-            if r["profile"] == profile
-        }
-        for one in results
-    ]
+    tables = [{_place(row): row for row in select_whole(one.scores) if row["profile"] == profile} for one in results]
     pair = len(runs) == 2
     lines: list[Line] = []
     shared: dict[str, int] = {}
     last = None
-    for place in dict.fromkeys(place for table in tables for place in table):
+    places = [_place(row) for one in results for row in pick_headlines(one.scores, profile)]
+    for place in dict.fromkeys(place for table in tables for place in table) if every else dict.fromkeys(places):
         config, split, _, key = place
         cells = [value_cell(table.get(place)) for table in tables]
         if pair:
@@ -68,10 +69,13 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official") 
         lines.append(Line(f"{config} {split}: {show_key(place[2], key)}", cells, rule=last not in (None, config)))
         last = config
     notes = []
-    for column, (name, result) in zip(columns, runs, strict=True):
-        where = " ".join(note_runs([result.run])).removeprefix("Ours ")
-        notes.append(f"{column}: {name}, {name_run(result.run)}; {where}")
-    notes += [f"PARTIAL, {column}: {r.stopped}." for column, r in zip(columns, results, strict=True) if r.stopped]
+    settings = [list_settings(result.run.inputs) for result in results]
+    for column, (name, result), ours in zip(columns, runs, settings, strict=True):
+        notes += [Alarm(f"{column}: {note}") for note in note_partial([result])]
+        told = [note for note in note_runs([result.run]) if every or not isinstance(note, Detail)]
+        own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
+        told += [f"Settings of its own: {'; '.join(own)}."] if own else []
+        notes.append(f"{column}: {name}, {name_run(result.run)}; {' '.join(told).removeprefix('Ours ')}")
     units = name_units(row for table in tables for row in table.values())
     notes.append(f"{units}, {profile} profile, {INTERVALS}.")
     if pair:
@@ -80,16 +84,13 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official") 
             "B - A: paired bootstrap on questions scored in both; * excludes zero; – not in both, or other questions."
         )
         counts = ", ".join(f"{place} {n}" for place, n in shared.items())
-        notes.append(f"Questions that both have: {counts}.")
+        notes.append(f"Questions scored in both: {counts}.")
     return Grid("Comparison", "config, split: metric", columns, lines, notes)
 
 
-class Pair(NamedTuple):
-    """The paired difference of one metric: second less first, its 95% interval, and on how many questions."""
-
-    difference: float
-    interval: Interval
-    n: int
+def name_columns(count: int) -> list[str]:
+    """Name the columns of so many runs: by letters, as far as these go."""
+    return [chr(ord("A") + rank) if count <= 26 else str(rank) for rank in range(count)]
 
 
 def pair_results(first: Result, second: Result, place: Place, profile: str = "official") -> Pair | None:
@@ -113,8 +114,7 @@ def pair_results(first: Result, second: Result, place: Place, profile: str = "of
             items = [one for one in items if _same(result.digests, other.digests, one.question)]
         sides.append(items)
     record = metric_record(metric).key(key)
-    found = paired_difference(*sides, profile=profile, worst=record.worst) if all(sides) else None
-    return Pair(*found, len({item.question for item in sides[0]})) if found else None
+    return paired_difference(*sides, profile=profile, worst=record.worst) if all(sides) else None
 
 
 def _same(here: Mapping[Key, str], there: Mapping[Key, str], question: Any) -> bool:
@@ -126,6 +126,13 @@ def _difference(results: Sequence[Result], place: Place, profile: str) -> tuple[
     pair = pair_results(results[0], results[1], place, profile)
     if pair is None:
         return Cell(NOTHING), 0
-    low, high = pair.interval
-    mark = "*" if low > 0 or high < 0 else ""
-    return difference_cell(pair.difference, low, high, mark, metric_record(place[2]).key(place[3]).unit), pair.n
+    return pair_cell(pair, place), pair.n
+
+
+def pair_cell(pair: Pair, place: Place) -> Cell:
+    """Make the cell of a paired difference."""
+    return difference_cell(*pair, metric_record(place[2]).key(place[3]).unit)
+
+
+def _place(row: Row) -> Place:
+    return (row["config"], row["split"], row["metric"], row["key"])

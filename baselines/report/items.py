@@ -33,6 +33,7 @@ class ShownItem:
         answer: None where the run's folder holds no answers.
         passages: those that were shown or found.
         values: of every metric, official then corrected, and the reason where there is none.
+        failure: what went wrong where there is no answer, "" where nothing is known.
         verdicts: what the judge said, by metric.
     """
 
@@ -40,6 +41,7 @@ class ShownItem:
     answer: Answer | None
     passages: Sequence[Passage]
     values: dict[str, Mapping[str, Any]]
+    failure: str = ""
     verdicts: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -117,6 +119,7 @@ class RunReader:
                 self.answers.get(key),
                 self.passages.get(key, self.questions[key].passages),
                 _values(row),
+                self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
             )
             for row in rows
             if (key := _key(row)) in self.questions
@@ -209,8 +212,8 @@ def write_item(item: ShownItem, longest: int) -> Iterator[str]:
         text = line(" ".join(filter(None, (passage.title, passage.text))), longest=longest)
         yield f"  passage {place}{gold} [{line(passage.id)}] {text}"
     if item.answer is not None:
-        text = item.answer.state if item.answer.answer is None else line(item.answer.answer)
-        yield f"  answer    {text}"
+        none = ": ".join(filter(None, (item.answer.state, item.failure)))
+        yield f"  answer    {line(none if item.answer.answer is None else item.answer.answer)}"
     yield f"  gold      {line(question.references)}"
     for metric, entry in item.values.items():
         values = [f"{name} {entry[name]:.4g}" for name in PROFILES if entry.get(name) is not None]

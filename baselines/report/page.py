@@ -7,7 +7,7 @@ from quadrag.records import write_text
 from quadrag.stats import spread
 
 from ..core.result import Result
-from ..tables.grid import Grid
+from ..tables.grid import Grid, align_cells
 
 
 def write_page(path: Path, title: str, results: Sequence[Result], grids: Sequence[Grid]) -> None:
@@ -22,6 +22,8 @@ def render_page(title: str, facts: Sequence[tuple[str, str]], grids: Sequence[Gr
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    # Digit-wide blanks, which a page does not take away.
+    environment.filters["aligned"] = lambda grid: zip(grid.lines, align_cells(grid, "\u2007"), strict=True)
     return environment.get_template("report.html").render(title=title, facts=facts, grids=grids)
 
 

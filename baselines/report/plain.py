@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.result import Result
-from ..tables.cells import NOTHING, format_value, unit_of
+from ..tables.cells import FEW, NOTHING, count_items, count_scored, format_value, unit_of
 from ..tables.slices import select_whole
 
 
@@ -46,11 +46,11 @@ def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
         for row in select_whole(result.scores):
             if row["profile"] != profile or "not_run" in row:
                 continue
-            unit, interval = unit_of(row), row["interval"]
-            shown = "INVALID" if "figure" in row else format_value(row["value"], unit)
-            half = format_value((interval[1] - interval[0]) / 2, unit) if interval else NOTHING
+            unit, interval, n = unit_of(row), row["interval"], count_items(row) or 0
+            shown = "INVALID" if "figure" in row else format_value(row["value"], unit, n)
+            half = format_value((interval[1] - interval[0]) / 2, unit, n) if interval and n >= FEW else NOTHING
             place = f"{row['benchmark']} {row['config']} {row['split']} {result.run.inputs.llm}"
-            yield f"{place}: {row['key']} = {shown} ± {half} n={_count(row)} {row['signature']}"
+            yield f"{place}: {row['key']} = {shown} ± {half} n={count_scored(row)} {row['signature']}"
 
 
 def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -61,14 +61,9 @@ def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
                 "name": inputs.llm,
                 "retriever": inputs.retriever,
                 **{name: row[name] for name in ("config", "split", "metric", "key", "profile", "value", "interval")},
-                "n": _count(row),
+                "n": count_scored(row),
                 "n_total": row["n_total"],
                 "signature": row["signature"],
                 "valid": "figure" not in row,
                 **({"not_run": row["not_run"]} if "not_run" in row else {}),
             }
-
-
-def _count(row: dict[str, Any]) -> int:
-    """Return how many questions have a value."""
-    return int(row.get("n_scored", 0 if row["value"] is None else row["n_total"]))

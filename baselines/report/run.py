@@ -39,11 +39,10 @@ def tabulate_run(
     splits = list(dict.fromkeys(row["split"] for row in scores)) or inputs.splits
     head = f"{name_units(scores)}, {profiles[0]} profile, {INTERVALS}."
     notes = note_ours([result], [head], scores, profiles)
-    grids = [Grid(_title(result), "metric", splits, _metric_lines(scores, splits, profiles), notes)]
+    grids = [Grid(title_of(result), "metric", splits, _metric_lines(scores, splits, profiles), notes)]
     matrices = tabulate_matrices(result, profiles[0], labels, every)
-    grids += matrices or slice_grids(result.scores, _title(result), profiles[0])
-    mixed = inputs.options and load_tables(inputs.benchmark).mixing
-    rows = [] if mixed else [row for row in find_beside(result.run) if row.split in splits]
+    grids += matrices or slice_grids(result.scores, title_of(result), profiles[0])
+    rows = [row for row in rows_beside(result) if row.split in splits]
     if rows:
         grids.append(_tabulate_beside(result.run, scores, splits, rows))
     return grids
@@ -54,11 +53,20 @@ def tabulate_matrices(
 ) -> list[Grid]:
     """Make a run's matrices: of its main metric, or of every one; [] where its benchmark has none."""
     matrices = load_tables(result.run.inputs.benchmark).matrices
-    return matrices(result.scores, _title(result), profile, labels, every) if matrices else []
+    return matrices(result.scores, title_of(result), profile, labels, every) if matrices else []
 
 
-def _title(result: Result) -> str:
-    return f"{result.run.inputs.benchmark} {result.run.inputs.config}, {name_run(result.run)}"
+def rows_beside(result: Result) -> list[Published]:
+    """Find the printed rows that stand beside a run."""
+    inputs = result.run.inputs
+    mixed = inputs.options and load_tables(inputs.benchmark).mixing
+    return [] if mixed else find_beside(result.run)
+
+
+def title_of(result: Result, split: str = "") -> str:
+    """Name what was run, or one split of it, and by what."""
+    inputs = result.run.inputs
+    return f"{' '.join(filter(None, (inputs.benchmark, inputs.config, split)))}, {name_run(result.run)}"
 
 
 def _metric_lines(scores: Sequence[Row], splits: Sequence[str], profiles: Sequence[str]) -> list[Line]:

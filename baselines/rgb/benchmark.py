@@ -104,5 +104,14 @@ BENCHMARK = Benchmark(
     keywords=keywords,
     campaign=campaign,
     option_help="passage_num, noise_ratio, correct_ratio, order",
+    headlines=(
+        "accuracy",
+        "rejection_rate",
+        "rejection_rate_judged",
+        "error_detection",
+        "error_detection_judged",
+        "error_correction",
+        "unsupported_correct",
+    ),
     supplied="own",
 )

@@ -1,11 +1,12 @@
 """Answers made elsewhere, read into our records.
 
-Taken are our own ``answers.jsonl``, any JSON Lines with ``id`` and ``answer`` (and ``split`` where ids repeat), the
-prediction files of RGB's own code (``prediction``, ``noise_rate``), the result files of CRUD-RAG's (``results`` with
-``log.generated_text``), the samples that lm-eval logs, the logs of Inspect and the details of lighteval. An ``answer``
-of null is a failed call and may name its reason in ``state``. Every question that is answered must be so exactly as
-often as the others; of files of the authors' own code, which leave failed calls out, those are put in as unscored. A
-file may answer a part of the questions, as a harness with a limit does: that part is scored, and said to be one.
+Taken are our own ``answers.jsonl``, any JSON Lines, or one JSON list, of objects with ``id`` and ``answer`` (and
+``split`` where ids repeat), the prediction files of RGB's own code (``prediction``, ``noise_rate``), the result files
+of CRUD-RAG's (``results`` with ``log.generated_text``), the samples that lm-eval logs, the logs of Inspect and the
+details of lighteval. An ``answer`` of null is a failed call and may name its reason in ``state``. Every question that
+is answered must be so exactly as often as the others; of files of the authors' own code, which leave failed calls out,
+those are put in as unscored. A file may answer a part of the questions, as a harness with a limit does: that part is
+scored, and said to be one.
 """
 
 from collections import Counter, defaultdict
@@ -20,7 +21,7 @@ from quadrag.records import Answer, Key, Passage, Question, read_jsonl
 from ..systems.rag.reply import read_found
 from . import logs
 
-_STATES = ("ok", "api_error", "truncated", "unparsable")
+_STATES = ("ok", "api_error", "raised", "truncated", "unparsable")
 
 
 class Answered(NamedTuple):
@@ -87,7 +88,7 @@ def read_place(path: Path) -> dict[str, str]:
 
 
 def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield number and object of every line of a file of answers; of CRUD-RAG's result files, every result.
+    """Yield number and object of every line of a file of answers; of a JSON list, and of CRUD-RAG's, every entry.
 
     Raises:
         QuadragError: the file cannot be read, or is not of one of the forms.
@@ -95,8 +96,15 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if (read_log := logs.reader_of(path)) is not None:
         yield from enumerate(read_log(path), 1)
         return
-    results = _results(path)
-    if results is None:
+    whole = _whole(path)
+    if isinstance(whole, list):
+        for number, row in enumerate(whole, 1):
+            if not isinstance(row, dict):
+                raise QuadragError(f"{path}:{number} holds a {type(row).__name__}; expected an object")
+            yield number, row
+        return
+    results = whole.get("results") if isinstance(whole, dict) else None
+    if not isinstance(results, list):
         for number, row in read_jsonl(path):
             yield number, logs.read_sample(f"{path}:{number}", row) if logs.is_sample(row) else row
         return
@@ -108,18 +116,17 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, {"id": result["id"], "prediction": log["generated_text"] if valid else None}
 
 
-def _results(path: Path) -> list[Any] | None:
-    """Return the results of one of CRUD-RAG's result files; None where the file is not such a one."""
+def _whole(path: Path) -> Any:
+    """Return what a file that is one JSON value holds, as CRUD-RAG's result files are; None where it is not one."""
     try:
-        # Pretty-printed, its first line is no object, where each line of JSON Lines is one.
+        # Its first line is no object, where each line of JSON Lines is one.
         with path.open(encoding="utf-8-sig") as file:
-            if not (file.readline().strip() == "{" or path.suffix == ".json"):
-                return None
-        whole = parse_json(path.read_bytes(), path)
+            first = file.readline().strip()
+        if not (first == "{" or first.startswith("[") or path.suffix == ".json"):
+            return None
+        return parse_json(path.read_bytes(), path)
     except (OSError, UnicodeDecodeError, QuadragError):
         return None
-    results = whole.get("results") if isinstance(whole, dict) else None
-    return results if isinstance(results, list) else None
 
 
 def named_split(row: Mapping[str, Any], known: Collection[str]) -> Any:

@@ -19,6 +19,7 @@ from ..core.result import Result
 from ..core.settings import NONE
 from ..core.task import Task, script_options
 from ..scoring.judging import refuse_idle_metrics
+from ..systems.rag.system import RAG
 from .folder import read_result
 from .idle import refuse_idle_entity_llm
 from .pipeline import Session
@@ -48,7 +49,8 @@ def name_folder(task: Task, model: str) -> str:
 
 def _as_file_name(model: str) -> str:
     """Return a model's name without what stands before it, or an address, as a part of a file's name."""
-    name = model.partition("://")[2] or model.rstrip("/").rsplit("/", 1)[-1]
+    service = model.removeprefix(f"{RAG}:")  # which the retriever says already
+    name = service if service != model else model.partition("://")[2] or model.rstrip("/").rsplit("/", 1)[-1]
     return re.sub(r"[^\w.-]", "_", name)
 
 

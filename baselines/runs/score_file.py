@@ -4,6 +4,8 @@ What forms such a file may have is said by `answers.py`.
 """
 
 import hashlib
+import os
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -45,8 +47,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     if (benchmark.corpus or benchmark.options) and request.retriever is None:
         # The file does not say how its passages were found: least of all by this benchmark's default.
         one.retriever = UNKNOWN
-    if out and out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
+    if out:
+        refuse_full(out)
     _check_conditions(path, one)
     asked, source = load_questions(one, benchmark)
     if one.split is None:
@@ -85,7 +87,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         splits=list(dict.fromkeys(question.split for question in questions)),
         retriever=one.retriever,
         options=identify_options(benchmark.options, one.options),
-        llm=path.name,
+        llm=_name_one(path),
         parameters=parameters,
         judge=name_judges(session.judges, benchmark, one),
         services=name_services(session),
@@ -101,7 +103,11 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.invalid = [fault.tell(run) for fault in faults]
     digests = digest_each(questions)
     if out:
-        files = {"items.jsonl": jsonl_text(scored.items), "scores.json": score_text(scored.scores)}
+        files = {
+            "answers.jsonl": jsonl_text(answer.as_row() for answer in answers),
+            "items.jsonl": jsonl_text(scored.items),
+            "scores.json": score_text(scored.scores),
+        }
         for name, text in files.items():
             write_text(out / name, text)
             run.files[name] = hashlib.sha256(text.encode()).hexdigest()
@@ -109,6 +115,31 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         run.write(out)
     marked = mark_invalid(scored.scores, faults)
     return Result(run, marked, scored.items, stopped=scored.stopped, digests=digests)
+
+
+def name_folders(files: Sequence[Path], out: Path) -> list[Path]:
+    """Name the folders of files' scores: of one `out` itself, of several one in it for each, as the files lie.
+
+    ``answers/a/m.jsonl`` and ``answers/b/m.jsonl`` have ``out/a/m`` and ``out/b/m``.
+    """
+    if len(files) == 1:
+        return [out]
+    shared = Path(os.path.commonpath([file.parent.absolute() for file in files]))
+    return [out / file.absolute().relative_to(shared).with_name(_name_one(file)) for file in files]
+
+
+def _name_one(file: Path) -> str:
+    return file.stem if file.suffix in (".json", ".jsonl") else file.name
+
+
+def refuse_full(out: Path) -> None:
+    """Refuse a folder for scores that is not empty.
+
+    Raises:
+        QuadragError: something is in it.
+    """
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
 
 
 def _check_conditions(path: Path, one: Task) -> None:

@@ -2,8 +2,9 @@
 
 A run line is ``QID Q0 DOCID RANK SCORE TAG``, a qrels line ``QID 0 DOCID 1``. Those programs order by score, which they
 hold in single precision, and not by rank: so where a question's scores do not fall from rank to rank in that precision
-(ties, or a retriever without scores), one over the rank stands in their place. White space in an id, and ``%``, are
-written as in an address; an empty one is ``%``. Nothing is measured here.
+(ties, or a retriever without scores), one over the rank stands in their place. In an id, which may be a service's, what
+does not print, blanks and ``%`` are written as in an address, and a key is hidden; an empty id is ``%``. Nothing is
+measured here.
 """
 
 import re
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quadrag.chat.keys import known_keys
 from quadrag.errors import QuadragError
 from quadrag.records import Key, Passage, Question, document_id, write_text
 from quadrag.run_files import check_stage
@@ -25,8 +27,6 @@ from ..scoring.served import find_documents
 from ..systems.rag.system import RAG
 from . import retrieve
 from .inputs import questions_digest
-
-_UNFIT = re.compile(r"[\s%]")
 
 
 class Written(NamedTuple):
@@ -76,6 +76,8 @@ def write(folder: Path, out: Path, data_dir: str | None = None, passages: bool =
             for key, shown in found.items()
         }
         why_not = evidence.why or why_not
+    hide = known_keys().hide
+    found = {key: tuple(one._replace(id=hide(one.id)) for one in shown) for key, shown in found.items()}
     splits = dict.fromkeys(question.split for question in questions)
     return [
         _write_split(
@@ -154,8 +156,12 @@ def _scores(scores: Sequence[float | None]) -> list[float]:
 
 
 def _fit(name: str) -> str:
-    """Return an id as one column."""
-    return _UNFIT.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), name) or "%"
+    """Return an id as one column that a terminal shows as it stands."""
+    return "".join(one if one.isprintable() and one not in " %" else _escape(one) for one in name) or "%"
+
+
+def _escape(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
 
 
 def _task(inputs: Inputs, split: str | None, data_dir: str | None) -> Task:

@@ -15,10 +15,11 @@ from quadrag.run_record import RunRecord
 
 from .rows import ALL
 
-_FAILED = ("api_error", "unparsable", "truncated", "misaligned")
+_FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned")
 _EMPTY = "empty reply"
 _CAUSES = {
     "api_error": "calls failed",
+    "raised": "the function raised an exception",
     "truncated": "replies were cut: raise --max-tokens or --judge-max-tokens",
     "unparsable": "replies are not of the form that was asked for: try --judge-format json, or another judge",
     "misaligned": "a judge answered more or fewer questions than it was asked: try another judge",
@@ -49,10 +50,10 @@ class Fault(NamedTuple):
         why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
         most = max(self.reasons, key=lambda reason: self.reasons[reason])
         cause = _CAUSES[most]
-        if most == "api_error" and run.failures:
-            cause = next(iter(run.failures.values()))
-        elif most == "unparsable" and run.verdict is not None:
+        if most == "unparsable" and run.verdict is not None:
             cause = f"a judge said {run.verdict!r}; {cause}"
+        elif most in ("api_error", "raised", "unparsable") and run.failures:
+            cause = next(iter(run.failures.values()))
         return f"{config} {split}: {self.failed} of {self.total} items failed ({why}): {keys}; {cause}"
 
 

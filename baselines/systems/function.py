@@ -225,7 +225,7 @@ def _reply(text: str, passages: tuple[Passage, ...], seconds: float) -> Served:
 
 
 def _read_failure(error: Exception) -> Failure:
-    return Failure("api_error", one_line(f"{type(error).__name__}: {error}"))
+    return Failure("raised", one_line(f"{type(error).__name__}: {error}"))
 
 
 def _read_result(given: Any, seconds: float) -> Reply | Failure:

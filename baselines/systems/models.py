@@ -144,10 +144,11 @@ def open_completer(spec: str, calling: Calling, parameters: Mapping[str, Any], a
         max_reply_bytes=calling.max_reply_bytes,
         allow_redirect=calling.allow_redirect,
         service=alias.service,
+        role=alias.role,
         reuse=calling.reuse,
     )
     if client.spec.urls and not calling.replay:
-        client.check_served(alias.served_as, f"--{alias.role}served-as")
+        client.check_served(alias.served_as)
     return client
 
 

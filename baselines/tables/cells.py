@@ -13,7 +13,8 @@ from .grid import Cell
 Row = Mapping[str, Any]  # of ``scores.json``
 NOTHING = "–"
 RATE, CHARACTERS = "rate", "characters"
-FEW = 5  # items, below which a slice has no interval
+FEW = 5  # items, below which a value has no interval: a resample of them says nothing
+MANY = 400  # items, beyond which a rate has two decimals
 # Long words broken where a column is to be narrow.
 _BROKEN = {
     "hallucination": "halluci-\nnation",
@@ -28,14 +29,18 @@ def unit_of(row: Row) -> str:
     return metric_record(row["metric"]).key(row["key"]).unit
 
 
-def format_value(value: float | None, unit: str = RATE) -> str:
-    """Write a rate in percent with two decimals, as the papers do, a length with one; a dash for none."""
+def format_value(value: float | None, unit: str, n: int | None) -> str:
+    """Write a rate over n items in percent, with the decimals that n has earned, a length with one; a dash for none."""
     if value is None:
         return NOTHING
     if unit == CHARACTERS:
         return f"{value:.1f}"
     # As wide as 99.99: Table 1 fits into 80 columns to the character.
-    return "100.0" if value == 1 else f"{value * 100:.2f}"
+    return "100.0" if value == 1 else f"{value * 100:.{_decimals(n)}f}"
+
+
+def _decimals(n: int | None) -> int:
+    return 2 if n is not None and n > MANY else 1
 
 
 def format_bound(value: float, unit: str = RATE) -> str:
@@ -51,22 +56,17 @@ def break_heading(key: str) -> str:
     return _BROKEN.get(key, key.replace("_", "_\n", 1) if len(key) > 13 else key)
 
 
-def interval_cell(value: float | None, interval: Sequence[float] | None, unit: str = RATE) -> Cell:
-    """Make a cell of a value with its interval under it."""
-    return Cell(format_value(value, unit), "–".join(format_bound(side, unit) for side in interval or ()))
+def interval_cell(value: float | None, interval: Sequence[float] | None, n: int | None, unit: str = RATE) -> Cell:
+    """Make a cell of a value over n items with its interval under it, where they are not too few."""
+    bounds = (interval or ()) if n is not None and n >= FEW else ()
+    return Cell(format_value(value, unit, n), "–".join(format_bound(side, unit) for side in bounds))
 
 
 def value_cell(row: Row | None, lacking: str = "not run") -> Cell:
     """Make the cell of a row: `lacking` where its metric did not run, a dash where there is no row."""
     if row is None or "not_run" in row:
         return Cell(NOTHING if row is None else lacking)
-    return interval_cell(row["value"], row["interval"], unit_of(row))
-
-
-def slice_cell(row: Row | None) -> Cell:
-    """Make the cell of a slice, of few items without an interval: a resample of them says nothing."""
-    cell = value_cell(row)
-    return Cell(cell.text) if row is not None and (count_items(row) or 0) < FEW else cell
+    return interval_cell(row["value"], row["interval"], count_items(row), unit_of(row))
 
 
 def count_items(row: Row) -> int | None:
@@ -74,12 +74,21 @@ def count_items(row: Row) -> int | None:
     if "not_run" in row:
         return None
     if row["profile"] == "corrected":
-        return int(row["n_total"] - row["n_not_applicable"])
-    return int(row["n_scored"] + row.get("n_filled", 0))
+        return int(row["n_total"] - row.get("n_not_applicable", 0))
+    return count_scored(row) + int(row.get("n_filled", 0))
 
 
-def difference_cell(value: float, low: float, high: float, mark: str = "", unit: str = RATE) -> Cell:
-    """Make the cell of a difference of two values with its interval, written as the values are."""
+def count_scored(row: Row) -> int:
+    """Return how many items have a value of their own."""
+    return int(row.get("n_scored", 0 if row["value"] is None else row["n_total"]))
+
+
+def difference_cell(value: float, interval: Sequence[float], n: int, unit: str = RATE) -> Cell:
+    """Make the cell of a difference of two values on n questions, written as the values are; * excludes zero."""
+    low, high = interval
+    mark = "*" if n >= FEW and (low > 0 or high < 0) else ""
     if unit == CHARACTERS:
-        return Cell(f"{value:+.1f}{mark}", f"{low:+.0f} to {high:+.0f}")
-    return Cell(f"{value * 100:+.2f}{mark}", f"{low * 100:+.1f} to {high * 100:+.1f}")
+        text, bounds = f"{value:+.1f}{mark}", f"{low:+.0f} to {high:+.0f}"
+    else:
+        text, bounds = f"{value * 100:+.{_decimals(n)}f}{mark}", f"{low * 100:+.1f} to {high * 100:+.1f}"
+    return Cell(text, bounds if n >= FEW else "")

@@ -4,11 +4,19 @@ It decides nothing about what stands in a table.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-_NUMBER = re.compile(r"[+-]?\d+\.(\d+[?*]?)")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*]?)")
+
+
+class Alarm(str):
+    """A note without which a table misleads: it stands on top."""
+
+
+class Detail(str):
+    """A note that a specialist needs: on the page, and where all is asked for."""
 
 
 @dataclass(slots=True)
@@ -40,8 +48,14 @@ class Grid:
     notes: list[str] = field(default_factory=list)
 
 
-def print_grids(grids: Sequence[Grid], file: IO[str] | None = None) -> None:
-    """Print tables as text, as wide as the terminal, but not narrower than 80 columns: numbers are never cut."""
+def print_grids(grids: Sequence[Grid], file: IO[str] | None = None, verbose: bool = False) -> None:
+    """Print tables as text, as wide as the terminal, but not narrower than 80 columns: numbers are never cut.
+
+    Args:
+        grids: the tables.
+        file: where to; stdout when None.
+        verbose: with the notes that a specialist needs.
+    """
     from rich.console import Console
 
     class Terminal(Console):
@@ -53,20 +67,44 @@ def print_grids(grids: Sequence[Grid], file: IO[str] | None = None) -> None:
     console = Terminal(file=file, highlight=False, soft_wrap=False)
     console.width = max(console.width, 80)
     for grid in grids:
-        _draw(console, grid)
+        _draw(console, grid, verbose)
 
 
-def _draw(console: Any, grid: Grid) -> None:
+def write_columns(grid: Grid) -> Iterator[str]:
+    """Yield a table as plain lines, its head first, without title, rules and notes."""
+    from rich.cells import cell_len
+
+    labels = [grid.corner, *(line.label for line in grid.lines)]
+    width = max(map(cell_len, labels))
+    columns = [[head, *(cell.text for cell in cells)] for head, cells in _justify(grid)]
+    for label, *texts in zip(labels, *columns, strict=True):
+        yield "  ".join((label + " " * (width - cell_len(label)), *texts)).rstrip()
+
+
+def align_cells(grid: Grid, blank: str = " ") -> list[list[Cell]]:
+    """Return the cells of a table line by line, with `blank` behind numbers so that points stand under points."""
+    columns = [_align_points(grid, at, blank) for at in range(len(grid.columns))]
+    return [
+        [Cell(column[row], cell.sub) for column, cell in zip(columns, line.cells, strict=True)]
+        for row, line in enumerate(grid.lines)
+    ]
+
+
+def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     from rich.text import Text
 
     console.print()
     console.print(Text(grid.title, style="bold"))
+    for note in grid.notes:
+        if isinstance(note, Alarm):
+            console.print(Text(note))
     table = _lay_out(grid, aligned=True)
     if console.measure(table, options=console.options.update(max_width=1000)).maximum > console.width:
         table = _lay_out(grid, aligned=False)
     console.print(table)
     for note in grid.notes:
-        console.print(Text(note, style="dim"))
+        if not isinstance(note, Alarm) and (verbose or not isinstance(note, Detail)):
+            console.print(Text(note, style="dim"))
 
 
 def _lay_out(grid: Grid, aligned: bool) -> Any:
@@ -81,9 +119,8 @@ def _lay_out(grid: Grid, aligned: bool) -> Any:
     depth = max((column.count("\n") for column in grid.columns), default=0)
     table.add_column(Text("\n" * depth + grid.corner), overflow="fold")
     columns = []
-    for at, column in enumerate(grid.columns):
-        head, cells = _justify(column, [line.cells[at] for line in grid.lines], aligned)
-        table.add_column(Text("\n" * (depth - column.count("\n")) + head), no_wrap=True)
+    for head, cells in _justify(grid, aligned):
+        table.add_column(Text("\n" * (depth - head.count("\n")) + head), no_wrap=True)
         columns.append(cells)
     for at, line in enumerate(grid.lines):
         if line.rule:
@@ -93,27 +130,38 @@ def _lay_out(grid: Grid, aligned: bool) -> Any:
     return table
 
 
-def _justify(head: str, cells: Sequence[Cell], aligned: bool) -> tuple[str, list[Cell]]:
-    """Push a column to its right end, or its points to one place: the library would take blanks at the end away."""
+def _justify(grid: Grid, aligned: bool = True) -> Iterator[tuple[str, list[Cell]]]:
+    """Push every column to its right end, points to one place: the library would take blanks at the end away."""
     from rich.cells import cell_len
 
-    texts = [cell.text for cell in cells]
-    texts = _align_points(texts) if aligned else texts
-    subs = [cell.sub for cell in cells]
-    width = max(map(cell_len, [*head.split("\n"), *texts, *subs]))
+    lines = align_cells(grid) if aligned else [line.cells for line in grid.lines]
+    for at, head in enumerate(grid.columns):
+        cells = [line[at] for line in lines]
+        width = max(
+            cell_len(text) for text in (*head.split("\n"), *(part for cell in cells for part in (cell.text, cell.sub)))
+        )
 
-    def push(text: str) -> str:
-        return " " * (width - cell_len(text)) + text
+        def push(text: str, width: int = width) -> str:
+            return " " * (width - cell_len(text)) + text
 
-    pushed = [Cell(push(text), push(sub) if sub else "") for text, sub in zip(texts, subs, strict=True)]
-    return "\n".join(map(push, head.split("\n"))), pushed
+        pushed = [Cell(push(cell.text), push(cell.sub) if cell.sub else "") for cell in cells]
+        yield "\n".join(map(push, head.split("\n"))), pushed
 
 
-def _align_points(texts: Sequence[str]) -> list[str]:
-    """Put blanks behind numbers that have less behind their point than another, a mark counted."""
-    behind = [len(found[1]) if (found := _NUMBER.fullmatch(text)) else None for text in texts]
+def _align_points(grid: Grid, at: int, blank: str) -> list[str]:
+    """Return the texts of a column, with blanks behind those that have less behind their point, a mark counted.
+
+    Of whole numbers only the papers' stand with the others: ours are counts. Of two bounds the second is so aligned.
+    """
+    texts = [line.cells[at].text for line in grid.lines]
+    behind: list[int | None] = []
+    for text, line in zip(texts, grid.lines, strict=True):
+        bound = text.partition("–")[2]
+        found = _NUMBER.fullmatch(text)
+        number = found is not None and (found[1] or line.kind == "published")
+        behind.append(len(bound) or (len((found[1] or "") + found[2]) if found and number else None))
     most = max((count for count in behind if count is not None), default=0)
-    return [text if count is None else text + " " * (most - count) for text, count in zip(texts, behind, strict=True)]
+    return [text if count is None else text + blank * (most - count) for text, count in zip(texts, behind, strict=True)]
 
 
 def _text(cell: Cell) -> Any:

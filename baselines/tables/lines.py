@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
-from .cells import NOTHING, Row, count_items, format_bound, format_value, unit_of, value_cell
+from .cells import NOTHING, Row, count_items, value_cell
 from .grid import Cell, Line
 from .published import Published
 
@@ -76,11 +76,11 @@ def printed_lines(
     """Make a line of printed numbers for each name; ? stands behind a doubtful one, a dash where none is printed."""
     named: dict[str, dict[Hashable, Cell]] = {}
     for row in rows:
-        cell = Cell(format_value(row.value, row.unit) + "?" * row.doubtful)
+        cell = Cell(row.printed + "?" * row.doubtful)
         named.setdefault(name(row), {})[place(row)] = cell
     return [Line(label, [cells.get(c, Cell(NOTHING)) for c in columns], "published") for label, cells in named.items()]
 
 
 def _bound_line(label: str, rows: Sequence[Row | None], side: int) -> Line:
-    texts = [format_bound(row["interval"][side], unit_of(row)) if row and row["interval"] else NOTHING for row in rows]
-    return Line(label, [Cell(text) for text in texts])
+    bounds = [value_cell(row).sub.split("–") for row in rows]
+    return Line(label, [Cell(both[side] if len(both) > 1 else NOTHING) for both in bounds])

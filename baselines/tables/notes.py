@@ -17,12 +17,13 @@ from ..core.prompts import load_prompts
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
 from ..systems.rag.system import RAG
-from .cells import CHARACTERS, Row, format_value, unit_of
+from .cells import CHARACTERS, Row, unit_of
+from .grid import Alarm, Detail
 from .paper import PaperTables, load_tables
-from .published import Published
+from .published import Published, find_beside
 
 INTERVALS = "95% bootstrap intervals over questions (no width where all values are equal)"
-_REMEDIES = {"no judge": "needs --judge", "no embedding": "needs --bertscore"}
+_REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
 
 
 def note_ours(
@@ -31,14 +32,20 @@ def note_ours(
     """Say all of our values in a table of one benchmark: partial or not, a table's own head, the runs, the scores."""
     benchmark = results[0].run.inputs.benchmark
     runs = [result.run for result in results]
-    return [*note_partial(results), *head, *note_runs(runs), *note_scores(benchmark, scores, profiles)]
+    return [
+        *note_partial(results),
+        *head,
+        *note_runs(runs),
+        *note_beside(runs),
+        *note_scores(benchmark, scores, profiles),
+    ]
 
 
 def note_partial(results: Sequence[Result]) -> list[str]:
     """Say that a table is partial, where a run could not finish, and which metrics are invalid."""
     partial = [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
     partial += [f"PARTIAL: {one.run.coverage} questions are answered." for one in results if one.run.coverage]
-    return partial + [f"INVALID, {line}." for result in results for line in result.run.invalid]
+    return [Alarm(note) for note in (*partial, *(f"INVALID, {line}." for one in results for line in one.run.invalid))]
 
 
 def note_runs(runs: Sequence[RunRecord]) -> list[str]:
@@ -47,14 +54,22 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
     if given := sorted({name for run in runs for name in run.given}):
         notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
     notes += [*_note_entities(runs), *_note_services(runs)]
-    return notes + list(dict.fromkeys(note for run in runs for note in _note_settings(run.inputs)))
+    settings = dict.fromkeys("; ".join(list_settings(run.inputs)) for run in runs)
+    return notes + [Detail(f"Settings: {parts}.") for parts in settings if parts]
+
+
+def note_beside(runs: Sequence[RunRecord]) -> list[str]:
+    """Say why no printed row stands beside answers of which nobody said how their passages were found."""
+    if any(run.inputs.retriever == UNKNOWN and not find_beside(run) for run in runs):
+        return ["The paper's rows vary how passages are found, so none stands beside: name yours with --retriever."]
+    return []
 
 
 def note_scores(benchmark: str, rows: Sequence[Row], profiles: Sequence[str]) -> list[str]:
     """Say which metrics did not run, and what could not be scored under the profiles shown."""
     tables = load_tables(benchmark)
     shown = [row for row in rows if row["profile"] in profiles]
-    return [*_note_not_run(tables, rows), *_note_judged(shown), *note_unscored(tables, shown)]
+    return [*note_not_run(tables, rows), *_note_judged(shown), *note_unscored(tables, shown)]
 
 
 def _note_judged(rows: Sequence[Row]) -> list[str]:
@@ -81,10 +96,10 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
             alike.setdefault(f"{'' if same else f' ({profile})'}: {'; '.join(places)}.", []).append(key)
     notes = [f"Unscored, {', '.join(keys)}{said}" for said, keys in alike.items()]
     if any(row["metric"] not in tables.unscored for row in lacking):
-        notes.append("Official leaves unscored items out, corrected counts them as wrong.")
+        notes.append(Detail("Official leaves unscored items out, corrected counts them as wrong."))
     for metric, say in tables.unscored.items():
         if own := [row for row in lacking if row["metric"] == metric]:
-            notes.append(say(own))
+            notes.append(Detail(say(own)))
     return notes
 
 
@@ -103,11 +118,14 @@ def note_paper(benchmark: str, rows: Sequence[Published]) -> list[str]:
     """Say where printed numbers come from, under which conditions, and which are doubtful."""
     tables = ", ".join(dict.fromkeys(row.table for row in rows))
     conditions = "; ".join(dict.fromkeys(part for row in rows for part in row.conditions.split("; ")))
-    return [f"Published: {load(benchmark).paper}, table {tables}; {conditions}."] + [
-        f"? {row.model} {row.language or row.key} {format_value(row.value, row.unit)}: "
-        f"{row.note.removeprefix('suspect: ')}."
-        for row in rows
-        if row.doubtful
+    return [
+        f"Published: {load(benchmark).paper}, table {tables}.",
+        Detail(f"Published under: {conditions}."),
+        *(
+            f"? {row.model} {row.language or row.key} {row.printed}: {row.note.removeprefix('suspect: ')}."
+            for row in rows
+            if row.doubtful
+        ),
     ]
 
 
@@ -123,18 +141,30 @@ def name_units(rows: Iterable[Row]) -> str:
     return f"Percent, {', '.join(lengths)} in characters" if lengths else "Percent"
 
 
-def _note_not_run(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
-    """Say which metrics did not run, and what that means for those that build on them."""
+def note_not_run(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
+    """Say which metrics did not run and which option runs them, and what that means for those that build on them."""
     missing: dict[str, dict[str, str]] = {}
     for row in rows:
         if "not_run" in row:
             missing.setdefault(row["not_run"], {})[row["key"]] = show_key(row["metric"], row["key"])
-    notes = [f"Not run, {_REMEDIES.get(why, why)}: {', '.join(keys.values())}." for why, keys in missing.items()]
+    parts = [f"{_join(keys.values())} ({_REMEDIES.get(why, why)})" for why, keys in missing.items()]
+    notes = [f"Not run: {', '.join(parts)}."] if parts else []
     return notes + [note for key, note in tables.not_run.items() if key in missing.get("no judge", ())]
 
 
-def _note_settings(inputs: Inputs) -> list[str]:
-    """Say how passages were found, and in what else a run differs from the benchmark's own settings."""
+def _join(labels: Iterable[str]) -> str:
+    """Join labels; the first word that one shares with the label before it is said once."""
+    parts: list[str] = []
+    said = ""
+    for label in labels:
+        first, _, rest = label.partition(" ")
+        parts.append(rest if rest and first == said else label)
+        said = first
+    return ", ".join(parts)
+
+
+def list_settings(inputs: Inputs) -> list[str]:
+    """List how passages were found, and in what else a run differs from the benchmark's own settings."""
     bundled = hashlib.sha256(dumps(load_prompts(inputs.benchmark)).encode()).hexdigest()[:16]
     searched = {name: value for name, value in (inputs.retrieval or {}).items() if name != "corpus"}
     if searched.get("chunk_size", 0) >= WHOLE:
@@ -155,8 +185,7 @@ def _note_settings(inputs: Inputs) -> list[str]:
         parts.append(f"judge {inputs.judge.replace('; ', ', ')}")
     names = {"llm": f"asked as {inputs.llm}"}
     parts += [f"{names.get(role, role)}, served by {name}" for role, name in inputs.served_as.items()]
-    why = " The paper's rows vary how passages are found, so none stands beside." if unknown else ""
-    return [f"Settings: {'; '.join(parts)}.{why}"] if parts else []
+    return parts
 
 
 def _note_data(runs: Sequence[RunRecord]) -> str:
@@ -176,10 +205,10 @@ def _note_entities(runs: Sequence[RunRecord]) -> list[str]:
         who = run.inputs.entity["model"] if run.inputs.entity else "the model that answers"
         found.setdefault(who, Counter()).update(run.found.get("entities", {}))
     without = {"unreadable": "the reply could not be read", "failed": "the call failed; run again to ask again"}
-    notes = []
+    notes: list[str] = []
     for who, counts in found.items():
         if counts["rules"]:
-            notes.append("Entities of the questions were found by rules, without a model.")
+            notes.append(Detail("Entities of the questions were found by rules, without a model."))
         elif counts:
             parts = [f"Entities by {who}: {counts['model']} of {counts.total()} questions"]
             parts += [f"{counts[how]} by rules, since {why}" for how, why in without.items() if counts[how]]

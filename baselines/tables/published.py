@@ -20,12 +20,14 @@ from ..core.benchmark import Benchmark, load
 from ..core.settings import UNKNOWN
 from ..retrieval.registry import RETRIEVERS
 from ..systems.rag.system import RAG
+from .cells import RATE
 
 
 class Published(NamedTuple):
     """One printed number; `value` is in our unit, a rate in [0, 1] or characters.
 
-    `setting` is that of the row: in a paper that varies the retrieval, by the names of `Retrieval`.
+    `decimals` are those printed, of a rate in percent. `setting` is that of the row: in a paper that varies the
+    retrieval, by the names of `Retrieval`.
     """
 
     table: str
@@ -37,6 +39,7 @@ class Published(NamedTuple):
     module: str
     key: str
     value: float
+    decimals: int
     conditions: str
     note: str
     setting: Mapping[str, Any]
@@ -45,6 +48,11 @@ class Published(NamedTuple):
     def unit(self) -> str:
         """The unit of the value."""
         return metric_record(self.module).key(self.key).unit
+
+    @property
+    def printed(self) -> str:
+        """The value as it is printed, a rate in percent."""
+        return f"{self.value * (100 if self.unit == RATE else 1):.{self.decimals}f}"
 
     @property
     def doubtful(self) -> bool:
@@ -136,10 +144,17 @@ def _convert(mapping: dict[tuple[str, str, str], dict[str, str]], lines: Iterato
             module=ours["module"],
             key=ours["key"],
             value=round(float(row["value"]) * float(ours["scale"]), 12),
+            decimals=_decimals(row["value"], ours),
             conditions=ours["conditions"],
             note=row["note"],
             setting=_retrieval(setting) if "top_k" in setting else {},
         )
+
+
+def _decimals(printed: str, ours: Mapping[str, str]) -> int:
+    """Return the decimals of a printed number; where shares are printed, as 0.3402, those that percent has."""
+    shares = ours["scale"] == "1" and metric_record(ours["module"]).key(ours["key"]).unit == RATE
+    return max(len(printed.partition(".")[2]) - 2 * shares, 0)
 
 
 def _retrieval(printed: Mapping[str, str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from quadrag.metric_record import show_key
 
 from ..scoring.rows import ALL
-from .cells import FEW, Row, break_heading, slice_cell
+from .cells import FEW, Row, break_heading, value_cell
 from .grid import Cell, Grid, Line
 from .notes import INTERVALS, name_units
 
@@ -33,6 +33,8 @@ def slice_grids(scores: Sequence[Row], title: str, profile: str) -> list[Grid]:
         here = [row for row in scores if row["split"] == split and row["profile"] == profile]
         # Cells, and means over groups, stand in a matrix.
         parts = [row for row in here if "=" in row.get("slice", ALL) and not row["slice"].startswith("cell=")]
+        whole = {row["key"]: row["n_total"] for row in here if row.get("slice", ALL) == ALL}
+        parts = [row for row in parts if row["n_total"] != whole.get(row["key"])]  # else it is the whole again
         keys = list(dict.fromkeys(row["key"] for row in parts if "not_run" not in row))
         if not keys:
             continue
@@ -43,7 +45,7 @@ def slice_grids(scores: Sequence[Row], title: str, profile: str) -> list[Grid]:
             grouping, _, value = name.partition("=")
             rows = [found.get((name, key)) for key in keys]
             total = next(row["n_total"] for row in rows if row)
-            cells = [Cell(str(total)), *(slice_cell(row) for row in rows)]
+            cells = [Cell(str(total)), *(value_cell(row) for row in rows)]
             if grouping != last:
                 lines.append(Line(grouping.replace("_", " "), [Cell("")] * len(cells), rule=bool(lines)))
                 last = grouping

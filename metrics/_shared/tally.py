@@ -8,7 +8,8 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-UNSCORED = ("api_error", "unparsable", "truncated")  # in the order in which an item with several is counted
+# In the order in which an item with several is counted. A function of the user's has "raised" an exception.
+UNSCORED = ("api_error", "raised", "unparsable", "truncated")
 NOT_APPLICABLE = "not_applicable"
 
 

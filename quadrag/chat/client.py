@@ -17,8 +17,9 @@ from quadrag.chat.ledger_file import Value
 from quadrag.chat.prices import Budget, BudgetReached, Prices
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
 from quadrag.chat.server import MOST_REPLY_BYTES, Bounds
+from quadrag.chat.service import check_listed, list_names, name_others, name_service
 from quadrag.chat.shelf import CUT, EMPTY, Reuse, Shelf
-from quadrag.chat.spec import parse_spec, without_user
+from quadrag.chat.spec import parse_spec
 from quadrag.chat.transport import Transport
 from quadrag.errors import QuadragError
 from quadrag.progress import say
@@ -31,7 +32,6 @@ __all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"
 Messages = list[dict[str, str]]
 # Fields of the request that this client sets itself, or whose replies it could not read.
 _RESERVED = ("messages", "model", "n", "stream", "stream_options")
-_LISTED = 20  # names of models in a message
 
 
 class ChatClient:
@@ -55,6 +55,7 @@ class ChatClient:
         allow_redirect: Sequence[str] = (),
         service: str | None = None,
         reuse: Reuse | None = None,
+        role: str = "",
     ) -> None:
         """Describe the client; nothing is opened before the first call.
 
@@ -79,6 +80,7 @@ class ChatClient:
             service: what the ledger calls the servers; their base URLs when None, sorted, less what is secret. Replies
                 of another service do not count.
             reuse: which of the service's kept replies count; all when None.
+            role: what the options begin with that name service and served model, as ``judge-``.
 
         Raises:
             QuadragError: an argument cannot be used.
@@ -123,9 +125,10 @@ class ChatClient:
         self._transport = one = transport or Transport()
         within = (one.timeout, one.first) if timeout is None else (timeout, timeout)
         self._bounds = Bounds(*within, max_reply_bytes, frozenset(host.lower() for host in allow_redirect))
-        self.service = service or self._name_service()
+        self.service = service or name_service(self.spec, one.find_keys)
         self.shelf = None if ledger is None else Shelf(ledger, self.service, reuse, replay, self._kind_of)
-        self._warned = False  # that the ledger has replies of other services
+        self._role = role
+        self._warned = False  # whether it was looked for replies of other services
         self._unreached: str | None = None  # why the server could not be reached, until that is told
         self._engine: Engine | None = None
         self._turn = threading.Lock()
@@ -158,37 +161,31 @@ class ChatClient:
                     )
                 names = listed
             if len(names) != 1:
-                raise QuadragError(f"{place} holds {len(names)} models ({_list(names)}); append #model to the spec")
+                raise QuadragError(
+                    f"{place} holds {len(names)} models ({list_names(names)}); append #model to the spec"
+                )
             if self.prices is not None:
                 self.prices.rate(names[0])
             self._model = names[0]
         return self._model
 
-    def check_served(self, served_as: str | None, option: str) -> None:
+    def check_served(self, served_as: str | None) -> None:
         """Hold the model's name against the server's list, before anything is asked of the model.
 
-        A list that is empty, or that is not given, says nothing. That a server cannot be reached is said once it is
-        known that every reply is kept.
+        A list that is not given says nothing. That a server cannot be reached is said once every reply is known to be
+        kept.
 
         Args:
             served_as: the model that answers to the name, as the user says.
-            option: the one by which users say it.
 
         Raises:
-            QuadragError: the server lists neither, or serves the model under its own name.
+            QuadragError: as `check_listed` does.
         """
         listed = self._open().list_models()
-        if not isinstance(listed, list):
-            self._unreached = None if listed.connected else listed.detail
-            return
-        serves = f"{self.spec.shown} serves {_list(listed)}"
-        if served_as is not None and self.model in listed:
-            raise QuadragError(f"{serves}, so {self.model} is served by itself; leave out {option}")
-        if listed and (served_as or self.model) not in listed:
-            way = (
-                f"name one of these with {option}" if served_as else f"or say with {option} which of them answers to it"
-            )
-            raise QuadragError(f"{serves}, not {served_as or self.model}; correct the name, {way}")
+        if isinstance(listed, list):
+            check_listed(listed, self.model, served_as, self.spec.shown, f"--{self._role}served-as")
+        elif not listed.connected:
+            self._unreached = listed.detail
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Ask for a batch of replies.
@@ -302,36 +299,16 @@ class ChatClient:
 
     def _warn_of_others(self, batch: Batch) -> None:
         """Say once that the ledger has replies to these calls from elsewhere."""
-        if self.ledger is None or self._warned:
-            return
-        others = self._name_others(batch)
-        if others:
-            self._warned = True
+        told, self._warned = self._warned, True
+        if not told and (others := name_others(self.ledger, batch.missing, self.service, self._role)):
             say(f"{self.service} is asked; the ledger also has replies of {others}")
-
-    def _name_others(self, batch: Batch) -> str:
-        """Name the services that the missing calls are kept of, and how each is taken."""
-        if self.ledger is None:
-            return ""
-        found = self.ledger.services(batch.missing)
-        found.pop(self.service, None)
-        ways = {name: f"--service '{name}'" if name else "--reuse-unnamed" for name in found}
-        return ", ".join(f"{name or 'no known service'} ({count}; {ways[name]})" for name, count in found.items())
 
     def _nothing_to_replay(self, batch: Batch) -> QuadragError:
         path = self.ledger.path if self.ledger is not None else "of no file"
-        others = self._name_others(batch)
-        return QuadragError(
-            f"the ledger {path} lacks {len(batch.missing)} of {len(batch.times)} replies of {self.model!r} at "
-            f"{self.service}; "
-            + (f"it has those of {others}" if others else "run without replay, or with the parameters and prompts of ")
-            + ("" if others else "the first run")
-        )
-
-    def _name_service(self) -> str:
-        """Name the servers by their addresses."""
-        hide = self._transport.find_keys(self.spec).hide
-        return ", ".join(sorted(hide(without_user(url)) for url in self.spec.urls)) or self.spec.shown
+        others = name_others(self.ledger, batch.missing, self.service, self._role)
+        way = f"it has those of {others}" if others else "run without replay, or as the first run was"
+        lacking = f"{len(batch.missing)} of {len(batch.times)} replies of {self.model!r} at {self.service}"
+        return QuadragError(f"the ledger {path} lacks {lacking}; {way}")
 
     def _kind_of(self, row: Value) -> str | None:
         """Tell whether a reply was cut, or is empty."""
@@ -348,8 +325,3 @@ class ChatClient:
             wire = Wire(self.spec, self._bounds, self._transport)
             self._engine = Engine(wire, self.parameters, self.shelf, self.spent)
         return self._engine
-
-
-def _list(names: Sequence[str]) -> str:
-    """List names of models, the first of many."""
-    return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "") or "none"

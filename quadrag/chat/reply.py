@@ -48,7 +48,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A call without a usable reply; ``reason`` is "api_error" or "truncated", ``detail`` one line."""
+    """A call without a usable reply.
+
+    ``reason`` is "api_error", "raised", "unparsable" or "truncated", ``detail`` one line.
+    """
 
     reason: str
     detail: str

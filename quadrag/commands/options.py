@@ -123,6 +123,7 @@ def output(parser: argparse.ArgumentParser, what: str) -> None:
         help="one object for scripts and nothing else on stdout; the same as --format json",
     )
     labels(parser)
+    verbose(parser)
     parser.add_argument("--out", metavar="DIR", help=what)
 
 
@@ -130,6 +131,13 @@ def labels(parser: argparse.ArgumentParser) -> None:
     """Say in which language labels are."""
     parser.add_argument(
         "--labels", choices=("en", "zh"), default="en", help="language of omnieval's topics and tasks (default: en)"
+    )
+
+
+def verbose(parser: argparse.ArgumentParser) -> None:
+    """Say whether all is printed, or a summary."""
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="all metrics, profiles, slices and settings, as on the page"
     )
 
 

@@ -20,15 +20,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
     parser.add_argument("--html", metavar="FILE", help="write the page too")
     options.labels(parser)
+    options.verbose(parser)
     parser.add_argument("--profile", choices=("official", "corrected"), help="this one alone (compared: official)")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.baselines.report.comparison import compare_runs, merge_runs
+    from quadrag.baselines.report.comparison import merge_runs
     from quadrag.baselines.report.page import write_page
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_run
+    from quadrag.baselines.report.several import tabulate_several
+    from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.runs import campaign
     from quadrag.baselines.tables.grid import print_grids
 
@@ -40,16 +43,18 @@ def run(arguments: argparse.Namespace) -> None:
         for name, parts in runs:
             campaign.refuse_repeated_tasks(name, parts)
         merged = [(name, merge_runs(parts)) for name, parts in runs]
-        grids = [compare_runs(merged, arguments.profile or "official")]
+        profile = arguments.profile or "official"
+        grids = tabulate_several(merged, profile, arguments.verbose)
+        page = tabulate_several(merged, profile)
     elif len(results) > 1:
         grids = []
         for benchmark in dict.fromkeys(result.run.inputs.benchmark for result in results):
             ours = [result for result in results if result.run.inputs.benchmark == benchmark]
             grids += tabulate_paper(benchmark, ours, profiles)
     else:
-        grids = tabulate_run(results[0], profiles, arguments.labels)
+        grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_run(results[0], profiles, arguments.labels, every=True)
-    print_grids(grids)
+    print_grids(grids, verbose=arguments.verbose)
     if arguments.html:
         write_page(Path(arguments.html), "quadrag: report", results, page or grids)
         print(f"\n{arguments.html}")

@@ -154,6 +154,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     from quadrag.baselines.report.page import describe_calls, describe_latency, write_page
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_run
+    from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.runs import campaign as campaigns
     from quadrag.baselines.runs.recipe import check_models, plan_runs, recipes_of_table
     from quadrag.baselines.runs.request import make_task
@@ -178,7 +179,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         with open_session(request, calls, budget) as session:
             out = Path(arguments.out or campaigns.name_folder(task, session.system.name))
             campaign = campaigns.Campaign([(out, session.run(task, out))])
-        grids = tabulate_run(campaign.results[0], profiles, arguments.labels)
+        grids = show_run(campaign.results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_run(campaign.results[0], profiles, arguments.labels, every=True)
     else:
         with open_session(request, calls, budget) as session:

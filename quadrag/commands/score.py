@@ -5,23 +5,29 @@ FILE is JSON Lines with `id` and `answer` (null for a call that failed), as
 too; or what RGB's or CRUD-RAG's own code wrote; or a log of a harness that ran
 quadrag's tasks. A part of the questions is scored as a part, and said to be
 one. Options that the answers were made with are to be given again.
+
+Several files are compared with the first, as `quadrag report` does.
 """
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from quadrag.commands import options
 from quadrag.commands.session import call_request, print_results, report_failures, results_alone, run_request
+from quadrag.errors import QuadragError
 
 EXAMPLES = (
     "quadrag score mine.jsonl --benchmark rgb --config noise_robustness_zh",
     "quadrag score mine.jsonl --benchmark crag --config qa --judge http://HOST/v1",
+    "quadrag score answers/*.jsonl --data-dir RGB --out runs",
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("answers", metavar="FILE", help="JSON Lines; `answer` null is a failed call")
+    parser.add_argument("answers", nargs="+", metavar="FILE", help="JSON Lines; `answer` null is a failed call")
     parser.add_argument("--benchmark", metavar="B", help="where the lines do not say it, as those of another system")
     parser.add_argument("--config", metavar="C", help="likewise")
     parser.add_argument("--split", metavar="S", help="the split answered, where the lines do not say it")
@@ -35,33 +41,68 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--retriever", metavar="R", help="none: the answers were made without documents")
     options.calls(parser)
-    options.output(parser, "write items.jsonl, scores.json, run.json and report.html here")
+    options.output(
+        parser,
+        "write answers, items, scores, run.json and report.html here; of several files each has a folder in it, named "
+        "as the file",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.report.page import describe_calls, write_page
     from quadrag.baselines.report.run import tabulate_run
-    from quadrag.baselines.runs.answers import read_place
-    from quadrag.baselines.runs.request import make_task
-    from quadrag.baselines.runs.score_file import score_file
-    from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.baselines.report.several import tabulate_several
+    from quadrag.baselines.report.summary import show_run
 
-    named = read_place(Path(arguments.answers))
-    arguments.benchmark = arguments.benchmark or named.get("benchmark")
-    arguments.config = arguments.config or named.get("config")
-    request, calls = run_request(arguments), call_request(arguments)
-    make_task(request)  # before a ledger or a server is touched, so that a mistyped name costs nothing
-    profiles = options.profiles(arguments)
-    out = Path(arguments.out) if arguments.out else None
+    profiles, out = options.profiles(arguments), Path(arguments.out) if arguments.out else None
     with results_alone(arguments.format) as stdout:
-        with open_session(request, calls, open_budget(calls)) as session:
-            result = score_file(session, request, Path(arguments.answers), out)
-        print_results(arguments, stdout, out, [result], tabulate_run(result, profiles, arguments.labels))
-        if spent := describe_calls([result]):
+        scored = _score_files(arguments, [Path(name) for name in arguments.answers], out)
+        results = [result for _, result in scored]
+        if len(scored) > 1:
+            named = [(str(file), result) for file, result in scored]
+            grids, page = (tabulate_several(named, profiles[0], every) for every in (arguments.verbose, True))
+        else:
+            grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
+            page = tabulate_run(results[0], profiles, arguments.labels, every=True)
+        print_results(arguments, stdout, out, results, grids)
+        if spent := describe_calls(results):
             print(f"\ncalls: {spent}")
         if out:
-            page = tabulate_run(result, profiles, arguments.labels, every=True)
-            write_page(out / "report.html", "quadrag: score", [result], page)
+            write_page(out / "report.html", "quadrag: score", results, page)
             print(f"\n{out / 'report.html'}")
-        return report_failures([(Path(arguments.answers), result)])
+        return report_failures(scored)
+
+
+def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path | None) -> list[tuple[Path, Any]]:
+    """Score files one after the other, until a budget is reached."""
+    from quadrag.baselines.runs.request import make_task
+    from quadrag.baselines.runs.score_file import name_folders, refuse_full, score_file
+    from quadrag.baselines.runs.session import open_budget, open_session
+
+    folders = name_folders(files, out) if out else [None] * len(files)
+    requests = [_request(arguments, file) for file in files]
+    # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
+    if len(names := {make_task(request).benchmark for request in requests}) > 1:
+        raise QuadragError(f"the files answer {' and '.join(sorted(names))}; score each benchmark's by themselves")
+    for folder in filter(None, folders):
+        refuse_full(folder)
+    calls, scored = call_request(arguments), []
+    budget = open_budget(calls)
+    for file, request, folder in zip(files, requests, folders, strict=True):
+        with open_session(request, calls, budget) as session:
+            scored.append((file, score_file(session, request, file, folder)))
+        if scored[-1][1].stopped:
+            break
+    return scored
+
+
+def _request(arguments: argparse.Namespace, file: Path) -> Any:
+    """Make the request of a file: its lines name the benchmark and the config where the user does not."""
+    from quadrag.baselines.runs.answers import read_place
+
+    given = {name: value for name in ("benchmark", "config") if (value := getattr(arguments, name))}
+    named = {**read_place(file), **given}
+    if len(named) < 2:
+        raise QuadragError(f"{file} does not say what it answers; name it with --benchmark and --config")
+    return run_request(argparse.Namespace(**{**vars(arguments), **named}))

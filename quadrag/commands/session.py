@@ -101,7 +101,7 @@ def print_results(
 
     profiles = options.profiles(arguments)
     if arguments.format == "table":
-        print_grids(grids)
+        print_grids(grids, verbose=arguments.verbose)
     elif arguments.format == "json":
         print(dumps(describe_results(results, profiles, folder)), file=stdout)
     else:

@@ -13,7 +13,9 @@ Judged metrics are not computed: `quadrag score` does that on what a harness log
 
 import difflib
 import json
-from collections.abc import Collection, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +201,21 @@ def higher_is_better(metric: str) -> bool | None:
     module, _, key = metric.partition(".")
     direction = metric_record(module).key(key).direction
     return None if direction == "none" else direction == "higher"
+
+
+@contextmanager
+def one_line() -> Iterator[None]:
+    """Turn an error that the user can mend into one line and exit code 2: a harness would print a traceback."""
+    try:
+        yield
+    except QuadragError as error:
+        said = str(error)
+    except OSError as error:  # a cache folder that may not be written, a full disk
+        said = f"{error.filename or 'the system'}: {error.strerror or error}"
+    else:
+        return
+    print(f"quadrag: {said}", file=sys.stderr)
+    raise SystemExit(2)
 
 
 def _check(given: Mapping[str, Any], known: Collection[str], where: str, strict: bool) -> None:

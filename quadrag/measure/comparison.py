@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from quadrag.baselines.report.comparison import Pair, compare_runs, pair_results
-from quadrag.baselines.tables.cells import difference_cell, unit_of
-from quadrag.baselines.tables.grid import print_grids
+from quadrag.baselines.report.comparison import compare_runs, pair_results
+from quadrag.baselines.tables.cells import NOTHING, difference_cell, unit_of
+from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids, write_columns
 from quadrag.errors import QuadragError
 from quadrag.measure.evaluation import Evaluation
+from quadrag.stats import Pair
 
 
 class Comparison(Mapping[str, Pair]):
@@ -46,20 +47,21 @@ class Comparison(Mapping[str, Pair]):
         """Return how many scores both have."""
         return len(self.pairs)
 
-    def show(self) -> None:
-        """Print the table."""
+    def show(self, verbose: bool = False) -> None:
+        """Print the table, of the headlines or, when `verbose`, of all metrics."""
         runs = [(one.name, one.result) for one in (self.before, self.after)]
-        print_grids([compare_runs(runs, self.before.profile)])
+        print_grids([compare_runs(runs, self.before.profile, verbose)], verbose=verbose)
 
     def __repr__(self) -> str:
-        """Show the differences, a line each."""
-        lines = [f"{self.after.name} less {self.before.name}, paired:"]
-        for name, (value, (low, high), n) in self.pairs.items():
-            score = self.before.scores[name]
-            unit = unit_of({"metric": score.metric, "key": score.key})
-            cell = difference_cell(value, low, high, "" if low <= 0 <= high else "*", unit)
-            lines.append(f"{name}  {cell.text}  {cell.sub}  n={n}")
-        return "\n".join(lines)
+        """Show the differences of the headlines, a line each."""
+        lines = []
+        for label, name in self.before.headlines.items():
+            if pair := self.pairs.get(name):
+                score = self.before.scores[name]
+                cell = difference_cell(*pair, unit_of({"metric": score.metric, "key": score.key}))
+                lines.append(Line(label, [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
+        grid = Grid("", "metric", ["difference", "95% interval", "n"], lines)
+        return "\n".join([f"{self.after.name} less {self.before.name}, paired", *write_columns(grid)])
 
 
 def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:

@@ -11,13 +11,14 @@ from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.report.page import write_page
 from quadrag.baselines.report.run import tabulate_run
-from quadrag.baselines.runs.campaign import name_folder
+from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
+from quadrag.baselines.runs.campaign import name_folder, read_runs
 from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
 from quadrag.baselines.systems.function import Function
-from quadrag.baselines.tables.cells import format_bound, format_value, unit_of
-from quadrag.baselines.tables.grid import print_grids
+from quadrag.baselines.tables.cells import count_scored
+from quadrag.baselines.tables.grid import Grid, align_cells, print_grids, write_columns
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.run_record import NAME, read_run
@@ -83,7 +84,7 @@ class Evaluation(Mapping[str, Score]):
             found[f"{row['split']}/{key}" if many else key] = Score(
                 value=value,
                 interval=tuple(interval) if interval else None,
-                n=row.get("n_scored", 0 if value is None else row["n_total"]),
+                n=count_scored(row | {"value": value}),
                 n_total=row["n_total"],
                 unscored=dict(row.get("unscored", {})),
                 metric=row["metric"],
@@ -143,9 +144,18 @@ class Evaluation(Mapping[str, Score]):
             rows.append({**row, "unscored": ", ".join(reasons) or None})
         return pandas.DataFrame(rows)
 
-    def show(self) -> None:
-        """Print the table."""
-        print_grids(tabulate_run(self.result, self._profiles))
+    @cached_property
+    def headlines(self) -> dict[str, str]:
+        """The names of the scores that a summary shows, the most telling first, by what they are called there."""
+        rows = pick_headlines(self.result.scores, self.profile)
+        names = {(one.split, one.metric, one.key): name for name, one in self.scores.items()}
+        found = [names[row["split"], row["metric"], row["key"]] for row in rows]
+        return dict(zip((line.label for line in self._grid.lines), found, strict=True))
+
+    def show(self, verbose: bool = False) -> None:
+        """Print the summary or, when `verbose`, all tables."""
+        summary = [summarise_run(self.result, self.profile)]
+        print_grids(tabulate_run(self.result, self._profiles) if verbose else summary, verbose=verbose)
 
     def report(self, path: str | Path) -> Path:
         """Write the page, and return where it lies."""
@@ -157,37 +167,29 @@ class Evaluation(Mapping[str, Score]):
     def _profiles(self) -> list[str]:
         return [self.profile, *(other for other in PROFILES if other != self.profile)]
 
-    def __repr__(self) -> str:
-        """Show the scores that have a value, a line each."""
-        inputs = self.result.run.inputs
-        lines = [f"{inputs.llm} on {inputs.benchmark} {inputs.config}, {self.profile} profile"]
-        lines += [f"INVALID: {line}" for line in self.invalid]
-        return "\n".join([*lines, *("  ".join(cells) for cells in self._cells())])
-
-    def _repr_html_(self) -> str:
-        """Show a notebook a short table with a bar for each share."""
-        inputs = self.result.run.inputs
-        title = html.escape(f"{inputs.llm} on {inputs.benchmark} {inputs.config}")
-        rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{value}</td><td>{interval}</td><td>{n}</td><td>{_bar(score)}</td></tr>"
-            for (name, value, interval, n), score in zip(self._cells(), self._valued.values(), strict=True)
-        )
-        faults = "".join(f"<p><b>INVALID</b> {html.escape(line)}</p>" for line in self.invalid)
-        head = "<tr><th>metric</th><th>value</th><th>95% interval</th><th>n</th><th></th></tr>"
-        return f"<div><b>{title}</b>{faults}<table>{head}{rows}</table></div>"
+    @property
+    def _grid(self) -> Grid:
+        return headline_grid(self.result, self.profile)
 
     @property
-    def _valued(self) -> dict[str, Score]:
-        return {name: score for name, score in self.scores.items() if score.value is not None}
+    def _title(self) -> str:
+        return f"{self._grid.title}, {self.profile} profile"
 
-    def _cells(self) -> list[tuple[str, str, str, str]]:
-        found = []
-        for name, score in self._valued.items():
-            unit = unit_of({"metric": score.metric, "key": score.key})
-            interval = "–".join(format_bound(bound, unit) for bound in score.interval or ())
-            value = format_value(score.value, unit) if score.valid else "INVALID"
-            found.append((name, value, interval * score.valid, f"n={score.n} of {score.n_total}"))
-        return found
+    def __repr__(self) -> str:
+        """Show the headlines, a line each."""
+        return "\n".join([self._title, *self._grid.notes, *write_columns(self._grid)])
+
+    def _repr_html_(self) -> str:
+        """Show a notebook the headlines with a bar for each share."""
+        grid = self._grid
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in (line.label, *(cell.text for cell in cells)))}"
+            f"<td>{_bar(self.scores[name])}</td></tr>"
+            for line, cells, name in zip(grid.lines, align_cells(grid, "\u2007"), self.headlines.values(), strict=True)
+        )
+        notes = "".join(f"<p><b>{html.escape(note)}</b></p>" for note in grid.notes)
+        head = "".join(f"<th>{name}</th>" for name in (grid.corner, *grid.columns, ""))
+        return f"<div><b>{html.escape(self._title)}</b>{notes}<table><tr>{head}</tr>{rows}</table></div>"
 
 
 def _bar(score: Score) -> str:
@@ -242,8 +244,7 @@ def evaluate(
     Raises:
         QuadragError: a name or an option is unknown, files are missing, the judge is dead, or `out` holds another run.
     """
-    if profile not in PROFILES:
-        raise unknown_name("profile", profile, dict.fromkeys(PROFILES))
+    _check_profile(profile)
     if batch_size is not None and batch_size < 1:
         raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")
     if concurrency < 1:
@@ -257,16 +258,39 @@ def evaluate(
     folder = Path(out) if out is not None else _find_folder(name_folder(task, function.name))
     if (folder / NAME).exists() and read_run(folder).state == "finished":
         raise QuadragError(
-            f"{folder} holds a finished run; whether the system has changed cannot be seen: name another"
+            f"{folder} holds a finished run; whether the system has changed cannot be seen: name another, "
+            "or read this one with quadrag.result"
         )
     function.kept = folder / ANSWERING
     judges = [judge] if isinstance(judge, str) else list(judge)
     calls = CallRequest(judges=judges, concurrency=concurrency, command=["quadrag.evaluate"])
     with open_session(request, calls, system=function) as session:
-        result = session.run(task, folder)
-    for line in result.run.invalid:
+        found = session.run(task, folder)
+    for line in found.run.invalid:
         warnings.warn(f"INVALID, {line}", stacklevel=2)
-    return Evaluation(result, folder, profile)
+    return Evaluation(found, folder, profile)
+
+
+def result(folder: str | Path, profile: str = "official") -> Evaluation:
+    """Read a finished run back: one of `evaluate`, of ``quadrag run`` or of ``quadrag score --out``.
+
+    Args:
+        folder: of the run.
+        profile: ``official`` or ``corrected``.
+
+    Raises:
+        QuadragError: it holds no finished run, or several.
+    """
+    _check_profile(profile)
+    ((_, found),) = read_runs([str(folder)])
+    if len(found) > 1:
+        raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one of them")
+    return Evaluation(found[0], Path(folder), profile)
+
+
+def _check_profile(profile: str) -> None:
+    if profile not in PROFILES:
+        raise unknown_name("profile", profile, dict.fromkeys(PROFILES))
 
 
 def _find_folder(wanted: str) -> Path:

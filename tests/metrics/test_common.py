@@ -74,9 +74,9 @@ def test_no_item_with_an_answer(metric: Any, name: str) -> None:
 
 
 def test_states_give_the_reason(metric: Any) -> None:
-    states = ["truncated", "unparsable", None, None, "truncated"]
-    got = metric.compute(predictions=[None, None, None, "a", "a"], references=["a"] * 5, states=states)
-    assert got["unscored"] == {"truncated": 1, "unparsable": 1, "api_error": 1} and got["n_scored"] == 2
+    states = ["truncated", "unparsable", "raised", None, None, "truncated"]
+    got = metric.compute(predictions=[None, None, None, None, "a", "a"], references=["a"] * 6, states=states)
+    assert got["unscored"] == {"truncated": 1, "unparsable": 1, "raised": 1, "api_error": 1} and got["n_scored"] == 2
 
 
 def test_an_array_and_a_tuple_are_lists(metric: Any) -> None:

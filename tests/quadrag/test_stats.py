@@ -232,7 +232,8 @@ def test_paired_difference_equals_brute_force(pairs: list[Any], rng: random.Rand
         assert found is None
         return
     assert found is not None
-    difference, interval = found
+    difference, interval, n = found
+    assert n == sum(both)
     assert difference == pytest.approx(means[1] - means[0], abs=1e-12)
     assert interval == pytest.approx(expected, abs=1e-12)
 
@@ -248,11 +249,11 @@ def test_pairing_sees_what_two_intervals_hide() -> None:
     assert apart[1].low < apart[0].high, "the two intervals overlap"
     found = paired_difference(first, second)
     assert found is not None
-    difference, interval = found
+    difference, interval, _ = found
     assert 0 < interval.low < difference < interval.high
     back = paired_difference(second, first)
     assert back is not None
-    assert (back[0], *back[1]) == pytest.approx((-difference, -interval.high, -interval.low))
+    assert (back.difference, *back.interval) == pytest.approx((-difference, -interval.high, -interval.low))
 
 
 def test_paired_difference_profiles_and_refusals() -> None:
@@ -260,10 +261,11 @@ def test_paired_difference_profiles_and_refusals() -> None:
     official, corrected = paired_difference(first, second), paired_difference(first, second, profile="corrected")
     assert official is not None
     assert corrected is not None
-    assert official[0] == pytest.approx(1 - 1 / 3), "the second question is scored in one run alone"
-    assert corrected[0] == pytest.approx(0.75 - 0.5)
+    assert official.difference == pytest.approx(1 - 1 / 3), "the second question is scored in one run alone"
+    assert corrected.difference == pytest.approx(0.75 - 0.5)
+    assert (official.n, corrected.n) == (3, 4)
     same = paired_difference(first, first)
-    assert same == (0.0, Interval(0.0, 0.0))
+    assert same == (0.0, Interval(0.0, 0.0), 4)
     assert paired_difference(first, second[:3]) is None
     assert paired_difference(first, ones(1, 1, 1, 1, 1)) is None
     assert paired_difference([], []) is None

@@ -10,7 +10,7 @@ from typing import Any
 from quadrag.records import dumps, write_text
 
 from ...tables.cells import interval_cell
-from ...tables.grid import Cell, Grid, Line
+from ...tables.grid import Alarm, Cell, Grid, Line
 from .search import SHORT, SearchRecall, search_recall
 from .sufficiency import Judge
 
@@ -38,7 +38,7 @@ def recall_grid(recall: SearchRecall, source: str) -> Grid:
             lines.append(Line(f"without answers of up to {SHORT} characters", blank, rule=True))
         for cut in recall.cuts:
             summaries = [found[(way, cut, longer)] for way in recall.ways]
-            cells = [interval_cell(one.value, one.interval) for one in summaries]
+            cells = [interval_cell(one.value, one.interval, one.n_scored) for one in summaries]
             lines.append(Line(f"{' ' * longer}{cut} page{'s' * (cut > 1)}", cells))
             lines.append(Line(f"{' ' * longer}  n", [Cell(str(one.n_scored)) for one in summaries]))
     columns = [_HEADS[way] for way in recall.ways]
@@ -48,7 +48,7 @@ def recall_grid(recall: SearchRecall, source: str) -> Grid:
 def _notes(recall: SearchRecall, source: str, short: int) -> list[str]:
     questions, most = recall.questions, max(question.pages for question in recall.questions)
     applicable = sum(question.applicable for question in questions)
-    notes = [f"PARTIAL: {recall.stopped}."] if recall.stopped else []
+    notes: list[str] = [Alarm(f"PARTIAL: {recall.stopped}.")] if recall.stopped else []
     notes += [
         "Percent of questions, 95% bootstrap intervals over questions (no width where all values are equal). "
         f"On: {source}.",
@@ -59,7 +59,7 @@ def _notes(recall: SearchRecall, source: str, short: int) -> list[str]:
         f"With an answer of up to {SHORT} characters, such as yes, which stands on many pages by chance: {short}.",
     ]
     if recall.judge is None:
-        notes.append("Not run, needs --judge: snippets judged sufficient.")
+        notes.append("Not run: snippets judged sufficient (--judge).")
     else:
         notes.append(f"Judged by {recall.judge}, our instructions ({recall.prompt}).")
         notes += _unscored(recall)

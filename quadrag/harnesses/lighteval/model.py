@@ -15,7 +15,8 @@ from lighteval.models.model_output import ModelResponse  # type: ignore[import-n
 
 from quadrag.chat.client import ChatClient, Failure, Ledger, Reply
 from quadrag.errors import QuadragError
-from quadrag.harnesses.lighteval.settings import one_line, settings
+from quadrag.harnesses.examination import one_line
+from quadrag.harnesses.lighteval.settings import settings
 from quadrag.progress import Progress
 
 _REQUEST = ("temperature", "top_p", "max_tokens", "seed")

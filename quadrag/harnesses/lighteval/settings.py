@@ -5,9 +5,6 @@ asked, as the options of `quadrag run` do; all others are settings of `quadrag.h
 """
 
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
@@ -50,18 +47,3 @@ def settings() -> Settings:
             raise QuadragError(f"{name} in {VARIABLE} is {given[name]!r}; expected {_KINDS[kinds[-1]]}")
     calls = {name: given.pop(name) for name in CALLS if name in given}
     return Settings(given, calls)
-
-
-@contextmanager
-def one_line() -> Iterator[None]:
-    """Turn an error that the user can mend into one line and exit code 2: lighteval would print it as a traceback."""
-    try:
-        yield
-    except QuadragError as error:
-        said = str(error)
-    except OSError as error:  # a cache folder that may not be written, a full disk
-        said = f"{error.filename or 'the system'}: {error.strerror or error}"
-    else:
-        return
-    print(f"quadrag: {said}", file=sys.stderr)
-    raise SystemExit(2)

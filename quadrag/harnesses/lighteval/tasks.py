@@ -23,8 +23,8 @@ from lighteval.tasks.lighteval_task import LightevalTaskConfig  # type: ignore[i
 from lighteval.tasks.requests import Doc, SamplingMethod  # type: ignore[import-not-found]
 
 from quadrag.errors import QuadragError
-from quadrag.harnesses.examination import Examination, average, higher_is_better
-from quadrag.harnesses.lighteval.settings import VARIABLE, one_line, settings
+from quadrag.harnesses.examination import Examination, average, higher_is_better, one_line
+from quadrag.harnesses.lighteval.settings import VARIABLE, settings
 from quadrag.harnesses.task_list import all_tasks
 from quadrag.paths import cache_dir
 from quadrag.records import dumps

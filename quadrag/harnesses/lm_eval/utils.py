@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import datasets
-from lm_eval.api.task import ConfigurableTask  # type: ignore[import-not-found]  # the types are checked without it
+from lm_eval.api.metrics import mean  # type: ignore[import-not-found]  # the types are checked without it
+from lm_eval.api.task import ConfigurableTask  # type: ignore[import-not-found]
 
 from quadrag.baselines.runs.logs import lm_eval_answer
 from quadrag.errors import QuadragError
-from quadrag.harnesses.examination import Examination, average, higher_is_better
+from quadrag.harnesses.examination import Examination, higher_is_better, one_line
 
 
 class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
@@ -35,16 +36,26 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         """Load the questions with their messages, through `quadrag.data.builders`; no Hub is asked for a dataset.
 
         Raises:
-            QuadragError: a setting is unknown or cannot be had, or data are lacking.
+            SystemExit: a setting is unknown or cannot be had, or data are lacking; it is told in one line.
         """
+        with one_line():
+            self._load()
+
+    def _load(self) -> None:
         # lm-eval lays the model's arguments among the metadata, so unknown names cannot all be refused.
         given = self.config.metadata or {}
         place = (self.config.dataset_path, self.config.dataset_name, self.config.test_split)
         self._examination = Examination(*place, given, where="--metadata", strict=False)
         questions = self._examination.questions
+        name, meant, asked = self.config.task, self.config.test_split, questions[0].split
+        if asked != meant and name.endswith(f"_{meant}"):
+            free = name.removesuffix(f"_{meant}")
+            raise QuadragError(f"{name} asks {meant}, and --metadata names {asked}; for that take the task {free}")
+        if asked != meant:
+            self.config.task_alias = f"{name}_{asked}"
         documents = [self._examination.document(question) for question in questions]
-        self.config.test_split = questions[0].split
-        self.dataset = {questions[0].split: datasets.Dataset.from_list(documents)}
+        self.config.test_split = asked
+        self.dataset = {asked: datasets.Dataset.from_list(documents)}
 
     def fewshot_docs(self) -> None:
         """Return none: the protocols show no examples."""
@@ -70,10 +81,11 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         """Return the messages through the chat template, or as one text where there is none.
 
         Raises:
-            QuadragError: examples are asked for.
+            SystemExit: examples are asked for; it is told in one line.
         """
         if num_fewshot:
-            raise QuadragError(f"num_fewshot is {num_fewshot}, and the protocol shows no examples; leave it out")
+            with one_line():
+                raise QuadragError(f"num_fewshot is {num_fewshot}, and the protocol shows no examples; leave it out")
         messages = [dict(message) for message in doc["messages"]]
         if system_instruction:
             first = messages.pop(0)["content"] if messages[0]["role"] == "system" else ""
@@ -94,15 +106,17 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         """Score all answers once they are there: `process_results` is given them one by one."""
         super().apply_filters()
         replies = {i.doc["id"]: lm_eval_answer(next(iter(i.filtered_resps.values()))) for i in self._instances}
-        self._items = self._examination.items(replies)
+        with one_line():
+            self._items = self._examination.items(replies)
 
-    def process_results(self, doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | None]:
-        """Return an item's values, as `Examination.values` has them; None is one that does not count."""
-        return self._examination.values(self._items[doc["id"]])
+    def process_results(self, doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
+        """Return those values of an item that count; a metric of which none counts has no row."""
+        values = self._examination.values(self._items[doc["id"]])
+        return {name: value for name, value in values.items() if value is not None}
 
-    def aggregation(self) -> dict[str, Callable[[Sequence[float | None]], float | None]]:
-        """Return the mean over the items that count, for every metric."""
-        return dict.fromkeys(self._examination.metrics, average)
+    def aggregation(self) -> dict[str, Callable[[Sequence[float]], float]]:
+        """Return lm-eval's own mean for every metric: it knows the standard error of no function but its own."""
+        return dict.fromkeys(self._examination.metrics, mean)
 
     def higher_is_better(self) -> dict[str, bool]:
         """Say it of every metric for which it can be said."""

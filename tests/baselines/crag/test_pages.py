@@ -39,7 +39,7 @@ def test_the_sentences_most_like_the_question_fill_the_window(cli):
     inputs = json.loads(Path("a/run.json").read_text())["inputs"]
     assert inputs["retrieval"]["embedding"] == "all-MiniLM-L6-v2" and inputs["retrieval"]["web_window"] == 4000
     assert "embedding" in inputs["search"]
-    code, out, _ = cli(*arguments, "--limit", "3", "--out", "a")
+    code, out, _ = cli(*arguments, "--limit", "3", "--out", "a", "-v")
     assert code == 0 and "Settings: retriever pages" in " ".join(out.split())
 
 

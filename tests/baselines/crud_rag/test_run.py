@@ -21,7 +21,7 @@ def questions(config, **options):
 
 @pytest.mark.parametrize("config", TASKS)
 def test_a_run_goes_from_the_files_to_the_table(cli, config):
-    code, out, err = cli("run", "crud_rag", config, "--data-dir", "sample", "--option", "gold=test", "--out", "a")
+    code, out, err = cli("run", "crud_rag", config, "--data-dir", "sample", "--option", "gold=test", "--out", "a", "-v")
     assert (code, err) == (0, "")
     found = {row["id"]: row for _, row in read_jsonl(Path("a/retrieved.jsonl"))}
     assert len(found) == 8

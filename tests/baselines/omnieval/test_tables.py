@@ -65,8 +65,8 @@ def test_every_cell_stands_in_its_row_and_column():
     (grid,) = matrix_grids(scores, "run", "official")
     by_label = {line.label.strip(): line for line in grid.lines}
     for topic, label in TOPICS.items():
-        values = [f"{order.index(topic) + at / 10:.2f}" for at in range(5)]
-        assert [cell.text for cell in by_label[label[0]].cells] == [*values, "50.00"]
+        values = [f"{order.index(topic) + at / 10:.1f}" for at in range(5)]
+        assert [cell.text for cell in by_label[label[0]].cells] == [*values, "50.0"]
     assert [line.label for line in grid.lines if line.label in {field[0] for field in FIELDS.values()}] == [
         field[0] for field in FIELDS.values()
     ]
@@ -95,10 +95,13 @@ def test_what_lies_under_a_value_are_the_items_that_count():
 
 
 def test_only_what_a_split_holds_is_shown_and_no_matrix_of_what_has_no_cells():
-    places = ("all", "topic=fintech/ai", "task=contrast_qa", "cell=fintech/ai/contrast_qa", "macro:cell")
-    (grid,) = matrix_grids([score(place) for place in places], "run", "official", "zh")
-    assert grid.columns == ["对比类\n问答", "全部"]
+    places = ("all", "topic=fintech/ai", "cell=fintech/ai/contrast_qa", "task=contrast_qa", "task=multi_hop_qa")
+    scores = [*(score(place) for place in places), score("macro:cell", 0.25)]
+    (grid,) = matrix_grids(scores, "run", "official", "zh")
+    assert grid.columns == ["多跳推理\n类问答", "对比类\n问答", "全部"]
     assert [line.label for line in grid.lines] == ["金融科技", " 人工智能", "全部主题", "  n", "宏平均（单元）"]
+    (grid,) = matrix_grids([*(score(place) for place in places[:4]), score("macro:cell")], "run", "official")
+    assert grid.columns == ["all"] and "macro, cells" not in [line.label for line in grid.lines], "said once"
     assert matrix_grids([score("all"), score("topic=fintech/ai")], "run", "official") == []
     assert matrix_grids([score(place) for place in places], "run", "corrected") == []
 
@@ -157,7 +160,7 @@ def test_ours_come_with_bounds_counts_and_the_other_profile(monkeypatch):
     (grid,) = tabulate([both], ["official", "corrected"])
     at = [line.label for line in grid.lines].index("Qwen2.5-72B-Instruct gte-qwen2-1.5b (ours)")
     shown = {line.label: {cell.text for cell in line.cells} for line in grid.lines[at:]}
-    assert list(shown.values()) == [{"25.00"}, {"15.0"}, {"35.0"}, {"6"}, {"20.00"}]
+    assert list(shown.values()) == [{"25.0"}, {"15.0"}, {"35.0"}, {"6"}, {"20.0"}]
     assert max(map(cell_len, printed([grid], monkeypatch).splitlines())) <= 80
 
 

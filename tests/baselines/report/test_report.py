@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html.parser
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from quadrag.baselines.report import paper
 from quadrag.baselines.report.comparison import compare_runs
 from quadrag.baselines.report.page import list_facts, render_page
 from quadrag.baselines.report.paper import tabulate_paper
+from quadrag.baselines.report.several import tabulate_several
 from quadrag.baselines.runs import campaign as campaigns
 from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids
 from quadrag.baselines.tables.paper import load_tables
@@ -84,7 +86,8 @@ def test_a_run_without_documents_is_shown_again_as_it_was(campaign, cli, tmp_pat
     run = cli(*asked, "--llm", "extractive")
     again = cli("report", "r")
     assert again.out.strip() == run.out.rsplit("\n\n", 1)[0].strip()
-    assert "89.00" in again.out, "the printed accuracy of chatgpt without documents"
+    assert "91 chatgpt" not in again.out and "89 chatgpt" in again.out, "printed of chatgpt without documents"
+    assert re.search(r"chatgpt +89 *\n", cli("report", "r", "-v").out)
 
 
 def test_a_comparison_of_campaigns_keeps_with_and_without_documents_apart(campaign, cli):
@@ -128,24 +131,24 @@ def result(name, values, split="noise_0", states=None):
 
 
 def test_the_paired_difference_worked_by_hand():
-    first, second = result("a", [1.0, 0.0, 0.0, 0.0]), result("b", [1.0, 1.0, 1.0, 0.0])
+    first, second = result("a", [1.0, 0.0, 0.0, 0.0] * 2), result("b", [1.0, 1.0, 1.0, 0.0] * 2)
     grid = compare_runs([("runs/a", first), ("runs/b", second)])
     (line,) = grid.lines
     assert line.label == "noise_robustness_en noise_0: accuracy"
-    assert [cell.text for cell in line.cells] == ["25.00", "75.00", "+50.00"]
-    # Two of four questions gained 1, the others 0: a resample's mean gain is a binomial share, 0 to 1.
-    assert line.cells[2].sub == "+0.0 to +100.0"
+    assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0*"]
+    # Four of eight questions gained 1, the others 0: a resample's mean gain is a binomial share, 1 to 7 of 8.
+    assert line.cells[2].sub == "+12.5 to +87.5"
     assert any("runs/a" in note for note in grid.notes) and any("runs/b" in note for note in grid.notes)
 
 
 def test_a_difference_that_excludes_zero_is_marked():
     first, second = result("a", [0.0] * 20 + [1.0] * 2), result("b", [1.0] * 22)
     (line,) = compare_runs([("a", first), ("b", second)]).lines
-    assert line.cells[2].text == "+90.91*"
+    assert line.cells[2].text == "+90.9*"
     (line,) = compare_runs([("b", second), ("a", first)]).lines
-    assert line.cells[2].text == "-90.91*"
+    assert line.cells[2].text == "-90.9*"
     (line,) = compare_runs([("a", first), ("a", first)]).lines
-    assert line.cells[2].text == "+0.00" and line.cells[2].sub == "+0.0 to +0.0"
+    assert line.cells[2].text == "+0.0" and line.cells[2].sub == "+0.0 to +0.0"
 
 
 def test_runs_over_other_questions_have_no_difference():
@@ -153,13 +156,18 @@ def test_runs_over_other_questions_have_no_difference():
     (line,) = compare_runs([("a", first), ("b", second)]).lines
     assert line.cells[2].text == "–"
     lines = compare_runs([("a", first), ("b", result("b", [1.0], split="noise_20"))]).lines
-    assert [[cell.text for cell in line.cells] for line in lines] == [["50.00", "–", "–"], ["–", "100.0", "–"]]
+    assert [[cell.text for cell in line.cells] for line in lines] == [["50.0", "–", "–"], ["–", "100.0", "–"]]
 
 
-def test_three_runs_are_compared_without_differences():
-    runs = [(name, result(name, [1.0, 0.0])) for name in "abc"]
-    grid = compare_runs(runs)
+def test_of_three_runs_each_is_compared_with_the_first():
+    runs = [(name, result(name, values)) for name, values in (("a", [1.0, 0.0]), ("b", [1.0, 1.0]), ("c", [0.0, None]))]
+    grid, differences = tabulate_several(runs)
     assert len(grid.columns) == len(grid.lines[0].cells) == 3
+    assert [[cell.text for cell in line.cells] for line in differences.lines] == [
+        ["B - A", "+50.00", "+0.0 to +100.0", "2"],
+        ["C - A", "-100.00*", "-100.0 to -100.0", "1"],
+    ]
+    assert len(tabulate_several(runs[:2])) == 1
 
 
 class Checked(html.parser.HTMLParser):
@@ -231,4 +239,4 @@ def test_a_benchmark_without_tables_of_its_own_has_a_plain_table_of_each_run(mon
     grids = tabulate_paper("rgb", [result("a", [1.0, 0.0]), result("b", [1.0, 1.0])])
     plain = [grid for grid in grids if grid.corner == "metric"]
     assert [grid.title for grid in plain] == ["rgb noise_robustness_en, a", "rgb noise_robustness_en, b"]
-    assert [grid.lines[0].cells[0].text for grid in plain] == ["50.00", "100.0"]
+    assert [grid.lines[0].cells[0].text for grid in plain] == ["50.0", "100.0"]

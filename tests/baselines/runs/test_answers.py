@@ -165,7 +165,7 @@ def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does(read):
         ([*plain(), {"id": 1, "answer": "x"}], (":4", "again", "line 2")),
         (["not json"], (":1", "not JSON")),
         (['{"id": 0,'], (":1", "not JSON")),
-        (["[1]"], (":1", "list")),
+        (["[1]"], (":1", "int")),
         (["5"], (":1", "int")),
         ([{"id": 0, "answer": 5}], (":1", "int", "string")),
         ([{"id": 0, "answer": ["x"]}], (":1", "list")),

@@ -23,12 +23,20 @@ def test_a_service_is_run_into_a_folder_of_its_own(cli, server):
     ran = cli(*ONE, "--rag", with_password, "--rag-name", "mine")
     assert ran.code == 0 and ran.err == "", ran.err
     assert "crud_rag qa_1doc, rag:mine" in ran.out and server.requests == 8
-    (folder,) = Path("runs").glob("crud_rag-qa_1doc-rag*")
-    assert "mine" in folder.name
+    (folder,) = Path("runs").iterdir()
+    assert folder.name == "crud_rag-qa_1doc-rag-mine"
     assert json.loads((folder / "run.json").read_text())["inputs"]["llm"] == "rag:mine"
     assert not any(b"a-long-password" in path.read_bytes() for path in (*folder.iterdir(), Path("L")))
     again = cli(*ONE, "--rag", server.url, "--rag-name", "mine", "--out", "r", "--replay")
     assert again.code == 0 and server.requests == 8
+
+
+def test_the_folder_of_a_service_without_a_name_says_its_address_or_its_model(cli, server):
+    assert cli(*ONE, "--rag", server.url).code == 0
+    assert cli(*ONE, "--rag", f"{server.base}/v1#owner/m").code == 0
+    address = server.url.partition("://")[2].replace(":", "_").replace("/", "_")
+    wanted = {f"crud_rag-qa_1doc-rag-{address}", "crud_rag-qa_1doc-rag-owner_m"}
+    assert {folder.name for folder in Path("runs").iterdir()} == wanted
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import json
 import re
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -256,3 +258,21 @@ def test_a_service_is_named_without_its_secrets(cli, server):
     assert cli(*asked).code == 0
     assert record("a")["inputs"]["services"] == {"llm": f"{server.url}?api_key=***"}
     assert b"sesame-open" not in Path("L").read_bytes() and b"password" not in Path("L").read_bytes()
+
+
+def test_a_fresh_run_that_is_killed_asks_nothing_twice(cli, server, environment, tmp_path):
+    asked = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--llm", f"{server.url}#m")  # 12 questions
+    asked = (*asked, "--ledger", "L", "--out", "r", "--concurrency", "1")
+    assert cli(*asked).code == 0
+    server.state.latency, server.state.text = 0.1, "new"
+    code = "import sys; from quadrag.cli import main; sys.exit(main())"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *asked, "--fresh"], env=environment(), stderr=subprocess.DEVNULL
+    )
+    while server.requests < 12 + 5:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert cli(*asked, "--fresh").code == 0 and answers("r") == ["new"] * 12
+    assert server.requests <= 12 + 12 + 1, "the call in flight alone is made again"

@@ -110,12 +110,14 @@ def test_every_passage_has_an_id_of_its_own(passages: bool, ids: list[str]) -> N
 
 
 @given(st.text(min_size=1).filter(lambda text: "#" not in text), st.text(min_size=1))
+@example("\x00\x1b[31m\x7f\x85\x9b\u202e\u200b\ufeff\u3000", "a b\tc\nd")
 def test_an_id_is_one_column_and_can_be_read_back(document: str, ident: str) -> None:
     from urllib.parse import unquote
 
     lines = [*run_lines(ident, [Passage(document, "", "", 1.0)], "t"), *qrels_lines(question(ident, document))]
     for line, width in zip(lines, (6, 4), strict=True):
         columns = line.removesuffix("\n").split(" ")
+        assert line.removesuffix("\n").isprintable()
         assert len(columns) == width == len(line.split())
         if "\ufffd" not in document + ident and all(ord(c) < 0xD800 or ord(c) > 0xDFFF for c in document + ident):
             assert (unquote(columns[0]), unquote(columns[2])) == (ident, document)
@@ -169,6 +171,29 @@ def test_what_a_rag_service_found_is_ranked_as_in_its_run(ids: bool, trec: Any, 
     for name, value in ours(out).items():
         assert values[name] == pytest.approx(value, abs=1e-12), name
     assert values["mrr"] > 0.5
+
+
+def test_an_id_of_a_service_brings_no_key_and_no_control_character_into_the_files(
+    trec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rag_server import RagServer, Rule
+
+    from quadrag.cli import main
+
+    key = "sk-a-long-key-of-mine"
+    monkeypatch.setenv("QUADRAG_API_KEY", key)
+    ids = [f"{key} a", f"b\x1b[31m{key}", "c d\r\ne 1 2 f", "\ud800\u202e", key, f" {key}"]
+    out = tmp_path / "run"
+    with RagServer([("d", "", "text")]) as server:
+        server.rules.append(Rule("merge", body={"passages": [{"id": one, "text": ""} for one in ids]}))
+        run = ["run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--limit", "1", "--rag", server.url]
+        assert main([*run, "--ledger", str(tmp_path / "ledger"), "--out", str(out)]) == 0
+    assert trec(out, "--passages")[0] == 0
+    written = (out / "trec" / "qa_1doc-test.run").read_text(encoding="utf-8")
+    found = [line.split(" ") for line in written.splitlines()]
+    wanted = ["***%20a", "b%1B[31m***", "c%20d%0D%0Ae%201%202%20f", "%ED%A0%80%E2%80%AE", "***", "%20***"]
+    assert [(len(columns), columns[2]) for columns in found] == [(6, name) for name in wanted]
+    assert key not in written
 
 
 def test_omnieval_has_qrels_of_all_its_questions(trec: Any, tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from quadrag.baselines.crag.tables import TABLES as CRAG
 from quadrag.baselines.rgb.tables import TABLES as RGB
+from quadrag.baselines.tables.cells import difference_cell, value_cell
+from quadrag.baselines.tables.grid import Cell, Grid, Line, align_cells
 from quadrag.baselines.tables.lines import our_lines, printed_lines
 from quadrag.baselines.tables.notes import name_units, note_directions, note_scores, note_unscored
 from quadrag.baselines.tables.paper import PaperTables, load_tables
@@ -17,7 +19,7 @@ from quadrag.baselines.tables.published import read_published, read_table
 def score(key: str, value: float | None, profile: str = "official", **more: Any) -> dict[str, Any]:
     row = {"config": "c", "split": "test", "metric": "crud_overlap", "key": key, "profile": profile, "value": value}
     interval = None if value is None else [value * 0.5, value]
-    row |= {"interval": interval, "n_total": 4, "n_scored": 4, "n_not_applicable": 0, "unscored": {}, "signature": "s"}
+    row |= {"interval": interval, "n_total": 8, "n_scored": 8, "n_not_applicable": 0, "unscored": {}, "signature": "s"}
     return row | more
 
 
@@ -27,8 +29,8 @@ def shown(lines: Any) -> list[tuple[str, list[str]]]:
 
 def test_a_rate_is_in_percent_and_a_length_in_characters_as_the_metric_says():
     (line, count) = our_lines("ours", [score("bleu", 0.5), score("length", 88.25)], ["bleu", "length"], ["official"])
-    assert [(cell.text, cell.sub) for cell in line.cells] == [("50.00", "25.0–50.0"), ("88.2", "44–88")]
-    assert shown([count]) == [("  n", ["4", "4"])]
+    assert [(cell.text, cell.sub) for cell in line.cells] == [("50.0", "25.0–50.0"), ("88.2", "44–88")]
+    assert shown([count]) == [("  n", ["8", "8"])]
     assert name_units([score("bleu", 0.5)]) == "Percent"
     assert name_units([score("bleu", 0.5), score("length", 1.0)]) == "Percent, length in characters"
 
@@ -39,27 +41,27 @@ def test_the_second_profile_stands_only_where_it_differs():
     assert [label for label, _ in shown(our_lines("ours", same, ["bleu"], profiles))] == ["ours", "  n"]
     other = [score("bleu", 0.5), score("bleu", 0.25, "corrected")]
     assert shown(our_lines("ours", other, ["bleu"], profiles)) == [
-        ("ours", ["50.00"]),
-        ("  n", ["4"]),
-        ("  corrected", ["25.00"]),
+        ("ours", ["50.0"]),
+        ("  n", ["8"]),
+        ("  corrected", ["25.0"]),
     ]
-    assert shown(our_lines("ours", other, ["bleu"], ["corrected"])) == [("ours", ["25.00"]), ("  n", ["4"])]
+    assert shown(our_lines("ours", other, ["bleu"], ["corrected"])) == [("ours", ["25.0"]), ("  n", ["8"])]
 
 
 @pytest.mark.parametrize(
     ("counts", "few", "expected"),
     [
-        ("always", False, [("ours", "50.00"), ("  n", "4"), ("  corrected", "25.00")]),
-        ("fewer", False, [("ours", "50.00"), ("  corrected", "25.00")]),
-        ("fewer", True, [("ours", "50.00"), ("  n", "2"), ("  corrected", "25.00")]),
-        ("each", False, [("ours", "50.00"), ("  corrected", "25.00")]),
+        ("always", False, [("ours", "50.0"), ("  n", "8"), ("  corrected", "25.0")]),
+        ("fewer", False, [("ours", "50.0"), ("  corrected", "25.0")]),
+        ("fewer", True, [("ours", "50.0"), ("  n", "6"), ("  corrected", "25.0")]),
+        ("each", False, [("ours", "50.0"), ("  corrected", "25.0")]),
         # Official is over what was scored, corrected over all that the metric applies to.
-        ("each", True, [("ours", "50.00"), ("  n", "2"), ("  corrected", "25.00"), ("  n", "3")]),
-        ("never", True, [("ours", "50.00"), ("  corrected", "25.00")]),
+        ("each", True, [("ours", "50.0"), ("  n", "6"), ("  corrected", "25.0"), ("  n", "7")]),
+        ("never", True, [("ours", "50.0"), ("  corrected", "25.0")]),
     ],
 )
 def test_counts_stand_where_they_are_asked_for(counts, few, expected):
-    less = {"n_scored": 2, "n_not_applicable": 1, "unscored": {"api_error": 1}} if few else {}
+    less = {"n_scored": 6, "n_not_applicable": 1, "unscored": {"api_error": 1}} if few else {}
     scores = [score("bleu", 0.5, **less), score("bleu", 0.25, "corrected", **less)]
     lines = our_lines("ours", scores, ["bleu"], ["official", "corrected"], counts=counts)
     assert [(line.label, line.cells[0].text) for line in lines] == expected
@@ -69,10 +71,10 @@ def test_bounds_as_lines_of_their_own_and_a_word_for_what_did_not_run():
     lacking = score("bertscore", None, not_run="no embedding")
     lines = our_lines("ours", [score("bleu", 0.5), lacking], ["bleu", "bertscore", "length"], ["official"], bounds=True)
     assert shown(lines) == [
-        ("ours", ["50.00", "not run", "–"]),
+        ("ours", ["50.0", "not run", "–"]),
         ("  95% from", ["25.0", "–", "–"]),
         ("  95% to", ["50.0", "–", "–"]),
-        ("  n", ["4", "–", "–"]),
+        ("  n", ["8", "–", "–"]),
     ]
     assert not any(cell.sub for line in lines for cell in line.cells)
     (first, *_) = our_lines("ours", [lacking], ["bertscore"], ["official"], lacking="no judge", rule=True)
@@ -88,6 +90,47 @@ def test_printed_numbers_stand_by_name_with_a_mark_where_they_are_doubtful():
     for row in doubtful:
         (line,) = printed_lines([row], [row.key])
         assert line.cells[0].text == f"{row.value * 100:.2f}?"
+
+
+def test_printed_numbers_keep_the_decimals_of_the_paper():
+    found = {}
+    for name, number in (("rgb", "5"), ("rgb", "1"), ("crag", "5"), ("crud_rag", "3"), ("omnieval", "5")):
+        for row in read_table(name, number):
+            found.setdefault((name, number, row.unit), set()).add(len(row.printed.partition(".")[2]))
+    assert found == {
+        ("rgb", "5", "rate"): {0},
+        ("rgb", "1", "rate"): {2},
+        ("crag", "5", "rate"): {1},
+        ("crud_rag", "3", "rate"): {2},
+        ("crud_rag", "3", "characters"): {1},
+        ("omnieval", "5", "rate"): {2},  # printed as shares with four
+    }
+
+
+def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
+    def cell(n: int) -> tuple[str, str]:
+        shown = value_cell(score("bleu", 0.12345, n_total=n, n_scored=n))
+        return shown.text, shown.sub
+
+    assert cell(401) == ("12.35", "6.2–12.3") and cell(400) == ("12.3", "6.2–12.3")
+    assert cell(5) == ("12.3", "6.2–12.3") and cell(4) == ("12.3", "")
+    (value, low, *_) = our_lines("ours", [score("bleu", 0.5, n_scored=4)], ["bleu"], ["official"], bounds=True)
+    assert (value.cells[0].text, low.cells[0].text) == ("50.0", "–")
+    difference = [difference_cell(0.12345, (0.1, 0.2), n) for n in (4, 5, 401)]
+    assert [(one.text, one.sub) for one in difference] == [
+        ("+12.3", ""),
+        ("+12.3*", "+10.0 to +20.0"),
+        ("+12.35*", "+10.0 to +20.0"),
+    ]
+
+
+def test_points_stand_under_points_and_the_marks_of_intervals_too():
+    texts = ["96.33", "3.37?", "55", "12", "–"]
+    lines = [Line("", [Cell(text)], "published" if place < 3 else "ours") for place, text in enumerate(texts)]
+    aligned = [cells[0].text for cells in align_cells(Grid("", "", ["a"], lines))]
+    assert aligned == ["96.33 ", "3.37?", "55    ", "12", "–"], "12 is a count"
+    bounds = [Line("", [Cell(text)]) for text in ("75.0–100", "8.3–58.3")]
+    assert [cells[0].text for cells in align_cells(Grid("", "", ["a"], bounds))] == ["75.0–100 ", "8.3–58.3"]
 
 
 def test_what_becomes_of_unscored_items_is_said_of_each_metric():
@@ -106,9 +149,17 @@ def test_what_becomes_of_unscored_items_is_said_of_each_metric():
 
 def test_what_the_lack_of_a_judge_means_is_said_where_the_benchmark_says_it():
     row = score("error_detection_judged", None, metric="error_detection", not_run="no judge")
-    first = "Not run, needs --judge: error_detection_judged."
+    first = "Not run: error_detection_judged (--judge)."
     assert note_scores("rgb", [row], ["official"]) == [first, RGB.not_run["error_detection_judged"]]
     assert note_scores("crag", [row], ["official"]) == [first]
+
+
+def test_what_did_not_run_is_one_line_that_names_the_options():
+    rows = [score("bertscore", None, not_run="no embedding")]
+    rows += [score(key, None, metric="ragquesteval", not_run="no judge") for key in ("precision", "recall")]
+    assert note_scores("crud_rag", rows, ["official"]) == [
+        "Not run: bertscore (--bertscore), RAGQuestEval precision, recall (--judge)."
+    ]
 
 
 def test_of_which_keys_lower_is_better_is_said_by_the_metrics():

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import termios
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,39 @@ def test_mistyped_names_and_options(refused, arguments, words):
         assert word in line, line
 
 
+IDLE = [
+    (("--judge-format", "json"), "--judge-format is for a judge, and there is none; name one with --judge"),
+    (("--judge-max-tokens", "5"), "--judge-max-tokens is for a judge, and there is none"),
+    (("--temperature", "0"), "--temperature is for a chat model, and the extractive baseline is none; name one with"),
+    (("--seed", "3"), "--seed is for a chat model"),
+    (("--max-tokens", "5"), "--max-tokens is for a chat model"),
+    (("--top-p", "0.5", "--llm", "extractive"), "--top-p is for a chat model, and extractive is none"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), IDLE)
+@pytest.mark.parametrize("place", [CONFIG, ("run", "rgb", "--all"), ("run", "--recipe", "mine.yaml")])
+def test_an_option_that_would_do_nothing_is_refused(refused, place, arguments, words):
+    Path("mine.yaml").write_text("benchmark: rgb\nruns: [{config: negative_rejection_en}]\n")
+    assert words in refused(*place, "--data-dir", "sample", *arguments, "--out", "out")
+
+
+def test_what_is_for_a_judge_is_refused_where_none_is_asked(refused, answers):
+    accuracy = ("rgb", "noise_robustness_en", "--data-dir", "sample", "--split", "noise_0")
+    crag = ("crag", "task_1_2", "--data-dir", "sample", "--split", "public")
+    none = "no metric of rgb noise_robustness_en asks a judge as it is run here; leave out --judge"
+    path = answers(plain())
+    with ChatServer(models=["j"]) as judge:
+        asked = ("--judge", f"{judge.url}#j", "--ledger", "L")
+        assert none in refused("run", *accuracy, *asked, "--out", "out", makes="L")
+        score = ("score", path, "--benchmark", "rgb", "--config", *accuracy[1:])
+        assert none in refused(*score, *asked, makes="L")
+        assert judge.requests == 0
+    failure = refused("run", *crag, "--option", "judge_failure=excluded", "--out", "out")
+    assert "--option judge_failure is for a judge, and there is none" in failure
+    assert "--judge-format is for a judge" in refused(*score, "--judge-format", "json")
+
+
 def test_an_option_without_its_file_or_with_a_useless_one(refused):
     Path("p.yaml").write_text("other: {input: 1, output: 2}\n")
     Path("bad.yaml").write_text("m: {input: -1, output: 2}\n")
@@ -250,9 +284,18 @@ def test_score_checks_its_folder_before_a_judge_is_asked(refused, answers):
         assert judge.requests == 0
 
 
-def test_a_disk_that_cannot_be_written_is_one_line(refused):
+def test_a_folder_that_cannot_be_written_names_the_option_for_another(refused):
     Path("out").symlink_to("/proc/nowhere")
-    assert "out" in refused(*RUN)
+    assert refused(*RUN).endswith("; name a place that can be written with --out\n")
+    Path("runs").symlink_to("/proc/nowhere")
+    assert refused(*CONFIG, "--data-dir", "sample").endswith("; name a place that can be written with --out\n")
+
+
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="the extra is installed")
+@pytest.mark.parametrize("retriever", ["dense", "hybrid", "hybrid-rerank"])
+def test_a_retriever_without_its_extra_names_the_extra_and_asks_for_no_weights(refused, retriever):
+    line = refused("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--retriever", retriever, "--out", "out")
+    assert line.endswith("needs sentence-transformers (not installed); pip install 'quadrag[dense]'\n")
 
 
 # Models.
@@ -267,6 +310,11 @@ def test_models_that_are_none(refused):
         ("#m", "names no server"),
     ):
         assert word in refused(*RUN, "--llm", spec, "--ledger", "L", makes="L")
+    for spec in ("gpt-4o", "openai:gpt-4o", "openai/gpt-4o"):
+        for flag in ("--llm", "--judge"):
+            assert "expected https://api.openai.com/v1#gpt-4o, or" in refused(
+                *RUN, flag, spec, "--ledger", "L", makes="L"
+            )
     assert "judges nothing" in refused(*RUN, "--judge", "extractive", "--ledger", "L", makes="L")
 
 
@@ -334,19 +382,57 @@ def test_score_takes_the_names_that_run_takes(refused, answers):
     assert "nearest: rgb" in refused("score", path, "--benchmark", "rbg", "--config", "x")
     assert "nearest" in refused("score", path, "--benchmark", "rgb", "--config", "negative_rejection")
     assert "nearest: test" in refused("score", path, *SCORE, "--split", "tset")
+    assert "--benchmark and --config" in refused("score", path, "--benchmark", "rgb", "--data-dir", "sample")
 
 
-def test_score_prints_and_writes_the_tables(cli, answers):
+def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
+    for name, right in (("a/one", 3), ("a/two.1", 6), ("b/one", 12)):
+        rows = [dict(row, benchmark="rgb", config=SCORE[3]) for row in plain()]
+        rows = [row if place < right else {**row, "answer": "Oslo"} for place, row in enumerate(rows)]
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(f"{name}.json").write_text(json.dumps(rows))  # a list does as well as JSON Lines
+    files = ("a/one.json", "a/two.1.json", "b/one.json")
+    code, out, err = cli("score", *files, "--data-dir", "sample", "--out", "runs")
+    assert (code, err) == (0, "")
+    differences = re.findall(r"([BC] - A) +\+(\d+)\.00\*? .* 12\n", out)
+    assert differences[:2] == [("B - A", "25"), ("C - A", "75")]
+    folders = ("runs/a/one", "runs/a/two.1", "runs/b/one")
+    assert all(Path(folder, "scores.json").is_file() for folder in folders) and Path("runs/report.html").is_file()
+    code, again, _ = cli("report", *folders)
+    assert code == 0 and differences == re.findall(r"([BC] - A) +\+(\d+)\.00\*? .* 12\n", again)
+    code, lines, _ = cli("score", *files, "--data-dir", "sample", "--format", "line")
+    assert [re.search("rejection_rate = ([0-9.]+)", line)[1] for line in lines.splitlines() if "_rate = " in line] == [
+        "25.00",
+        "50.00",
+        "100.0",
+    ]
+    assert "runs/a/one is there" in refused("score", *files, "--data-dir", "sample", "--out", "runs")
+    Path("c.json").write_text(json.dumps([{"benchmark": "crud_rag", "config": "summary", "id": "x", "answer": ""}]))
+    assert "answer crud_rag and rgb" in refused("score", "a/one.json", "c.json", "--data-dir", "sample")
+    Path("c.json").write_text('["x"]')
+    assert "c.json:1 holds a str" in refused("score", "c.json", *SCORE)
+
+
+def test_the_package_runs_as_the_command():
+    done = subprocess.run([sys.executable, "-m", "quadrag", "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("quadrag ")
+
+
+def test_score_prints_and_writes_the_tables(cli, refused, answers):
     path = answers(plain())
     code, out, err = cli("score", path, *SCORE)
     assert (code, err) == (0, "") and "rejection_rate" in out and "100.0" in out
     assert {str(name) for name in Path().iterdir()} == {path}, "without --out nothing is written"
     code, out, err = cli("score", path, *SCORE, "--out", "out")
     assert code == 0
-    files = {"items.jsonl", "scores.json", "questions.jsonl", "run.json", "report.html"}
+    files = {"answers.jsonl", "items.jsonl", "scores.json", "questions.jsonl", "run.json", "report.html"}
     assert {name.name for name in Path("out").iterdir()} == files
+    code, shown, _ = cli("show", "out", "--id", "0")
+    assert code == 0 and "  answer    insufficient information\n" in shown, shown
     code, again, _ = cli("report", "out")
     assert code == 0 and again.strip() == out.rsplit("\n\n", 1)[0].strip()
+    Path("out/scores.json").write_text("[]")
+    assert "remove the folder and score again" in refused("report", "out")
 
 
 def test_a_prediction_file_of_the_authors_says_its_split_by_its_noise(cli, answers):
@@ -354,7 +440,7 @@ def test_a_prediction_file_of_the_authors_says_its_split_by_its_noise(cli, answe
     asked = ("--benchmark", "rgb", "--config", "noise_robustness_en", "--data-dir", "sample")
     code, out, err = cli("score", answers(rows), *asked)
     assert code == 0, err
-    assert "noise_40" in out and "noise_0 " not in out and "8.33" in out
+    assert "noise_robustness_en noise_40, " in out and "noise_0" not in out and " 8.3 " in out
     code, both, _ = cli("score", answers(rows + [{**row, "noise_rate": 0} for row in rows]), *asked)
     assert code == 0 and "noise_40" in both and "noise_0" in both and "noise_20" not in both
 
@@ -397,6 +483,7 @@ def test_help_fits_and_names_every_command(cli):
         _, part, _ = cli(command, "--help")
         assert "example" in part
         assert all(len(line) <= 80 for line in part.splitlines()), "help is read in a terminal"
+    assert cli() == cli("--help")
     code, out, _ = cli("--version")
     assert code == 0 and out.startswith("quadrag ")
 
@@ -417,34 +504,61 @@ def test_list_names_all_there_is(cli):
         assert name in out
 
 
-def test_the_demo_prints_the_tables_of_every_benchmark_without_a_model(cli, environment):
+def test_list_of_a_benchmark_describes_its_configs(cli):
+    code, out, err = cli("list", "rgb")
+    assert (code, err) == (0, "")
+    (part,) = (part for part in out.split("\n\n") if part.startswith("information_integration_zh:"))
+    title, *sentence, rows, language, metrics = part.splitlines()
+    assert title == "information_integration_zh: information integration in Chinese"
+    assert sentence and all(len(line) <= 80 for line in sentence)
+    assert rows == "  rows      noise_0, noise_20, noise_40: 100 each"
+    assert language == "  language  zh"
+    assert metrics == "  metrics   accuracy, accuracy_bounded"
+
+
+def test_without_a_model_the_first_line_says_what_answers(cli):
+    said = "No --llm: the extractive baseline answers, the sentence most like the question.\n"
+    assert cli(*RUN)[1].startswith(said)
+    assert said not in cli(*RUN, "--llm", "extractive")[1]
+
+
+def test_a_benchmark_may_be_written_in_other_ways(cli):
+    assert cli("list", "CRUD-RAG") == cli("list", "crud_rag")
+    code, out, _ = cli("run", "CrudRAG", "summary", "--data-dir", "sample", "--limit", "1")
+    assert code == 0 and "\nruns/crud_rag-summary-extractive/report.html" in out
+
+
+def test_the_demo_is_short_and_ends_with_its_page_and_the_next_command(cli):
     code, out, err = cli("demo")
     assert code == 0 and err == ""
-    tables = [line for line in out.splitlines() if line.startswith("Table ")]
-    assert tables == [
-        "Table 5. Truthfulness of answers",
-        "Table 5. Models with retrieval and without: auto",
-        "Table 1. Noise robustness: accuracy (%) by noise ratio",
-        "Table 3. Negative rejection: rate (%) by phrase (Rej) and by judge (Rej*)",
-        "Table 5. Information integration: accuracy (%) by noise ratio",
-        "Table 7. Counterfactual robustness (%)",
-    ]
-    assert "Task 2" in out and "omnieval all, extractive, auto: rouge_l by topic and task" in out
-    assert "extractive" in out and "96.33" in out
+    lines = out.splitlines()
+    assert len(lines) <= 60 and max(map(len, lines)) <= 80
     tasks = ("summary", "continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination")
-    for task in tasks:
-        assert [line for line in out.splitlines() if re.match(rf"{task} +\d", line)], task
-    assert re.search(r"summary +\d+\.\d+ +\d+\.\d+ +not run +not run +not run +\d+\.\d\n", out)
-    assert "\nRetrieval\n" in out and "mrr" in out
-    assert list(Path().iterdir()) == [], "nothing is left behind"
+    for task in (*tasks, "task_1_2-snippets-kg", "all", "noise_robustness_zh", "counterfactual_robustness_en-none"):
+        assert [line for line in lines if re.match(rf"{task} +\w+ +\d+\.\d +[\d.–]+ +\d+ of \d+$", line)], task
+    assert lines[-3] == "  open runs/demo/report.html"
+    assert lines[-1].startswith("  quadrag run rgb noise_robustness_en --llm ")
+    page = Path("runs/demo/report.html").read_text(encoding="utf-8")
+    for title in ("Truthfulness of answers", "Noise robustness", "Retrieval", "rouge_l by topic and task"):
+        assert title in page, title
     code, out, err = cli("demo", "--out", "kept")
-    assert code == 0 and Path("kept/rgb/report.html").is_file() and Path("kept/crud_rag/report.html").is_file()
+    assert code == 0 and Path("kept/report.html").is_file()
     names = ("rgb", "crud_rag", "crag", "omnieval")
     kept = {name: len(list(Path("kept", name).glob("*/scores.json"))) for name in names}
     assert kept == {"rgb": 10, "crud_rag": 6, "crag": 4, "omnieval": 1}
     graph_facts = Path("kept/crag/task_1_2-snippets-kg/retrieved.jsonl").read_text(encoding="utf-8")
     assert '"id": "kg/0"' in graph_facts
     assert cli("demo", "--out", "kept")[0] == 0
+
+
+def test_the_demo_says_what_it_does_before_it_loads_what_takes_long(environment):
+    with subprocess.Popen(
+        [sys.executable, "-c", ENTRY, "demo"], env=environment(), stdout=subprocess.PIPE, text=True
+    ) as process:
+        started = time.monotonic()
+        assert process.stdout.readline().startswith("Four benchmarks")
+        assert time.monotonic() - started < 5
+        process.kill()
 
 
 def test_real_data_makes_a_table_of_five_splits(cli, real_data):
@@ -620,7 +734,7 @@ def test_a_recipe_may_switch_on_options(cli):
     Path("r.yaml").write_text(
         "benchmark: rgb\nruns:\n  - {config: negative_rejection_en, options: {order: per_item}}\n"
     )
-    code, out, err = cli("run", "--recipe", "r.yaml", "--data-dir", "sample", "--out", "out")
+    code, out, err = cli("run", "--recipe", "r.yaml", "--data-dir", "sample", "--out", "out", "-v")
     assert (code, err) == (0, "") and "Settings: order per_item." in out
 
 
@@ -633,7 +747,7 @@ def test_the_authors_file_of_another_noise_is_refused(refused):
 
 def test_narrow_terminals_cut_no_number(cli, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    _, out, _ = cli("demo")
+    _, out, _ = cli("run", "rgb", "--all", "--data-dir", "sample")
     assert "…" not in out and "vicuna-7b-v1.3" in out and "96.33 94.67 94.00 90.00 76.00" in out
 
 

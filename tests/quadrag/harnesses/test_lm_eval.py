@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -25,7 +27,9 @@ from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses import path
 from quadrag.harnesses.examination import Examination
+from quadrag.paths import room
 from quadrag.records import read_jsonl
+from quadrag.stats import Item, summarise
 
 needs_lm_eval = pytest.mark.skipif(
     find_spec("lm_eval") is None, reason="lm-eval is not installed; pip install 'quadrag[harness]'"
@@ -118,21 +122,30 @@ def test_the_folder_is_found_by_the_harness_s_name() -> None:
 
 
 def test_every_config_with_questions_is_a_task_and_in_the_split_that_is_there() -> None:
-    single = {(t["dataset_path"], t["dataset_name"]): t for t in tasks().values() if "dataset_name" in t}
-    without = {"corpus", "ragquesteval"}
-    assert set(single) == {(b, c) for b in catalogue.benchmarks() for c in catalogue.configs(b) if c not in without}
-    for (benchmark, config), task in single.items():
-        assert task["task"] == f"quadrag_{benchmark}_{config}"
-        assert task["test_split"] in catalogue.config(benchmark, config).splits
-        assert task["test_split"] == load(benchmark).default_split or benchmark == "rgb"
-        assert task["generation_kwargs"]["temperature"] == load(benchmark).temperature
+    single = [task for task in tasks().values() if "dataset_name" in task]
+    wanted = set()
+    for benchmark in catalogue.benchmarks():
+        for config in set(catalogue.configs(benchmark)) - {"corpus", "ragquesteval"}:
+            name, usual = f"quadrag_{benchmark}_{config}", load(benchmark).default_split
+            first, *others = [usual] if usual else catalogue.config(benchmark, config).splits
+            wanted |= {(name, benchmark, config, first)}
+            wanted |= {(f"{name}_{split}", benchmark, config, split) for split in others}
+    found = {(task["task"], task["dataset_path"], task["dataset_name"], task["test_split"]) for task in single}
+    assert found == wanted
+    assert len(found) == len(single) == 47
+    for task in single:
+        assert task["generation_kwargs"]["temperature"] == load(task["dataset_path"]).temperature
 
 
 def test_the_groups_are_the_configs_of_the_papers_tables() -> None:
     groups = {name: task["task"] for name, task in tasks().items() if "group" in task}
     assert set(groups) == {f"quadrag_{benchmark}" for benchmark in catalogue.benchmarks()}
     assert groups["quadrag_crag"] == ["quadrag_crag_qa", "quadrag_crag_task_1_2", "quadrag_crag_task_3"]
-    assert set().union(*groups.values()) < set(tasks())
+    within = {group["group"]: group["task"] for group in groups.pop("quadrag_rgb")}
+    ratios = {f"noise_robustness_noise_{ratio}" for ratio in (0, 20, 40, 60, 80)}
+    ratios |= {f"information_integration_noise_{ratio}" for ratio in (0, 20, 40)}
+    assert set(within) == {*ratios, "negative_rejection", "counterfactual_robustness"}
+    assert set().union(*groups.values(), *within.values()) < set(tasks())
 
 
 @needs_lm_eval
@@ -173,7 +186,59 @@ def test_scores_are_those_of_quadrag_score_to_the_last_digit(
         for name in ours:
             value, reason = item[name][profile], item[name].get("reason", {}).get(profile)
             counts = profile == "corrected" and value is None and reason != "not_applicable"
-            assert logged[item["id"]][name] == (0.0 if counts else value), (name, item["id"])
+            assert logged[item["id"]].get(name) == (0.0 if counts else value), (name, item["id"])
+
+
+@needs_lm_eval
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_standard_error_is_that_of_the_mean_over_the_items_that_count(
+    profile: str, ran: dict[str, tuple[Path, list[Any]]]
+) -> None:
+    folder, _ = ran[profile]
+    (file,) = folder.glob("results_*.json")
+    results = json.loads(file.read_text("utf-8"))["results"]
+    checked = 0
+    for benchmark, config, _, _ in ASKED:
+        logged = [row for _, row in read_jsonl(samples(folder, benchmark, config))]
+        for name, value in results[f"quadrag_{benchmark}_{config}"].items():
+            metric = name.removesuffix(",none")
+            if "." not in metric or metric.endswith("_stderr"):
+                continue
+            counting = [row[metric] for row in logged if metric in row]
+            error = results[f"quadrag_{benchmark}_{config}"][f"{metric}_stderr,none"]
+            assert value == pytest.approx(statistics.mean(counting))
+            assert error == pytest.approx(statistics.stdev(counting) / len(counting) ** 0.5)
+            # The bootstrap's interval, of the same items, is about four standard errors wide.
+            interval = summarise([Item(at, value) for at, value in enumerate(counting)]).interval
+            assert interval is not None
+            assert interval.high - interval.low == pytest.approx(4 * error, rel=0.35), metric
+            checked += error > 0
+    assert checked > 15
+
+
+@needs_lm_eval
+def test_the_table_has_every_noise_ratio_and_the_rows_of_the_groups_that_may_have_one(
+    lm_eval: Callable[..., Any],
+) -> None:
+    done, out, _ = lm_eval(["quadrag_rgb", "quadrag_crud_rag", "quadrag_crag"], {})
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "N/A" not in done.stdout
+    for ratio in ("", "_noise_20", "_noise_40", "_noise_60", "_noise_80"):
+        assert re.search(rf"- quadrag_rgb_noise_robustness_zh{ratio} +\|.*\|rgb_accuracy.accuracy +\|", done.stdout)
+    (file,) = out.glob("results_*.json")
+    read = json.loads(file.read_text("utf-8"))
+    results, shown = read["results"], read["groups"]
+    assert {name for name in shown if "::" not in name} == {"quadrag_crud_rag"}
+    assert not any("." in name for name in [*results["quadrag_rgb"], *results["quadrag_crag"]])
+    for group, row in shown.items():
+        tasks = [results[task] for task in read["group_subtasks"][group]]
+        for name in (name for name in row if re.search(r"\.\w+(?<!_stderr),", name)):
+            error = name.replace(",", "_stderr,")
+            there = [task for task in tasks if name in task]
+            assert len(there) == len(tasks) or name.startswith("error_detection.error_correction")
+            assert row[name] == pytest.approx(statistics.mean(task[name] for task in there))
+            assert row[error] == pytest.approx(sum(task[error] ** 2 for task in there) ** 0.5 / len(there))
+    assert len(shown["quadrag_rgb::noise_robustness_noise_40"]) > 4
 
 
 @needs_lm_eval
@@ -232,6 +297,7 @@ def test_noise_and_passages_come_by_metadata(lm_eval: Callable[..., Any]) -> Non
     questions = {question.id: question for question in load_questions(task, load("rgb"))[0]}
     logged = [row["doc"] for _, row in read_jsonl(samples(out, "rgb", "noise_robustness_en"))]
     assert [doc["id"] for doc in logged] == list(questions)
+    assert "|quadrag_rgb_noise_robustness_en_noise_50|" in done.stdout
     for doc in logged:
         assert doc["split"] == "noise_50"
         shown = questions[doc["id"]].passages
@@ -255,12 +321,32 @@ def test_requests_kept_by_lm_eval_are_never_those_of_other_settings(lm_eval: Cal
     [
         ("rgb_noise_robustness_en", {"noise_ration": 0.4}, "unknown setting in --metadata 'noise_ration'; nearest"),
         ("crag_task_1_2", {"retriever": "pages"}, "retriever pages is not run within a harness; give its retrieved"),
+        (
+            "rgb",
+            {"split": "noise_0"},
+            "quadrag_rgb_noise_robustness_en_noise_20 asks noise_20, and --metadata names noise_0; "
+            "for that take the task quadrag_rgb_noise_robustness_en",
+        ),
     ],
 )
-def test_settings_that_cannot_be_had_are_refused(
+def test_settings_that_cannot_be_had_are_refused_in_one_line(
     name: str, setting: dict[str, Any], said: str, lm_eval: Callable[..., Any]
 ) -> None:
     done, _, messages = lm_eval([f"quadrag_{name}"], setting)
-    assert done.returncode != 0
-    assert said in done.stderr.splitlines()[-1]
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(f"quadrag: {said}")
+    assert "Traceback" not in done.stderr
+    assert messages == []
+
+
+@needs_lm_eval
+def test_a_folder_with_a_part_of_the_data_is_told_in_one_line(lm_eval: Callable[..., Any], tmp_path: Path) -> None:
+    data = tmp_path / "RGB"
+    shutil.copytree(room("datasets_scripts") / "rgb" / "sample", data)
+    (data / "zh_fact.json").unlink()
+    done, _, messages = lm_eval(["quadrag_rgb"], {"data_dir": str(data)})
+    assert done.returncode == 2
+    lacks = f"quadrag: {data} lacks zh_fact.json, which rgb counterfactual_robustness_zh needs"
+    assert done.stderr.splitlines()[-1] == lacks
+    assert "Traceback" not in done.stderr
     assert messages == []

@@ -231,10 +231,10 @@ def test_a_file_of_answers_is_told_from_a_run(runs, tmp_path):
     place = ["--data-dir", runs / "data" / "rgb", "--out", tmp_path / "scored"]
     words = ("score", answers, "--benchmark", "rgb", "--config", "noise_robustness_en", "--split", "noise_40", *place)
     assert main([str(word) for word in words]) == 0
-    with pytest.raises(QuadragError, match=r"asked 'answers.jsonl', not ann/model; .* or give --accept-name"):
+    with pytest.raises(QuadragError, match=r"asked 'answers', not ann/model; .* or give --accept-name"):
         plan(tmp_path / "scored")
     (result,) = plan(tmp_path / "scored", accept_name=True).results
-    assert "asked as answers.jsonl, samples 1" in result.entry.notes
+    assert "asked as answers, samples 1" in result.entry.notes
     assert result.entry.date is None
     assert result.entry.value == plan(runs / "noise").results[0].entry.value
 
@@ -287,7 +287,10 @@ def test_what_is_accepted_is_said_in_the_notes(runs, copied):
         (change(given=["answers.jsonl"]), "answers.jsonl of"),
         (change(inputs=3), "run.json is damaged"),
         (change(files=[]), "run.json is damaged"),
-        (change(files={"answers.jsonl": "0" * 64}), "scores.json is not as the run wrote it; remove it and run again"),
+        (
+            change(files={"retrieved.jsonl": "0" * 64}),
+            "scores.json is not as the run wrote it; remove it and run again",
+        ),
         (change(given=5), "run.json is damaged"),
         (change(started=5), "run.json is damaged"),
         (change_inputs(options=[1]), "run.json is damaged"),

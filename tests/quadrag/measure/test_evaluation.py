@@ -121,10 +121,11 @@ def failing(question):
     return [None, {"answer": 1}, ("a", "b", "c")][number - 1]
 
 
-def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason():
+def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     result = measure(failing, out="bad")
     score = result["rouge_l"]
-    assert score.value is None and score.n == 0 and sum(score.unscored.values()) == score.n_total == 8
+    assert score.value is None and score.n == 0 and score.n_total == 8
+    assert score.unscored == {"raised": 3, "unparsable": 5}
     assert not result.valid and "8 of 8 items failed" in result.invalid[0]
     told = json.loads(Path("bad/run.json").read_text())["failures"].values()
     assert len(told) == 8 and all("\n" not in line for line in told)
@@ -132,6 +133,23 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason():
     assert measure(lambda question: "", name="empty").valid, "an empty answer of one's own is an answer"
     wrong = measure(lambda questions: ["one"], batch_size=4, name="short")
     assert not wrong.valid
+    assert wrong.invalid[0].endswith("; returned a list of 1 results; expected a list of 4")
+    capsys.readouterr()
+    assert main(["show", "bad", "--unscored"]) in (0, None)
+    shown = capsys.readouterr().out
+    assert shown.count("  answer    raised: ValueError: no luck") == 3
+    assert "  answer    unparsable: returned a NoneType; expected an answer as a text" in shown
+    # The kept answers are a file of answers like any other.
+    assert main(["score", "bad/answers.jsonl", "--data-dir", "sample", "--max-failed", "1"]) == 0
+    assert "raised 3" in " ".join(capsys.readouterr().out.split())
+
+
+def test_too_many_exceptions_make_a_metric_invalid_and_the_line_names_one():
+    def broken(question):
+        raise TimeoutError("no reply in 30 s")
+
+    (line,) = measure(broken, name="broken").invalid
+    assert "8 of 8 items failed (8 raised)" in line and line.endswith("; TimeoutError: no reply in 30 s")
 
 
 def test_a_result_is_read_printed_and_written(capsys, tmp_path):
@@ -171,6 +189,22 @@ def test_a_finished_folder_is_never_taken_for_a_new_system():
         measure(lambda question: "y", out="mine")
     first, second = (measure(slowly) for _ in range(2))
     assert second.folder != first.folder and first["rouge_l"] == second["rouge_l"]
+
+
+def test_a_run_is_read_back(capsys):
+    mine = measure(lambda question: question.query, out="mine")
+    again = quadrag.result("mine")
+    assert again.scores == mine.scores and again.folder == mine.folder
+    assert quadrag.compare(again, measure(slowly))["rouge_l"].difference == 0
+    assert quadrag.result("mine", profile="corrected").profile == "corrected"
+    with pytest.raises(quadrag.QuadragError, match="official"):
+        quadrag.result("mine", profile="oficial")
+    with pytest.raises(quadrag.QuadragError, match=r"run\.json"):
+        quadrag.result("nowhere")
+    for name in "ab":
+        measure(slowly, out=f"many/{name}")
+    with pytest.raises(quadrag.QuadragError, match="2 runs"):
+        quadrag.result("many")
 
 
 @pytest.mark.parametrize(

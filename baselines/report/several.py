@@ -1,0 +1,50 @@
+"""Several runs in one report: their values side by side and, of three or more, what each differs from the first."""
+
+from collections.abc import Sequence
+
+from quadrag.metric_record import show_key
+
+from ..core.result import Result
+from ..tables.grid import Cell, Grid, Line
+from ..tables.slices import select_whole
+from .comparison import compare_runs, name_columns, pair_cell, pair_results
+from .summary import pick_headlines
+
+
+def tabulate_several(runs: Sequence[tuple[str, Result]], profile: str = "official", every: bool = True) -> list[Grid]:
+    """Compare named runs; the first is what the others are compared with.
+
+    Args:
+        runs: two or more, of one benchmark.
+        profile: ``official`` or ``corrected``.
+        every: all metrics; else the headlines.
+    """
+    grids = [compare_runs(runs, profile, every)]
+    results = [result for _, result in runs]
+    return grids if len(runs) == 2 else [*grids, _tabulate_differences(results, profile, every)]
+
+
+def _tabulate_differences(results: Sequence[Result], profile: str, every: bool) -> Grid:
+    """Tabulate the paired differences of all runs from the first, by metric."""
+    first, *others = results
+    names = name_columns(len(results))
+    shown = select_whole(first.scores) if every else pick_headlines(first.scores, profile)
+    rows = [row for row in shown if row["profile"] == profile and "figure" not in row]
+    lines: list[Line] = []
+    for row in rows:
+        config, split, metric, key = place = (row["config"], row["split"], row["metric"], row["key"])
+        label = f"{config} {split}: {show_key(metric, key)}"
+        for name, other in zip(names[1:], others, strict=True):
+            pair = pair_results(first, other, place, profile)
+            if pair is None:
+                continue
+            cell = pair_cell(pair, place)
+            cells = [Cell(f"{name} - {names[0]}"), Cell(cell.text), Cell(cell.sub), Cell(str(pair.n))]
+            lines.append(Line(label, cells))
+            label = ""
+    note = (
+        "Paired bootstrap on questions scored in both; * excludes zero. Of runs that do not differ, chance alone marks "
+        "about one in twenty."
+    )
+    columns = ["", "difference", "95% interval", "n"]
+    return Grid(f"Differences from {names[0]}", "config, split: metric", columns, lines, [note])

@@ -1,0 +1,117 @@
+"""The short summary of a run: the metrics that its benchmark puts first, the best printed row beside each.
+
+One choice of headlines serves the terminal, the demo, comparisons and notebooks. All else that a run came to stands in
+its tables (`run.py`).
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from quadrag.metric_record import metric_record, show_key
+
+from ..core.benchmark import load
+from ..core.result import Result
+from ..tables.cells import FEW, NOTHING, Row, count_items, count_scored, value_cell
+from ..tables.grid import Cell, Grid, Line, align_cells
+from ..tables.notes import (
+    name_units,
+    note_beside,
+    note_corpus,
+    note_directions,
+    note_not_run,
+    note_paper,
+    note_partial,
+    note_runs,
+    note_unscored,
+)
+from ..tables.paper import load_tables
+from ..tables.published import Published
+from ..tables.slices import select_whole
+from .run import rows_beside, tabulate_run, title_of
+
+MOST = 5  # headlines of a split
+
+
+def show_run(result: Result, profiles: Sequence[str], labels: str = "en", verbose: bool = False) -> list[Grid]:
+    """Make what a terminal shows of a run: its summary, or all its tables; arguments as of `tabulate_run`."""
+    if verbose:
+        return tabulate_run(result, profiles, labels)
+    grid = summarise_run(result, profiles[0])
+    grid.notes.append("All metrics, both profiles, slices, settings, the papers' conditions: --verbose.")
+    return [grid]
+
+
+def pick_headlines(scores: Sequence[dict[str, Any]], profile: str) -> list[dict[str, Any]]:
+    """Pick the rows over all items that a summary shows, the most telling of each split first."""
+    rows = [row for row in select_whole(scores) if row["profile"] == profile and "not_run" not in row]
+    picked: list[dict[str, Any]] = []
+    for (benchmark, *_), group in groupby(rows, key=lambda row: (row["benchmark"], row["config"], row["split"])):
+        here = list(group)
+        by_name = {metric_record(row["metric"]).key(row["key"]).name: row for row in here}
+        first = [by_name[name] for name in load(benchmark).headlines if name in by_name]
+        picked += (first or here)[:MOST]
+    return picked
+
+
+def headline_grid(result: Result, profile: str) -> Grid:
+    """Make the table of a run's headlines: value, interval and how many items were scored."""
+    rows = pick_headlines(result.scores, profile)
+    splits = {row["split"] for row in rows}
+    many = len(splits) > 1
+    lines = [Line(f"{row['split']}/" * many + show_key(row["metric"], row["key"]), headline_cells(row)) for row in rows]
+    title = title_of(result, "" if many else "".join(splits))
+    return Grid(title, "metric", ["value", "95% interval", "n"], lines, note_partial([result]))
+
+
+def headline_cells(row: Row) -> list[Cell]:
+    """Make the cells of a headline."""
+    cell = value_cell(row)
+    applicable = row["n_total"] - row.get("n_not_applicable", 0)
+    return [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(f"{count_scored(row)} of {applicable}")]
+
+
+def summarise_run(result: Result, profile: str) -> Grid:
+    """Make the summary of a run: its headlines, and what nobody may overlook."""
+    rows = pick_headlines(result.scores, profile)
+    grid = headline_grid(result, profile)
+    run = result.run
+    # The papers' values are those of their own code.
+    printed = rows_beside(result) if profile == "official" else []
+    best = [_find_best(printed, row) for row in rows]
+    if any(best):
+        grid.columns.append("best published")
+        for line, cell in zip(grid.lines, _best_cells(best), strict=True):
+            line.cells.append(cell)
+    tables = load_tables(run.inputs.benchmark)
+    hidden = any(row["interval"] and (count_items(row) or 0) < FEW for row in rows)
+    few = f" No interval for fewer than {FEW} questions." if hidden else ""
+    grid.notes += [
+        f"{name_units(rows)}; {profile} profile.{few}",
+        *note_runs([run]),
+        *note_beside([run]),
+        *note_not_run(tables, [row for row in select_whole(result.scores) if row["profile"] == profile]),
+        *note_unscored(tables, [row for row in rows if "figure" not in row]),
+        *note_directions((row["metric"], row["key"]) for row in rows),
+    ]
+    if any(best):
+        grid.notes += [*note_paper(run.inputs.benchmark, list(filter(None, best))), *note_corpus([run])]
+    return grid
+
+
+def _find_best(printed: Iterable[Published], row: Row) -> Published | None:
+    """Find the best printed number of a metric, where one end of it is the better one."""
+    direction = metric_record(row["metric"]).key(row["key"]).direction
+    place = row["split"], row["metric"], row["key"]
+    here = [one for one in printed if (one.split, one.module, one.key) == place and direction != "none"]
+    return (min if direction == "lower" else max)(here, key=attrgetter("value"), default=None)
+
+
+def _best_cells(best: Sequence[Published | None]) -> list[Cell]:
+    """Make a column of printed numbers, points under points, each before the model that has it."""
+    found = [one for one in best if one]
+    width = max(len(one.model) for one in found)
+    lines = [Line("", [Cell(one.printed + "?" * one.doubtful)], "published") for one in found]
+    numbers = iter(align_cells(Grid("", "", [""], lines)))
+    return [Cell(f"{next(numbers)[0].text} {one.model:<{width}}" if one else "") for one in best]

@@ -1,0 +1,120 @@
+"""The summary that a run begins with: its headlines, the best printed numbers, and what nobody may overlook."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import quadrag
+from quadrag.baselines.core.benchmark import known, load
+from quadrag.baselines.core.settings import Conditions
+from quadrag.baselines.report.summary import MOST, pick_headlines
+from quadrag.metric_record import metric_record
+
+SAMPLE = ("--data-dir", "sample")
+
+
+def rows(out: str) -> list[list[str]]:
+    """The cells of every line between a table's rule and its notes."""
+    body = re.search(r"^─+\n((?:\S+.* \d+ of \d+.*\n)+)", out, re.MULTILINE)
+    assert body
+    return [re.split(r" {2,}", line.strip()) for line in body[1].splitlines()]
+
+
+@pytest.mark.parametrize("name", known())
+def test_the_headlines_of_a_record_are_keys_that_its_metrics_have(name):
+    benchmark = load(name)
+    keys: set[str] = set()
+    for config in benchmark.configs:
+        conditions = Conditions(benchmark.default_retriever, {"gold": "test"}, top_k=8)
+        uses = benchmark.metrics(config, conditions)
+        names = {metric_record(use.module).key(key).name for use in uses for key in use.keys}
+        assert names & set(benchmark.headlines), f"{config} has none"
+        keys |= names
+    assert set(benchmark.headlines) <= keys
+
+
+def test_a_summary_is_what_a_newcomer_reads(cli):
+    code, out, err = cli("run", "crud_rag", "summary", "--limit", "4", *SAMPLE, "--out", "a")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert len(lines) <= 18 and max(map(len, lines)) <= 80 and lines[-1] == "a/report.html"
+    assert rows(out) == [
+        ["rouge_l", "25.6", "–", "4 of 4", "33.77 gpt-3.5-turbo"],
+        ["bleu", "13.6", "–", "4 of 4", "25.19 gpt-3.5-turbo"],
+        ["length", "54.2", "–", "4 of 4"],
+    ]
+    assert "Not run: bertscore (--bertscore), RAGQuestEval precision, recall (--judge).\n" in out
+    assert "No interval for fewer than 5 questions." in " ".join(out.split())
+    for word in ("bleu_1", "corrected", "chunk_size", "whole files cut by tokens"):
+        assert word not in out
+        assert word in cli("report", "a", "-v").out and word in Path("a/report.html").read_text(encoding="utf-8")
+    assert cli("report", "a").out.strip() == out.partition("\n")[2].rpartition("\n\n")[0].strip()
+
+
+def test_the_best_printed_number_is_the_lowest_where_lower_is_better(cli, answers_of_crag):
+    code, out, _ = cli("score", answers_of_crag, "--benchmark", "crag", "--config", "task_1_2", *SAMPLE)
+    assert code == 0 and "Published" not in out and "name yours with --retriever" in " ".join(out.split())
+    asked = ("--benchmark", "crag", "--config", "task_1_2", "--retriever", "none", *SAMPLE)
+    found = {row[0]: row[-1] for row in rows(cli("score", answers_of_crag, *asked).out)}
+    assert found["missing"] == "6.7 llama-2-7b-chat"
+    assert "Of missing lower is better." in cli("score", answers_of_crag, *asked).out
+    assert "best published" not in cli("score", answers_of_crag, *asked, "--profile", "corrected").out
+
+
+@pytest.fixture
+def answers_of_crag(cli):
+    found = quadrag.questions("crag", "task_1_2", data_dir="sample")
+    Path("mine.jsonl").write_text("".join(f'{{"id": "{one.id}", "answer": "Paris"}}\n' for one in found))
+    return "mine.jsonl"
+
+
+def test_invalid_and_partial_stand_on_top_of_every_table(cli, answers_of_crag):
+    from chat_server import ChatServer
+
+    first = Path(answers_of_crag).read_text().splitlines(keepends=True)[:9]
+    Path("part.jsonl").write_text("".join(first))
+    with ChatServer(text="No verdict.", models=["j"]) as server:
+        asked = ("--benchmark", "crag", "--config", "task_1_2", *SAMPLE, "--judge", server.url, "--ledger", "L")
+        for more in ((), ("-v",)):
+            code, out, _ = cli("score", "part.jsonl", *asked, *more)
+            assert code == 3
+            assert out.index("PARTIAL: 9 of 15") < out.index("INVALID, task_1_2 public") < out.index("\nmetric ")
+    code, out, _ = cli("score", "part.jsonl", *asked[:-4])
+    assert "PARTIAL" in out and "INVALID" not in out
+
+
+def test_of_a_metric_with_cuts_the_deepest_and_at_most_five_are_shown(cli):
+    assert cli("run", "crud_rag", "qa_1doc", *SAMPLE, "--option", "gold=test", "--out", "a").code == 0
+    found = rows(cli("report", "a").out)
+    assert [row[0] for row in found] == ["rouge_l", "bleu", "recall@8", "length"]
+    row = {"benchmark": "none", "config": "c", "split": "s", "metric": "crud_overlap", "profile": "official"}
+    keys = metric_record("crud_overlap").keys
+    assert len(keys) > MOST
+    named = [row | {"benchmark": "rgb", "key": key, "value": 0.5} for key in keys]
+    assert [one["key"] for one in pick_headlines(named, "official")] == list(keys)[:MOST], "without headlines the first"
+
+
+def test_a_comparison_shows_the_headlines_and_the_settings_that_differ(cli):
+    run = ("run", "crud_rag", "qa_1doc", *SAMPLE)
+    assert cli(*run, "--out", "a").code == cli(*run, "--tokenizer", "jieba", "--out", "b").code == 0
+    out = " ".join(cli("report", "a", "b", "--html", "c.html").out.split())
+    assert "qa_1doc test: rouge_l" in out and "bleu_1" not in out and "chunk_size" not in out
+    assert "Settings of its own: tokenizer unigram." in out and "Settings of its own: tokenizer jieba." in out
+    for all_of_it in (cli("report", "a", "b", "-v").out, Path("c.html").read_text(encoding="utf-8")):
+        assert "bleu_1" in all_of_it and "chunk_size" in all_of_it
+
+
+def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
+    result = quadrag.evaluate("crag", "task_1_2", lambda question: "Paris", data_dir="sample", out="python")
+    shown = cli("score", answers_of_crag, "--benchmark", "crag", "--config", "task_1_2", *SAMPLE).out
+    title, head, *lines = repr(result).splitlines()
+    assert title == "crag task_1_2 public, <lambda>, official profile"
+    assert [re.split(r" {2,}", line) for line in lines] == [row[:4] for row in rows(shown)]
+    assert len({line.index(" of ") for line in lines}) == 1 and head.split("  ")[0] == "metric"
+    page = result._repr_html_()
+    assert [name for name in ("accuracy_bounded", "missing") if f"<td>{name}</td>" in page] == list(result.headlines)
+    both = quadrag.compare(result, result)
+    assert [line.split()[0] for line in repr(both).splitlines()[2:]] == list(result.headlines)
