@@ -45,7 +45,7 @@ class Inputs:
         judge: the judges by name; None where there was none.
         services: where models were asked, as the ledger calls it, by role: ``llm``, ``entity``, ``judge``, ``judge 2``.
         served_as: the model that answered to another name, as the user says, by role.
-        judging: their parameters, and a digest of what the judged metrics were given.
+        judging: their parameters, a digest of what the judged metrics were given, one of the user's own prompt.
         bertscore: what identifies the sentence embedding of a metric.
         prompts: a digest; None where it is not known.
         questions: a digest; None where it is not known.

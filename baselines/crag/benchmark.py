@@ -18,7 +18,7 @@ from quadrag.records import Passage, Question
 
 from ..core.benchmark import Benchmark, Finder, JudgePreset, MetricUse
 from ..core.options import OptionSpec
-from ..core.prompts import Message, Prompts
+from ..core.prompts import JUDGE, Message, Prompts, load_prompts
 from ..core.settings import NONE, Conditions, Retrieval, RetrieverSpec
 
 NAME = "crag"
@@ -155,6 +155,8 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
     if metric.module != _TRUTH.module:
         return {"language": "en"}
     found: dict[str, Any] = {"questions": [question.query for question in questions]}
+    if conditions.prompts and (judge := load_prompts(NAME, conditions.prompts).get(JUDGE)):
+        found["prompt"] = judge["user"]
     if conditions.options.get("weights"):
         found["weights"] = weights = _weights(str(conditions.options["weights"]))
         found["domains"] = [question.slices.get("domain") for question in questions]

@@ -10,6 +10,7 @@ from quadrag.errors import QuadragError
 
 from ..core.benchmark import Benchmark, load
 from ..core.options import OptionSpec
+from ..core.prompts import JUDGE, load_prompts
 from ..core.task import Task
 from ..systems.extractive import EXTRACTIVE
 from ..systems.models import judge_spec, takes_sampling
@@ -31,12 +32,26 @@ def refuse_idle_options(request: RunRequest, calls: CallRequest) -> None:
             raise QuadragError(f"{flag} is for a judge, and there is none; name one with --judge, or leave it out")
     _refuse_idle_aliases(request, calls)
     _refuse_idle_kept(request, calls)
+    _refuse_idle_prompts(request, calls)
     if request.service or takes_sampling(request.llm):
         return
-    for name in (*request.sampling, *(["prompts"] if request.prompts else [])):
+    for name in request.sampling:
         raise QuadragError(
             f"--{name.replace('_', '-')} is for a chat model, and {request.llm or 'the extractive baseline'} is none; "
             "name one with --llm, or leave it out"
+        )
+
+
+def _refuse_idle_prompts(request: RunRequest, calls: CallRequest) -> None:
+    """Refuse prompts of the user's own where neither a chat model that answers nor a judge is told any of them."""
+    if request.prompts is None or request.entity_llm or (not request.service and takes_sampling(request.llm)):
+        return
+    told = load_prompts(request.named_benchmark(), request.prompts) if calls.judges else {}
+    if JUDGE not in told:
+        what = "a RAG service" if request.service else request.llm or "the extractive baseline"
+        raise QuadragError(
+            f"--prompts is for a chat model, and {what} is none; name one with --llm, give {JUDGE} in the file and a "
+            "--judge, or leave it out"
         )
 
 

@@ -76,7 +76,7 @@ def make_inputs(
         judge=name_judges(judges, benchmark, task),
         services=name_services(models, asked),
         served_as={role: name for role, name in models.served_as.items() if role != ENTITY or asked},
-        judging=_judging(judges, benchmark, task, questions) if judges else None,
+        judging=describe_judging(judges, benchmark, task, questions),
         bertscore=_embedding(models.embed) if models.embed else None,
         prompts=_digest(work.prompts),
         questions=questions_digest(questions),
@@ -110,14 +110,21 @@ def name_services(models: Models, entity_llm: Completer | None = None) -> dict[s
     return {role: name for role, name in found.items() if name is not None}
 
 
-def _judging(
+def describe_judging(
     judges: Sequence[Completer], benchmark: Benchmark, task: Task, questions: Sequence[Question]
-) -> dict[str, Any]:
-    """Name what verdicts depend on beside judges and answers: their parameters, and what the metrics are given."""
+) -> dict[str, Any] | None:
+    """Name what verdicts depend on beside judges and answers: their parameters, and what the metrics are given.
+
+    A prompt of the user's own is named by itself; None where there is no judge.
+    """
+    if not judges:
+        return None
     judged = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
     given = {metric.module: _plain(benchmark.keywords(metric, questions, task.conditions)) for metric in judged}
     parameters = [dict(judge.parameters) for judge in judges]
-    return {"parameters": parameters if len(parameters) > 1 else parameters[0], "given": _digest(given)}
+    found = {"parameters": parameters if len(parameters) > 1 else parameters[0], "given": _digest(given)}
+    own = [keywords["prompt"] for keywords in given.values() if "prompt" in keywords]
+    return found | ({"prompt": _digest(own)} if own else {})
 
 
 def _plain(keywords: Mapping[str, Any]) -> dict[str, Any]:

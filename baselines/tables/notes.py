@@ -54,6 +54,8 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
     if given := sorted({name for run in runs for name in run.given}):
         notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
     notes += [*_note_entities(runs), *_note_services(runs)]
+    if any("prompt" in (run.inputs.judging or {}) for run in runs):
+        notes.append("Judged with a prompt of the user's own: other prompts give other values, see the signatures.")
     settings = dict.fromkeys("; ".join(list_settings(run.inputs)) for run in runs)
     return notes + [Detail(f"Settings: {parts}.") for parts in settings if parts]
 

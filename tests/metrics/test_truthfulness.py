@@ -712,6 +712,49 @@ def test_a_prompt_of_the_user_s(score: Callable[..., Any]) -> None:
     assert asked == [f'{shown}|"a \\"b\\""|{{x}}|{shown}']
 
 
+def test_a_prompt_as_the_paper_prints_one_is_followed_by_the_texts_with_all_accepted_answers(
+    score: Callable[..., Any],
+) -> None:
+    asked: list[str] = []
+    golds = [["1989", 'nineteen "eighty" nine'], "Oslo", "invalid question"]
+
+    def judge(requests: list[Any]) -> list[str]:
+        asked.extend(request[0]["content"] for request in requests)
+        return ['{"Accuracy": "True"}', '{"accuracy": false, "explanation": "another town"}'][: len(requests)]
+
+    for profile in PROFILES:
+        asked.clear()
+        got = score(["in 1989", "Bergen {x}", "invalid"], golds, judge, profile, prompt="Say if it is right.\n")
+        assert column(got) == [1.0, -1.0, 1.0] and got["unscored"] == {}
+        assert asked[0] == (
+            'Say if it is right.\n\nQuestion: "Q0"\nAccepted answers: ["1989", "nineteen \\"eighty\\" nine"]\n'
+            'Prediction: "in 1989"'
+        )
+        assert asked[1].endswith('Prediction: "Bergen \\u007bx\\u007d"') and len(asked) == 2
+        assert "|prompt:" in got["signature"] and got["signature"] != score(["a"], ["b"], Says(NO))["signature"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdicts"),
+    [
+        ('{"Accuracy": "True", "Explanation": "so"}', (1, 1)),
+        ('{"Accuracy": "False"}', (0, 0)),
+        ('{"accuracy": true}', (1, 1)),
+        ('{"score": 0}', (0, 0)),
+        ('{"Accuracy": "maybe"}', (None, None)),
+        ("Accuracy: True", (None, 1)),
+        ('{"Accuracy": "True"} {"Accuracy": "False"}', (0, None)),
+    ],
+)
+def test_both_forms_of_a_verdict_are_read_under_a_prompt_of_the_users_own(
+    score: Callable[..., Any], reply: str, verdicts: tuple[int | None, int | None]
+) -> None:
+    truth = {1: 1.0, 0: -1.0, None: None}
+    for profile, verdict in zip(PROFILES, verdicts, strict=True):
+        got = score(["a"], ["b"], Says(reply), profile, prompt="Say if it is right.", judge_failure="excluded")
+        assert column(got) == [truth[verdict]]
+
+
 # Real questions
 
 
