@@ -9,6 +9,9 @@ import evaluate
 from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile
 from .panel import name_judges, outcomes, panel
 from .prompts import PROMPT, requests, template
+from .refusals import (
+    declines,  # noqa: F401  # evaluate fetches only the files that this one imports from
+)
 from .rules import Ruling, distinct, settle, tokenizer_name, trimmer
 from .shares import FAILURES, KEYS, RATED, average, rate, read_ratings, report
 from .slots import (
@@ -61,7 +64,8 @@ OPTIONS = {
     "profile": profile("""\
         "official" (default) scores as CRAG's code was meant to: only a straight apostrophe says "I don't know",
         a verdict is read by pattern, and an item without one is a hallucination. "corrected" reads any apostrophe,
-        repairs JSON, and keeps items without a verdict as a share of their own."""),
+        takes for missing whatever only declines to answer, repairs JSON, and keeps items without a verdict as a share
+        of their own."""),
     "states": STATES,
     "prompt": Option(
         """the judge's instructions, a text with {reference}, {answer} and {question}, each replaced by a JSON string;
@@ -119,7 +123,7 @@ _KWARGS_DESCRIPTION = document(
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Truthfulness(Shared, evaluate.Metric):
-    VERSION = "1.0.0"
+    VERSION = "1.1.0"
     OPTIONS = OPTIONS
 
     def _info(self) -> evaluate.MetricInfo:
