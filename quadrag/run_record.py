@@ -40,10 +40,12 @@ class Inputs:
         samples: answers a question.
         llm: the model that answered, or the name of the file of answers.
         parameters: of the model that answered.
+        entity: the model that found the entities of the questions, and its parameters; None where the one that answered
+            did, or none was asked.
         judge: the judges by name; None where there was none.
-        services: where models were asked, as the ledger calls it, by role: ``llm``, ``judge``, ``judge 2``.
+        services: where models were asked, as the ledger calls it, by role: ``llm``, ``entity``, ``judge``, ``judge 2``.
         served_as: the model that answered to another name, as the user says, by role.
-        judging: their parameters, and a digest of what the judged metrics were given.
+        judging: their parameters, a digest of what the judged metrics were given, one of the user's own prompt.
         bertscore: what identifies the sentence embedding of a metric.
         prompts: a digest; None where it is not known.
         questions: a digest; None where it is not known.
@@ -63,6 +65,7 @@ class Inputs:
     samples: int = 1
     llm: str
     parameters: dict[str, Any] = field(default_factory=dict)
+    entity: dict[str, Any] | None = None
     judge: str | None = None
     services: dict[str, str] = field(default_factory=dict)
     served_as: dict[str, str] = field(default_factory=dict)

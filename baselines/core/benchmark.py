@@ -124,6 +124,10 @@ def _no_finder(task: Any) -> Finder | None:
     return None
 
 
+def _no_entities(task: Any) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """All of a benchmark that is not data.
@@ -143,6 +147,7 @@ class Benchmark:
         keywords: returns a metric's keyword arguments besides profile, states, judge and embed. Raises QuadragError.
         finder: returns what finds the passages of a `Task`; None where questions or a corpus bring them. Raises
             QuadragError where something that it needs cannot be had.
+        asks_entities: whether it asks a model for the entities of the questions of a `Task`.
         retrieval: settings of a search.
         default_split: None for all of a config's.
         corpus: None where nothing is searched.
@@ -172,6 +177,7 @@ class Benchmark:
     parse: Callable[[str, str], Any] = _whole_reply
     keywords: Callable[[MetricUse, Sequence[Question], Conditions], dict[str, Any]] = _no_keywords
     finder: Callable[[Any], Finder | None] = _no_finder
+    asks_entities: Callable[[Any], bool] = _no_entities
     retrieval: Retrieval = field(default_factory=Retrieval)
     default_split: str | None = None
     corpus: CorpusSpec | None = None

@@ -3,14 +3,15 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, unknown_name
 from quadrag.metrics._shared.slots import escape
 from quadrag.reading import parse_yaml
 
 Prompts = Mapping[str, Mapping[str, str]]
 Message = dict[str, str]
+JUDGE = "judge"  # what a judge is told, where the user's own file says it
 _ROOMS = Path(__file__).parents[1]  # a folder for each benchmark
 
 
@@ -34,22 +35,48 @@ def chat_messages(history: Sequence[tuple[str, str | None]], last: str) -> list[
 def load_prompts(benchmark: str, path: str | None = None) -> Prompts:
     """Read the prompts of a benchmark, or the user's own from a file of the same form.
 
+    What the user's own may hold otherwise stands under ``own`` in the bundled file: under ``names`` what a paper calls
+    the slots, under ``free`` the slots that may be left out, under ``ends`` the texts that may have none of their
+    slots, which are then put at the end; a text there that is not bundled may be left out.
+
     Raises:
-        QuadragError: the file cannot be read, or lacks a language, a part or a slot that the bundled file has.
+        QuadragError: the file cannot be read, lacks a text or a slot, or has a text that nothing asks for.
     """
     bundled = _ROOMS / benchmark / "prompts.yaml"
-    file = Path(path) if path else bundled
-    found, wanted = _read(file), _read(bundled)
-    for language, parts in wanted.items():
-        for part, text in parts.items():
-            named = found.get(language) if isinstance(found, dict) else None
-            given = named.get(part) if isinstance(named, dict) else None
-            if not isinstance(given, str):
-                raise QuadragError(f"{file} has no text {language}.{part}; expected the form of {bundled}")
-            for slot in sorted({slot[0] for slot in re.finditer(r"\{[a-z_]+\}", text)}):
-                if text.count(slot) != given.count(slot):
-                    raise QuadragError(f"{file}: {language}.{part} needs {slot} {text.count(slot)} time(s)")
-    return found
+    wanted: dict[str, Any] = dict(_read(bundled))
+    own: dict[str, Any] = {"names": {}, "free": (), "ends": {}, **wanted.pop("own", {})}
+    if path is None:
+        return wanted
+    content = _read(Path(path))
+    found = dict(content) if isinstance(content, dict) else {}
+    wanted |= {key: {"user": ""} for key in own["ends"] if key in found and key not in wanted}
+    if strange := next((key for key in found if key not in wanted), None):
+        raise unknown_name(f"key of {path}", str(strange), dict.fromkeys([*wanted, *own["ends"]]))
+    prompts: dict[str, dict[str, str]] = {}
+    for key, texts in wanted.items():
+        given = found[key] if isinstance(found.get(key), dict) else {}
+        for name in [*texts, *given]:
+            if not isinstance(given.get(name), str):
+                raise QuadragError(f"{path} has no text {key}.{name}; expected the form of {bundled}")
+            if name not in texts:
+                raise unknown_name(f"text of {path} in {key}", str(name), texts)
+        slots = own["ends"].get(key, ())
+        fitted = {name: _fit(given[name], text, slots, own, f"{path}: {key}.{name}") for name, text in texts.items()}
+        prompts[key] = fitted
+    return prompts
+
+
+def _fit(given: str, bundled: str, ends: Sequence[str], own: Mapping[str, Any], what: str) -> str:
+    """Return a text of the user's own with our names of its slots, which are those of the bundled one or of its end."""
+    for theirs, ours in own["names"].items():
+        given = given.replace(f"{{{theirs}}}", f"{{{ours}}}")
+    if ends and not any(f"{{{slot}}}" in given for slot in ends):
+        return given
+    for slot in sorted({*ends, *re.findall(r"\{([a-z_]+)\}", bundled)}.difference(own["free"])):
+        times = bundled.count(f"{{{slot}}}") or 1
+        if given.count(f"{{{slot}}}") != times:
+            raise QuadragError(f"{what} needs {{{slot}}} {times} time(s)")
+    return given
 
 
 def load_service_prompts(benchmark: str) -> Prompts:

@@ -55,10 +55,11 @@ class RetrieverSpec:
 class Conditions:
     """Under which conditions answers were made and are scored, as far as the metrics depend on them.
 
-    `data_dir` is where the task's files are, for metrics that read some themselves.
+    `data_dir` is where the task's files are, for metrics that read some themselves; `prompts` a file of the user's own.
     """
 
     retriever: str
     options: Mapping[str, Any] = field(default_factory=dict)
     top_k: int = 0
     data_dir: str | None = None
+    prompts: str | None = None

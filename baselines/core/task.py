@@ -42,7 +42,7 @@ class Task:
     def conditions(self) -> Conditions:
         """What the metrics depend on."""
         top_k = self.retrieval.top_k if self.searches else 0
-        return Conditions(self.retriever, self.options, top_k, self.data_dir)
+        return Conditions(self.retriever, self.options, top_k, self.data_dir, self.prompts)
 
     @property
     def _spec(self) -> RetrieverSpec:

@@ -18,7 +18,7 @@ from quadrag.records import Passage, Question
 
 from ..core.benchmark import Benchmark, Finder, JudgePreset, MetricUse
 from ..core.options import OptionSpec
-from ..core.prompts import Message, Prompts
+from ..core.prompts import JUDGE, Message, Prompts, load_prompts
 from ..core.settings import NONE, Conditions, Retrieval, RetrieverSpec
 
 NAME = "crag"
@@ -123,6 +123,11 @@ def finder(task: Any) -> Finder | None:
     return HandedOver(task) if task.retriever == "own" else PageFinder(task, OPTIONS)
 
 
+def asks_entities(task: Any) -> bool:
+    """Whether a model is asked for the entities of a task's questions: the graph is, and not by rules."""
+    return task.retriever in _GRAPH and task.options.get("entities") != "rules"
+
+
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
     """Build the one user message of a question; pieces stand on lines of their own."""
     from .graph import GRAPH
@@ -150,6 +155,8 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
     if metric.module != _TRUTH.module:
         return {"language": "en"}
     found: dict[str, Any] = {"questions": [question.query for question in questions]}
+    if conditions.prompts and (judge := load_prompts(NAME, conditions.prompts).get(JUDGE)):
+        found["prompt"] = judge["user"]
     if conditions.options.get("weights"):
         found["weights"] = weights = _weights(str(conditions.options["weights"]))
         found["domains"] = [question.slices.get("domain") for question in questions]
@@ -247,12 +254,14 @@ BENCHMARK = Benchmark(
     metrics=metrics,
     keywords=keywords,
     finder=finder,
+    asks_entities=asks_entities,
     campaign=campaign,
     retrieval=Retrieval(embedding="all-MiniLM-L6-v2"),
     default_split="public",  # the paper's tables
     options=OPTIONS,
     option_help="kg=FILE, later=hide|show (what the graph dates after the question), entities=model|rules, "
-    "web_window=N, kg_window=N (characters, or tokens of window_tokenizer=T), time_limit=SECONDS (challenge), "
+    "web_window=N, kg_window=N (tokens: of window_tokenizer=T, else four characters each), "
+    "time_limit=SECONDS (challenge), "
     "trim=TOKENIZER (answers to 75 tokens), weights=FILE, judge_failure=hallucination|excluded, release=v5|v4, "
     "private_file=FILE",
     headlines=("truthfulness", "accuracy", "hallucination", "accuracy_bounded", "missing"),

@@ -173,10 +173,13 @@ class PageFinder:
 @contextmanager
 def _room_for_entities(llm: Any) -> Iterator[None]:
     """Ask with room for a list of entities, where answers are to be short."""
-    before = llm.parameters
-    if before.get("max_tokens", _ENTITY_TOKENS) < _ENTITY_TOKENS:
-        llm.parameters = {**before, "max_tokens": _ENTITY_TOKENS}
+    given = llm.parameters.get("max_tokens", _ENTITY_TOKENS)
+    if given >= _ENTITY_TOKENS:
+        yield
+        return
+    # In place: an open client sends those that it was opened with.
+    llm.parameters["max_tokens"] = _ENTITY_TOKENS
     try:
         yield
     finally:
-        llm.parameters = before
+        llm.parameters["max_tokens"] = given

@@ -15,6 +15,7 @@ from ..tables.published import Published, read_table
 
 NAME = "crag"
 KEYS = ("accuracy", "hallucination", "missing", "truthfulness")
+_FINDS_ENTITIES = "llama-3-8b-instruct"  # for every model of the paper
 _PROXY = "accuracy_bounded"  # shown where no judge was asked
 _TASKS = {
     ("task_1_2", "none"): "LLM only",
@@ -50,9 +51,23 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     head.append(f"Ours: percent, {profiles[0]} profile, {INTERVALS}.")
     scores = [row for result in results for row in result.scores if row["key"] in keys]
     notes = note_ours(results, head, scores, profiles)
+    if any(row.retriever.endswith("-kg") for row in shown):
+        notes += _note_entities(results)
     if not judged:
         notes.append(f"{_PROXY}: an accepted answer stands in the reply, whole words and numbers; not the paper's.")
     return [Grid(f"Table {number}. Truthfulness of answers", "", [break_heading(key) for key in keys], lines, notes)]
+
+
+def _note_entities(results: Sequence[Result]) -> list[str]:
+    """Say of runs with facts of the graph that their entities were found by another model than the paper's."""
+    asked = [result.run for result in results if result.run.found.get("entities")]
+    found = ((run.inputs.entity or {"model": run.inputs.llm})["model"] for run in asked)
+    others = any("rules" in run.found["entities"] for run in asked) or not all(
+        _FINDS_ENTITIES in name.lower() for name in found
+    )
+    return (
+        ["Entities: the paper's by Llama 3 8B for every model, ours not; name it with --entity-llm."] if others else []
+    )
 
 
 def _note_unscored(rows: Sequence[Row]) -> str:

@@ -21,6 +21,7 @@ from ..core.task import Task, script_options
 from ..scoring.judging import refuse_idle_metrics
 from ..systems.rag.system import RAG
 from .folder import read_result
+from .idle import refuse_idle_entity_llm
 from .pipeline import Session
 from .recipe import Runs, plan_runs
 from .request import CallRequest, RunRequest, make_task
@@ -154,6 +155,7 @@ def _check_all(session: Session, request: RunRequest, runs: Runs) -> None:
         if not any(name in one.options for one in tasks):
             raise QuadragError(f"none of these runs uses the option {name}; leave it out")
     refuse_idle_metrics(session, [(benchmark, one) for one in tasks])
+    refuse_idle_entity_llm(session.entity_llm, [(benchmark, one) for one in tasks])
     for one in tasks:
         script_options(one, benchmark)
         split = one.split or benchmark.default_split

@@ -29,7 +29,12 @@ LOCK = ".lock"  # held by the run that is at work in the folder
 PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long
 ANSWERING = "answering.jsonl"  # what a function of the user's has answered so far
 QUESTIONS = "questions.jsonl"  # a digest of each
-_MOVED = {"services.llm": "--service", "services.judge": "--judge-service"}  # options that name where models were
+# Options that name where models were.
+_MOVED = {
+    "services.llm": "--service",
+    "services.entity": "--entity-service",
+    "services.judge": "--judge-service",
+}
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 
 
@@ -57,7 +62,8 @@ class RunFolder:
             stray.unlink(missing_ok=True)
         if (path / NAME).exists():
             found = read_run(path)
-            if not (path / STAGES[2]).exists() and found.inputs.services.get("llm") == inputs.services.get("llm"):
+            asked = [[each.services.get(role) for role in ("llm", "entity")] for each in (found.inputs, inputs)]
+            if not (path / STAGES[2]).exists() and asked[0] == asked[1]:
                 found.inputs.services = inputs.services  # nothing is judged yet, as where the judge was dead
             was = found.inputs.limit
             longer = was is not None and (inputs.limit is None or inputs.limit > was)

@@ -1,15 +1,20 @@
 """Options that were asked for and would do nothing: refused, so that nobody believes that they did something.
 
 What a retriever does not use is refused where a task is made, what a config does not where its questions are read, and
-a judge that no metric asks where the metrics are known.
+a judge that no metric asks where the metrics are known. A model for entities is refused where the tasks are known.
 """
+
+from collections.abc import Sequence
 
 from quadrag.errors import QuadragError
 
-from ..core.benchmark import load
+from ..core.benchmark import Benchmark, load
 from ..core.options import OptionSpec
+from ..core.prompts import JUDGE, load_prompts
+from ..core.task import Task
 from ..systems.extractive import EXTRACTIVE
 from ..systems.models import judge_spec, takes_sampling
+from ..systems.system import Completer
 from .request import CallRequest, RunRequest
 
 
@@ -27,12 +32,26 @@ def refuse_idle_options(request: RunRequest, calls: CallRequest) -> None:
             raise QuadragError(f"{flag} is for a judge, and there is none; name one with --judge, or leave it out")
     _refuse_idle_aliases(request, calls)
     _refuse_idle_kept(request, calls)
+    _refuse_idle_prompts(request, calls)
     if request.service or takes_sampling(request.llm):
         return
-    for name in (*request.sampling, *(["prompts"] if request.prompts else [])):
+    for name in request.sampling:
         raise QuadragError(
             f"--{name.replace('_', '-')} is for a chat model, and {request.llm or 'the extractive baseline'} is none; "
             "name one with --llm, or leave it out"
+        )
+
+
+def _refuse_idle_prompts(request: RunRequest, calls: CallRequest) -> None:
+    """Refuse prompts of the user's own where neither a chat model that answers nor a judge is told any of them."""
+    if request.prompts is None or request.entity_llm or (not request.service and takes_sampling(request.llm)):
+        return
+    told = load_prompts(request.named_benchmark(), request.prompts) if calls.judges else {}
+    if JUDGE not in told:
+        what = "a RAG service" if request.service else request.llm or "the extractive baseline"
+        raise QuadragError(
+            f"--prompts is for a chat model, and {what} is none; name one with --llm, give {JUDGE} in the file and a "
+            "--judge, or leave it out"
         )
 
 
@@ -46,7 +65,8 @@ def _refuse_idle_aliases(request: RunRequest, calls: CallRequest) -> None:
         raise QuadragError(
             f"--judge-service and --judge-served-as are of judges in their order, and {len(judges) or 'none'} is named"
         )
-    for alias, spec in ((calls.alias, answering), *zip(calls.judge_aliases, judges, strict=False)):
+    asked = ((calls.alias, answering), (calls.entity_alias, request.entity_llm or "no --entity-llm"))
+    for alias, spec in (*asked, *zip(calls.judge_aliases, judges, strict=False)):
         for name, value in (("service", alias.service), ("served-as", alias.served_as)):
             if value is not None and not spec.lower().startswith(("http://", "https://")):
                 raise QuadragError(f"--{alias.role}{name} is of a server, and {spec} is none; leave it out")
@@ -56,9 +76,20 @@ def _refuse_idle_kept(request: RunRequest, calls: CallRequest) -> None:
     """Refuse to say which replies count where none are asked for, or where those of the ledger are all there is."""
     kept = calls.kept
     flags = {"--reuse-unnamed": kept.unnamed, "--fresh": kept.fresh, "--retry": bool(kept.retry)}
-    asked = calls.judges or request.service or request.llm not in (None, EXTRACTIVE)
+    asked = calls.judges or request.service or request.entity_llm or request.llm not in (None, EXTRACTIVE)
     for flag in (flag for flag, given in flags.items() if given):
         if calls.replay:
             raise QuadragError(f"{flag} is of replies that are asked for, and --replay asks for none; leave one out")
         if not asked:
             raise QuadragError(f"{flag} is of models that are asked, and there is none; leave it out")
+
+
+def refuse_idle_entity_llm(entity_llm: Completer | None, tasks: Sequence[tuple[Benchmark, Task]]) -> None:
+    """Refuse a model that is to find the entities of questions where none of these tasks asks for any.
+
+    Raises:
+        QuadragError: none does.
+    """
+    if entity_llm is not None and not any(benchmark.asks_entities(task) for benchmark, task in tasks):
+        what = f"{tasks[0][0].name} {', '.join(dict.fromkeys(task.config for _, task in tasks))}"
+        raise QuadragError(f"{what} asks for no entities as it is run here; leave out --entity-llm")

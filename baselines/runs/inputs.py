@@ -18,11 +18,14 @@ from ..core.task import Corpus, Task
 from ..scoring.modules import Embed
 from ..systems.system import Assignment, Completer, System
 
+ENTITY = "entity"  # the role of the model that finds the entities of questions
+
 
 class Models(Protocol):
     """The models of a session."""
 
     system: System
+    entity_llm: Completer | None
     judges: Sequence[Completer]
     embed: Embed | None
     served_as: Mapping[str, str]
@@ -48,6 +51,7 @@ def make_inputs(
         QuadragError: a setting cannot be used, a model cannot be had, or a file that a metric reads is wrong.
     """
     benchmark, task, judges = work.benchmark, work.task, models.judges
+    asked = models.entity_llm if benchmark.asks_entities(task) else None
     searched: dict[str, Any] = dict(finder.inputs) if finder else {}
     if corpus:
         from ..retrieval.search import describe_search
@@ -68,10 +72,11 @@ def make_inputs(
         samples=task.samples,
         llm=models.system.name,
         parameters=dict(models.system.parameters),
+        entity={"model": asked.model, **asked.parameters} if asked else None,
         judge=name_judges(judges, benchmark, task),
-        services=name_services(models),
-        served_as=dict(models.served_as),
-        judging=_judging(judges, benchmark, task, questions) if judges else None,
+        services=name_services(models, asked),
+        served_as={role: name for role, name in models.served_as.items() if role != ENTITY or asked},
+        judging=describe_judging(judges, benchmark, task, questions),
         bertscore=_embedding(models.embed) if models.embed else None,
         prompts=_digest(work.prompts),
         questions=questions_digest(questions),
@@ -98,20 +103,28 @@ def name_judge(place: int) -> str:
     return f"judge {place + 1}" if place else "judge"
 
 
-def name_services(models: Models) -> dict[str, str]:
+def name_services(models: Models, entity_llm: Completer | None = None) -> dict[str, str]:
     """Name where models are asked, by role."""
-    judges = {name_judge(place): getattr(judge, "service", None) for place, judge in enumerate(models.judges)}
-    return {role: name for role, name in {"llm": models.system.service, **judges}.items() if name is not None}
+    found = {"llm": models.system.service, ENTITY: getattr(entity_llm, "service", None)}
+    found |= {name_judge(place): getattr(judge, "service", None) for place, judge in enumerate(models.judges)}
+    return {role: name for role, name in found.items() if name is not None}
 
 
-def _judging(
+def describe_judging(
     judges: Sequence[Completer], benchmark: Benchmark, task: Task, questions: Sequence[Question]
-) -> dict[str, Any]:
-    """Name what verdicts depend on beside judges and answers: their parameters, and what the metrics are given."""
+) -> dict[str, Any] | None:
+    """Name what verdicts depend on beside judges and answers: their parameters, and what the metrics are given.
+
+    A prompt of the user's own is named by itself; None where there is no judge.
+    """
+    if not judges:
+        return None
     judged = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
     given = {metric.module: _plain(benchmark.keywords(metric, questions, task.conditions)) for metric in judged}
     parameters = [dict(judge.parameters) for judge in judges]
-    return {"parameters": parameters if len(parameters) > 1 else parameters[0], "given": _digest(given)}
+    found = {"parameters": parameters if len(parameters) > 1 else parameters[0], "given": _digest(given)}
+    own = [keywords["prompt"] for keywords in given.values() if "prompt" in keywords]
+    return found | ({"prompt": _digest(own)} if own else {})
 
 
 def _plain(keywords: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,8 @@ from ..scoring.validity import count_empty, find_invalid, mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
 from .folder import RunFolder, lock_folder, read_result, write_digests
-from .inputs import digest_each, make_inputs, name_judge
+from .idle import refuse_idle_entity_llm
+from .inputs import ENTITY, digest_each, make_inputs, name_judge
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
@@ -50,6 +51,7 @@ class Session:
     reuse: Reuse = field(default_factory=Reuse)
     served_as: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False
+    entity_llm: Completer | None = None
 
     def run(self, task: Task, out: Path, alone: bool = True) -> Result:
         """Run a task into a folder, or go on with what the folder holds.
@@ -66,6 +68,7 @@ class Session:
         check_judges(work.benchmark, work.task, self.judges)
         if alone:
             refuse_idle_metrics(self, [(work.benchmark, work.task)])
+            refuse_idle_entity_llm(self.entity_llm, [(work.benchmark, work.task)])
         with ExitStack() as stack:
             finder = work.benchmark.finder(work.task)
             if finder is not None:
@@ -92,7 +95,7 @@ class Session:
             before = copy.deepcopy(run)
             run.source = source
             try:
-                return self._work(Job(folder, self.system, work, questions, corpus, finder))
+                return self._work(Job(folder, self.system, work, questions, corpus, finder, self.entity_llm))
             except QuadragError:
                 folder.take_back()
                 if before.state == "finished" and before.files == run.files:
@@ -162,9 +165,9 @@ class Session:
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""
-        own = self.system.spent
-        judges = {name_judge(place): one.spent for place, one in enumerate(self.judges)}
-        return {role: dict(spent) for role, spent in {"llm": own, **judges}.items() if spent is not None}
+        asked = {"llm": self.system.spent, ENTITY: self.entity_llm.spent if self.entity_llm else None}
+        asked |= {name_judge(place): one.spent for place, one in enumerate(self.judges)}
+        return {role: dict(spent) for role, spent in asked.items() if spent is not None}
 
     def spent_since(self, before: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         """Return the counters less those that there were before."""

@@ -1,7 +1,8 @@
 """Recipes: files that say how a row of a published table was made; the name of a table stands for all of its rows.
 
 A recipe is YAML: benchmark, runs (config, retriever, options), and what all runs share: retriever, settings of the
-retrieval, the model's name and how it is asked. ``published`` names the printed row, for the reader.
+retrieval, the model's name and how it is asked, the name of the one that finds entities. ``published`` names the
+printed row, for the reader.
 """
 
 import re
@@ -23,7 +24,7 @@ Runs = list[tuple[str, str | None, dict[str, Any]]]  # config, retriever (None: 
 _SETTINGS = tuple(field.name for field in fields(Retrieval))
 # What a recipe may say of how a model is asked: from where to where, both included.
 _SAMPLING: dict[str, tuple[float, float]] = {"temperature": (0, 100), "top_p": (0, 1), "max_tokens": (1, 10**9)}
-_RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", "model", *_SAMPLING, "published")
+_RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", "model", "entity_model", *_SAMPLING, "published")
 _COUNTS = {"chunk_size": 1, "chunk_overlap": 0, "top_k": 1}  # settings that are whole numbers, with the least
 _TABLE = re.compile(r"\w+-table\d+")
 
@@ -58,8 +59,7 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
     if "model" in recipe:
         if not llm:
             raise QuadragError(f"the recipe {name} asks {recipe['model']}; say where with --llm http://HOST:PORT/v1")
-        if llm.startswith("http") and "#" not in llm:
-            llm += f"#{recipe['model']}"
+        llm = _with_model(llm, recipe["model"])
     said = {setting: recipe[setting] for setting in _SAMPLING if setting in recipe and takes_sampling(llm)}
     filled = replace(
         request,
@@ -67,10 +67,16 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
         recipe=name,
         retrieval={**settings, **request.retrieval},
         llm=llm,
+        entity_llm=_with_model(request.entity_llm, recipe.get("entity_model")),
         sampling={**said, **request.sampling},
     )
     retriever = recipe.get("retriever", load(recipe["benchmark"]).default_retriever)
     return filled, [(run["config"], run.get("retriever", retriever), run.get("options", {})) for run in recipe["runs"]]
+
+
+def _with_model(spec: str | None, model: str | None) -> str | None:
+    """Return a spec with the model's name, where it is a server's without one."""
+    return f"{spec}#{model}" if spec and model and spec.startswith("http") and "#" not in spec else spec
 
 
 def recipes_of_table(name: str | None) -> list[str]:
@@ -118,7 +124,9 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
     for key in recipe:
         if key not in _RECIPE_KEYS:
             raise unknown_name(f"key of the recipe {path.name}", key, _RECIPE_KEYS)
-    if not isinstance(recipe.get("benchmark"), str) or not isinstance(recipe.get("model", ""), str):
+    if not all(isinstance(recipe.get(key, ""), str) for key in ("model", "entity_model")) or not isinstance(
+        recipe.get("benchmark"), str
+    ):
         raise QuadragError(f"{path} names no benchmark, or a model that is no name; expected a string for each")
     for key, (low, high) in _SAMPLING.items():
         value = recipe.get(key, low)

@@ -43,6 +43,7 @@ class RunRequest:
         retriever: by name.
         retrieval: those settings of the retrieval that were given.
         llm: the spec of what answers.
+        entity_llm: the spec of the model that finds the entities of questions; None: the one that answers does.
         service: a RAG service in its place.
         sampling: temperature, top_p, max_tokens and seed, as far as given.
         all_configs: all that the paper's tables need.
@@ -61,6 +62,7 @@ class RunRequest:
     retriever: str | None = None
     retrieval: Mapping[str, Any] = field(default_factory=dict)
     llm: str | None = None
+    entity_llm: str | None = None
     service: Service | None = None
     sampling: Mapping[str, Any] = field(default_factory=dict)
     all_configs: bool = False
@@ -110,6 +112,7 @@ class CallRequest:
         kept: which of its replies count.
         alias: what the user says of the server of the model that answers.
         judge_aliases: likewise of the judges, in their order.
+        entity_alias: likewise of the model that finds entities.
         max_failed: the share of a metric's items above which its value is not shown.
         timeout: seconds that an attempt may take; None: the client's own limits.
         max_reply_bytes: the longest reply that is read.
@@ -129,6 +132,7 @@ class CallRequest:
     kept: Kept = Kept()
     alias: Alias = field(default_factory=Alias)
     judge_aliases: Sequence[Alias] = ()
+    entity_alias: Alias = field(default_factory=Alias)
     max_failed: float = MOST_FAILED
     timeout: float | None = None
     max_reply_bytes: int = MOST_REPLY_BYTES

@@ -28,7 +28,7 @@ def supplied(
     Args:
         questions: all of them.
         finder: finds passages, maybe for seconds a question.
-        llm: the model that answers, which may be asked about questions first.
+        llm: the model that may be asked about questions first.
         prompts: of the benchmark.
         partial: a file where they are written one by one, so that a run that was cut short goes on from there.
 

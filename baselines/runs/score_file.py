@@ -28,7 +28,7 @@ from ..systems.rag.system import take_served
 from .answers import lines, named_split
 from .answers import read as read_file
 from .folder import write_digests
-from .inputs import digest_each, name_judges, name_services
+from .inputs import describe_judging, digest_each, name_judges, name_services
 from .pipeline import Session
 from .request import RunRequest, make_task
 
@@ -91,6 +91,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         parameters=parameters,
         judge=name_judges(session.judges, benchmark, one),
         services=name_services(session),
+        judging=describe_judging(session.judges, benchmark, one, questions),
         served_as=dict(session.served_as),
     )
     run = RunRecord(inputs, "stopped" if scored.stopped else "finished", stopped=scored.stopped, source=source)

@@ -15,13 +15,14 @@ from ..systems.extractive import EXTRACTIVE, Extractive
 from ..systems.models import Alias, Calling, Embedding, check_roles, judge_spec, open_completer, open_system
 from ..systems.rag.service import RagService
 from ..systems.rag.system import Rag
-from ..systems.system import System
+from ..systems.system import Completer, System
 from .idle import refuse_idle_options
-from .inputs import name_judge
+from .inputs import ENTITY, name_judge
 from .pipeline import Session
 from .request import CallRequest, RunRequest
 
 _VERDICT_TOKENS = 1024
+_ENTITY_TOKENS = 512  # of a list of entities
 
 
 @contextmanager
@@ -39,19 +40,24 @@ def open_session(
     Raises:
         QuadragError: a spec or a setting cannot be used.
     """
-    if request.llm is not None and not request.llm.strip():
-        raise QuadragError("--llm is empty; expected extractive, http://HOST:PORT/v1#MODEL or the like")
+    for flag, given in (("--llm", request.llm), ("--entity-llm", request.entity_llm)):
+        if given is not None and not given.strip():
+            raise QuadragError(f"{flag} is empty; expected extractive, http://HOST:PORT/v1#MODEL or the like")
     refuse_idle_options(request, calls)
     prices = Prices.load(calls.prices) if calls.prices else None
     embed = Embedding(calls.bertscore) if calls.bertscore else None
     spec = request.llm or EXTRACTIVE
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
-    if system is not None and not calls.judges:
+    if system is not None and not calls.judges and request.entity_llm is None:
         yield Session(system, (), calls.command, embed, calls.max_failed)
         return
     reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry))
-    aliases = {"llm": calls.alias, **{name_judge(at): alias for at, alias in enumerate(calls.judge_aliases)}}
+    aliases = {
+        "llm": calls.alias,
+        ENTITY: calls.entity_alias,
+        **{name_judge(at): alias for at, alias in enumerate(calls.judge_aliases)},
+    }
     served = {role: alias.served_as for role, alias in aliases.items() if alias.served_as is not None}
     with ExitStack() as stack:
         ledger = stack.enter_context(Ledger(calls.ledger))
@@ -74,7 +80,13 @@ def open_session(
             judge = _open_judge(request, calls, calling, role, named)
             stack.callback(judge.close)
             judges.append(judge)
-        yield Session(system, judges, calls.command, embed, calls.max_failed, reuse, served, calls.kept.fresh)
+        entity_llm = None
+        if request.entity_llm is not None:
+            entity_llm = _open_entity_llm(request.entity_llm, calls, calling)
+            stack.callback(entity_llm.close)
+        yield Session(
+            system, judges, calls.command, embed, calls.max_failed, reuse, served, calls.kept.fresh, entity_llm
+        )
 
 
 def _open_system(request: RunRequest, calls: CallRequest, spec: str, calling: Calling) -> System:
@@ -105,11 +117,21 @@ def _open_system(request: RunRequest, calls: CallRequest, spec: str, calling: Ca
 def _open_judge(request: RunRequest, calls: CallRequest, calling: Calling, role: int, named: str) -> Any:
     shape = verdict_format(load(request.named_benchmark()), calls.judge_format or "text", role)
     spec, preset = judge_spec(named)
-    if spec == EXTRACTIVE or spec.startswith("challenge:"):
-        raise QuadragError(f"--judge {spec} judges nothing; expected http://host:port/v1#model or the like")
+    _refuse_as_asked("--judge", spec, "judges nothing")
     longest = _VERDICT_TOKENS if calls.judge_max_tokens is None else calls.judge_max_tokens
     alias = dict(enumerate(calls.judge_aliases)).get(role, Alias(role="judge-"))
     return open_completer(spec, calling, {"temperature": 0, "max_tokens": longest, **preset, **shape}, alias)
+
+
+def _open_entity_llm(spec: str, calls: CallRequest, calling: Calling) -> Completer:
+    _refuse_as_asked("--entity-llm", spec, "finds no entities")
+    return open_completer(spec, calling, {"temperature": 0, "max_tokens": _ENTITY_TOKENS}, calls.entity_alias)
+
+
+def _refuse_as_asked(flag: str, spec: str, why: str) -> None:
+    """Refuse what only answers where a chat model is asked."""
+    if spec == EXTRACTIVE or spec.startswith("challenge:"):
+        raise QuadragError(f"{flag} {spec} {why}; expected http://host:port/v1#model or the like")
 
 
 def _read_time_limit(request: RunRequest) -> float | None:

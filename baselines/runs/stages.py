@@ -14,14 +14,17 @@ from quadrag.stats import spread
 
 from ..core.benchmark import Finder
 from ..core.task import Corpus
-from ..systems.system import Assignment, Generated, System
+from ..systems.system import Assignment, Completer, Generated, System
 from . import retrieve
 from .folder import ANSWERING, PARTIAL, RunFolder
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run at work: its folder, what answers, what was taken on, the questions, and what finds their passages."""
+    """A run at work: its folder, what answers, what was taken on, the questions, and what finds their passages.
+
+    `entity_llm` finds the entities of questions in place of the model that answers.
+    """
 
     folder: RunFolder
     system: System
@@ -29,6 +32,7 @@ class Job:
     questions: Sequence[Question]
     corpus: Corpus | None = None
     finder: Finder | None = None
+    entity_llm: Completer | None = None
 
 
 def retrieve_stage(job: Job) -> dict[Key, tuple[Passage, ...]]:
@@ -46,7 +50,8 @@ def retrieve_stage(job: Job) -> dict[Key, tuple[Passage, ...]]:
     if not folder.stands(path.name) or (finder is not None and folder.run.failed_entities):
         if finder is not None:
             partial = folder.path / PARTIAL
-            found = retrieve.supplied(questions, finder, job.system.completer, job.work.prompts, partial)
+            llm = job.entity_llm or job.system.completer
+            found = retrieve.supplied(questions, finder, llm, job.work.prompts, partial)
             folder.run.found = dict(finder.found)
         else:
             found = retrieve.retrieve(questions, job.work.task, job.corpus)

@@ -54,6 +54,8 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
     if given := sorted({name for run in runs for name in run.given}):
         notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
     notes += [*_note_entities(runs), *_note_services(runs)]
+    if any("prompt" in (run.inputs.judging or {}) for run in runs):
+        notes.append("Judged with a prompt of the user's own: other prompts give other values, see the signatures.")
     settings = dict.fromkeys("; ".join(list_settings(run.inputs)) for run in runs)
     return notes + [Detail(f"Settings: {parts}.") for parts in settings if parts]
 
@@ -173,7 +175,8 @@ def list_settings(inputs: Inputs) -> list[str]:
     unknown, served = inputs.retriever == UNKNOWN, inputs.retriever == RAG
     parts = [f"retriever {inputs.retriever}"] if searched or unknown else []
     parts += [f"answers and passages by a RAG service, {inputs.parameters['contract']} contract"] if served else []
-    parts += [f"{name} {value}" for name, value in {**searched, **inputs.options}.items()]
+    # What a search made of an option stands for it: windows that are named in tokens may be in characters.
+    parts += [f"{name} {value}" for name, value in {**inputs.options, **searched}.items()]
     if inputs.limit:
         parts.append(f"the first {inputs.limit} questions of a split")
     if inputs.samples > 1:
@@ -199,17 +202,20 @@ def _note_data(runs: Sequence[RunRecord]) -> str:
 
 def _note_entities(runs: Sequence[RunRecord]) -> list[str]:
     """Say how the entities of questions were found, where a graph was asked about them."""
-    counts = Counter[str]()
+    found: dict[str, Counter[str]] = {}
     for run in runs:
-        counts.update(run.found.get("entities", {}))
-    if not counts:
-        return []
-    if counts["rules"]:
-        return [Detail("Entities of the questions were found by rules, without a model.")]
+        who = run.inputs.entity["model"] if run.inputs.entity else "the model that answers"
+        found.setdefault(who, Counter()).update(run.found.get("entities", {}))
     without = {"unreadable": "the reply could not be read", "failed": "the call failed; run again to ask again"}
-    parts = [f"Entities by the model that answers: {counts['model']} of {counts.total()} questions"]
-    parts += [f"{counts[how]} by rules, since {why}" for how, why in without.items() if counts[how]]
-    return [f"{'; '.join(parts)}."]
+    notes: list[str] = []
+    for who, counts in found.items():
+        if counts["rules"]:
+            notes.append(Detail("Entities of the questions were found by rules, without a model."))
+        elif counts:
+            parts = [f"Entities by {who}: {counts['model']} of {counts.total()} questions"]
+            parts += [f"{counts[how]} by rules, since {why}" for how, why in without.items() if counts[how]]
+            notes.append(f"{'; '.join(parts)}.")
+    return notes
 
 
 def _note_services(runs: Sequence[RunRecord]) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One or several judges, asked about what the rules leave open: one batch each, one request per accepted answer.
+"""One or several judges, asked about what the rules leave open: one batch each, mostly a request per accepted answer.
 
 All of an item's open answers go into the one batch. Asking for a second only where the first is refused would spare
 few requests (most items have one) and make what is asked depend on the replies, and differ between the profiles.
@@ -54,14 +54,14 @@ def name_judges(judges: Sequence[Judge], ratings: Any) -> Any:
 
 
 def outcomes(
-    rulings: Sequence[Ruling], judges: Sequence[Judge], requests: list[Any], read: Reader
+    rulings: Sequence[Ruling], judges: Sequence[Judge], requests: Sequence[Sequence[Any]], read: Reader
 ) -> Iterable[Sequence[str]]:
     """Have every item decided.
 
     Args:
         rulings: what the rules say of n items.
         judges: each is asked all requests in one batch.
-        requests: the chat messages, one per open answer of every item, in order.
+        requests: of each item the chat messages; an item is correct where a reply to any of them accepts.
         read: a reply to its verdict, 1 or 0, or None.
 
     Returns:
@@ -70,14 +70,18 @@ def outcomes(
     """
     if not judges:
         return [[ruling.outcome or NO_JUDGE] for ruling in rulings]
-    return list(zip(*(_decide(rulings, *ask(judge, requests), read) for judge in judges), strict=True))
+    counts = list(map(len, requests))
+    batch = [request for own in requests for request in own]
+    return list(zip(*(_decide(rulings, counts, *ask(judge, batch), read) for judge in judges), strict=True))
 
 
-def _decide(rulings: Sequence[Ruling], texts: list[str | None], failed: list[str], read: Reader) -> list[str]:
+def _decide(
+    rulings: Sequence[Ruling], counts: Sequence[int], texts: list[str | None], failed: list[str], read: Reader
+) -> list[str]:
     verdicts = ((why, None if text is None else read(text)) for text, why in zip(texts, failed, strict=True))
     found: list[str] = []
-    for ruling in rulings:
-        own = [next(verdicts) for _ in ruling.open]
+    for ruling, count in zip(rulings, counts, strict=True):
+        own = [next(verdicts) for _ in range(count)]
         reasons = [why or "unparsable" for why, verdict in own if verdict is None]
         if any(verdict == 1 for _, verdict in own):
             found.append(CORRECT)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judge's instructions, and how question, accepted answer and the answer under evaluation get into them.
+"""The judge's instructions, and how question, accepted answers and the answer under evaluation get into them.
 
-Each of the three goes in as a JSON string on one line; `slots` says why.
+Each text goes in as a JSON string on one line; `slots` says why.
 
-The field `score` with 0 or 1 is the protocol's; the words around it are ours (the paper withholds its prompt, and the
-released one differs from it), so a number made with them is not the authors' number.
+The field `score` with 0 or 1 is the protocol's; the words around it are ours, so a number made with them is not the
+authors' number. Theirs is withheld; the paper prints a similar one (A.2.2), which has no slots: the question, the list
+of all accepted answers and the answer follow it. Instructions of that form are taken too.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from .slots import (
@@ -38,12 +40,25 @@ sentence without quotation marks or braces:
 """
 
 
+_SLOTS = ("{reference}", "{answer}")
+
+
 def template(prompt: Any) -> str:
-    """Return the given instructions, else ours; ValueError where a text has no place in them."""
-    return instructions(prompt, PROMPT, ["{reference}", "{answer}"])
+    """Return the given instructions, else ours; ValueError where one of the two texts alone has a place in them."""
+    whole = isinstance(prompt, str) and prompt.strip() and not any(slot in prompt for slot in _SLOTS)
+    return instructions(prompt, PROMPT, [] if whole else _SLOTS)
 
 
 def messages(prompt: str, question: str, reference: str, answer: str) -> list[dict[str, str]]:
     """The chat messages of one request; a slot's name within a text stays as it is."""
     texts = {"question": question, "reference": reference, "answer": answer}
     return ask_user(fill(prompt, {name: quote(text) for name, text in texts.items()}))
+
+
+def requests(prompt: str, question: str, references: Sequence[str], answer: str) -> list[list[dict[str, str]]]:
+    """The requests of one item: one for each accepted answer, or for all at once where they follow the instructions."""
+    if all(slot in prompt for slot in _SLOTS):
+        return [messages(prompt, question, reference, answer) for reference in references]
+    golds = ", ".join(map(quote, references))
+    texts = f"Question: {quote(question)}\nAccepted answers: [{golds}]\nPrediction: {quote(answer)}"
+    return [ask_user(f"{prompt.rstrip()}\n\n{texts}")] if references else []

@@ -10,6 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+from .refusals import (
+    declines,
+)
+
 CORRECT, INCORRECT, MISSING = "correct", "incorrect", "missing"
 UNSURE, INVALID = "i don't know", "invalid"  # the protocol's
 MAX_TOKENS = 75  # the challenge's, of Llama 2's tokenizer
@@ -42,7 +46,7 @@ def settle(answer: str, golds: Sequence[str], profile: str) -> Ruling:
         answer: the model's, trimmed and stripped.
         golds: at least one accepted answer, stripped.
         profile: "official" knows the straight apostrophe alone and has an empty answer judged; "corrected" reads any
-            apostrophe and any spacing, and takes an empty answer for missing.
+            apostrophe and any spacing, and takes for missing an empty answer, and one that only declines to answer.
     """
 
     def plain(text: str) -> str:
@@ -50,6 +54,8 @@ def settle(answer: str, golds: Sequence[str], profile: str) -> Ruling:
 
     said = plain(answer)
     if UNSURE in said or not (said or profile == "official"):
+        return Ruling(MISSING)
+    if profile == "corrected" and declines(said) and said not in map(plain, golds):
         return Ruling(MISSING)
     undecided: list[str] = []
     for gold in golds:

@@ -8,18 +8,23 @@ import evaluate
 
 from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile
 from .panel import name_judges, outcomes, panel
-from .prompts import messages, template
+from .prompts import PROMPT, requests, template
+from .refusals import (
+    declines,  # noqa: F401  # evaluate fetches only the files that this one imports from
+)
 from .rules import Ruling, distinct, settle, tokenizer_name, trimmer
 from .shares import FAILURES, KEYS, RATED, average, rate, read_ratings, report
 from .slots import (
     fill,  # noqa: F401  # evaluate fetches only the files that this one imports from
 )
 from .tally import NOT_APPLICABLE, missing, read_accepted, strings
-from .verdict import official
+from .verdict import official, official_either
 from .verdict_reader import VerdictReader
 from .weights import Weighing, check_weights
 
 READERS = {"official": official, "corrected": VerdictReader("score", (0, 1)).read}
+# Of other instructions than ours: the form of the paper's printed ones too, `"Accuracy": "True"`.
+OWN_READERS = {"official": official_either, "corrected": VerdictReader("score", (0, 1), "accuracy").read}
 
 _CITATION = """\
 @inproceedings{yang2024crag,
@@ -59,11 +64,14 @@ OPTIONS = {
     "profile": profile("""\
         "official" (default) scores as CRAG's code was meant to: only a straight apostrophe says "I don't know",
         a verdict is read by pattern, and an item without one is a hallucination. "corrected" reads any apostrophe,
-        repairs JSON, and keeps items without a verdict as a share of their own."""),
+        takes for missing whatever only declines to answer, repairs JSON, and keeps items without a verdict as a share
+        of their own."""),
     "states": STATES,
     "prompt": Option(
         """the judge's instructions, a text with {reference}, {answer} and {question}, each replaced by a JSON string;
-        default this module's own.""",
+        or without the first two, as the paper prints one (A.2.2): then question, all accepted answers and answer
+        follow it, in one request. Verdicts are read as `"score": 1` or `"Accuracy": "True"`. Default this module's
+        own.""",
         read=template,
     ),
     "judge_failure": Option(
@@ -115,7 +123,7 @@ _KWARGS_DESCRIPTION = document(
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Truthfulness(Shared, evaluate.Metric):
-    VERSION = "1.0.0"
+    VERSION = "1.1.0"
     OPTIONS = OPTIONS
 
     def _info(self) -> evaluate.MetricInfo:
@@ -162,13 +170,12 @@ class Truthfulness(Shared, evaluate.Metric):
                 for answer, golds, why in zip(answers, references, reasons, strict=True)
             ]
             asked = [""] * n if options.questions is None else strings(options.questions, "questions", n)
-            requests = [
-                messages(prompt, question, gold, answer)
-                for question, answer, ruling in zip(asked, answers, rulings, strict=True)
-                for gold in ruling.open
-                if bench
+            items = zip(asked, rulings, answers, strict=True)
+            batch = [
+                requests(prompt, question, ruling.open, answer) if bench else [] for question, ruling, answer in items
             ]
-            cells = [average(found) for found in outcomes(rulings, bench, requests, READERS[options.profile])]
+            read = (READERS if prompt == PROMPT else OWN_READERS)[options.profile]
+            cells = [average(found) for found in outcomes(rulings, bench, batch, read)]
         failures = options.judge_failure if options.profile == "official" else "unscored"
         more = {"failures": failures, "tokenizer": tokenizer_name(options.tokenizer)}
         if weighing:

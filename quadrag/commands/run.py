@@ -61,6 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{options.MODELS} (default: extractive); crag: challenge:FILE.py#Class, a model file of the challenge",
     )
     how.add_argument(
+        "--entity-llm",
+        metavar="SPEC",
+        help="crag with facts of the graph: the model that finds the entities of the questions (default: --llm)",
+    )
+    how.add_argument(
         "--rag",
         metavar="URL",
         help="a RAG service that finds passages and answers: http://HOST:PORT/PATH (JSON), http://HOST:PORT/v1#MODEL "
@@ -88,6 +93,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--served-as", metavar="NAME", help="the model on the server's list that answers to the name; tables say so"
     )
+    how.add_argument("--entity-service", metavar="NAME", help="the same as --service, of --entity-llm")
+    how.add_argument("--entity-served-as", metavar="NAME", help="the same as --served-as, of --entity-llm")
     options.calls(parser)
     options.output(
         parser,

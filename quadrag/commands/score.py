@@ -47,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="may be repeated; those of `quadrag run` that questions or scores depend on",
     )
     parser.add_argument("--retriever", metavar="R", help="none: the answers were made without documents")
+    parser.add_argument("--prompts", metavar="FILE", help="crag: the judge is told what stands under `judge` there")
     options.calls(parser)
     options.output(
         parser,

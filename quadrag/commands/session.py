@@ -42,6 +42,7 @@ def run_request(arguments: argparse.Namespace) -> Any:
         retriever=given.get("retriever"),
         retrieval=those_given([setting.name for setting in fields(Retrieval)]),
         llm=given.get("llm"),
+        entity_llm=given.get("entity_llm"),
         service=service,
         sampling=those_given(_SAMPLING),
         all_configs=given.get("all", False),
@@ -73,6 +74,7 @@ def call_request(arguments: argparse.Namespace) -> Any:
             Alias(service, served_as, "judge-")
             for service, served_as in zip_longest(arguments.judge_service, arguments.judge_served_as)
         ],
+        entity_alias=Alias(vars(arguments).get("entity_service"), vars(arguments).get("entity_served_as"), "entity-"),
         max_failed=MOST_FAILED if arguments.max_failed is None else arguments.max_failed,
         timeout=arguments.timeout,
         max_reply_bytes=arguments.max_reply_bytes or MOST_REPLY_BYTES,

@@ -299,7 +299,7 @@ def test_signature(score: Callable[..., Any], metric: Any) -> None:
     )
     assert ours[:5] == [
         "truthfulness",
-        "version:1.0.0",
+        "version:1.1.0",
         "profile:official",
         "failures:hallucination",
         "tokenizer:none",
@@ -710,6 +710,144 @@ def test_a_prompt_of_the_user_s(score: Callable[..., Any]) -> None:
     score(["{reference} \\1"], ['a "b"'], judge, prompt="{answer}|{reference}|{x}|{answer}")
     shown = '"\\u007breference\\u007d \\\\1"'
     assert asked == [f'{shown}|"a \\"b\\""|{{x}}|{shown}']
+
+
+def test_a_prompt_as_the_paper_prints_one_is_followed_by_the_texts_with_all_accepted_answers(
+    score: Callable[..., Any],
+) -> None:
+    asked: list[str] = []
+    golds = [["1989", 'nineteen "eighty" nine'], "Oslo", "invalid question"]
+
+    def judge(requests: list[Any]) -> list[str]:
+        asked.extend(request[0]["content"] for request in requests)
+        return ['{"Accuracy": "True"}', '{"accuracy": false, "explanation": "another town"}'][: len(requests)]
+
+    for profile in PROFILES:
+        asked.clear()
+        got = score(["in 1989", "Bergen {x}", "invalid"], golds, judge, profile, prompt="Say if it is right.\n")
+        assert column(got) == [1.0, -1.0, 1.0] and got["unscored"] == {}
+        assert asked[0] == (
+            'Say if it is right.\n\nQuestion: "Q0"\nAccepted answers: ["1989", "nineteen \\"eighty\\" nine"]\n'
+            'Prediction: "in 1989"'
+        )
+        assert asked[1].endswith('Prediction: "Bergen \\u007bx\\u007d"') and len(asked) == 2
+        assert "|prompt:" in got["signature"] and got["signature"] != score(["a"], ["b"], Says(NO))["signature"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdicts"),
+    [
+        ('{"Accuracy": "True", "Explanation": "so"}', (1, 1)),
+        ('{"Accuracy": "False"}', (0, 0)),
+        ('{"accuracy": true}', (1, 1)),
+        ('{"score": 0}', (0, 0)),
+        ('{"Accuracy": "maybe"}', (None, None)),
+        ("Accuracy: True", (None, 1)),
+        ('{"Accuracy": "True"} {"Accuracy": "False"}', (0, None)),
+    ],
+)
+def test_both_forms_of_a_verdict_are_read_under_a_prompt_of_the_users_own(
+    score: Callable[..., Any], reply: str, verdicts: tuple[int | None, int | None]
+) -> None:
+    truth = {1: 1.0, 0: -1.0, None: None}
+    for profile, verdict in zip(PROFILES, verdicts, strict=True):
+        got = score(["a"], ["b"], Says(reply), profile, prompt="Say if it is right.", judge_failure="excluded")
+        assert column(got) == [truth[verdict]]
+
+
+# Answers that only decline
+
+DECLINING = [
+    "i'm sorry, but i cannot find any information about this in the references.",
+    "i apologize, but i couldn't find the release date.",
+    "unfortunately, the provided references do not contain information about this.",
+    "could you provide more context? i'm not sure which film you mean.",
+    "which team are you referring to?",
+    "please provide more details.",
+    "an error occurred.",
+    "i am not sure.",
+    "there is no information about this in the references.",
+    "no results found",
+    "i don't have enough information to answer that.",
+    "based on the references, i cannot determine the answer.",
+    "i do not know.",
+    "hmm…let's try a different topic. sorry about that.",
+    "对不起，我没有找到相关的信息。",
+    "我不知道。",
+    "文档信息不足，因此我无法基于提供的文档回答该问题。",
+    "您能否提供更多信息？",
+    "请您具体说明是哪一年的比赛。",
+    "作为一个ai语言模型，我无法提供实时信息。建议您查阅官方网站。",
+    "参考资料中没有提到该公司的收入。",
+]
+TELLING = [
+    "",
+    "sorry",
+    "no",
+    "i couldn't find the exact date, but it was in 1990.",
+    "i am not sure, but i think it is paris",
+    "i cannot confirm it, the answer is oslo",
+    "i'm sorry, it was 1990.",
+    "there are no records of such a game; the bulls won 4-2",
+    "no information technology company was founded there in 1990",
+    "there is no capital.",
+    "the error was made by the referee",
+    "errors and omissions",
+    "i have no mouth and i must scream",
+    "invalid question",
+    "抱歉，答案是1990年。",
+    "我无法确定，大概是1990年",
+    "没有找到凶手",
+    "什么都没有发现",
+    "无法无天",
+    "他不知道",
+    "根据文档，答案是巴黎",
+]
+
+
+@pytest.mark.parametrize(("said", "expected"), [*((s, True) for s in DECLINING), *((s, False) for s in TELLING)])
+def test_what_only_declines(part: Callable[[str], ModuleType], said: str, expected: bool) -> None:
+    assert part("refusals").declines(said) is expected
+
+
+@pytest.mark.pure
+@given(
+    st.lists(st.sampled_from([*DECLINING, *TELLING, "sorry, ", "so ", "i cannot ", "，", ". ", "作为", "\n"])).map(
+        "".join
+    )
+)
+@example("sorry " * 20_000)
+@example("作为" * 50_000)
+@example("in the " + "a " * 50_000)
+def test_declining_takes_no_time(part: Callable[[str], ModuleType], said: str) -> None:
+    start = time.process_time()
+    part("refusals").declines(said)
+    assert time.process_time() - start < 1
+
+
+def test_real_answers_that_only_decline_were_judged_wrong_by_people(score: Callable[..., Any], real_data: Any) -> None:
+    """EVOUNA's Natural Questions: five systems; labels of people, improper questions left out."""
+    rows = json.loads((real_data("real_labels") / "evouna" / "NQ.json").read_text(encoding="utf-8"))
+    systems = ("fid", "gpt35", "chatgpt", "gpt4", "newbing")
+    answered = [
+        (row[f"answer_{name}"], row["golden_answer"].split("/"), row[f"judge_{name}"], name)
+        for row in rows
+        for name in systems
+        if not row["improper"] and row[f"judge_{name}"] is not None and row[f"answer_{name}"] is not None
+    ]
+    answers, golds, right, names = zip(*answered, strict=True)
+    missing = {}
+    for profile in PROFILES:
+        got = score(list(answers), list(golds), None, profile)
+        missing[profile] = [at for at, row in enumerate(got["per_item"]) if row["missing"] == 1]
+    assert len(answers) == 15_098 and missing["official"] == []
+    declined = [at for at in missing["corrected"] if answers[at].strip()]
+    assert len(missing["corrected"]) - len(declined) == 4, "the empty ones"
+    by_system = {name: sum(names[at] == name for at in declined) for name in systems}
+    assert by_system == {"fid": 0, "gpt35": 1, "chatgpt": 17, "gpt4": 4, "newbing": 45}
+    # Of 11,058 that people judged right; this one gives no episode, and the label says it does.
+    (kept,) = [answers[at] for at in declined if right[at]]
+    assert kept.startswith("I cannot provide the specific episode number")
 
 
 # Real questions

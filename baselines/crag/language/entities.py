@@ -1,8 +1,8 @@
 """What a question of CRAG is about: names, dates and figures that the knowledge graph can be asked for.
 
-A model names them in JSON, asked by `messages` and read by `read` (CRAG's baseline has Llama-3-8B do it; the paper
-withholds the prompt, so the fields are ours), or `guess` takes them from the question by rules. Neither looks at the
-graph, so a name found here may be unknown there.
+A model names them in JSON, asked by `messages` and read by `read` (CRAG's baseline has Llama 3 8B do it; our prompt has
+fields of our own, and those of the one that the paper prints, A.3.1, are read too), or `guess` takes them from the
+question by rules. Neither looks at the graph, so a name found here may be unknown there.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -71,9 +71,12 @@ _DOMAIN_ALIASES = {alias: name for name, aliases in WORDS["domains"].items() for
 
 
 def messages(question: Question, prompts: Prompts) -> list[dict[str, str]]:
-    """Build the one user message that asks a model for the entities of a question."""
+    """Build the one user message that asks a model for the entities of a question, which ends a text without slots."""
     slots = {**question.slots, "query": question.query, "schema": PROMPT_SCHEMA}
-    return [{"role": "user", "content": fill(prompts["entities"]["user"], slots)}]
+    text = prompts["entities"]["user"]
+    if "{query}" not in text:
+        text = f"{text.rstrip()}\n\nQuery Time: {{query_time}}\nQuestion: {{query}}"
+    return [{"role": "user", "content": fill(text, slots)}]
 
 
 def read(reply: str) -> Entities | None:
@@ -90,35 +93,42 @@ def read(reply: str) -> Entities | None:
     found = [given for one in objects(reply) for given in _find_fields(one)]
     if not found:
         return None
-    given = found[-1]
-    domain = next(iter(_texts(given.get("domain"))), "").lower()
+
+    def texts(name: str, keep_na: bool = False) -> Iterator[str]:
+        return (text for held in found[-1].get(name, ()) for text in _texts(held, keep_na=keep_na))
+
+    domain = next(texts("domain"), "").lower()
     domain = _DOMAIN_ALIASES.get(domain, domain)
     dates: dict[str, None] = {}
     relative: dict[str, None] = {}
-    for text in _texts(given.get("dates")):
+    for text in texts("dates"):
         if named := find_dates(text):
             dates |= dict.fromkeys(named)
         elif len(text) <= 60:  # words that only the question's time resolves
             relative[text] = None
-    ranks = dict.fromkeys(rank for text in _texts(given.get("ranks")) for rank in find_ranks(f"no. {text}"))
+    ranks = dict.fromkeys(rank for text in texts("ranks") for rank in find_ranks(f"no. {text}"))
     return Entities(
         domain=domain if domain in DOMAINS else None,
-        tickers=_unique(parse_symbol(text) for text in _texts(given.get("tickers"), keep_na=True)),
+        tickers=_unique(parse_symbol(text) for text in texts("tickers", keep_na=True)),
         dates=tuple(dates)[:MOST],
         relative=tuple(relative)[:_NAMES],
-        times=_unique(time for text in _texts(given.get("times")) for time in find_times(text)),
+        times=_unique(time for text in texts("times") for time in find_times(text)),
         ranks=tuple(ranks)[:_NAMES],
-        **{name: _unique(_texts(given.get(name))) for name in _PLAIN},
+        **{name: _unique(texts(name)) for name in _PLAIN},
     )
 
 
-def _find_fields(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the object by our names of its fields, if it has any, else those within it."""
-    named: dict[str, Any] = {}
+def _find_fields(value: Mapping[str, Any]) -> Iterator[dict[str, list[Any]]]:
+    """Yield the object by our names of its fields, with what stands under any of a field's names, else those within."""
+    labels: dict[str, Any] = {}
     for label, held in value.items():
         plain = label.strip().lower().replace(" ", "_").replace("-", "_")
-        if (name := _ALIASES.get(plain, plain)) in _FIELDS and named.get(name) is None:
-            named[name] = held
+        if labels.get(plain) is None:
+            labels[plain] = held
+    named: dict[str, list[Any]] = {}
+    for plain, held in labels.items():
+        if (name := _ALIASES.get(plain, plain)) in _FIELDS:
+            named.setdefault(name, []).append(held)
     if named:
         yield named
         return

@@ -89,7 +89,9 @@ def test_facts_and_pieces_stand_in_their_own_places():
         ("snippets-kg", {"window_tokenizer": "t"}, (4000, 2000)),
         ("pages", {}, (4000, 0)),
         ("pages-kg", {}, (2000, 2000)),
-        ("snippets-kg", {"web_window": 4000, "kg_window": 0}, (4000, 0)),
+        ("pages", {"window_tokenizer": "t"}, (1000, 0)),
+        ("snippets-kg", {"web_window": 1000, "kg_window": 0}, (4000, 0)),
+        ("snippets-kg", {"web_window": 1000, "kg_window": 500, "window_tokenizer": "t"}, (1000, 500)),
     ],
 )
 def test_windows_are_the_papers_or_the_released_baselines_unless_given(retriever, options, sizes):

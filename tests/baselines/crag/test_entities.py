@@ -118,6 +118,73 @@ def test_slips_of_a_reply_are_mended(reply, expected):
 
 
 @pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (
+            {"domain": "finance", "market_identifier": "QMRK", "metric": "P/E ratio", "datetime": "03/12/2024"},
+            {"domain": "finance", "companies": ("QMRK",), "aspects": ("P/E ratio",), "dates": ("2024-03-12",)},
+        ),
+        (
+            {
+                "domain": "movie",
+                "movie_name": "Titanic",
+                "movie_aspect": "budget",
+                "person": "Kate Winslet",
+                "person_aspect": "oscar_awards",
+                "year": 1997,
+            },
+            {
+                "domain": "movie",
+                "movies": ("Titanic",),
+                "people": ("Kate Winslet",),
+                "aspects": ("budget", "oscar_awards"),
+                "dates": ("1997",),
+            },
+        ),
+        (
+            {
+                "domain": "music",
+                "artist_name": "Adele",
+                "artist_aspect": "lifespan",
+                "song_name": "25",
+                "song_aspect": "author",
+            },
+            {"domain": "music", "artists": ("Adele",), "songs": ("25",), "aspects": ("lifespan", "author")},
+        ),
+        (
+            {
+                "domain": "sports",
+                "sport_type": "basketball",
+                "tournament": "NBA",
+                "team": "Bulls",
+                "datetime": "yesterday",
+            },
+            {"domain": "sports", "teams": ("Bulls",), "aspects": ("basketball", "NBA"), "relative": ("yesterday",)},
+        ),
+        ({"domain": "encyclopedia", "main_entity": "Oslo"}, {"domain": "open", "names": ("Oslo",)}),
+        ({"domain": "other", "main_entity": "Oslo", "datetime": None}, {"domain": "open", "names": ("Oslo",)}),
+    ],
+)
+def test_every_field_of_the_papers_prompt_is_read(reply, expected):
+    assert read(json.dumps(reply)) == Entities(**expected)
+
+
+def test_a_market_identifier_is_a_symbol_where_no_company_bears_it():
+    from quadrag.baselines.crag.facts.find import find_facts
+    from quadrag.baselines.crag.graph import sample_graph
+    from quadrag.kg.graph import Graph
+
+    with Graph(sample_graph()) as graph:
+        found = [
+            find_facts(
+                graph, read(json.dumps({"domain": "finance", "market_identifier": name})), "pe ratio?", WEDNESDAY
+            )
+            for name in ("QMRK", "Quillmark Systems")
+        ]
+    assert [passage.text for passage in found[0]] and all("QMRK" in "".join(map(str, one)) for one in found)
+
+
+@pytest.mark.parametrize(
     "reply",
     [
         "",

@@ -16,6 +16,7 @@ from quadrag.data.builders import open_builder
 from quadrag.records import read_jsonl
 
 YES, NO = '{"score": 1, "explanation": "same"}', '{"score": 0, "explanation": "other"}'
+RECIPES = Path(crag.__file__).parent / "recipes"
 SAMPLE = ("--data-dir", "sample", "--split", "public")
 
 
@@ -42,7 +43,7 @@ def server():
 
 
 def test_task_1_shows_the_snippets_in_upstreams_order_up_to_the_window(cli):
-    code, out, err = cli("run", "crag", "task_1_2", *SAMPLE, "--option", "web_window=120", "--out", "a", "-v")
+    code, out, err = cli("run", "crag", "task_1_2", *SAMPLE, "--option", "web_window=30", "--out", "a", "-v")
     assert (code, err) == (0, "")
     known = questions()
     for row in lines("retrieved.jsonl"):
@@ -145,7 +146,7 @@ def test_judge_presets_name_the_papers_models_and_ask_for_json(cli, server):
 
 def test_facts_of_the_graph_stand_before_the_web_in_a_window_of_their_own(cli, server):
     arguments = ("--retriever", "snippets-kg", "--llm", f"{server.url}#m", "--ledger", "L", "--out", "a")
-    options = ("--option", "entities=rules", "--option", "kg_window=300", "--option", "web_window=200")
+    options = ("--option", "entities=rules", "--option", "kg_window=75", "--option", "web_window=50")
     code, out, err = cli("run", "crag", "task_1_2", *SAMPLE, *arguments, *options, "-v")
     assert (code, err) == (0, "")
     grammy = next(one for one in questions().values() if one.query.startswith("how many grammy"))
@@ -175,6 +176,97 @@ def test_the_model_is_asked_for_the_entities_first_and_rules_stand_in_where_it_s
     grammy = next(one for one in questions().values() if one.query.startswith("how many grammy"))
     (row,) = [row for row in lines("retrieved.jsonl") if row["id"] == grammy.id]
     assert any("idra vanleer" in passage["text"].lower() for passage in row["passages"] if passage["id"][:3] == "kg/")
+
+
+ENTITIES = json.dumps({"domain": "music", "artists": ["Idra Vanleer"]})
+
+
+def test_an_entity_llm_finds_the_entities_in_place_of_the_model_that_answers(cli, server, stages):
+    server.rules.append(Rule("reply", model="k", message={"content": ENTITIES}))
+    arguments = ("run", "crag", "task_1_2", *SAMPLE, "--retriever", "snippets-kg", "--llm", f"{server.url}#m")
+    arguments = (*arguments, "--temperature", "0.7", "--max-tokens", "50", "--ledger", "L")
+    entity = ("--entity-llm", f"{server.url}#k", "--entity-service", "finds")
+    code, out, err = cli(*arguments, *entity, "--out", "a")
+    assert (code, err) == (0, "")
+    asked = {name: [body for body in server.state.bodies if body["model"] == name] for name in ("m", "k")}
+    assert len(asked["m"]) == len(asked["k"]) == 15
+    assert all("JSON object" in body["messages"][0]["content"] for body in asked["k"])
+    assert all("JSON object" not in body["messages"][0]["content"] for body in asked["m"])
+    assert {(body["temperature"], body["max_tokens"]) for body in asked["k"]} == {(0, 512)}
+    info = json.loads(Path("a/run.json").read_text())
+    assert info["inputs"]["entity"] == {"model": "k", "temperature": 0, "max_tokens": 512}
+    assert info["inputs"]["services"] == {"llm": server.url, "entity": "finds"}
+    assert info["usage"]["llm"]["calls"] == info["usage"]["entity"]["calls"] == 15
+    told = " ".join(out.split())
+    assert "Entities by k: 15 of 15 questions." in told
+    assert "calls: 15 made, 0 from the ledger; entity 15 made, 0 from the ledger" in told
+    assert cli(*arguments, *entity, "--out", "b")[0] == 0 and len(server.state.bodies) == 30
+    assert stages(Path("a")) == stages(Path("b"))
+    code, _, err = cli(*arguments, "--out", "a")
+    assert code == 2 and "holds a run with entity" in err
+    code, _, err = cli(*arguments, *entity[:2], "--out", "a")
+    assert code == 2 and 'services.entity "finds"' in err and 'give --entity-service "finds"' in err
+    server.rules.insert(0, Rule("reply", model="k", message={"content": json.dumps({"domain": "open"})}))
+    assert cli(*arguments, *entity, "--fresh", "--out", "a")[0] == 0
+    assert len(server.state.bodies) == 60 and stages(Path("a")) != stages(Path("b"))
+
+
+def test_the_extractive_baseline_may_have_a_model_find_the_entities(cli, server):
+    server.rules.append(Rule("reply", model="k", message={"content": ENTITIES}))
+    arguments = ("--retriever", "snippets-kg", "--entity-llm", f"{server.url}#k", "--ledger", "L", "--out", "a")
+    code, out, err = cli("run", "crag", "task_1_2", *SAMPLE, *arguments)
+    assert (code, err) == (0, "") and "Entities by k: 15 of 15" in " ".join(out.split())
+
+
+def test_a_name_that_the_entity_server_does_not_list_is_labelled(cli, server):
+    arguments = ("run", "crag", "task_1_2", *SAMPLE, "--retriever", "snippets-kg", "--ledger", "L", "--out", "a")
+    arguments = (*arguments, "--entity-llm", f"{server.url}#meta-llama/Meta-Llama-3-8B-Instruct")
+    code, _, err = cli(*arguments)
+    assert code == 2 and "--entity-served-as" in err and err.count("\n") == 1
+    server.state.any_model = True
+    code, out, err = cli(*arguments, "--entity-served-as", "k", "-v")
+    assert (code, err) == (0, "") and "entity, served by k" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("crag", "task_1_2", "--entity-llm", "{m}"), "crag task_1_2 asks for no entities as it is run here"),
+        (("crag", "task_1_2", "--retriever", "none", "--entity-llm", "{m}"), "leave out --entity-llm"),
+        (
+            ("crag", "task_1_2", "--retriever", "pages-kg", "--option", "entities=rules", "--entity-llm", "{m}"),
+            "asks for no entities",
+        ),
+        (("rgb", "--all", "--entity-llm", "{m}"), "asks for no entities as it is run here"),
+        (("crag", "--all", "--entity-llm", "extractive"), "--entity-llm extractive finds no entities"),
+        (("crag", "--all", "--entity-llm", " "), "--entity-llm is empty"),
+        (("crag", "--all", "--entity-service", "x"), "--entity-service is of a server, and no --entity-llm is none"),
+    ],
+)
+def test_an_entity_llm_without_use_is_refused_in_one_line(cli, server, arguments, message):
+    if "pages-kg" in arguments:
+        pytest.importorskip("sentence_transformers")
+    given = [one.format(m=f"{server.url}#m") for one in arguments]
+    code, _, err = cli("run", *given, "--data-dir", "sample", "--ledger", "L", "--out", "a")
+    assert code == 2 and message in err and err.count("\n") == 1, err
+    assert server.state.requests == 0 and not Path("a/run.json").exists()
+
+
+def test_rows_of_the_papers_tables_say_where_other_models_found_the_entities(cli, server):
+    finds = "meta-llama/Meta-Llama-3-8B-Instruct"
+    server.models[:] = ["tiiuae/falcon-40b", finds]
+    server.rules.append(Rule("reply", model=finds, message={"content": ENTITIES}))
+    arguments = ("run", "--recipe", "crag-table11-falcon-40b", "--llm", server.url, "--data-dir", "sample")
+    arguments = (*arguments, "--ledger", "L")
+    said = "Entities: the paper's by Llama 3 8B for every model, ours not; name it with --entity-llm."
+    code, out, err = cli(*arguments, "--out", "a")
+    assert (code, err) == (0, "") and said in " ".join(out.split())
+    code, out, err = cli(*arguments, "--entity-llm", server.url, "--out", "b")
+    assert (code, err) == (0, "") and said not in " ".join(out.split())
+    assert f"Entities by {finds}: 17 of 17 questions." in " ".join(out.split())
+    inputs = [json.loads(path.read_text())["inputs"] for path in sorted(Path("b").glob("*/run.json"))]
+    assert [one["retriever"] for one in inputs if "entity" in one] == ["snippets-kg"] * 2, "no other asks for entities"
+    assert all(("entity" in one["services"]) == ("entity" in one) for one in inputs)
 
 
 def test_the_graph_hides_what_a_question_could_not_know_unless_told_otherwise(cli):
@@ -240,12 +332,30 @@ def test_all_four_settings_make_the_papers_table(cli):
 def test_a_recipe_of_a_table_runs_the_four_settings_with_its_windows(cli, server):
     server.models[:] = ["meta-llama/Meta-Llama-3-8B-Instruct"]
     arguments = ("--llm", server.url, "--data-dir", "sample", "--ledger", "L", "--out", "a")
-    code, out, err = cli("run", "--recipe", "crag-table11-llama-3-8b-instruct", *arguments)
+    code, out, err = cli("run", "--recipe", "crag-table11-llama-3-8b-instruct", *arguments, "-v")
     assert (code, err) == (0, "")
     inputs = json.loads(Path("a/task_3-snippets-kg/run.json").read_text())["inputs"]
     assert inputs["retrieval"]["web_window"] == 16000 and inputs["retrieval"]["kg_window"] == 8000
     assert inputs["retrieval"]["later"] == "show" and inputs["llm"] == "meta-llama/Meta-Llama-3-8B-Instruct"
+    assert "web_window 16000; kg_window 8000" in " ".join(out.split())
     assert "latency of an answer: median" in out
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_recipes_windows_are_tokens_of_the_tokenizer_or_four_characters_each(cli, server, words, named):
+    """What the model was sent of pages whose snippets would fill any window."""
+    server.models[:] = ["tiiuae/falcon-40b"]
+    arguments = private("p.jsonl", ("a", ""), snippet="one two " * 20_000)[5:]
+    recipe = (RECIPES / "crag-table11-falcon-40b.yaml").read_text().split("  - config")
+    Path("task1.yaml").write_text("  - config".join([recipe[0], recipe[2]]))
+    if named:
+        arguments = (*arguments, "--option", f"window_tokenizer={words}")
+    arguments = (*arguments, "--split", "private", "--llm", server.url, "--ledger", "L", "--out", "a")
+    code, _, err = cli("run", "--recipe", "task1.yaml", *arguments)
+    assert (code, err) == (0, "")
+    (body,) = server.state.bodies
+    shown = re.search(r"(?:one two )+", body["messages"][0]["content"])[0]
+    assert len(shown.split()) == 1000 if named else len(shown) == 4000
 
 
 def test_real_questions_are_answered_from_their_real_pages_with_slices(cli, real_data):
@@ -370,14 +480,16 @@ def test_a_failed_call_for_entities_is_made_again_and_its_facts_come_in(cli, ser
     assert "4 by rules, since the call failed; run again to ask again." in " ".join(out.split())
     asked = {body["max_tokens"] for body in server.state.bodies if entities in body["messages"][-1]["content"]}
     assert asked == {512}, "short answers leave room for a list of entities"
+    answers = [body for body in server.state.bodies if entities not in body["messages"][-1]["content"]]
+    assert {body["max_tokens"] for body in answers} == {50} and len(answers) == 15
     code, out, _ = cli(*arguments, "--out", "a")
     assert code == 0 and json.loads(Path("a/run.json").read_text())["found"] == {"entities": {"model": 15}}
     assert cli(*arguments, "--out", "b")[0] == 0
     assert stages(Path("a")) == stages(Path("b"))
 
 
-def private(path, *rows):
-    page = {"page_name": "p", "page_url": "u", "page_snippet": "s", "page_last_modified": ""}
+def private(path, *rows, snippet="s"):
+    page = {"page_name": "p", "page_url": "u", "page_snippet": snippet, "page_last_modified": ""}
     for number, (answer, html) in enumerate(rows):
         row = {
             "interaction_id": f"q{number}",

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Whitespace
 
 from quadrag.baselines.crag.window import fill
 from quadrag.errors import QuadragError
@@ -29,16 +26,6 @@ def test_passages_are_taken_in_order_and_the_last_one_is_cut():
 def test_an_empty_window_shows_nothing_and_an_empty_passage_takes_no_place():
     assert shown("abcd", size=0) == []
     assert shown("", " \n", "abcd", size=4) == [("web/2", "abcd")]
-
-
-@pytest.fixture
-def words(tmp_path):
-    vocabulary = {"[UNK]": 0, "one": 1, "two": 2, "three": 3}
-    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = Whitespace()
-    path = tmp_path / "tokenizer.json"
-    tokenizer.save(str(path))
-    return str(path)
 
 
 def test_sizes_are_in_tokens_of_a_named_tokenizer(words):

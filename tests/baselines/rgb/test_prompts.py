@@ -77,6 +77,15 @@ def test_a_users_own_prompts_may_have_the_query_first(tmp_path):
     assert user == "Q? < {query} >"
 
 
+def test_the_papers_own_slots_are_filled(tmp_path):
+    mine = {name: {"system": "Be careful.", "user": "D {DOCS} Q {QUERY}"} for name in ("en", "zh")}
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(mine), encoding="utf-8")
+    for language in mine:
+        messages = rgb.messages(question(language), shown("a", "b"), load_prompts("rgb", str(path)), "own")
+        assert [message["content"] for message in messages] == ["Be careful.", "D a\nb Q Q?"]
+
+
 def without(language, part=None):
     prompts = {name: dict(parts) for name, parts in load_prompts("rgb").items()}
     if part is None:
