@@ -30,10 +30,16 @@ class Transport:
     timeout_option = "--timeout"
     timeout = 120.0  # seconds, where the user names none; within `first` of them a server must have answered
     first = 60.0
+    page = "/chat/completions"
+    form = "a chat completion"
 
     def find_keys(self, spec: Spec) -> Keys:
         """Return the key to send and what to hide; see `quadrag.chat.keys.find_keys`."""
         return find_keys(spec)
+
+    def compose(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return a call's messages as they are sent, and as they stand in its key."""
+        return [dict(message) for message in messages]
 
     def open_client(self, server: Server) -> Any:
         """Open a client of a server; it has a coroutine `close`."""
@@ -72,7 +78,7 @@ class Transport:
         """Read what an attempt raised that was given so many seconds."""
         from quadrag.chat.faults import read_fault
 
-        return read_fault(error, server.shown, seconds, server.keys, server.url is None)
+        return read_fault(error, server.shown, seconds, server.keys, server.url is None, self.form)
 
     async def explain_dead(
         self, faults: Sequence[Fault], model: str, keys: Keys, list_models: Callable[[], Awaitable[list[str]]]
@@ -86,7 +92,7 @@ class Transport:
                 served = await list_models()
             except Fault as unlisted:
                 served = unlisted
-        return explain_dead_server(faults, model, served, keys, self.timeout_option)
+        return explain_dead_server(faults, model, served, keys, self.timeout_option, self.page)
 
     def read_outcome(self, outcome: Outcome, cached: bool, rate: Rate | None) -> Reply | Failure:
         """Make of a ledger row, or of the line why there is none, what callers get.
@@ -113,6 +119,32 @@ class Transport:
             latency=outcome["latency"],
             cost=cost,
         )
+
+
+def open_session(server: Server) -> Any:
+    """Open a connection pool of the HTTP library itself, for what the inference client has no call for."""
+    from huggingface_hub import get_async_session
+
+    from quadrag.chat.guard import guard
+
+    session = guard(get_async_session(), server)
+    session.close = session.aclose
+    return session
+
+
+async def post_json(session: Any, server: Server, address: str, body: Any) -> bytes:
+    """Send JSON by a session of `open_session`, with the server's key; return the body of a good reply.
+
+    Raises:
+        Exception: there is no good reply; `Transport.read_fault` says why.
+    """
+    headers = {"content-type": "application/json"}
+    if server.authorization:
+        headers["authorization"] = server.authorization
+    sent = json.dumps(body, ensure_ascii=False).encode()
+    response = await session.post(address, content=sent, headers=headers, timeout=server.connect_limits)
+    content: bytes = response.content
+    return content
 
 
 def _without_nan(content: bytes) -> bytes:

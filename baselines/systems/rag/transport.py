@@ -15,7 +15,7 @@ from quadrag.chat.prices import Rate
 from quadrag.chat.reply import Failure, Outcome, Reply, Row
 from quadrag.chat.server import Server
 from quadrag.chat.spec import Spec
-from quadrag.chat.transport import Transport
+from quadrag.chat.transport import Transport, open_session, post_json
 from quadrag.errors import QuadragError
 
 from .reply import UNREADABLE, NoAnswer, Served, Unreadable, read_reply
@@ -54,13 +54,7 @@ class RagTransport(Transport):
 
     def open_client(self, server: Server) -> Any:
         """Open a connection pool; see `Transport.open_client`."""
-        from huggingface_hub import get_async_session
-
-        from quadrag.chat.guard import guard
-
-        session = guard(get_async_session(), server)
-        session.close = session.aclose
-        return session
+        return open_session(server)
 
     async def attempt(
         self, client: Any, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
@@ -74,17 +68,13 @@ class RagTransport(Transport):
         return {"reply": reply, "usage": read_reply(self.contract, reply)["usage"]}
 
     async def _post(self, session: Any, server: Server, body: Mapping[str, Any]) -> Any:
-        headers = {"content-type": "application/json"}
-        if server.authorization:
-            headers["authorization"] = server.authorization
-        sent = json.dumps(body, ensure_ascii=False).encode()
-        response = await session.post(server.address, content=sent, headers=headers, timeout=server.connect_limits)
+        content = await post_json(session, server, server.address, body)
         try:
-            return json.loads(response.content)
+            return json.loads(content)
         except (ValueError, RecursionError):
             from quadrag.chat.faults import Fault
 
-            shown = server.keys.line(response.content.decode("utf-8", "replace"))[:80]
+            shown = server.keys.line(content.decode("utf-8", "replace"))[:80]
             detail = f"{server.shown}: the reply is no JSON ({shown!r}); {_FORMS[self.contract]}"
             raise Fault(detail, billed=True) from None
 
