@@ -1,12 +1,13 @@
 """Two evaluations compared, question by question."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from quadrag.baselines.report.comparison import compare_runs, pair_results
 from quadrag.baselines.tables.cells import difference_cell, unit_of
 from quadrag.baselines.tables.grid import print_grids
 from quadrag.errors import QuadragError
-from quadrag.measure.evaluation import Evaluation
+from quadrag.measure.evaluation import Evaluation, result
 from quadrag.stats import Pair
 
 
@@ -68,14 +69,15 @@ def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:
     return (one.result.run.inputs.config, score.split, score.metric, score.key)
 
 
-def compare(before: Evaluation, after: Evaluation) -> Comparison:
+def compare(before: Evaluation | str | Path, after: Evaluation | str | Path) -> Comparison:
     """Compare two evaluations on the questions that both answered.
 
     Args:
-        before: of one system.
+        before: of one system, or the folder of its run.
         after: of another, or of the same after a change.
 
     Raises:
         QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
     """
-    return Comparison(before, after)
+    profile = next((one.profile for one in (before, after) if isinstance(one, Evaluation)), "official")
+    return Comparison(*(one if isinstance(one, Evaluation) else result(one, profile) for one in (before, after)))
