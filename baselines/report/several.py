@@ -25,7 +25,7 @@ def _tabulate_differences(results: Sequence[Result], profile: str) -> Grid:
     """Tabulate the paired differences of all runs from the first, by metric."""
     first, *others = results
     names = name_columns(len(results))
-    rows = [row for row in select_whole(first.scores) if row["profile"] == profile and "figure" not in row]
+    rows = [row for row in select_whole(first.scores) if row["profile"] == profile]
     lines: list[Line] = []
     for row in rows:
         config, split, metric, key = place = (row["config"], row["split"], row["metric"], row["key"])

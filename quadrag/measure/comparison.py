@@ -34,7 +34,8 @@ class Comparison(Mapping[str, Pair]):
             if (pair := pair_results(before.result, after.result, _place(before, name), before.profile)) is not None
         }
         if not self.pairs:
-            raise QuadragError("no question was scored in both; expected runs over the same questions")
+            why = self.invalid[0] if self.invalid else "no question was scored in both"
+            raise QuadragError(f"nothing to compare: {why}; expected runs over the same questions")
 
     def __getitem__(self, name: str) -> Pair:
         """Return the difference of a score."""
@@ -48,6 +49,11 @@ class Comparison(Mapping[str, Pair]):
         """Return how many scores both have."""
         return len(self.pairs)
 
+    @property
+    def invalid(self) -> list[str]:
+        """Why metrics are not compared, a line each: too many of their items failed in one of the two."""
+        return [f"{one.name} is INVALID, {line}" for one in (self.before, self.after) for line in one.invalid]
+
     def show(self) -> None:
         """Print the table."""
         runs = [(one.name, one.result) for one in (self.before, self.after)]
@@ -55,7 +61,7 @@ class Comparison(Mapping[str, Pair]):
 
     def __repr__(self) -> str:
         """Show the differences, a line each."""
-        lines = [f"{self.after.name} less {self.before.name}, paired:"]
+        lines = [f"{self.after.name} less {self.before.name}, paired:", *self.invalid]
         for name, (value, (low, high), n) in self.pairs.items():
             score = self.before.scores[name]
             unit = unit_of({"metric": score.metric, "key": score.key})
