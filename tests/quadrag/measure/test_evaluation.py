@@ -135,7 +135,7 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason():
     assert not wrong.valid
     left = iter(range(8))
     partly = measure(lambda question: None if next(left) < 3 else question.query, name="partly")
-    with pytest.raises(quadrag.QuadragError, match="nothing to compare: partly is INVALID, .* 3 of 8 items failed"):
+    with pytest.raises(quadrag.QuadragError, match=r"nothing to compare: partly is INVALID, .* 3 of 8 items failed"):
         quadrag.compare(empty, partly)
     nothing = measure(lambda question: None, name="nothing")
     assert nothing.invalid[0].endswith("returned a NoneType; expected an answer as a text, or (answer, passages)")
