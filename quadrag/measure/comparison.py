@@ -28,7 +28,7 @@ class Comparison(Mapping[str, Pair]):
             raise QuadragError(f"one has the profile {before.profile}, the other {after.profile}; expected the same")
         self.before = before
         self.after = after
-        self.pairs = {
+        self.pairs: dict[str, Pair] = {
             name: pair
             for name, score in before.scores.items()
             if (pair := pair_results(before.result, after.result, _place(before, name), before.profile)) is not None
