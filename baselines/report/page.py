@@ -62,13 +62,13 @@ def describe_calls(results: Sequence[Result]) -> str:
     """Say how many calls the commands behind runs made last, how many the ledger answered, and what they cost."""
     parts = []
     costs = []
-    for role in ("llm", "entity", "judge"):
-        spent = [result.run.usage[role] for result in results if role in result.run.usage]
-        if spent:
-            made, known = (sum(value[name] for value in spent) for name in ("calls", "cached"))
-            parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made, {known} from the ledger")
-            priced = [value["cost"] for value in spent if value.get("cost") is not None]
-            costs += [sum(priced)] if priced else []
+    usages = [result.run.usage for result in results]
+    for role in dict.fromkeys(role for usage in usages for role in usage):
+        spent = [usage[role] for usage in usages if role in usage]
+        made, known = (sum(value[name] for value in spent) for name in ("calls", "cached"))
+        parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made, {known} from the ledger")
+        priced = [value["cost"] for value in spent if value.get("cost") is not None]
+        costs += [sum(priced)] if priced else []
     return "; ".join(parts) + (f"; cost {sum(costs):.6g}" if costs else "")
 
 

@@ -9,6 +9,7 @@ run at a call that fails in spite of its retries, so there is no answer to leave
 content (`quadrag.baselines.runs.logs.lm_eval_answer`).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from lm_eval.api.task import ConfigurableTask  # type: ignore[import-not-found]
 
 from quadrag.baselines.runs.logs import lm_eval_answer
 from quadrag.errors import QuadragError
-from quadrag.harnesses.examination import Examination, higher_is_better, one_line
+from quadrag.harnesses.examination import Examination, average, higher_is_better, one_line
 
 
 class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
@@ -100,6 +101,7 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
 
         lm-eval keeps them under the task's name alone: those of another noise ratio, data or prompts would be sent.
         """
+        self._alone = kwargs.get("world_size", 1) == 1
         super().build_all_requests(**{**kwargs, "cache_requests": False, "rewrite_requests_cache": False})
 
     def apply_filters(self) -> None:
@@ -110,15 +112,29 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
             self._items = self._examination.items(replies)
 
     def process_results(self, doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
-        """Return those values of an item that count; a metric of which none counts has no row."""
+        """Return those values of an item that count; a metric of which none counts has no row.
+
+        Where several processes share the items, as on several GPUs, lm-eval wants every metric of each: what does not
+        count is NaN there.
+        """
         values = self._examination.values(self._items[doc["id"]])
-        return {name: value for name, value in values.items() if value is not None}
+        there = {name: value for name, value in values.items() if value is not None}
+        return there if self._alone else {**dict.fromkeys(values, math.nan), **there}
 
     def aggregation(self) -> dict[str, Callable[[Sequence[float]], float]]:
-        """Return lm-eval's own mean for every metric: it knows the standard error of no function but its own."""
-        return dict.fromkeys(self._examination.metrics, mean)
+        """Return lm-eval's own mean for every metric: it knows the standard error of no function but its own.
+
+        With NaN among the values there is none.
+        """
+        return dict.fromkeys(self._examination.metrics, mean if self._alone else _mean)
 
     def higher_is_better(self) -> dict[str, bool]:
         """Say it of every metric for which it can be said."""
         better = {name: higher_is_better(name) for name in self._examination.metrics}
         return {name: more for name, more in better.items() if more is not None}
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return the mean of the values that are numbers; NaN where there is none."""
+    found = average([None if math.isnan(value) else value for value in values])
+    return math.nan if found is None else found

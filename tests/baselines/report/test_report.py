@@ -66,8 +66,8 @@ def test_the_papers_tables_fit_with_a_models_long_name(campaign, capsys):
 def test_every_configs_tables_fit_into_80_columns(campaign, cli):
     folders = sorted(path.parent for path in campaign.glob("*/run.json"))
     assert len(folders) == 10
-    for folder in folders:
-        shown = cli("report", folder)
+    for folder, more in [(folder, more) for folder in folders for more in ((), ("-v",))]:
+        shown = cli("report", folder, *more)
         assert shown.code == 0
         assert widest(shown.out) <= 80, folder
         assert "…" not in shown.out, folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +215,34 @@ def test_a_standard_error_is_that_of_the_mean_over_the_items_that_count(
             assert interval.high - interval.low == pytest.approx(4 * error, rel=0.35), metric
             checked += error > 0
     assert checked > 15
+
+
+@needs_lm_eval
+@pytest.mark.parametrize("processes", [1, 2])
+def test_each_of_several_processes_gives_every_metric(processes: int) -> None:
+    """lm-eval looks the metrics of the first process up in all others; here no item of this one has an error found."""
+    spec = spec_from_file_location("lm_eval_tasks", path("lm-eval") / "utils.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    config = tasks()["quadrag_rgb_counterfactual_robustness_en"]
+    task = module.QuadragTask({**config, "metadata": {"data_dir": "sample"}})
+    task.build_all_requests(rank=0, world_size=processes)
+    assert len(task.instances) == 12 // processes
+    for instance in task.instances:
+        instance.resps = ["no idea"]
+    task.apply_filters()
+    found = [task.process_results(instance.doc, ["no idea"]) for instance in task.instances]
+    corrected = [each.get("error_detection.error_correction") for each in found]
+    value = task.aggregation()["error_detection.error_correction"]([0.5, float("nan")] if processes > 1 else [0.5])
+    assert value == 0.5
+    if processes == 1:
+        assert corrected == [None] * 12
+    else:
+        assert all(math.isnan(each) for each in corrected)
+        assert math.isnan(task.aggregation()["error_detection.error_correction"](corrected))
+    assert task.aggregation()["rgb_accuracy.accuracy"]([each["rgb_accuracy.accuracy"] for each in found]) == 0
 
 
 @needs_lm_eval
