@@ -82,8 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--prompts",
         metavar="FILE",
-        help="YAML of the form of quadrag/baselines/BENCHMARK/prompts.yaml, with a paper's own words maybe; crag's judge "
-        "too is told what stands under `judge` there",
+        help="YAML of the form of quadrag/baselines/BENCHMARK/prompts.yaml, with a paper's own words maybe; crag: what "
+        "stands under `judge` is told to the judge",
     )
     how.add_argument("--temperature", metavar="T", type=options.number(0), help="default: the benchmark's own")
     how.add_argument("--top-p", metavar="P", type=options.number(0, 1), help="share of likeliest tokens to draw from")
