@@ -79,7 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=options.number(0.001),
         help="seconds a reply may take (default: 300; first 120)",
     )
-    how.add_argument("--prompts", metavar="FILE", help="YAML of the form of quadrag/baselines/BENCHMARK/prompts.yaml")
+    how.add_argument(
+        "--prompts",
+        metavar="FILE",
+        help="YAML of the form of quadrag/baselines/BENCHMARK/prompts.yaml, with a paper's own words maybe; crag: what "
+        "stands under `judge` is told to the judge",
+    )
     how.add_argument("--temperature", metavar="T", type=options.number(0), help="default: the benchmark's own")
     how.add_argument("--top-p", metavar="P", type=options.number(0, 1), help="share of likeliest tokens to draw from")
     how.add_argument("--max-tokens", metavar="N", type=options.whole(1), help="longest answer, in tokens")
