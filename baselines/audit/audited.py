@@ -17,7 +17,7 @@ from quadrag.records import Question
 from ..core.benchmark import Benchmark, load
 from ..core.task import Task, load_questions
 from .finding import Finding, merge_faults
-from .text import shorten
+from .text import count_off, shorten
 
 
 class Part(NamedTuple):
@@ -38,7 +38,7 @@ class Audited:
         data_dir: the folder of the files; None where they are prepared or fetched.
         parts: the splits that are there.
         sources: where the rows of each config come from.
-        lacking: of what is not there, ``config split``, what it would need.
+        lacking: of what is not there, config and split, what it would need.
     """
 
     benchmark: Benchmark
@@ -46,7 +46,7 @@ class Audited:
     data_dir: str | None = None
     parts: list[Part] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
-    lacking: dict[str, str] = field(default_factory=dict)
+    lacking: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def load(self) -> None:
         """Load the questions of every split that is there.
@@ -69,10 +69,12 @@ class Audited:
         name = self.benchmark.name
         if self.data_dir is None:
             builder, _ = open_builder(name, config)
-            return splits(builder)
-        folder = files.sample_dir(name) if self.data_dir == SAMPLE else self.data_dir
-        _, lacking = files.locate_files(name, catalogue.config(name, config), folder)
-        self.lacking |= {f"{config} {split}": ", ".join(reasons) for split, reasons in lacking.items() if reasons}
+            there = splits(builder)
+            lacking = {split: [] if split in there else ["not prepared"] for split in builder.config.splits}
+        else:
+            folder = files.sample_dir(name) if self.data_dir == SAMPLE else self.data_dir
+            _, lacking = files.locate_files(name, catalogue.config(name, config), folder)
+        self.lacking |= {(config, split): ", ".join(reasons) for split, reasons in lacking.items() if reasons}
         return [split for split, reasons in lacking.items() if not reasons]
 
     def rows(self, config: str, split: str) -> Iterator[Mapping[str, Any]]:
@@ -109,8 +111,7 @@ def audit(benchmark: str, config: str | None = None, data_dir: str | None = None
     asked = {question.key: shorten(question.query) for part in audited.parts for question in part.questions}
     found = merge_faults(record.name, checks.audit(audited), asked)
     if not audited.sources:
-        lacking = "; ".join(dict.fromkeys(audited.lacking.values()))
-        raise QuadragError(
-            f"{data_dir} holds nothing of {' '.join(filter(None, (record.name, config)))}; it lacks {lacking}"
-        )
+        what = " ".join(filter(None, (record.name, config)))
+        lacking = count_off(list(dict.fromkeys(audited.lacking.values())))
+        raise QuadragError(f"{data_dir} holds nothing of {what}; it lacks {lacking}")
     return found, audited

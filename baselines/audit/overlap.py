@@ -54,6 +54,7 @@ def near_duplicates(
         texts = [_bare(document.text) + _END for document in batch]
         found = _shingles("".join(texts), weights)
         there = np.flatnonzero(maybe[found >> _REST])
+        there = there[np.argsort(found[there])]  # a search in order is several times faster
         first, past = (np.searchsorted(known, found[there], side) for side in ("left", "right"))
         there, first, past = (column[past > first] for column in (there, first, past))
         inside = np.searchsorted(np.cumsum([len(text) for text in texts]), there, "right")
@@ -62,10 +63,11 @@ def near_duplicates(
         first, counts = first[once], (past - first)[once]
         places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
         pairs = np.repeat(inside[once], counts) * len(names) + owners[places]
-        for pair, shared in zip(*np.unique(pairs, return_counts=True), strict=True):
-            at, article = divmod(pair, len(names))
-            if shared >= overlap * totals[article]:
-                yield NearDuplicate(names[article], batch[at], float(shared / totals[article]), int(shared))
+        pairs, shared = np.unique(pairs, return_counts=True)
+        at, article = np.divmod(pairs, len(names))
+        share = shared / totals[article]
+        for hit in np.flatnonzero(share >= overlap):
+            yield NearDuplicate(names[article[hit]], batch[at[hit]], float(share[hit]), int(shared[hit]))
 
 
 def _bare(text: str) -> str:

@@ -71,7 +71,7 @@ def _question_file(audited: Audited, task: str) -> Iterator[Fault]:
         if asked and key not in asked:
             yield Fault(task, "test", key, "broken_reference", f"{file} has it, the split has no such question")
         elif questions != answers or not questions:
-            evidence = f"{file} has {questions} questions and {answers} answers of it"
+            evidence = f"{file} has of it questions: {questions}, answers: {answers}"
             yield Fault(task, "test", key, "broken_reference", evidence)
     for key in asked:
         if key not in entries:

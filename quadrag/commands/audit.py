@@ -34,9 +34,11 @@ def run(arguments: argparse.Namespace) -> None:
     print(jsonl_text(finding.as_row() for finding in found), end="")
     for config, source in audited.sources.items():
         print(f"audited: {config}, {source}", file=sys.stderr)
-    for reason in dict.fromkeys(audited.lacking.values()):
-        places = ", ".join(place for place, why in audited.lacking.items() if why == reason)
-        print(f"not there: {places}: {reason}", file=sys.stderr)
+    lacking: dict[tuple[str, str], list[str]] = {}
+    for (config, split), reason in audited.lacking.items():
+        lacking.setdefault((config, reason), []).append(split)
+    for (config, reason), splits in lacking.items():
+        print(f"not there: {config} ({', '.join(splits)}) needs {reason}", file=sys.stderr)
     counts = Counter(finding.check for finding in found)
     said = ", ".join(f"{count} {check}" for check, count in sorted(counts.items())) or "none"
     print(f"findings: {said}", file=sys.stderr)
