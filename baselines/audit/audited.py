@@ -12,6 +12,7 @@ from quadrag import catalogue
 from quadrag.data import files
 from quadrag.data.builders import SAMPLE, open_builder, rows, splits
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.paths import room
 from quadrag.records import Question
 
 from ..core.benchmark import Benchmark, load
@@ -105,6 +106,8 @@ def audit(benchmark: str, config: str | None = None, data_dir: str | None = None
     known = [name for name in catalogue.configs(record.name) if not record.corpus or name in record.configs]
     if config is not None and config not in known:
         raise unknown_name(f"config of {record.name} with questions", config, known)
+    if not (room("baselines") / record.name / "audit.py").is_file():
+        raise QuadragError(f"{record.name} has no checks of its data here")
     audited = Audited(record, [config] if config else known, data_dir)
     audited.load()
     checks = importlib.import_module(f"..{record.name}.audit", __package__)
