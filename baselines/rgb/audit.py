@@ -21,9 +21,12 @@ def audit(audited: Audited) -> Iterator[Fault]:
         yield from duplicate_questions(part)
         yield from answers_in_questions(part, _golds)
         language = catalogue.config(NAME, part.config).language
-        for row in audited.rows(part.config, part.split):
+        rows = list(audited.rows(part.config, part.split))
+        for row in rows:
             for check, evidence in _faults(row, language):
                 yield Fault(part.config, part.split, str(row["id"]), check, evidence)
+        for name, evidence in _short_answers(rows):
+            yield Fault(part.config, part.split, name, "short_answer", evidence)
 
 
 def _golds(question: Question) -> Golds:
@@ -46,11 +49,19 @@ def _faults(row: Mapping[str, Any], language: str) -> Iterator[tuple[str, str]]:
     if empty:
         wanted = " and ".join("|".join(dict.fromkeys(part)) for part in golds)
         yield "positive_without_answer", f"{count_off(empty, len(documents))} holds no part of {shorten(wanted)}"
-    short = dict.fromkeys(gold for part in golds for gold in part if len(gold) <= SHORT)
-    if short:
-        chance = [sum(gold.lower() in text.lower() for _, text in negatives) for gold in short]
-        found = ", ".join(f"{gold} in {count}" for gold, count in zip(short, chance, strict=True))
-        yield "short_answer", f"as substrings: {found} of {len(negatives)} negatives"
+
+
+def _short_answers(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield the questions with a short accepted answer, and among how many others' negatives it stands by chance."""
+    noise = ["\n".join(row["negative"]).lower() for row in rows]
+    for at, row in enumerate(rows):
+        found = []
+        for gold in dict.fromkeys(gold for part in row["answer"] for gold in part if len(gold) <= SHORT):
+            chance = sum(gold.lower() in text for other, text in enumerate(noise) if other != at)
+            found.append(f"{gold} in those of {chance}")
+        if found:
+            evidence = f"by chance in the negatives of {len(rows) - 1} other questions: {', '.join(found)}"
+            yield str(row["id"]), evidence
 
 
 def _positives(positive: Sequence[Any]) -> Iterator[tuple[str, str]]:

@@ -71,8 +71,9 @@ def replace(key: str, *places: int, text: str) -> Callable[[list[Row]], None]:
 
 
 def shorten_answer(rows: list[Row]) -> None:
-    rows[0]["answer"] = [[rows[0]["answer"][0], "70"]]
-    rows[0]["negative"][0] += " Some 170 saw it."
+    rows[0]["answer"] = [[rows[0]["answer"][0], "QX"]]
+    for row in rows[:4]:
+        row["negative"][0] += " It had tail number 1qxz."
 
 
 def repeat_question(rows: list[Row]) -> None:
@@ -115,7 +116,7 @@ def nothing_in_question(rows: list[Row]) -> None:
             "en_refine",
             "negative_rejection_en",
             shorten_answer,
-            ("test", "0", "short_answer", "as substrings: 70 in 1 of 6 negatives"),
+            ("test", "0", "short_answer", "by chance in the negatives of 11 other questions: QX in those of 3"),
         ),
         (
             "en_refine",
