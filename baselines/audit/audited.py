@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data import files
-from quadrag.data.builders import SAMPLE, open_builder, rows, splits
+from quadrag.data.builders import SAMPLE, open_builder, rows
+from quadrag.data.prepared import find_prepared
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.paths import room
 from quadrag.records import Question
@@ -36,7 +37,7 @@ class Audited:
     Attributes:
         benchmark: its record.
         configs: those that were asked for.
-        data_dir: the folder of the files; None where they are prepared or fetched.
+        data_dir: the folder of the files; None for what is prepared. Nothing is fetched.
         parts: the splits that are there.
         sources: where the rows of each config come from.
         lacking: of what is not there, config and split, what it would need.
@@ -67,14 +68,13 @@ class Audited:
         Raises:
             QuadragError: the folder is not there, or a file that must be looked into is broken.
         """
-        name = self.benchmark.name
+        name, known = self.benchmark.name, catalogue.config(self.benchmark.name, config)
         if self.data_dir is None:
-            builder, _ = open_builder(name, config)
-            there = splits(builder)
-            lacking = {split: [] if split in there else ["not prepared"] for split in builder.config.splits}
+            needed = [f"`quadrag prepare {name}`, or a folder by --data-dir"]
+            lacking = {split: [] if find_prepared(name, config, split) else needed for split in known.splits}
         else:
             folder = files.sample_dir(name) if self.data_dir == SAMPLE else self.data_dir
-            _, lacking = files.locate_files(name, catalogue.config(name, config), folder)
+            _, lacking = files.locate_files(name, known, folder)
         self.lacking |= {(config, split): ", ".join(reasons) for split, reasons in lacking.items() if reasons}
         return [split for split, reasons in lacking.items() if not reasons]
 
@@ -94,7 +94,7 @@ def audit(benchmark: str, config: str | None = None, data_dir: str | None = None
     Args:
         benchmark: its name.
         config: one that holds questions; all of them when None.
-        data_dir: folder of upstream files, ``sample``, or None.
+        data_dir: folder of upstream files, ``sample``, or None for what is prepared.
 
     Returns:
         The findings, and what was there.
@@ -116,5 +116,5 @@ def audit(benchmark: str, config: str | None = None, data_dir: str | None = None
     if not audited.sources:
         what = " ".join(filter(None, (record.name, config)))
         lacking = count_off(list(dict.fromkeys(audited.lacking.values())))
-        raise QuadragError(f"{data_dir} holds nothing of {what}; it lacks {lacking}")
+        raise QuadragError(f"nothing of {what} is in {data_dir or 'the cache'}; it needs {lacking}")
     return found, audited

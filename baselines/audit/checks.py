@@ -41,4 +41,5 @@ def held(text: str, golds: Golds, language: str) -> list[str | None]:
 
 
 def _stands(text: str, gold: str, language: str) -> bool:
-    return stands_whole(text, gold.replace(" ", "") if language == "zh" else gold, language)
+    found: bool = stands_whole(text, gold.replace(" ", "") if language == "zh" else gold, language)
+    return found

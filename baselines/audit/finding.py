@@ -91,14 +91,14 @@ def read_findings(path: Path) -> list[Finding]:
     """
     found = []
     for number, row in read_jsonl(path):
-        texts = [row.get(name) for name in ("benchmark", "config", "split", "id", "check")]
-        shown = [str(row.get(name, "")) for name in ("question", "evidence")]
+        texts: dict[str, Any] = {name: row.get(name) for name in ("benchmark", "config", "split", "id", "check")}
+        shown = {name: str(row.get(name, "")) for name in ("question", "evidence")}
         also, confirmed = row.get("also", []), row.get("confirmed")
-        if not all(isinstance(text, str) for text in texts):
+        if not all(isinstance(text, str) for text in texts.values()):
             raise QuadragError(f"{path}:{number} is no finding; expected a line of `quadrag audit`")
         if not isinstance(also, list) or not all(isinstance(place, str) for place in also):
             raise QuadragError(f"{path}:{number}: also is {also!r}; expected a list of CONFIG/SPLIT")
         if confirmed is not None and not isinstance(confirmed, bool):
             raise QuadragError(f"{path}:{number}: confirmed is {confirmed!r}; expected true, false or null")
-        found.append(Finding(*texts, *shown, also, confirmed))
+        found.append(Finding(**texts, **shown, also=also, confirmed=confirmed))
     return found

@@ -10,8 +10,6 @@ import argparse
 import sys
 from collections import Counter
 
-from quadrag.commands import options
-
 EXAMPLES = (
     "quadrag audit rgb --data-dir RGB > findings.jsonl",
     "quadrag audit crud_rag summary --data-dir CRUD_RAG > findings.jsonl",
@@ -22,7 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK")
     parser.add_argument("config", metavar="CONFIG", nargs="?", help="(default: all that hold questions)")
-    options.data(parser)
+    parser.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        help="folder of the upstream files or of their checkout, or `sample` (default: what is prepared)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:

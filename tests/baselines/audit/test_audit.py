@@ -87,7 +87,8 @@ def test_the_whole_sample_of_every_benchmark(cli: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("rgb", "--data-dir", "empty"), "empty holds nothing of rgb; it lacks en_refine.json, "),
+        (("rgb", "--data-dir", "empty"), "nothing of rgb is in empty; it needs en_refine.json, "),
+        (("rgb",), "nothing of rgb is in the cache; it needs `quadrag prepare rgb`, or a folder by --data-dir"),
         (("rgb", "--data-dir", "gone"), "no folder 'gone'"),
         (("rgb", "noise_robustness_en", "--data-dir", "broken"), "en_refine.json:1 is not JSON"),
         (("rgb", "noise_en", "--data-dir", "sample"), "nearest: noise_robustness_en"),
@@ -101,6 +102,28 @@ def test_bad_input_is_one_line(cli: Any, tmp_path: Path, arguments: tuple[str, .
     done = cli("audit", *arguments)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("quadrag: ") and done.err.count("\n") == 1 and said in done.err
+
+
+def test_what_is_prepared_is_audited_without_a_folder(cli: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    shutil.copytree(sample_dir("omnieval"), tmp_path / "O")
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    assert cli("prepare", "omnieval", "--data-dir", "O").code == 0
+    done = cli("audit", "omnieval")
+    assert done.code == 0 and findings(done.out) == findings(cli("audit", "omnieval", "--data-dir", "O").out)
+    assert "not there: long_form_qa (train) needs `quadrag prepare omnieval`" in done.err
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "config"), [("rgb", "counterfactual_robustness_zh"), ("crud_rag", "summary"), ("omnieval", "all")]
+)
+def test_without_a_flag_both_columns_are_one(cli: Any, tmp_path: Path, benchmark: str, config: str) -> None:
+    (tmp_path / "none.jsonl").write_text("")
+    assert cli("run", benchmark, config, "--data-dir", "sample", "--out", "r").code == 0
+    done = cli("report", "r", "--without", "none.jsonl")
+    lines = [
+        line.split()[-2:] for line in done.out.replace("not run", "–").splitlines() if line.startswith(f"{config} ")
+    ]
+    assert len(lines) > 4 and all(first == second for first, second in lines)
 
 
 @pytest.fixture
@@ -138,7 +161,7 @@ def test_scores_with_and_without_flagged_questions(flag: Any, tmp_path: Path) ->
     )
     assert value(done, "accuracy") == [percent(), percent(wrong)]
     assert value(done, "n") == ["12", "11"]
-    assert "Flagged: 1 of 12 questions (later_date 1, short_answer 1)." in done.out
+    assert "Flagged by a rule: 1 of 12 questions (later_date 1, short_answer 1)." in done.out
     # A person's true counts as no word does; a fault found in another config first may be this one's too.
     done = flag({"id": wrong, "confirmed": True}, {"id": other, "split": "x", "also": ["noise_robustness_en/noise_40"]})
     assert value(done, "accuracy") == [percent(), percent(wrong, other)]
