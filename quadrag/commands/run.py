@@ -113,7 +113,14 @@ def _retrieval(group: Any) -> None:
     group.add_argument(
         "--chunk-overlap", metavar="P", type=options.whole(0), help="percent of a chunk, 0 to 90 (default: 0)"
     )
-    group.add_argument("--chunk-tokenizer", metavar="T", help="count sizes in tokens of this tokenizer: file or name")
+    group.add_argument(
+        "--chunk-tokenizer", metavar="T", help="count sizes in tokens of this tokenizer: cl100k_base, file or name"
+    )
+    group.add_argument(
+        "--chunk-source",
+        choices=("documents", "files"),
+        help="crud_rag: cut each article (default), or whole files of them, as its authors did",
+    )
     group.add_argument(
         "--top-k",
         metavar="K",
