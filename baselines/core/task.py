@@ -31,6 +31,7 @@ class Task:
     limit: int | None = None
     samples: int = 1
     prompts: str | None = None
+    replaced: Mapping[str, str] = field(default_factory=dict)  # settings that a recipe says otherwise, as it says them
 
     @property
     def searches(self) -> bool:

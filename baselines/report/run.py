@@ -11,7 +11,7 @@ from ..core.settings import NONE
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
-from ..tables.notes import INTERVALS, name_units, note_corpus, note_ours, note_paper
+from ..tables.notes import INTERVALS, head_replaced, name_units, note_corpus, note_ours, note_paper
 from ..tables.paper import load_tables
 from ..tables.published import Published, find_beside
 from ..tables.slices import select_whole, slice_grids
@@ -58,7 +58,8 @@ def tabulate_matrices(
 
 
 def _title(result: Result) -> str:
-    return f"{result.run.inputs.benchmark} {result.run.inputs.config}, {name_run(result.run)}"
+    inputs = result.run.inputs
+    return f"{head_replaced(result.run)}{inputs.benchmark} {inputs.config}, {name_run(result.run)}"
 
 
 def _metric_lines(scores: Sequence[Row], splits: Sequence[str], profiles: Sequence[str]) -> list[Line]:

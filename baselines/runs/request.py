@@ -48,6 +48,7 @@ class RunRequest:
         all_configs: all that the paper's tables need.
         original: of these, on the unrefined data.
         recipe: a row or table of a paper.
+        replaced: the settings of the recipe that are given otherwise, as it says them.
     """
 
     benchmark: str | None = None
@@ -66,6 +67,7 @@ class RunRequest:
     all_configs: bool = False
     original: bool = False
     recipe: str | None = None
+    replaced: Mapping[str, str] = field(default_factory=dict)
 
     def named_benchmark(self) -> str:
         """Return the benchmark's name as the catalogue has it.
@@ -161,6 +163,7 @@ def make_task(request: RunRequest) -> Task:
         limit=request.limit,
         samples=request.samples,
         prompts=request.prompts,
+        replaced=request.replaced,
     )
     for setting in request.retrieval:
         if not task.uses(setting):

@@ -46,6 +46,7 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
     notes = [_note_data(runs)]
     if given := sorted({name for run in runs for name in run.given}):
         notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
+    notes += list(dict.fromkeys(line for run in runs for line in _note_replaced(run)))
     notes += [*_note_entities(runs), *_note_services(runs)]
     return notes + list(dict.fromkeys(note for run in runs for note in _note_settings(run.inputs)))
 
@@ -156,6 +157,20 @@ def _note_settings(inputs: Inputs) -> list[str]:
     parts += [f"{names.get(role, role)}, served by {name}" for role, name in inputs.served_as.items()]
     why = " The paper's rows vary how passages are found, so none stands beside." if unknown else ""
     return [f"Settings: {'; '.join(parts)}.{why}"] if parts else []
+
+
+def head_replaced(run: RunRecord) -> str:
+    """Return what heads the tables of runs with replaced settings; "" of others."""
+    return "".join(f"{name} replaced: " for name in run.replaced).capitalize()
+
+
+def _note_replaced(run: RunRecord) -> list[str]:
+    """Say what replaced a setting of a recipe, so that nothing here reproduces its printed row."""
+    found = run.inputs.retrieval or {}
+    return [
+        f"{name.capitalize()} replaced: {found.get(name)} in place of {said}; ours reproduce no printed row."
+        for name, said in run.replaced.items()
+    ]
 
 
 def _note_data(runs: Sequence[RunRecord]) -> str:

@@ -96,7 +96,11 @@ def _retrieval(group: Any) -> None:
         help=options.of_benchmarks(lambda one: ", ".join(_retrievers(one))),
     )
     group.add_argument("--tokenizer", metavar="T", help="terms of BM25: unigram (default), jieba, rjieba")
-    group.add_argument("--embedding", metavar="M", help="sentence-transformers model: preset, name or folder")
+    group.add_argument(
+        "--embedding",
+        metavar="M",
+        help="sentence-transformers model: preset, name or folder; also in place of a recipe's, and tables say so",
+    )
     group.add_argument(
         "--instruction",
         choices=("queries", "both"),
@@ -168,7 +172,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     budget = open_budget(calls)
     if recipes:
         check_models(recipes, request.llm)
-        out = Path(arguments.out or f"runs/{request.recipe}")
+        out = Path(arguments.out or campaigns.name_recipe_folder(str(request.recipe), request.retrieval))
         campaign = campaigns.run_sweep(request, calls, recipes, out, budget)
         benchmark = campaign.results[0].run.inputs.benchmark
         grids = tabulate_paper(benchmark, campaign.results, profiles)
