@@ -116,6 +116,7 @@ class CallRequest:
         timeout: seconds that an attempt may take; None: the client's own limits.
         max_reply_bytes: the longest reply that is read.
         allow_redirect: hosts that a server may send the client on to.
+        trusted: models whose own code may run, with their commits; see `core.trust`.
         command: as typed, less passwords.
     """
 
@@ -135,6 +136,7 @@ class CallRequest:
     timeout: float | None = None
     max_reply_bytes: int = MOST_REPLY_BYTES
     allow_redirect: Sequence[str] = ()
+    trusted: Sequence[str] = ()
     command: Sequence[str] = ()
 
 
