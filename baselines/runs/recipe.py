@@ -23,7 +23,15 @@ from .request import RunRequest
 Runs = list[tuple[str, str | None, dict[str, Any]]]  # config, retriever (None: the user's choice), options
 _SETTINGS = tuple(field.name for field in fields(Retrieval))
 # What a recipe may say of how a model is asked: from where to where, both included.
-_SAMPLING: dict[str, tuple[float, float]] = {"temperature": (0, 100), "top_p": (0, 1), "max_tokens": (1, 10**9)}
+_SAMPLING: dict[str, tuple[float, float]] = {
+    "temperature": (0, 100),
+    "top_p": (0, 1),
+    "sampling_top_k": (1, 10**9),
+    "repetition_penalty": (0.01, 10),
+    "max_tokens": (1, 10**9),
+    "seed": (0, 10**9),
+}
+_WHOLE = ("sampling_top_k", "max_tokens", "seed")
 _RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", "model", "entity_model", *_SAMPLING, "published")
 _COUNTS = {"chunk_size": 1, "chunk_overlap": 0, "top_k": 1}  # settings that are whole numbers, with the least
 _REPLACEABLE = ("embedding",)  # what a user without the recipe's weights may put others in place of
@@ -160,7 +168,7 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
         raise QuadragError(f"{path} names no benchmark, or a model that is no name; expected a string for each")
     for key, (low, high) in _SAMPLING.items():
         value = recipe.get(key, low)
-        if type(value) not in (int, float) or not low <= value <= high or (key == "max_tokens" and value != int(value)):
+        if type(value) not in (int, float) or not low <= value <= high or (key in _WHOLE and value != int(value)):
             raise QuadragError(f"{path}: {key} is {value!r}; expected a number from {low:g} to {high:g}")
     _check_settings(path, recipe.get("retrieval", {}))
     return path.stem, {**recipe, "benchmark": catalogue.benchmark_name(recipe["benchmark"])}

@@ -45,7 +45,7 @@ class RunRequest:
         llm: the spec of what answers.
         entity_llm: the spec of the model that finds the entities of questions; None: the one that answers does.
         service: a RAG service in its place.
-        sampling: temperature, top_p, max_tokens and seed, as far as given.
+        sampling: temperature, top_p, max_tokens, seed, sampling_top_k and repetition_penalty, as far as given.
         all_configs: all that the paper's tables need.
         original: of these, on the unrefined data.
         recipe: a row or table of a paper.
@@ -70,6 +70,11 @@ class RunRequest:
     original: bool = False
     recipe: str | None = None
     replaced: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sent_sampling(self) -> dict[str, Any]:
+        """The sampling by the names of a request's fields; `top_k` alone is a setting of the retrieval here."""
+        return {"top_k" if name == "sampling_top_k" else name: value for name, value in self.sampling.items()}
 
     def named_benchmark(self) -> str:
         """Return the benchmark's name as the catalogue has it.

@@ -96,7 +96,6 @@ def _open(request: RunRequest, calls: CallRequest, budget: Budget | None, system
 
 
 def _open_system(request: RunRequest, calls: CallRequest, spec: str, calling: Calling) -> System:
-    temperature = request.sampling.get("temperature")
     if request.service:
         service = RagService(
             request.service.url,
@@ -106,7 +105,7 @@ def _open_system(request: RunRequest, calls: CallRequest, spec: str, calling: Ca
             name=request.service.name,
             body=request.service.body,
             timeout=request.service.timeout,
-            parameters={**request.sampling, "temperature": temperature},  # a service has a temperature of its own
+            parameters=request.sent_sampling,  # a service has a temperature of its own
             budget=calling.budget,
             max_reply_bytes=calling.max_reply_bytes,
             allow_redirect=calling.allow_redirect,
@@ -114,9 +113,7 @@ def _open_system(request: RunRequest, calls: CallRequest, spec: str, calling: Ca
             reuse=calling.reuse,
         )
         return Rag(service)
-    usual = load(request.named_benchmark()).temperature
-    parameters = {"temperature": usual if temperature is None else temperature}
-    parameters |= {name: request.sampling.get(name) for name in ("top_p", "max_tokens", "seed")}
+    parameters = {"temperature": load(request.named_benchmark()).temperature, **request.sent_sampling}
     return open_system(spec, calling, parameters, calls.alias, _read_time_limit(request))
 
 

@@ -20,7 +20,7 @@ from ..core.trust import find_pins, refuse_code
 from ..retrieval.weights import refuse_faults, watch_loading
 
 _MAX_TOKENS = 512
-_PARAMETERS = {"temperature", "top_p", "max_tokens", "seed"}
+_PARAMETERS = {"temperature", "top_p", "top_k", "repetition_penalty", "max_tokens", "seed"}
 
 
 class LocalModel:
@@ -35,7 +35,8 @@ class LocalModel:
             model: a Hub name or a folder.
             ledger: where replies are kept.
             replay: answer from the ledger alone.
-            parameters: temperature (0: greedy), top_p, max_tokens (512 when absent) and seed; None values are dropped.
+            parameters: temperature (0: greedy), top_p, top_k, repetition_penalty, max_tokens (512 when absent) and
+                seed; None values are dropped.
         """
         self.model = model
         self.parameters = {name: value for name, value in parameters.items() if value is not None}
@@ -135,8 +136,11 @@ class LocalModel:
         sampling: dict[str, Any] = (
             {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}
         )
-        if temperature and "top_p" in self.parameters:
-            sampling["top_p"] = self.parameters["top_p"]
+        for name in ("top_p", "top_k") if temperature else ():
+            if name in self.parameters:
+                sampling[name] = self.parameters[name]
+        if "repetition_penalty" in self.parameters:
+            sampling["repetition_penalty"] = self.parameters["repetition_penalty"]
         torch.manual_seed(int.from_bytes(key[:8], "big"))
         start = time.perf_counter()
         with torch.inference_mode():

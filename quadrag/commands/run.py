@@ -87,6 +87,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument("--temperature", metavar="T", type=options.number(0), help="default: the benchmark's own")
     how.add_argument("--top-p", metavar="P", type=options.number(0, 1), help="share of likeliest tokens to draw from")
+    how.add_argument(
+        "--sampling-top-k", metavar="N", type=options.whole(1), help="how many of the likeliest tokens to draw from"
+    )
+    how.add_argument(
+        "--repetition-penalty",
+        metavar="X",
+        type=options.number(0.01, 10),
+        help="above 1: what was written becomes less likely; a server that refuses it, or top-k, is asked without",
+    )
     how.add_argument("--max-tokens", metavar="N", type=options.whole(1), help="longest answer, in tokens")
     how.add_argument("--seed", metavar="N", type=options.whole(0), help="sent with every call")
     how.add_argument("--samples", metavar="N", type=options.whole(1), default=1, help="answers a question (default: 1)")
