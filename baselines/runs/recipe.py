@@ -23,9 +23,18 @@ from .request import RunRequest
 Runs = list[tuple[str, str | None, dict[str, Any]]]  # config, retriever (None: the user's choice), options
 _SETTINGS = tuple(field.name for field in fields(Retrieval))
 # What a recipe may say of how a model is asked: from where to where, both included.
-_SAMPLING: dict[str, tuple[float, float]] = {"temperature": (0, 100), "top_p": (0, 1), "max_tokens": (1, 10**9)}
+_SAMPLING: dict[str, tuple[float, float]] = {
+    "temperature": (0, 100),
+    "top_p": (0, 1),
+    "sampling_top_k": (1, 10**9),
+    "repetition_penalty": (0.01, 10),
+    "max_tokens": (1, 10**9),
+    "seed": (0, 10**9),
+}
+_WHOLE = ("sampling_top_k", "max_tokens", "seed")
 _RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", "model", "entity_model", *_SAMPLING, "published")
 _COUNTS = {"chunk_size": 1, "chunk_overlap": 0, "top_k": 1}  # settings that are whole numbers, with the least
+_REPLACEABLE = ("embedding",)  # what a user without the recipe's weights may put others in place of
 _TABLE = re.compile(r"\w+-table\d+")
 
 
@@ -50,8 +59,13 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
         return request, None
     name, recipe = read_recipe(request.recipe)
     settings = recipe.get("retrieval", {})
+    replaced = {
+        setting: settings[setting]
+        for setting in _REPLACEABLE
+        if setting in settings and request.retrieval.get(setting, settings[setting]) != settings[setting]
+    }
     for setting, value in settings.items():
-        if setting in request.retrieval:
+        if setting in request.retrieval and setting not in _REPLACEABLE:
             raise QuadragError(f"the recipe {name} says --{setting.replace('_', '-')} {value}; leave it out")
     if request.benchmark and request.named_benchmark() != recipe["benchmark"]:
         raise QuadragError(f"the recipe {name} is for {recipe['benchmark']}, not {request.named_benchmark()}")
@@ -66,6 +80,7 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
         benchmark=recipe["benchmark"],
         recipe=name,
         retrieval={**settings, **request.retrieval},
+        replaced=replaced,
         llm=llm,
         entity_llm=_with_model(request.entity_llm, recipe.get("entity_model")),
         sampling={**said, **request.sampling},
@@ -99,6 +114,29 @@ def check_models(recipes: Sequence[str], llm: str | None) -> None:
         )
 
 
+def select_settings(request: RunRequest, recipes: Sequence[str]) -> list[RunRequest]:
+    """Return the request for each recipe of a sweep, with those of the replaced settings that the recipe says.
+
+    Raises:
+        QuadragError: the recipes vary such a setting.
+    """
+    said = [read_recipe(name)[1].get("retrieval", {}) for name in recipes]
+    for setting in _REPLACEABLE:
+        values = list(dict.fromkeys(one[setting] for one in said if setting in one))
+        if setting in request.retrieval and len(values) > 1:
+            raise QuadragError(
+                f"the recipes of {request.recipe} are {', '.join(values)}; name one of them, --{setting} replaces one"
+            )
+    return [
+        replace(
+            request,
+            recipe=name,
+            retrieval={k: v for k, v in request.retrieval.items() if k not in _REPLACEABLE or k in one},
+        )
+        for name, one in zip(recipes, said, strict=True)
+    ]
+
+
 def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
     """Read a recipe by its name or from the user's file, and check its form.
 
@@ -130,7 +168,7 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
         raise QuadragError(f"{path} names no benchmark, or a model that is no name; expected a string for each")
     for key, (low, high) in _SAMPLING.items():
         value = recipe.get(key, low)
-        if type(value) not in (int, float) or not low <= value <= high or (key == "max_tokens" and value != int(value)):
+        if type(value) not in (int, float) or not low <= value <= high or (key in _WHOLE and value != int(value)):
             raise QuadragError(f"{path}: {key} is {value!r}; expected a number from {low:g} to {high:g}")
     _check_settings(path, recipe.get("retrieval", {}))
     return path.stem, {**recipe, "benchmark": catalogue.benchmark_name(recipe["benchmark"])}

@@ -45,10 +45,11 @@ class RunRequest:
         llm: the spec of what answers.
         entity_llm: the spec of the model that finds the entities of questions; None: the one that answers does.
         service: a RAG service in its place.
-        sampling: temperature, top_p, max_tokens and seed, as far as given.
+        sampling: temperature, top_p, max_tokens, seed, sampling_top_k and repetition_penalty, as far as given.
         all_configs: all that the paper's tables need.
         original: of these, on the unrefined data.
         recipe: a row or table of a paper.
+        replaced: the settings of the recipe that are given otherwise, as it says them.
     """
 
     benchmark: str | None = None
@@ -68,6 +69,12 @@ class RunRequest:
     all_configs: bool = False
     original: bool = False
     recipe: str | None = None
+    replaced: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sent_sampling(self) -> dict[str, Any]:
+        """The sampling by the names of a request's fields; `top_k` alone is a setting of the retrieval here."""
+        return {"top_k" if name == "sampling_top_k" else name: value for name, value in self.sampling.items()}
 
     def named_benchmark(self) -> str:
         """Return the benchmark's name as the catalogue has it.
@@ -117,6 +124,7 @@ class CallRequest:
         timeout: seconds that an attempt may take; None: the client's own limits.
         max_reply_bytes: the longest reply that is read.
         allow_redirect: hosts that a server may send the client on to.
+        trusted: models whose own code may run, with their commits; see `core.trust`.
         command: as typed, less passwords.
     """
 
@@ -137,6 +145,7 @@ class CallRequest:
     timeout: float | None = None
     max_reply_bytes: int = MOST_REPLY_BYTES
     allow_redirect: Sequence[str] = ()
+    trusted: Sequence[str] = ()
     command: Sequence[str] = ()
 
 
@@ -165,6 +174,7 @@ def make_task(request: RunRequest) -> Task:
         limit=request.limit,
         samples=request.samples,
         prompts=request.prompts,
+        replaced=request.replaced,
     )
     for setting in request.retrieval:
         if not task.uses(setting):

@@ -10,6 +10,7 @@ from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 
 from ..core.benchmark import load
+from ..core.trust import trusting
 from ..scoring.modules import verdict_format
 from ..systems.extractive import EXTRACTIVE, Extractive
 from ..systems.models import Alias, Calling, Embedding, check_roles, judge_spec, open_completer, open_system
@@ -44,6 +45,11 @@ def open_session(
         if given is not None and not given.strip():
             raise QuadragError(f"{flag} is empty; expected extractive, http://HOST:PORT/v1#MODEL or the like")
     refuse_idle_options(request, calls)
+    with trusting(calls.trusted):
+        yield from _open(request, calls, budget, system)
+
+
+def _open(request: RunRequest, calls: CallRequest, budget: Budget | None, system: System | None) -> Iterator[Session]:
     prices = Prices.load(calls.prices) if calls.prices else None
     embed = Embedding(calls.bertscore) if calls.bertscore else None
     spec = request.llm or EXTRACTIVE
@@ -90,7 +96,6 @@ def open_session(
 
 
 def _open_system(request: RunRequest, calls: CallRequest, spec: str, calling: Calling) -> System:
-    temperature = request.sampling.get("temperature")
     if request.service:
         service = RagService(
             request.service.url,
@@ -100,7 +105,7 @@ def _open_system(request: RunRequest, calls: CallRequest, spec: str, calling: Ca
             name=request.service.name,
             body=request.service.body,
             timeout=request.service.timeout,
-            parameters={**request.sampling, "temperature": temperature},  # a service has a temperature of its own
+            parameters=request.sent_sampling,  # a service has a temperature of its own
             budget=calling.budget,
             max_reply_bytes=calling.max_reply_bytes,
             allow_redirect=calling.allow_redirect,
@@ -108,9 +113,7 @@ def _open_system(request: RunRequest, calls: CallRequest, spec: str, calling: Ca
             reuse=calling.reuse,
         )
         return Rag(service)
-    usual = load(request.named_benchmark()).temperature
-    parameters = {"temperature": usual if temperature is None else temperature}
-    parameters |= {name: request.sampling.get(name) for name in ("top_p", "max_tokens", "seed")}
+    parameters = {"temperature": load(request.named_benchmark()).temperature, **request.sent_sampling}
     return open_system(spec, calling, parameters, calls.alias, _read_time_limit(request))
 
 

@@ -117,7 +117,8 @@ def open_completer(spec: str, calling: Calling, parameters: Mapping[str, Any], a
     Args:
         spec: ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
         calling: how it is called.
-        parameters: temperature, top_p, max_tokens and seed.
+        parameters: temperature, top_p, max_tokens, seed, top_k and repetition_penalty; of the last three those that
+            a server refuses are left out.
         alias: what the user says of the server.
 
     Raises:
@@ -131,6 +132,7 @@ def open_completer(spec: str, calling: Calling, parameters: Mapping[str, Any], a
         name = spec.removeprefix("local:")
         return LocalModel(name, ledger=calling.shelf, replay=calling.replay, parameters=parameters)
     from quadrag.chat.client import ChatClient
+    from quadrag.chat.refusals import leave_out_refused
 
     client = ChatClient(
         spec,
@@ -149,6 +151,7 @@ def open_completer(spec: str, calling: Calling, parameters: Mapping[str, Any], a
     )
     if client.spec.urls and not calling.replay:
         client.check_served(alias.served_as)
+    leave_out_refused(client)
     return client
 
 

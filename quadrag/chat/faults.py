@@ -50,6 +50,15 @@ class Fault(Exception):
     stalled: bool = False
 
 
+class DeadServer(QuadragError):
+    """A server of which nothing came but faults; `fault` is the one that says most."""
+
+    def __init__(self, text: str, fault: Fault) -> None:
+        """Take the message and the fault."""
+        super().__init__(text)
+        self.fault = fault
+
+
 def read_fault(error: Exception, where: str, timeout: float, keys: Keys, provider: bool) -> Fault:
     """Describe the exception that an attempt ended with, whatever it is: no reply may end a run.
 
@@ -120,7 +129,8 @@ def worst_fault(faults: Sequence[Fault]) -> Fault:
 def explain_faults(faults: Sequence[Fault], remedy: str) -> QuadragError:
     """Build the error for a server of which nothing came but faults; the remedy may be empty."""
     count = f"the first {len(faults)} calls all failed" if len(faults) > 1 else "the first call failed"
-    return QuadragError("; ".join(filter(None, (f"{count}: {worst_fault(faults).detail}", remedy))))
+    worst = worst_fault(faults)
+    return DeadServer("; ".join(filter(None, (f"{count}: {worst.detail}", remedy))), worst)
 
 
 def explain_dead_server(

@@ -12,7 +12,7 @@ from typing import IO, Any
 from quadrag.commands import options
 from quadrag.errors import one_line
 
-_SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
+_SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "seed")
 
 
 def run_request(arguments: argparse.Namespace) -> Any:
@@ -79,6 +79,7 @@ def call_request(arguments: argparse.Namespace) -> Any:
         timeout=arguments.timeout,
         max_reply_bytes=arguments.max_reply_bytes or MOST_REPLY_BYTES,
         allow_redirect=arguments.allow_redirect,
+        trusted=arguments.trust_remote_code,
         command=_without_secrets(arguments.typed),
     )
 

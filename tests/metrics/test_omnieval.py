@@ -234,6 +234,12 @@ def test_the_scale_is_the_code_s_and_not_the_paper_s(part: Callable[[str], Modul
         assert f"分数只能取 {'、'.join(map(str, verdicts))}：\n" in prompts[key]
 
 
+def test_accuracy_has_a_grade_for_what_is_right_and_incomplete(part: Callable[[str], ModuleType]) -> None:
+    best, middle, worst = re.findall(r"^[012] 分：.*$", part("prompts").PROMPTS["acc"], re.MULTILINE)
+    assert "都说到了" in best and "没有一处说对" in worst
+    assert "其余的没有说到（说到的都没有错，也是 1 分），或者说错了" in middle
+
+
 def test_the_prompts_call_minus_1_not_applicable(part: Callable[[str], ModuleType]) -> None:
     # The authors' prompt for completeness explains its -1 under the number 1.
     for key in KEYS:
@@ -450,7 +456,7 @@ def test_nothing_accepted_is_not_applicable(score: Callable[..., Any]) -> None:
 
 def test_signature(score: Callable[..., Any]) -> None:
     ours = score("all", ["甲"], always(says(1)))["signature"].split("|")
-    assert ours[:4] == ["omnieval", "version:1.0.0", "profile:official", "metrics:acc+hal+com+utl+nac"]
+    assert ours[:4] == ["omnieval", "version:1.1.0", "profile:official", "metrics:acc+hal+com+utl+nac"]
     assert ours[4] == "tokenizer:none" and re.fullmatch(r"prompt:[0-9a-f]{8}", ours[5]) and ours[6] == "judge:table"
     one = score("nac", ["甲"], always(says(1)), "corrected")["signature"].split("|")
     assert one[2:4] == ["profile:corrected", "metrics:nac"] and one[5] != ours[5]

@@ -105,6 +105,15 @@ def test_values(part: Callable[[str], ModuleType], case: dict[str, Any], profile
     assert list(got) == approx(case[profile])
 
 
+def test_fenced_questions_are_read_by_corrected_alone_as_the_card_says(metric: Any) -> None:
+    replies = {"ASKING 甲。": f"```json\n{asking(['谁？'])}\n```", "ANSWERING 甲。": blocks(["甲"])}
+    given = {"predictions": ["甲。"], "references": ["甲。"], "prompts": SHORT}
+    got = [cells(metric.compute(**given, judge=Judge(replies), profile=profile)) for profile in PROFILES]
+    assert got == [["unparsable", "unparsable"], [1.0, 1.0]]
+    card = (ROOT / "metrics/ragquesteval/README.md").read_text("utf-8")
+    assert "JSON and nothing else; in a code fence it is `unparsable`" in card
+
+
 @pytest.mark.parametrize("case", CASES["values"], ids=lambda case: case["name"])
 def test_official_values_through_a_judge(score: Callable[..., Any], case: dict[str, Any]) -> None:
     got = score(case["expected"], blocks(case["answers"]), n=max(1, len(case["expected"])))

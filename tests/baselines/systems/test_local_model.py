@@ -67,6 +67,14 @@ def folder(tmp_path_factory):
     return make_model(tmp_path_factory.mktemp("model"))
 
 
+def test_the_likeliest_token_alone_is_the_greedy_answer_and_a_penalty_changes_it(folder):
+    greedy, one, penalised = (
+        local(folder, max_tokens=40, **more).complete([CHAT])[0].text
+        for more in ({}, {"temperature": 1.0, "top_k": 1}, {"repetition_penalty": 5.0})
+    )
+    assert one == greedy != penalised
+
+
 def local(folder, **parameters):
     return LocalModel(str(folder), parameters={"max_tokens": 6, **parameters})
 
