@@ -83,7 +83,7 @@ class Search:
 
 
 def _chunking(settings: Retrieval) -> Chunking | FileChunking:
-    kinds = {Retrieval().chunk_source: Chunking, FILES: FileChunking}
+    kinds: dict[str, type[Chunking] | type[FileChunking]] = {Retrieval().chunk_source: Chunking, FILES: FileChunking}
     if settings.chunk_source not in kinds:
         raise unknown_name("chunk source", settings.chunk_source, kinds)
     return kinds[settings.chunk_source](settings.chunk_size, settings.chunk_overlap, settings.chunk_tokenizer)

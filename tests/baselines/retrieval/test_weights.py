@@ -74,7 +74,15 @@ def test_a_folder_says_in_its_configuration_that_it_has_code(tmp_path):
         assert encoder.describe()["code"] == "as in the folder"
 
 
+@pytest.fixture
+def torch():
+    """Torch and all that loads models by it."""
+    pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed (extra: dense)")
+    return pytest.importorskip("torch", reason="torch is not installed (extra: dense)")
+
+
 @pytest.mark.serve
+@pytest.mark.usefixtures("torch")
 def test_code_runs_where_it_is_allowed(tmp_path):
     plain = make_encoder(tmp_path / "tiny", LETTERS)
     vectors = Encoder(str(plain)).documents(["abc", "fgh"])
@@ -113,6 +121,7 @@ def add(weights) -> None:
 
 
 @pytest.mark.serve
+@pytest.mark.usefixtures("torch")
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -161,6 +170,7 @@ def make_chat_model(folder: Path) -> Path:
 
 
 @pytest.mark.serve
+@pytest.mark.usefixtures("torch")
 def test_a_chat_model_with_code_is_refused_in_one_line(tmp_path, monkeypatch):
     from quadrag.baselines.systems.local import LocalModel
 
