@@ -15,6 +15,7 @@ from ..core.task import Task
 from ..systems.extractive import EXTRACTIVE
 from ..systems.models import judge_spec, takes_sampling
 from ..systems.system import Completer
+from ..systems.template import template_names
 from .request import CallRequest, RunRequest
 
 
@@ -31,6 +32,7 @@ def refuse_idle_options(request: RunRequest, calls: CallRequest) -> None:
         if value is not None and not calls.judges:
             raise QuadragError(f"{flag} is for a judge, and there is none; name one with --judge, or leave it out")
     _refuse_idle_aliases(request, calls)
+    _check_api(request)
     _refuse_idle_kept(request, calls)
     _refuse_idle_prompts(request, calls)
     if request.service or takes_sampling(request.llm):
@@ -40,6 +42,19 @@ def refuse_idle_options(request: RunRequest, calls: CallRequest) -> None:
             f"--{name.replace('_', '-')} is for a chat model, and {request.llm or 'the extractive baseline'} is none; "
             "name one with --llm, or leave it out"
         )
+
+
+def _check_api(request: RunRequest) -> None:
+    """Refuse a way of asking where no server is asked, and one of completions and template without the other."""
+    llm = request.llm or "the extractive baseline"
+    if request.api is not None and (request.service or not llm.lower().startswith(("http://", "https://"))):
+        raise QuadragError(f"--api is of a server that --llm names, and {llm} is none; leave it out")
+    if request.api == "completions" and not request.template:
+        raise QuadragError(
+            f"--api completions needs --template: one of {', '.join(template_names())}, a Jinja file, or a tokenizer"
+        )
+    if request.template and request.api != "completions":
+        raise QuadragError("--template is for --api completions; a chat is put into its form by the server")
 
 
 def _refuse_idle_prompts(request: RunRequest, calls: CallRequest) -> None:

@@ -32,7 +32,8 @@ _SAMPLING: dict[str, tuple[float, float]] = {
     "seed": (0, 10**9),
 }
 _WHOLE = ("sampling_top_k", "max_tokens", "seed")
-_RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", "model", "entity_model", *_SAMPLING, "published")
+_NAMES = ("model", "entity_model", "api", "template")
+_RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", *_NAMES, *_SAMPLING, "published")
 _COUNTS = {"chunk_size": 1, "chunk_overlap": 0, "top_k": 1}  # settings that are whole numbers, with the least
 _REPLACEABLE = ("embedding",)  # what a user without the recipe's weights may put others in place of
 _TABLE = re.compile(r"\w+-table\d+")
@@ -75,6 +76,9 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
             raise QuadragError(f"the recipe {name} asks {recipe['model']}; say where with --llm http://HOST:PORT/v1")
         llm = _with_model(llm, recipe["model"])
     said = {setting: recipe[setting] for setting in _SAMPLING if setting in recipe and takes_sampling(llm)}
+    asked = {"api": request.api, "template": request.template}
+    if request.api is None and (llm or "").startswith("http"):  # weights that are loaded here have their own way
+        asked = {"api": recipe.get("api"), "template": request.template or recipe.get("template")}
     filled = replace(
         request,
         benchmark=recipe["benchmark"],
@@ -84,6 +88,8 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
         llm=llm,
         entity_llm=_with_model(request.entity_llm, recipe.get("entity_model")),
         sampling={**said, **request.sampling},
+        api=asked.get("api"),
+        template=asked.get("template"),
     )
     retriever = recipe.get("retriever", load(recipe["benchmark"]).default_retriever)
     return filled, [(run["config"], run.get("retriever", retriever), run.get("options", {})) for run in recipe["runs"]]
@@ -162,10 +168,8 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
     for key in recipe:
         if key not in _RECIPE_KEYS:
             raise unknown_name(f"key of the recipe {path.name}", key, _RECIPE_KEYS)
-    if not all(isinstance(recipe.get(key, ""), str) for key in ("model", "entity_model")) or not isinstance(
-        recipe.get("benchmark"), str
-    ):
-        raise QuadragError(f"{path} names no benchmark, or a model that is no name; expected a string for each")
+    if not all(isinstance(recipe.get(key, ""), str) for key in _NAMES) or not isinstance(recipe.get("benchmark"), str):
+        raise QuadragError(f"{path} names no benchmark, or {', '.join(_NAMES)} by no name; expected strings")
     for key, (low, high) in _SAMPLING.items():
         value = recipe.get(key, low)
         if type(value) not in (int, float) or not low <= value <= high or (key in _WHOLE and value != int(value)):

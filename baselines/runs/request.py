@@ -46,6 +46,8 @@ class RunRequest:
         entity_llm: the spec of the model that finds the entities of questions; None: the one that answers does.
         service: a RAG service in its place.
         sampling: temperature, top_p, max_tokens, seed, sampling_top_k and repetition_penalty, as far as given.
+        api: how a server is asked: ``chat``, which None is too, or ``completions``.
+        template: what makes a prompt of a chat for completions; see `load_template`.
         all_configs: all that the paper's tables need.
         original: of these, on the unrefined data.
         recipe: a row or table of a paper.
@@ -66,6 +68,8 @@ class RunRequest:
     entity_llm: str | None = None
     service: Service | None = None
     sampling: Mapping[str, Any] = field(default_factory=dict)
+    api: str | None = None
+    template: str | None = None
     all_configs: bool = False
     original: bool = False
     recipe: str | None = None

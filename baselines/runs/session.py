@@ -114,7 +114,7 @@ def _open_system(request: RunRequest, calls: CallRequest, spec: str, calling: Ca
         )
         return Rag(service)
     parameters = {"temperature": load(request.named_benchmark()).temperature, **request.sent_sampling}
-    return open_system(spec, calling, parameters, calls.alias, _read_time_limit(request))
+    return open_system(spec, calling, parameters, calls.alias, _read_time_limit(request), request.template)
 
 
 def _open_judge(request: RunRequest, calls: CallRequest, calling: Calling, role: int, named: str) -> Any:

@@ -111,7 +111,13 @@ class Calling:
         return Shelf(self.ledger, UNNAMED, self.reuse)
 
 
-def open_completer(spec: str, calling: Calling, parameters: Mapping[str, Any], alias: Alias | None = None) -> Completer:
+def open_completer(
+    spec: str,
+    calling: Calling,
+    parameters: Mapping[str, Any],
+    alias: Alias | None = None,
+    template: str | None = None,
+) -> Completer:
     """Return the chat model that a spec names.
 
     Args:
@@ -120,6 +126,7 @@ def open_completer(spec: str, calling: Calling, parameters: Mapping[str, Any], a
         parameters: temperature, top_p, max_tokens, seed, top_k and repetition_penalty; of the last three those that
             a server refuses are left out.
         alias: what the user says of the server.
+        template: of a model without a chat interface, which is asked for completions; see `load_template`.
 
     Raises:
         QuadragError: the spec or a setting cannot be used, or the server does not serve the model.
@@ -134,6 +141,7 @@ def open_completer(spec: str, calling: Calling, parameters: Mapping[str, Any], a
     from quadrag.chat.client import ChatClient
     from quadrag.chat.refusals import leave_out_refused
 
+    transport = _completions(template) if template else None
     client = ChatClient(
         spec,
         ledger=calling.ledger,
@@ -141,7 +149,8 @@ def open_completer(spec: str, calling: Calling, parameters: Mapping[str, Any], a
         prices=calling.prices,
         budget=calling.budget,
         replay=calling.replay,
-        parameters=parameters,
+        parameters={**parameters, **(transport.parameters if transport else {})},
+        transport=transport,
         timeout=calling.timeout,
         max_reply_bytes=calling.max_reply_bytes,
         allow_redirect=calling.allow_redirect,
@@ -155,13 +164,27 @@ def open_completer(spec: str, calling: Calling, parameters: Mapping[str, Any], a
     return client
 
 
+def _completions(template: str) -> Any:
+    from quadrag.chat.completions import CompletionsTransport
+
+    from .template import load_template
+
+    loaded = load_template(template)
+    return CompletionsTransport(loaded.render, loaded.digest)
+
+
 def takes_sampling(spec: str | None) -> bool:
     """Whether what a spec names is told how to sample, as chat models are; None is the extractive baseline."""
     return spec is not None and spec != EXTRACTIVE and not spec.startswith("challenge:")
 
 
 def open_system(
-    spec: str, calling: Calling, parameters: Mapping[str, Any], alias: Alias, time_limit: float | None = None
+    spec: str,
+    calling: Calling,
+    parameters: Mapping[str, Any],
+    alias: Alias,
+    time_limit: float | None = None,
+    template: str | None = None,
 ) -> System:
     """Return what answers, by its spec: ``extractive``, ``challenge:FILE.py#Class``, or a chat model's.
 
@@ -171,6 +194,7 @@ def open_system(
         parameters: of a chat model.
         alias: what the user says of its server.
         time_limit: seconds that a challenge: model may take for a query of a batch.
+        template: of a chat model without a chat interface.
 
     Raises:
         QuadragError: the spec or a setting cannot be used.
@@ -181,7 +205,7 @@ def open_system(
         _refuse_budget("challenge", calling)
         file = spec.removeprefix("challenge:")
         return Challenge(ChallengeModel(file, ledger=calling.shelf, replay=calling.replay, time_limit=time_limit))
-    return ChatModel(open_completer(spec, calling, parameters, alias))
+    return ChatModel(open_completer(spec, calling, parameters, alias, template))
 
 
 def _refuse_budget(kind: str, calling: Calling) -> None:

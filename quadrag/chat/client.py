@@ -210,7 +210,11 @@ class ChatClient:
         if not batch:
             return []
         with self._turn:
-            return self._complete([list(messages) for messages in batch], numbers)
+            return self._complete([self._transport.compose(messages) for messages in batch], numbers)
+
+    def is_kept(self, messages: Messages, parameters: Mapping[str, Any]) -> bool:
+        """Whether a call with these parameters would be answered from the ledger."""
+        return bool(Batch(self.model, [self._transport.compose(messages)], parameters, [0], self.shelf).stored)
 
     def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
         """Ask for a batch of texts: the contract of a judge.

@@ -59,7 +59,9 @@ class DeadServer(QuadragError):
         self.fault = fault
 
 
-def read_fault(error: Exception, where: str, timeout: float, keys: Keys, provider: bool) -> Fault:
+def read_fault(
+    error: Exception, where: str, timeout: float, keys: Keys, provider: bool, form: str = "a chat completion"
+) -> Fault:
     """Describe the exception that an attempt ended with, whatever it is: no reply may end a run.
 
     Args:
@@ -68,6 +70,7 @@ def read_fault(error: Exception, where: str, timeout: float, keys: Keys, provide
         timeout: seconds the attempt was given.
         keys: what to hide.
         provider: whether Inference Providers were asked; the client itself then checks token and model.
+        form: what the reply was to be.
 
     Returns:
         The fault.
@@ -97,7 +100,7 @@ def read_fault(error: Exception, where: str, timeout: float, keys: Keys, provide
     if isinstance(error, (ValueError, TypeError, AttributeError, KeyError, RecursionError)):
         if provider and type(error) is ValueError:
             return Fault(line(f"{where}: {error}"), retry=False)
-        return Fault(line(f"{where}: the reply is not a chat completion ({error})"), billed=True)
+        return Fault(line(f"{where}: the reply is not {form} ({error})"), billed=True)
     kind = f"{type(error).__name__}: {error}"
     # A mistake of ours, or of a library's, which a reply brought to light: tests make an error of the warning.
     warnings.warn(line(f"quadrag met an error it did not foresee ({kind})"), RuntimeWarning, stacklevel=2)
@@ -134,7 +137,12 @@ def explain_faults(faults: Sequence[Fault], remedy: str) -> QuadragError:
 
 
 def explain_dead_server(
-    faults: Sequence[Fault], model: str, served: Sequence[str] | Fault, keys: Keys, option: str
+    faults: Sequence[Fault],
+    model: str,
+    served: Sequence[str] | Fault,
+    keys: Keys,
+    option: str,
+    page: str = "/chat/completions",
 ) -> QuadragError:
     """Build the error for a server of which nothing came but faults.
 
@@ -144,6 +152,7 @@ def explain_dead_server(
         served: the ids that the server lists, or why they are not known; read after a 404 alone.
         keys: the key that was sent and what to hide.
         option: what gives a slow server longer.
+        page: what was asked of the server.
 
     Returns:
         The error, for the caller to raise.
@@ -160,7 +169,7 @@ def explain_dead_server(
             if isinstance(served, Fault)
             else (f"served: {keys.line(', '.join(served))}")
         )
-        remedy = f"there is no model {model!r} or no /chat/completions; correct the spec ({listed})"
+        remedy = f"there is no model {model!r} or no {page}; correct the spec ({listed})"
     elif fault.status is not None:
         remedy = "see the server's log" if fault.status >= 500 else "correct the request's parameters"
     elif not fault.retry:

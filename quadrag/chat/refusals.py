@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any
 
-from quadrag.chat.ledger import call_key
 from quadrag.chat.prices import BudgetReached
 from quadrag.progress import say
 
@@ -46,9 +45,8 @@ def leave_out_refused(client: ChatClient) -> None:
 def _look_up(client: ChatClient, optional: Sequence[str]) -> list[str] | None:
     """Return what was left out when the question was asked before; None where the ledger does not know."""
     every = chain.from_iterable(combinations(optional, count) for count in range(len(optional) + 1))
-    for left in every if client.shelf else ():
-        key = call_key(client.model, _QUESTION, _short(client.parameters, left), 0)
-        if client.shelf and client.shelf.get_many([key]):
+    for left in every:
+        if client.is_kept(_QUESTION, _short(client.parameters, left)):
             return list(left)
     return None
 

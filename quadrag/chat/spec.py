@@ -67,13 +67,13 @@ def parse_spec(text: str) -> Spec:
     return Spec(urls, model.strip() or None)
 
 
-def models_url(base: str) -> str:
-    """Return the address of a server's model list; base URLs are completed as the inference client does."""
+def page_url(base: str, page: str) -> str:
+    """Return the address of a server's page, as ``models``; base URLs are completed as the inference client does."""
     parts = urlsplit(base)
-    path = parts.path.rstrip("/").removesuffix("/chat/completions")
+    path = parts.path.rstrip("/").removesuffix("/completions").removesuffix("/chat")
     if not path.endswith("/v1"):
         path += "/v1"
-    return urlunsplit(parts._replace(path=path + "/models", fragment=""))
+    return urlunsplit(parts._replace(path=f"{path}/{page}", fragment=""))
 
 
 def without_user(url: str) -> str:

@@ -30,10 +30,16 @@ class Transport:
     timeout_option = "--timeout"
     timeout = 120.0  # seconds, where the user names none; within `first` of them a server must have answered
     first = 60.0
+    page = "/chat/completions"
+    form = "a chat completion"
 
     def find_keys(self, spec: Spec) -> Keys:
         """Return the key to send and what to hide; see `quadrag.chat.keys.find_keys`."""
         return find_keys(spec)
+
+    def compose(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return a call's messages as they are sent, and as they stand in its key."""
+        return [dict(message) for message in messages]
 
     def open_client(self, server: Server) -> Any:
         """Open a client of a server; it has a coroutine `close`."""
@@ -72,7 +78,7 @@ class Transport:
         """Read what an attempt raised that was given so many seconds."""
         from quadrag.chat.faults import read_fault
 
-        return read_fault(error, server.shown, seconds, server.keys, server.url is None)
+        return read_fault(error, server.shown, seconds, server.keys, server.url is None, self.form)
 
     async def explain_dead(
         self, faults: Sequence[Fault], model: str, keys: Keys, list_models: Callable[[], Awaitable[list[str]]]
@@ -86,7 +92,7 @@ class Transport:
                 served = await list_models()
             except Fault as unlisted:
                 served = unlisted
-        return explain_dead_server(faults, model, served, keys, self.timeout_option)
+        return explain_dead_server(faults, model, served, keys, self.timeout_option, self.page)
 
     def read_outcome(self, outcome: Outcome, cached: bool, rate: Rate | None) -> Reply | Failure:
         """Make of a ledger row, or of the line why there is none, what callers get.

@@ -20,7 +20,7 @@ from quadrag.chat.guard import guard
 from quadrag.chat.keys import basic_credentials
 from quadrag.chat.reply import Row
 from quadrag.chat.server import Bounds, Server
-from quadrag.chat.spec import Spec, models_url
+from quadrag.chat.spec import Spec, page_url
 from quadrag.chat.transport import Transport
 from quadrag.progress import say
 
@@ -176,7 +176,7 @@ class Wire:
         headers = {"authorization": endpoint.authorization} if endpoint.authorization else {}
         try:
             async with guard(get_async_session(), endpoint) as session:
-                asked = session.get(models_url(endpoint.address), headers=headers, timeout=seconds)
+                asked = session.get(page_url(endpoint.address, "models"), headers=headers, timeout=seconds)
                 content = (await within(seconds, asked)).content
         except Exception as error:
             raise self.transport.read_fault(error, endpoint, seconds) from None

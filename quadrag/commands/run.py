@@ -80,6 +80,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="seconds a reply may take (default: 300; first 120)",
     )
     how.add_argument(
+        "--api",
+        choices=("chat", "completions"),
+        help="completions: of a model without a chat interface, by /v1/completions with --template (default: chat)",
+    )
+    how.add_argument(
+        "--template",
+        metavar="T",
+        help="of --api completions: a tokenizer with its own, a Jinja file, plain, vicuna, belle, chatglm, chatglm2",
+    )
+    how.add_argument(
         "--prompts",
         metavar="FILE",
         help="YAML of the form of quadrag/baselines/BENCHMARK/prompts.yaml, with a paper's own words maybe; crag: what "

@@ -45,6 +45,8 @@ def run_request(arguments: argparse.Namespace) -> Any:
         entity_llm=given.get("entity_llm"),
         service=service,
         sampling=those_given(_SAMPLING),
+        api=given.get("api"),
+        template=given.get("template"),
         all_configs=given.get("all", False),
         original=given.get("original", False),
         recipe=given.get("recipe"),

@@ -1,8 +1,9 @@
 """A chat-completions server for tests and benchmarks: real HTTP over a real socket, scripted replies, injected faults.
 
-It answers ``POST .../chat/completions`` with an echo of the last message, ``GET .../models``, ``GET /stats`` (what it
-saw) and ``POST /control`` (JSON: any of the settings, ``rules`` included). It runs no model. A raw asyncio protocol
-keeps it cheap: it must not be the slow side of a throughput measurement.
+It answers ``POST .../chat/completions`` with an echo of the last message, ``POST .../completions`` with one of the
+prompt, ``GET .../models``, ``GET /stats`` (what it saw) and ``POST /control`` (JSON: any of the settings, ``rules``
+included). It runs no model. A raw asyncio protocol keeps it cheap: it must not be the slow side of a throughput
+measurement.
 
 In a test::
 
@@ -90,7 +91,12 @@ def chats(count: int, start: int = 0) -> list[list[dict[str, str]]]:
 def echo(body: dict[str, Any]) -> str:
     """Return the text that the server answers: it depends on the whole request, so that mixed-up replies show."""
     digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:8]
-    return f"{digest} {body['messages'][-1]['content']}"
+    return f"{digest} {asked_of(body)}"
+
+
+def asked_of(body: dict[str, Any]) -> str:
+    """Return the text of a request: the prompt, or the last message."""
+    return str(body["prompt"] if "prompt" in body else body["messages"][-1]["content"])
 
 
 class _Protocol(asyncio.Protocol):
@@ -146,11 +152,14 @@ class _Protocol(asyncio.Protocol):
             state.listed += 1
             self.send(200, {"object": "list", "data": [{"id": name} for name in state.models]})
             return
-        if not path.endswith("/chat/completions") or method != "POST":
+        if not path.endswith("/completions") or method != "POST":
             self.send(404, {"error": {"message": "no such page"}})
             return
         body = json.loads(content)
-        asked = str(body["messages"][-1]["content"])
+        if ("messages" in body) != path.endswith("/chat/completions"):
+            self.send(400, {"error": {"message": "messages are of /chat/completions, a prompt of /completions"}})
+            return
+        asked = asked_of(body)
         state.requests += 1
         state.calls[asked] += 1
         if state.keep_bodies:
@@ -196,9 +205,10 @@ class _Protocol(asyncio.Protocol):
             return
         text = echo(body) if state.text is None else state.text
         message = {"role": "assistant", "content": text}
-        choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop"}
+        said: dict[str, Any] = {"text": text} if "prompt" in body else {"message": message}
+        choice: dict[str, Any] = {"index": 0, **said, "finish_reason": "stop"}
         usage: Any = {
-            "prompt_tokens": len(json.dumps(body["messages"])) // 4,
+            "prompt_tokens": len(json.dumps(body.get("messages") or body["prompt"])) // 4,
             "completion_tokens": len(text.split()),
         }
         if rule and action == "reply":

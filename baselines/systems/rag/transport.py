@@ -54,13 +54,9 @@ class RagTransport(Transport):
 
     def open_client(self, server: Server) -> Any:
         """Open a connection pool; see `Transport.open_client`."""
-        from huggingface_hub import get_async_session
+        from quadrag.chat.post import open_session
 
-        from quadrag.chat.guard import guard
-
-        session = guard(get_async_session(), server)
-        session.close = session.aclose
-        return session
+        return open_session(server)
 
     async def attempt(
         self, client: Any, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
@@ -74,17 +70,15 @@ class RagTransport(Transport):
         return {"reply": reply, "usage": read_reply(self.contract, reply)["usage"]}
 
     async def _post(self, session: Any, server: Server, body: Mapping[str, Any]) -> Any:
-        headers = {"content-type": "application/json"}
-        if server.authorization:
-            headers["authorization"] = server.authorization
-        sent = json.dumps(body, ensure_ascii=False).encode()
-        response = await session.post(server.address, content=sent, headers=headers, timeout=server.connect_limits)
+        from quadrag.chat.post import post
+
+        content = await post(session, server, server.address, body)
         try:
-            return json.loads(response.content)
+            return json.loads(content)
         except (ValueError, RecursionError):
             from quadrag.chat.faults import Fault
 
-            shown = server.keys.line(response.content.decode("utf-8", "replace"))[:80]
+            shown = server.keys.line(content.decode("utf-8", "replace"))[:80]
             detail = f"{server.shown}: the reply is no JSON ({shown!r}); {_FORMS[self.contract]}"
             raise Fault(detail, billed=True) from None
 

@@ -13,8 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from quadrag.baselines.systems.template import load_template
 from quadrag.chat.client import ChatClient, Reply
+from quadrag.chat.completions import CompletionsTransport
 from quadrag.chat.ledger import Ledger
+from quadrag.chat.refusals import leave_out_refused
+from quadrag.errors import QuadragError
 
 torch = pytest.importorskip("torch", reason="torch is not installed (extra: local)")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed (extra: local)")
@@ -84,6 +88,64 @@ def server(tmp_path_factory):
             yield f"http://127.0.0.1:{port}/v1", str(folder), process
         finally:
             process.kill()
+
+
+@pytest.mark.timeout(300)
+def test_both_endpoints_give_one_answer_to_one_chat(server, tmp_path):
+    url, model, _ = server
+    chats = [
+        [{"role": "system", "content": "Answer."}, {"role": "user", "content": f"Frage {n}: 你好?"}] for n in range(4)
+    ]
+    source = "{% for m in messages %}<s>{{ m.role }}\n{{ m.content }}</s>{% endfor %}<s>assistant{{ '\\n' }}"
+    (tmp_path / "own.jinja").write_text(source, encoding="utf-8")
+    options = {"temperature": 0.0, "max_tokens": 12}
+    with ChatClient(f"{url}#{model}", parameters=options) as client:
+        answers = client.complete(chats)
+    for name in (model, str(tmp_path / "own.jinja")):
+        template = load_template(name)
+        transport = CompletionsTransport(template.render, template.digest)
+        parameters = {**options, **transport.parameters}
+        with ChatClient(f"{url}#{model}", parameters=parameters, transport=transport) as client:
+            texts = client.complete(chats)
+        assert [(one.text, one.usage) for one in texts] == [(one.text.strip(), one.usage) for one in answers]
+    plain = load_template("plain")
+    transport = CompletionsTransport(plain.render, plain.digest)
+    with ChatClient(f"{url}#{model}", parameters=options | transport.parameters, transport=transport) as client:
+        others = client.complete(chats)
+    assert [one.text for one in others] != [one.text for one in texts], "a random model still reads its prompt"
+
+
+@pytest.mark.timeout(300)
+def test_sampling_that_it_refuses_is_left_out(server, capsys):
+    url, model, _ = server
+    asked = {"temperature": 0.3, "top_k": 5, "repetition_penalty": 1.05, "seed": 3, "max_tokens": 4}
+    with ChatClient(f"{url}#{model}", parameters=asked) as client:
+        leave_out_refused(client)
+        assert client.parameters == {"temperature": 0.3, "seed": 3, "max_tokens": 4}
+        assert isinstance(client.complete([[{"role": "user", "content": "?"}]])[0], Reply)
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and "top_k, repetition_penalty: left out" in err
+
+
+@pytest.mark.timeout(300)
+def test_a_tokenizer_that_begins_texts_itself_takes_its_token_off_the_prompt(tmp_path):
+    from tokenizers import processors
+
+    make_model(tmp_path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    chat = [{"role": "user", "content": "?"}]
+    bare = load_template(str(tmp_path))
+    assert bare.render(chat) == "<s>user\n?</s><s>assistant\n"
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", 0)]
+    )
+    tokenizer.save_pretrained(tmp_path / "begins")
+    begins = load_template(str(tmp_path / "begins"))
+    assert begins.render(chat) == "user\n?</s><s>assistant\n" and begins.digest != bare.digest
+    tokenizer.chat_template = None
+    tokenizer.save_pretrained(tmp_path / "none")
+    with pytest.raises(QuadragError, match="has no chat template; name a file or one of plain, vicuna"):
+        load_template(str(tmp_path / "none"))
 
 
 @pytest.mark.timeout(300)

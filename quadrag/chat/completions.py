@@ -1,0 +1,55 @@
+"""Completions of a prompt, for models without a chat interface: the chat becomes a text here, by the model's template.
+
+``POST .../v1/completions`` with ``prompt``; the answer is ``choices[0].text`` less the blanks around it. What
+identifies the template stands among the client's parameters, so in ledger keys and in `run.json`, and is not sent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from quadrag.chat.post import open_session, post
+from quadrag.chat.reply import Row, read_message
+from quadrag.chat.server import Server
+from quadrag.chat.spec import page_url
+from quadrag.chat.transport import Transport
+
+Messages = Sequence[Mapping[str, Any]]
+_NOT_SENT = ("api", "template")
+
+
+class CompletionsTransport(Transport):
+    """Calls of ``/v1/completions``; a call's messages are one, the prompt."""
+
+    page = "/completions"
+    form = "a completion"
+
+    def __init__(self, render: Callable[[Messages], str], template: str) -> None:
+        """Take what makes a prompt of a chat, and what identifies it."""
+        self._render = render
+        self.parameters = {"api": "completions", "template": template}
+
+    def compose(self, messages: Messages) -> list[dict[str, Any]]:
+        """Make the prompt; see `Transport.compose`.
+
+        Raises:
+            QuadragError: the template refuses the messages.
+        """
+        return [{"role": "prompt", "content": self._render(messages)}]
+
+    def open_client(self, server: Server) -> Any:
+        """Open a connection pool; see `Transport.open_client`."""
+        return open_session(server)
+
+    async def attempt(self, client: Any, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:
+        """Make one attempt; see `Transport.attempt`."""
+        more = {name: value for name, value in body.items() if name not in _NOT_SENT}
+        sent = {"model": model, "prompt": messages[0]["content"], **more}
+        reply = json.loads(await post(client, server, page_url(server.address, "completions"), sent))
+        choices = reply.get("choices")
+        if not choices:
+            raise ValueError(f"no choices; {reply.get('error') or reply}")
+        row = read_message({"content": choices[0].get("text")}, choices[0].get("finish_reason"), reply.get("usage"))
+        return {**row, "text": row["text"].strip()}
