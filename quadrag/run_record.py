@@ -101,6 +101,7 @@ class RunRecord:
         started: in UTC.
         seconds: of the last command.
         given: the stages whose files are the user's own.
+        replaced: the settings of a recipe that the user replaced, by name, with what the recipe says.
         found: what is to be told of how passages were found, as CRAG's entities.
         service: what a RAG service gave.
         failures: calls that failed, by ``config/split/id/sample``.
@@ -131,6 +132,7 @@ class RunRecord:
     started: str | None = None
     seconds: float = 0.0
     given: list[str] = field(default_factory=list)
+    replaced: dict[str, str] = field(default_factory=dict)
     found: dict[str, Any] = field(default_factory=dict)
     service: dict[str, Any] | None = None
     failures: dict[str, str] = field(default_factory=dict)

@@ -31,6 +31,7 @@ FLOORS = (
     "baselines/systems",
     "baselines/scoring",
     "baselines/tables",
+    "baselines/audit",
     "baselines/NAME",
     "baselines/runs",
     "baselines/report",

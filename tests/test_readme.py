@@ -43,6 +43,13 @@ class UserModel:
     def batch_generate_answer(self, batch):
         return ["i don't know" for _ in batch["query"]]
 """
+PROMPTS = """
+llm_only: {user: "{query} at {query_time}"}
+web: {user: "{references} {query} at {query_time}"}
+web_kg: {user: "{web_results} {kg_response} {query} at {query_time}"}
+entities: {user: Say in JSON what it is about.}
+judge: {user: 'Is it right? Reply {"Accuracy": "True"} or "False".'}
+"""
 # What stands on a page, and what stands for it here; the servers are filled in.
 STANDS_FOR = (
     (r"(llama-3-70b-instruct|omnieval-\w+)=http://127\.0\.0\.1:80\d\d/v1", r"\1={presets}"),
@@ -51,6 +58,9 @@ STANDS_FOR = (
     (r"^QUADRAG_MIRROR=https://MIRROR ", ""),
     (r"^quadrag push ORG ", "HF_ENDPOINT={hub} HF_TOKEN=hf_t HF_HUB_OFFLINE=0 quadrag push quadrag-test "),
     (r"http://127\.0\.0\.1:8081/v1", "{judge}"),
+    # A recipe asks for the paper's model by name, which the one server here does not list.
+    (r"(--recipe \S+)", r"\1 --served-as M"),
+    (r"(--entity-llm \S+)", r"\1 --entity-served-as M"),
 )
 # What a command needs that an environment may lack, with the module that brings it; None is had nowhere here.
 NEEDS = (
@@ -177,6 +187,7 @@ def upstream(folder: Path) -> None:
     (folder / "answers.jsonl").write_text("".join(lines), encoding="utf-8")
     (folder / "models").mkdir()
     (folder / "models" / "user_config.py").write_text(MODEL_FILE, encoding="utf-8")
+    (folder / "prompts.yaml").write_text(PROMPTS, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,7 @@ def load_prompts(benchmark: str, path: str | None = None) -> Prompts:
     if path is None:
         return wanted
     content = _read(Path(path))
-    found = dict(content) if isinstance(content, dict) else {}
+    found = {key: texts for key, texts in content.items() if key != "own"} if isinstance(content, dict) else {}
     wanted |= {key: {"user": ""} for key in own["ends"] if key in found and key not in wanted}
     if strange := next((key for key in found if key not in wanted), None):
         raise unknown_name(f"key of {path}", str(strange), dict.fromkeys([*wanted, *own["ends"]]))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 WHOLE = 1_000_000  # characters of a chunk that is a whole passage, since none is longer
+FILES = "files"  # as a source of chunks
 NONE = "none"  # the retriever of a model that is shown nothing
 UNKNOWN = "unknown"  # the retriever behind a file of answers that does not say it
 
@@ -17,7 +18,8 @@ class Retrieval:
         tokenizer: terms of BM25: ``unigram``, ``jieba`` or ``rjieba``.
         chunk_size: characters, or tokens of `chunk_tokenizer`, from 1.
         chunk_overlap: percent of the chunk, from 0 to 90.
-        chunk_tokenizer: a tokenizer's file, folder or name; None counts characters.
+        chunk_tokenizer: a tokenizer's file, folder or name, or ``cl100k_base``; None counts characters.
+        chunk_source: what is cut: ``documents``, or whole ``files``, as CRUD-RAG's authors have it.
         embedding: preset, name or folder of a sentence-transformers model.
         instruction: where the embedding's instruction stands: before ``queries``, or before passages too (``both``).
         reranker: the same of a cross-encoder.
@@ -29,6 +31,7 @@ class Retrieval:
     chunk_size: int = 128
     chunk_overlap: int = 0
     chunk_tokenizer: str | None = None
+    chunk_source: str = "documents"
     embedding: str = "bge-base"
     instruction: str = "queries"
     reranker: str = "bge-rank"

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,8 +12,7 @@ from quadrag.errors import QuadragError, unknown_name
 from quadrag.records import Question
 
 from .benchmark import Benchmark, load
-from .document import CorpusSpec, Document
-from .settings import NONE, Conditions, Retrieval, RetrieverSpec
+from .settings import FILES, NONE, Conditions, Retrieval, RetrieverSpec
 
 _SECRET = re.compile(r"(\w+://)[^/\s]*@")
 
@@ -32,6 +31,7 @@ class Task:
     limit: int | None = None
     samples: int = 1
     prompts: str | None = None
+    replaced: Mapping[str, str] = field(default_factory=dict)  # settings that a recipe says otherwise, as it says them
 
     @property
     def searches(self) -> bool:
@@ -60,8 +60,9 @@ class Task:
         """
         values = asdict(self.retrieval).items()
         found = {name: value for name, value in values if self.uses(name) and value is not None}
-        if found.get("instruction") == Retrieval().instruction:
-            del found["instruction"]  # what every run had before there was a choice
+        for name in ("instruction", "chunk_source"):
+            if found.get(name) == getattr(Retrieval(), name):
+                del found[name]  # what every run had before there was a choice
         return found | ({"index": _SECRET.sub(r"\1", found["index"])} if "index" in found else {})
 
 
@@ -71,12 +72,11 @@ class Corpus(NamedTuple):
     fingerprint: str
     source: str
     builder: Any
-    spec: CorpusSpec
+    read: Callable[[Mapping[str, Any]], Any]
 
-    def documents(self) -> Iterator[Document]:
-        """Yield its documents in order."""
-        for row in rows(self.builder, splits(self.builder)[0]):
-            yield self.spec.document(row)
+    def documents(self) -> Iterator[Any]:
+        """Yield its documents in order, each a `Document`, or its files, each a `SourceFile`."""
+        return map(self.read, rows(self.builder, splits(self.builder)[0]))
 
 
 def script_options(task: Task, benchmark: Benchmark) -> dict[str, Any]:
@@ -159,5 +159,10 @@ def open_corpus(task: Task, benchmark: Benchmark) -> Corpus | None:
     if not task.searches or spec is None:
         return None
     options = {name: task.options[name] for name in spec.options if name in task.options}
+    read: Callable[[Mapping[str, Any]], Any] = spec.document
+    if task.retrieval.chunk_source == FILES:
+        if spec.file is None:
+            raise QuadragError(f"the corpus of {task.benchmark} has no files of many documents; leave chunk_source out")
+        options["whole"], read = True, spec.file
     builder, source = open_builder(task.benchmark, spec.config, task.data_dir, options)
-    return Corpus(fingerprint(builder), source, builder, spec)
+    return Corpus(fingerprint(builder), source, builder, read)

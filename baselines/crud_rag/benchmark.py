@@ -5,6 +5,7 @@ question. For hallucination modification the authors' code searches with the beg
 beginning and continuation: ``--option query=paper`` takes the paper's word.
 
 The default retriever is BM25 over single characters, which needs no model; the recipes of published rows say theirs.
+They cut whole files into chunks, as the authors' code does (`retrieval.whole`); by default each article is cut.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from quadrag.metrics._shared.slots import fill
 from quadrag.records import Passage, Question
 
 from ..core.benchmark import Benchmark, Gold, MetricUse
-from ..core.document import CorpusSpec, Document
+from ..core.document import CorpusSpec, Document, SourceFile
 from ..core.options import OptionSpec
 from ..core.prompts import Message, Prompts
 from ..core.settings import Conditions
@@ -118,6 +119,11 @@ def _document(row: Mapping[str, Any]) -> Document:
     return Document(row["id"], "", row["body"])
 
 
+def _file(row: Mapping[str, Any]) -> SourceFile:
+    """Return a file under the path that the authors' code reads it by, which stands before each of its chunks."""
+    return SourceFile(row["id"], f"file_path: data/80000_docs/{row['file']}", row["body"], row["aliases"])
+
+
 BENCHMARK = Benchmark(
     name=NAME,
     paper="arXiv:2401.17043",
@@ -131,7 +137,7 @@ BENCHMARK = Benchmark(
     keywords=keywords,
     campaign=campaign,
     default_split="test",  # the paper's experiments; `full` holds these questions again
-    corpus=CorpusSpec("corpus", ("gold",), _document),
+    corpus=CorpusSpec("corpus", ("gold",), _document, _file),
     options={"query": OptionSpec("code", ("code", "paper"), configs=("hallucination",))},
     option_help="gold=test (gold documents into the corpus, so that retrieval is measured), query=code|paper",
     headlines=("rouge_l", "bleu", "precision", "recall", "recall@k", "bertscore", "length"),

@@ -62,8 +62,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         config, split, _, key = place
         cells = [value_cell(table.get(place)) for table in tables]
         if pair:
-            invalid = any("figure" in table.get(place, {}) for table in tables)
-            cell, n = (Cell(NOTHING), 0) if invalid else _difference(results, place, profile)
+            cell, n = _difference(results, place, profile)
             cells.append(cell)
             shared[f"{config} {split}"] = max(n, shared.get(f"{config} {split}", 0))
         lines.append(Line(f"{config} {split}: {show_key(place[2], key)}", cells, rule=last not in (None, config)))
@@ -94,7 +93,7 @@ def name_columns(count: int) -> list[str]:
 
 
 def pair_results(first: Result, second: Result, place: Place, profile: str = "official") -> Pair | None:
-    """Pair two runs on the questions that both have and scored; None where nothing can be paired.
+    """Pair two runs on the questions that both have and scored; None where nothing can be paired, or one is invalid.
 
     They are the same questions where their ids, texts and gold agree; where a folder does not say so, the runs must
     have the same ids.
@@ -105,6 +104,8 @@ def pair_results(first: Result, second: Result, place: Place, profile: str = "of
         place: config, split, metric and key.
         profile: ``official`` or ``corrected``.
     """
+    if any(_is_invalid(result, place, profile) for result in (first, second)):
+        return None
     config, split, metric, key = place
     sides = []
     for result, other in ((first, second), (second, first)):
@@ -115,6 +116,12 @@ def pair_results(first: Result, second: Result, place: Place, profile: str = "of
         sides.append(items)
     record = metric_record(metric).key(key)
     return paired_difference(*sides, profile=profile, worst=record.worst) if all(sides) else None
+
+
+def _is_invalid(result: Result, place: Place, profile: str) -> bool:
+    """Whether too many items of a metric failed, so that its value is not shown."""
+    marked = [row for row in select_whole(result.scores) if "figure" in row and row["profile"] == profile]
+    return place in [(row["config"], row["split"], row["metric"], row["key"]) for row in marked]
 
 
 def _same(here: Mapping[Key, str], there: Mapping[Key, str], question: Any) -> bool:

@@ -38,6 +38,7 @@ def list_facts(results: Sequence[Result], out: Path) -> list[tuple[str, str]]:
     seconds = sum(run.seconds for run in runs)
     rows = [
         ("model", join(one.llm for one in inputs)),
+        ("model of the entities", join(one.entity["model"] for one in inputs if one.entity)),
         ("judge", join(one.judge or "none: judged metrics are not run" for one in inputs)),
         ("data", join(run.source for run in runs)),
         ("parameters", join(", ".join(f"{k} {v}" for k, v in one.parameters.items()) or "none" for one in inputs)),

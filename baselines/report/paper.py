@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ..core.result import PROFILES, Result
 from ..tables.grid import Grid
+from ..tables.notes import head_replaced
 from ..tables.paper import load_tables
 from ..tables.slices import select_whole
 from .run import tabulate_run
@@ -13,6 +14,8 @@ from .run import tabulate_run
 def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence[str] = PROFILES) -> list[Grid]:
     """Make the tables of a benchmark's paper; without any of its own, a plain table of each run.
 
+    Runs of a recipe some of whose settings were replaced have tables of their own, headed so.
+
     Raises:
         QuadragError: the runs cannot stand in one table.
     """
@@ -20,4 +23,8 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
     tabulate = load_tables(benchmark).tabulate
     if tabulate is None:
         return [grid for result in results for grid in tabulate_run(result, profiles)]
-    return tabulate(results, profiles)
+    grids = []
+    for head in dict.fromkeys(head_replaced(result.run) for result in results):
+        group = [result for result in results if head_replaced(result.run) == head]
+        grids += [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
+    return grids

@@ -11,7 +11,7 @@ from ..core.settings import NONE
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
-from ..tables.notes import INTERVALS, name_units, note_corpus, note_ours, note_paper
+from ..tables.notes import INTERVALS, head_replaced, name_units, note_corpus, note_ours, note_paper
 from ..tables.paper import load_tables
 from ..tables.published import Published, find_beside
 from ..tables.slices import select_whole, slice_grids
@@ -66,7 +66,8 @@ def rows_beside(result: Result) -> list[Published]:
 def title_of(result: Result, split: str = "") -> str:
     """Name what was run, or one split of it, and by what."""
     inputs = result.run.inputs
-    return f"{' '.join(filter(None, (inputs.benchmark, inputs.config, split)))}, {name_run(result.run)}"
+    what = " ".join(filter(None, (inputs.benchmark, inputs.config, split)))
+    return f"{head_replaced(result.run)}{what}, {name_run(result.run)}"
 
 
 def _metric_lines(scores: Sequence[Row], splits: Sequence[str], profiles: Sequence[str]) -> list[Line]:

@@ -29,7 +29,7 @@ def _tabulate_differences(results: Sequence[Result], profile: str, every: bool) 
     first, *others = results
     names = name_columns(len(results))
     shown = select_whole(first.scores) if every else pick_headlines(first.scores, profile)
-    rows = [row for row in shown if row["profile"] == profile and "figure" not in row]
+    rows = [row for row in shown if row["profile"] == profile]
     lines: list[Line] = []
     for row in rows:
         config, split, metric, key = place = (row["config"], row["split"], row["metric"], row["key"])

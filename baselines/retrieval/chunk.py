@@ -11,13 +11,16 @@ It knows no paragraphs, and no language but by the marks in `_SENTENCE_END`.
 import hashlib
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
+
+from ..core.document import Document
+from . import cl100k
 
 VERSION = 1  # goes up when the spans of a text change, so that indexes are built again
 
@@ -32,14 +35,16 @@ Span = tuple[int, int]
 class Chunking:
     """How documents are cut.
 
-    `size` is in characters, or in tokens of `tokenizer`: the path of a ``tokenizer.json``, a folder that holds one, or
-    a name on the Hub. `overlap` is in percent of `size`. Without `sentences`, chunks are plain windows.
+    `size` is in characters, or in tokens of `tokenizer`: ``cl100k_base``, the path of a ``tokenizer.json``, a folder
+    that holds one, or a name on the Hub. `overlap` is in percent of `size`. Without `sentences`, chunks are plain
+    windows.
     """
 
     size: int = 128
     overlap: int = 0
     tokenizer: str | None = None
     sentences: bool = True
+    headed = False  # whether a passage is encoded behind its title
 
     def __post_init__(self) -> None:
         """Check the numbers.
@@ -51,6 +56,14 @@ class Chunking:
             raise QuadragError(f"chunk size {self.size} is too small; expected at least 1")
         if not 0 <= self.overlap <= 90:
             raise QuadragError(f"chunk overlap {self.overlap} is out of range; expected 0 to 90, percent of the size")
+
+    def cut(self, document: Document) -> Iterator[tuple[str, str]]:
+        """Yield the chunks of a document, each with its id.
+
+        Raises:
+            QuadragError: the tokenizer cannot be had.
+        """
+        return ((document.id, document.text[start:end]) for start, end in self.spans(document.text))
 
     def spans(self, text: str) -> list[Span]:
         """Cut a text.
@@ -108,9 +121,9 @@ class Chunking:
 
     def describe(self) -> dict[str, Any]:
         """Return what decides the spans, for the key of an index; a tokenizer stands there by its content."""
-        digest = None
-        if self.tokenizer is not None:
-            digest = hashlib.sha256(load_tokenizer(self.tokenizer).to_str().encode()).hexdigest()
+        digest = self.tokenizer
+        if digest not in (None, cl100k.NAME):
+            digest = hashlib.sha256(load_tokenizer(str(digest)).to_str().encode()).hexdigest()
         return {
             "size": self.size,
             "overlap": self.overlap,
@@ -141,17 +154,36 @@ def _token_cuts(name: str, text: str) -> tuple[list[int], list[int]]:
 
     Several tokens of one character, as byte-level tokenizers make them, have one place.
     """
-    # A half of a surrogate pair has no UTF-8, and tokenizers refuses it.
-    encoding = load_tokenizer(name).encode(LONE_SURROGATE.sub("\ufffd", text), add_special_tokens=False)
+    starts = _starts(name, text)
     cuts, counts = [0], [0]
-    for number, (start, _) in enumerate(encoding.offsets):
+    for number, start in enumerate(starts):
         if start > cuts[-1] and number:
             cuts.append(start)
             counts.append(number)
     if len(text) > cuts[-1]:
         cuts.append(len(text))
-        counts.append(len(encoding.offsets))
+        counts.append(len(starts))
     return cuts, counts
+
+
+def count_tokens(name: str | None) -> Callable[[str], int]:
+    """Return what counts the tokens of a text; the characters where no tokenizer is named.
+
+    Raises:
+        QuadragError: when it is called, the tokenizer cannot be had.
+    """
+    if name is None:
+        return len
+    return cl100k.count if name == cl100k.NAME else lambda text: len(_starts(name, text))
+
+
+def _starts(name: str, text: str) -> list[int]:
+    """Return the character in which each token of a text starts."""
+    # A half of a surrogate pair has no UTF-8, and tokenizers refuses it.
+    text = LONE_SURROGATE.sub("\ufffd", text)
+    if name == cl100k.NAME:
+        return cl100k.starts(text)
+    return [start for start, _ in load_tokenizer(name).encode(text, add_special_tokens=False).offsets]
 
 
 @lru_cache(maxsize=4)

@@ -60,7 +60,7 @@ class DenseIndex:
         """
         if not len(store):
             raise QuadragError("the corpus has no passages; expected at least one with text to encode")
-        texts, done = store.texts(), 0
+        texts, done = store.encoded(), 0
         # Written, not mapped: a full disk is then an error and not the end of the process.
         with (folder / FILE).open("wb") as file:
             while block := list(islice(texts, _TEXTS)):

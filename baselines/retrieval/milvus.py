@@ -189,7 +189,7 @@ def _build(client: Any, collection: str, store: PassageStore, encoder: TextEncod
 
     if client.has_collection(collection, timeout=_CALL):
         client.drop_collection(collection, timeout=_CALL)
-    texts, done = store.texts(), 0
+    texts, done = store.encoded(), 0
     while block := list(islice(texts, _TEXTS)):
         vectors = encoder.documents(block)
         if not done:

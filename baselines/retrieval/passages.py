@@ -1,34 +1,36 @@
 """The passage store: the chunks of a corpus in one Arrow file, numbered from 0, memory-mapped when opened.
 
-A passage is a chunk of one document. The store ranks nothing: indexes name its rows, and whoever shows a passage reads
-it here.
+A passage is a chunk of one document, or of a file of many. The store ranks nothing: indexes name its rows, and
+whoever shows a passage reads it here.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from quadrag.errors import QuadragError
 from quadrag.records import Passage
 
-from ..core.document import Document
 from .chunk import LONE_SURROGATE, Chunking
+from .whole import FileChunking
 
 FILE = "passages.arrow"
 VERSION = 1  # of the file's form, for the key of an index
 _BATCH = 8192  # passages; every batch but the last has so many, so that a row's place is a division
 _SCHEMA = pa.schema([("id", pa.string()), ("title", pa.large_string()), ("text", pa.large_string())])
-_COUNT = b"documents"
+_COUNT, _HEADED = b"documents", b"headed"
 Hits = list[tuple[int, float]]  # rows of a store with their scores, best first
 
 
 class PassageStore:
     """The passages of a corpus in their order, read from the file when asked for.
 
-    `documents` is the number of documents that were cut, those without text included.
+    `documents` is the number of documents, or files, that were cut, those without text included.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -43,6 +45,7 @@ class PassageStore:
                 self._batches = [reader.get_batch(n) for n in range(reader.num_record_batches)]
                 _, metadata = reader.get_batch_with_custom_metadata(reader.num_record_batches - 1)
             self.documents = int(metadata[_COUNT])
+            self._headed = _HEADED in metadata
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise QuadragError(
                 f"{folder} holds no passages that can be read ({error}); expected {FILE}; remove the folder to "
@@ -57,14 +60,15 @@ class PassageStore:
         return cls(folder)
 
     @classmethod
-    def build(cls, documents: Iterable[Document], folder: Path, chunking: Chunking) -> PassageStore:
+    def build(cls, documents: Iterable[Any], folder: Path, chunking: Chunking | FileChunking) -> PassageStore:
         """Cut documents and write their passages, holding a few thousand at a time.
 
         Args:
-            documents: in the order of the store. A passage's id is ``DOCUMENT#N``, N from 0 in each document; one
-                without text has none. Half of a surrogate pair, which UTF-8 cannot hold, becomes U+FFFD.
+            documents: each a `Document`, or each a `SourceFile`, in the order of the store. A passage's id is
+                ``DOCUMENT#N``, N from 0 in each document; one without text has none. Half of a surrogate pair, which
+                UTF-8 cannot hold, becomes U+FFFD.
             folder: where the file goes; it is there.
-            chunking: how they are cut.
+            chunking: how they are cut; `FileChunking` takes files.
 
         Returns:
             The store, open.
@@ -73,6 +77,7 @@ class PassageStore:
             QuadragError: an id comes twice or holds ``#``.
         """
         seen: set[str] = set()
+        numbers = Counter[str]()
         ids: list[str] = []
         titles: list[str] = []
         texts: list[str] = []
@@ -82,15 +87,17 @@ class PassageStore:
                     problem = "holds #" if "#" in document.id else "comes twice"
                     raise QuadragError(f"document id {document.id!r} {problem}; expected ids without #, each once")
                 seen.add(document.id)
-                spans = chunking.spans(document.text)
-                ids += [f"{document.id}#{n}" for n in range(len(spans))]
-                titles += [document.title] * len(spans)
-                texts += [document.text[start:end] for start, end in spans]
+                for owner, text in chunking.cut(document):
+                    ids.append(f"{owner}#{numbers[owner]}")
+                    numbers[owner] += 1
+                    titles.append(document.title)
+                    texts.append(text)
                 while len(ids) >= _BATCH:
                     writer.write_batch(_batch(ids[:_BATCH], titles[:_BATCH], texts[:_BATCH]))
                     del ids[:_BATCH], titles[:_BATCH], texts[:_BATCH]
             # The last batch, empty or not, carries the count: only now is it known.
-            writer.write_batch(_batch(ids, titles, texts), custom_metadata={_COUNT: str(len(seen)).encode()})
+            known = {_COUNT: str(len(seen)).encode(), **({_HEADED: b"1"} if chunking.headed else {})}
+            writer.write_batch(_batch(ids, titles, texts), custom_metadata=known)
         return cls(folder)
 
     def __len__(self) -> int:
@@ -115,6 +122,15 @@ class PassageStore:
             batch, at = self._batches[start // _BATCH], start % _BATCH
             yield from batch.column("text").slice(at, stop - start).to_pylist()
             start += batch.num_rows - at
+
+    def encoded(self) -> Iterator[str]:
+        """Yield what an encoder reads of each passage: its text, of a chunk of a file below the file's title."""
+        if not self._headed:
+            yield from self.texts()
+            return
+        for batch in self._batches:
+            for title, text in zip(batch.column("title").to_pylist(), batch.column("text").to_pylist(), strict=True):
+                yield f"{title}\n\n{text}"
 
 
 def _batch(*columns: list[str]) -> pa.RecordBatch:

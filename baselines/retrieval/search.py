@@ -8,17 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, unknown_name
 from quadrag.progress import announce
 from quadrag.records import Passage
 
-from ..core.settings import Retrieval
+from ..core.settings import FILES, Retrieval
 from ..core.task import Corpus
 from .chunk import Chunking
 from .passages import VERSION, PassageStore
 from .registry import make_retriever
 from .retrievers import Shelf
 from .store import IndexStore
+from .whole import FileChunking
 
 
 def describe_search(retriever: str, settings: Retrieval) -> dict[str, Any]:
@@ -81,5 +82,8 @@ class Search:
         return QuadragError(f"an index was altered since it was built ({why}); remove {places} to build it again")
 
 
-def _chunking(settings: Retrieval) -> Chunking:
-    return Chunking(settings.chunk_size, settings.chunk_overlap, settings.chunk_tokenizer)
+def _chunking(settings: Retrieval) -> Chunking | FileChunking:
+    kinds: dict[str, type[Chunking] | type[FileChunking]] = {Retrieval().chunk_source: Chunking, FILES: FileChunking}
+    if settings.chunk_source not in kinds:
+        raise unknown_name("chunk source", settings.chunk_source, kinds)
+    return kinds[settings.chunk_source](settings.chunk_size, settings.chunk_overlap, settings.chunk_tokenizer)

@@ -5,7 +5,9 @@ whose weights an installed package brings along is taken from that package, with
 """
 
 import hashlib
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -13,6 +15,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from quadrag.errors import QuadragError, unknown_name
+
+from ..core.trust import Pins, find_pins, refuse_code
 
 # Beside the weights in many repositories, and without a say in what the model computes.
 _IDLE = {".md", ".onnx", ".h5", ".msgpack", ".ot", ".png", ".jpg"}
@@ -24,7 +28,8 @@ class Preset:
 
     `instruction` stands before queries as the paper ran the model, `card_instruction` as its model card asks for.
     `as_run` is what OmniEval's code puts before a query and before a passage. `max_length` is in tokens, None for the
-    model's own. `package` bundles the weights in its folder ``model``.
+    model's own. `package` bundles the weights in its folder ``model``. `code` says that the weights need Python code
+    that comes with them.
     """
 
     model: str
@@ -33,26 +38,60 @@ class Preset:
     as_run: tuple[str, str] | None = None
     max_length: int | None = None
     package: str | None = None
+    code: bool = False
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A model's place: `folder`, or where that is None `model` on the Hub at the commit that `wanted` stands for."""
+    """A model's place: `folder`, or where that is None `model` on the Hub at the commit that `wanted` stands for.
+
+    `name` is what the user calls it, `code` whether it is known to need code of its own, `pins` what the user allowed.
+    """
 
     kind: str
     model: str
     folder: Path | None = None
     wanted: str | None = None
+    name: str = ""
+    code: bool = False
+    pins: Pins | None = None
 
     def check(self) -> None:
         """Find out, without loading anything, whether the model can be loaded: before long work that leads up to it.
 
         Raises:
-            QuadragError: sentence-transformers is not installed, or the weights cannot be had.
+            QuadragError: sentence-transformers is not installed, the weights cannot be had, or they need code of their
+                own that was not allowed.
         """
+        if self.code and self.pins is None:
+            self.check_code()
         if find_spec("sentence_transformers") is None:
             raise _no_loader(self.kind, self.model, ImportError("not installed"))
         self.identity()
+        self.check_code()
+
+    def check_code(self) -> None:
+        """Find out whether the model may be loaded with the code that it needs.
+
+        Raises:
+            QuadragError: it needs code of its own that was not allowed.
+        """
+        if self.pins is None and (self.code or "AutoModel" in self._own_code()):
+            raise refuse_code(self.kind, self.name, self.folder is not None)
+
+    def _own_code(self) -> Mapping[str, Any]:
+        """Return which classes of transformers the model has code of its own for, as its configuration says."""
+        path = None if self.folder is None else self.folder / "config.json"
+        try:
+            if path is None:
+                from huggingface_hub import hf_hub_download
+
+                path = Path(hf_hub_download(self.model, "config.json", revision=self.revision))
+            found = json.loads(path.read_bytes())
+        except (OSError, ValueError):  # what cannot be read is told where the model is loaded
+            return {}
+        own = found.get("auto_map") if isinstance(found, dict) else None
+        return own if isinstance(own, dict) else {}
 
     @property
     def place(self) -> str:
@@ -96,9 +135,9 @@ class Weights:
         Raises:
             QuadragError: as `revision`, or the folder cannot be read.
         """
-        if self.folder is None:
-            return {"model": self.model, "revision": str(self.revision)}
-        return {"model": self.model, "weights": self._digest}
+        place = {"weights": self._digest} if self.folder is not None else {"revision": str(self.revision)}
+        code = {"code": self.pins.code_revision or "as in the folder"} if self.pins is not None else {}
+        return {"model": self.model, **place, **code}
 
     @cached_property
     def _digest(self) -> str:
@@ -132,16 +171,18 @@ def locate(kind: str, name: str, presets: Mapping[str, Preset]) -> Weights:
         spec = find_spec(preset.package) if preset.package else None
         if spec is not None and spec.origin is not None:
             return Weights(kind, preset.model, Path(spec.origin).parent / "model")
-        return Weights(kind, preset.model)
+        pins = find_pins(name, folder=False)
+        return Weights(kind, preset.model, None, pins and pins.revision, name, preset.code, pins)
     folder = Path(name).expanduser()
     if name and folder.is_dir():
-        return Weights(kind, folder.resolve().name, folder)
+        return Weights(kind, folder.resolve().name, folder, None, name, False, find_pins(name, folder=True))
     model, _, wanted = name.partition("@")
     if model.count("/") != 1 or model.startswith((".", "~", "/")):
         raise QuadragError(
             f"{unknown_name(kind, name, presets)}; or name a folder that is there, or ORG/NAME on the Hub"
         )
-    return Weights(kind, model, None, wanted or None)
+    pins = find_pins(name, folder=False)
+    return Weights(kind, model, None, pins.revision if pins else wanted or None, name, False, pins)
 
 
 class LazyModel:
@@ -166,11 +207,7 @@ class LazyModel:
         self._model: Any = None
 
     def check(self) -> None:
-        """Find out, without loading it, whether the model can be loaded.
-
-        Raises:
-            QuadragError: sentence-transformers is not installed, or the weights cannot be had.
-        """
+        """Find out, without loading it, whether the model can be loaded; see `Weights.check`."""
         self.weights.check()
 
     def close(self) -> None:
@@ -186,22 +223,77 @@ class LazyModel:
                 import sentence_transformers
             except ImportError as error:
                 raise _no_loader(self.kind, self.name, error) from None
+            self.weights.check_code()
             _quiet_loading()
             place, revision = self.weights.place, self.weights.revision
-            options = {"device": _pick_device(self._device), "model_kwargs": {"dtype": "float32"}, **self._options}
+            own, how = _code_options(self.weights.pins)
+            options = {
+                "device": _pick_device(self._device),
+                "model_kwargs": {"dtype": "float32", **own},
+                **self._options,
+            }
+            options |= {"config_kwargs": own, "processor_kwargs": own, **how}
             try:
-                model = getattr(sentence_transformers, self.loader)(place, revision=revision, **options)
+                with watch_loading() as faults:
+                    model = getattr(sentence_transformers, self.loader)(place, revision=revision, **options)
             except Exception as error:  # whatever a foreign file makes the loaders raise
                 raise QuadragError(
                     f"cannot load {self.kind} {place} ({one_line(error)}); expected {self.expected}"
                 ) from error
             self._adjust(model)
+            refuse_faults(f"{self.kind} {place}", faults)
             self._model = model.eval()
         return self._model
 
 
 def _no_loader(kind: str, name: str, error: ImportError) -> QuadragError:
     return QuadragError(f"{kind} {name} needs sentence-transformers ({one_line(error)}); pip install 'quadrag[dense]'")
+
+
+def _code_options(pins: Pins | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what the loaders of a model's parts are told of its code, and what the loader of all is told."""
+    if pins is None:
+        return {}, {}
+    return {} if pins.code_revision is None else {"code_revision": pins.code_revision}, {"trust_remote_code": True}
+
+
+@contextmanager
+def watch_loading() -> Iterator[dict[str, list[str]]]:
+    """Yield a mapping that fills with the weights that do not fit a model of transformers while it is loaded.
+
+    What counts as none, as a head that is tied to the embeddings, is the library's own word.
+    """
+    from transformers import PreTrainedModel
+
+    kept = PreTrainedModel.__dict__["from_pretrained"]
+    faults: dict[str, list[str]] = {}
+
+    def load(cls: Any, *place: Any, **options: Any) -> Any:
+        model, told = kept.__func__(cls, *place, **{**options, "output_loading_info": True})
+        for kind, keys in told.items():
+            names = [key if isinstance(key, str) else str(key[0]) for key in keys if kind.endswith("_keys")]
+            faults[kind.removesuffix("_keys")] = sorted(names)
+        return model
+
+    PreTrainedModel.from_pretrained = classmethod(load)
+    try:
+        yield faults
+    finally:
+        PreTrainedModel.from_pretrained = kept
+
+
+def refuse_faults(what: str, faults: Mapping[str, list[str]]) -> None:
+    """Refuse a model whose weights did not fit.
+
+    Raises:
+        QuadragError: some were newly made, left over or of another shape.
+    """
+    told = [f"{len(names)} {kind} as {names[0]}" for kind, names in faults.items() if names]
+    if told:
+        raise QuadragError(
+            f"{what} was not loaded as it was saved ({'; '.join(told)}), so what it gives is of no use; it may need "
+            "code of its own (--trust-remote-code), or its files are of another model"
+        )
 
 
 def _quiet_loading() -> None:

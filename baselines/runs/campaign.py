@@ -23,7 +23,7 @@ from ..systems.rag.system import RAG
 from .folder import read_result
 from .idle import refuse_idle_entity_llm
 from .pipeline import Session
-from .recipe import Runs, plan_runs
+from .recipe import Runs, plan_runs, select_settings
 from .request import CallRequest, RunRequest, make_task
 from .session import open_session
 
@@ -65,13 +65,19 @@ def _variant(task: Task) -> list[str]:
 def name_campaign_folder(request: RunRequest, runs: Runs, model: str) -> str:
     """Name the folder of several runs where the user does not; a recipe has a name, and says its model."""
     if request.recipe:
-        return f"runs/{request.recipe}"
+        return name_recipe_folder(request.recipe, request.retrieval if request.replaced else {})
     config, retriever, _ = runs[0]
     # Where the retriever is the user's choice, runs with another one are another campaign.
     name = request.named_benchmark()
     one = replace(_task_among(request, config, retriever, {}), options=request.options)
     chosen = _variant(one) if load(name).corpus else []
     return "runs/" + "-".join([f"{name}-all{'-original' if request.original else ''}", *chosen, _as_file_name(model)])
+
+
+def name_recipe_folder(recipe: str, given: Mapping[str, Any]) -> str:
+    """Name the folder of a recipe, or of all of a table, by what the user gives in its place."""
+    own = "embedding" in given
+    return f"runs/{recipe}-embedding={_as_file_name(given['embedding'])}" if own else f"runs/{recipe}"
 
 
 def name_config_folder(config: str, retriever: str, benchmark: Benchmark) -> str:
@@ -124,9 +130,9 @@ def run_sweep(
         QuadragError: one cannot be run; what the others came to stays.
     """
     campaign = Campaign()
-    for recipe in recipes:
+    for recipe, asked in zip(recipes, select_settings(request, recipes), strict=True):
         try:
-            one, runs = plan_runs(replace(request, recipe=recipe))
+            one, runs = plan_runs(asked)
             with open_session(one, calls, budget) as session:
                 found = run_all(session, one, runs or [], out / recipe)
         except QuadragError as error:

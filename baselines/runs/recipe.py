@@ -35,6 +35,7 @@ _WHOLE = ("sampling_top_k", "max_tokens", "seed")
 _NAMES = ("model", "entity_model", "api", "template")
 _RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", *_NAMES, *_SAMPLING, "published")
 _COUNTS = {"chunk_size": 1, "chunk_overlap": 0, "top_k": 1}  # settings that are whole numbers, with the least
+_REPLACEABLE = ("embedding",)  # what a user without the recipe's weights may put others in place of
 _TABLE = re.compile(r"\w+-table\d+")
 
 
@@ -59,8 +60,13 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
         return request, None
     name, recipe = read_recipe(request.recipe)
     settings = recipe.get("retrieval", {})
+    replaced = {
+        setting: settings[setting]
+        for setting in _REPLACEABLE
+        if setting in settings and request.retrieval.get(setting, settings[setting]) != settings[setting]
+    }
     for setting, value in settings.items():
-        if setting in request.retrieval:
+        if setting in request.retrieval and setting not in _REPLACEABLE:
             raise QuadragError(f"the recipe {name} says --{setting.replace('_', '-')} {value}; leave it out")
     if request.benchmark and request.named_benchmark() != recipe["benchmark"]:
         raise QuadragError(f"the recipe {name} is for {recipe['benchmark']}, not {request.named_benchmark()}")
@@ -78,6 +84,7 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
         benchmark=recipe["benchmark"],
         recipe=name,
         retrieval={**settings, **request.retrieval},
+        replaced=replaced,
         llm=llm,
         entity_llm=_with_model(request.entity_llm, recipe.get("entity_model")),
         sampling={**said, **request.sampling},
@@ -111,6 +118,29 @@ def check_models(recipes: Sequence[str], llm: str | None) -> None:
         raise QuadragError(
             f"the recipes ask {len(asked)} models, --llm {llm} names one; give --llm http://HOST:PORT/v1 without #MODEL"
         )
+
+
+def select_settings(request: RunRequest, recipes: Sequence[str]) -> list[RunRequest]:
+    """Return the request for each recipe of a sweep, with those of the replaced settings that the recipe says.
+
+    Raises:
+        QuadragError: the recipes vary such a setting.
+    """
+    said = [read_recipe(name)[1].get("retrieval", {}) for name in recipes]
+    for setting in _REPLACEABLE:
+        values = list(dict.fromkeys(one[setting] for one in said if setting in one))
+        if setting in request.retrieval and len(values) > 1:
+            raise QuadragError(
+                f"the recipes of {request.recipe} are {', '.join(values)}; name one of them, --{setting} replaces one"
+            )
+    return [
+        replace(
+            request,
+            recipe=name,
+            retrieval={k: v for k, v in request.retrieval.items() if k not in _REPLACEABLE or k in one},
+        )
+        for name, one in zip(recipes, said, strict=True)
+    ]
 
 
 def read_recipe(name: str) -> tuple[str, dict[str, Any]]:

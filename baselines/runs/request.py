@@ -51,6 +51,7 @@ class RunRequest:
         all_configs: all that the paper's tables need.
         original: of these, on the unrefined data.
         recipe: a row or table of a paper.
+        replaced: the settings of the recipe that are given otherwise, as it says them.
     """
 
     benchmark: str | None = None
@@ -72,6 +73,7 @@ class RunRequest:
     all_configs: bool = False
     original: bool = False
     recipe: str | None = None
+    replaced: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sent_sampling(self) -> dict[str, Any]:
@@ -126,6 +128,7 @@ class CallRequest:
         timeout: seconds that an attempt may take; None: the client's own limits.
         max_reply_bytes: the longest reply that is read.
         allow_redirect: hosts that a server may send the client on to.
+        trusted: models whose own code may run, with their commits; see `core.trust`.
         command: as typed, less passwords.
     """
 
@@ -146,6 +149,7 @@ class CallRequest:
     timeout: float | None = None
     max_reply_bytes: int = MOST_REPLY_BYTES
     allow_redirect: Sequence[str] = ()
+    trusted: Sequence[str] = ()
     command: Sequence[str] = ()
 
 
@@ -174,6 +178,7 @@ def make_task(request: RunRequest) -> Task:
         limit=request.limit,
         samples=request.samples,
         prompts=request.prompts,
+        replaced=request.replaced,
     )
     for setting in request.retrieval:
         if not task.uses(setting):

@@ -10,6 +10,7 @@ from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 
 from ..core.benchmark import load
+from ..core.trust import trusting
 from ..scoring.modules import verdict_format
 from ..systems.extractive import EXTRACTIVE, Extractive
 from ..systems.models import Alias, Calling, Embedding, check_roles, judge_spec, open_completer, open_system
@@ -44,6 +45,11 @@ def open_session(
         if given is not None and not given.strip():
             raise QuadragError(f"{flag} is empty; expected extractive, http://HOST:PORT/v1#MODEL or the like")
     refuse_idle_options(request, calls)
+    with trusting(calls.trusted):
+        yield from _open(request, calls, budget, system)
+
+
+def _open(request: RunRequest, calls: CallRequest, budget: Budget | None, system: System | None) -> Iterator[Session]:
     prices = Prices.load(calls.prices) if calls.prices else None
     embed = Embedding(calls.bertscore) if calls.bertscore else None
     spec = request.llm or EXTRACTIVE

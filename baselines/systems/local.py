@@ -8,12 +8,16 @@ without a chat template gets system message, blank line, user message, as RGB's 
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.reply import Failure, Reply, as_verdict, split_reasoning
 from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError
+
+from ..core.trust import find_pins, refuse_code
+from ..retrieval.weights import refuse_faults, watch_loading
 
 _MAX_TOKENS = 512
 _PARAMETERS = {"temperature", "top_p", "top_k", "repetition_penalty", "max_tokens", "seed"}
@@ -90,12 +94,21 @@ class LocalModel:
                 ) from None
             if not sys.stderr.isatty():
                 logging.disable_progress_bar()
+            folder = Path(self.model).expanduser().is_dir()
+            pins = find_pins(self.model, folder)
+            # Said either way: left open, transformers asks at the terminal.
+            how: dict[str, Any] = {"trust_remote_code": pins is not None}
+            how |= {name: value for name, value in (pins._asdict() if pins else {}).items() if value is not None}
             try:
-                tokenizer = AutoTokenizer.from_pretrained(self.model)
-                model = AutoModelForCausalLM.from_pretrained(self.model, device_map="auto", dtype="auto")
+                with watch_loading() as faults:
+                    tokenizer = AutoTokenizer.from_pretrained(self.model, **how)
+                    model = AutoModelForCausalLM.from_pretrained(self.model, device_map="auto", dtype="auto", **how)
             except (OSError, ValueError, ImportError) as error:
+                if pins is None and "trust_remote_code" in str(error):
+                    raise refuse_code("model", self.model, folder) from None
                 first = " ".join(str(error).split())[:300]
                 raise QuadragError(f"cannot load local:{self.model} ({first})") from None
+            refuse_faults(f"local:{self.model}", faults)
             self._loaded = tokenizer, model.eval()
         return self._loaded
 

@@ -98,23 +98,23 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     for note in grid.notes:
         if isinstance(note, Alarm):
             console.print(Text(note))
-    table = _lay_out(grid, aligned=True)
-    if console.measure(table, options=console.options.update(max_width=1000)).maximum > console.width:
-        table = _lay_out(grid, aligned=False)
-    console.print(table)
+    # From wide to narrow; numbers are kept whole, labels are broken before a table is drawn too wide.
+    tables = [_lay_out(grid, aligned, gap) for aligned, gap in ((True, 1), (True, 0), (False, 0))]
+    widths = [console.measure(table, options=console.options.update(max_width=1000)) for table in tables]
+    narrow = [table for table, width in zip(tables, widths, strict=True) if width.maximum <= console.width]
+    narrow += [table for table, width in zip(tables, widths, strict=True) if width.minimum <= console.width]
+    console.print((narrow or tables[-1:])[0])
     for note in grid.notes:
         if not isinstance(note, Alarm) and (verbose or not isinstance(note, Detail)):
             console.print(Text(note, style="dim"))
 
 
-def _lay_out(grid: Grid, aligned: bool) -> Any:
-    """Make the table; where points are not aligned it is narrower."""
+def _lay_out(grid: Grid, aligned: bool, gap: int) -> Any:
+    """Make the table; it is narrower where points are not aligned, and with a gap of 0 between columns, one blank."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    # Ten columns of numbers and a model's name fit into 80 only with single blanks between them.
-    gap = 0 if len(grid.columns) > 7 else 1
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap, 0, 0), show_edge=False)
     depth = max((column.count("\n") for column in grid.columns), default=0)
     table.add_column(Text("\n" * depth + grid.corner), overflow="fold")

@@ -53,6 +53,7 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
     notes = [_note_data(runs)]
     if given := sorted({name for run in runs for name in run.given}):
         notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
+    notes += list(dict.fromkeys(line for run in runs for line in _note_replaced(run)))
     notes += [*_note_entities(runs), *_note_services(runs)]
     if any("prompt" in (run.inputs.judging or {}) for run in runs):
         notes.append("Judged with a prompt of the user's own: other prompts give other values, see the signatures.")
@@ -188,6 +189,20 @@ def list_settings(inputs: Inputs) -> list[str]:
     names = {"llm": f"asked as {inputs.llm}"}
     parts += [f"{names.get(role, role)}, served by {name}" for role, name in inputs.served_as.items()]
     return parts
+
+
+def head_replaced(run: RunRecord) -> str:
+    """Return what heads the tables of runs with replaced settings; "" of others."""
+    return "".join(f"{name} replaced: " for name in run.replaced).capitalize()
+
+
+def _note_replaced(run: RunRecord) -> list[str]:
+    """Say what replaced a setting of a recipe, so that nothing here reproduces its printed row."""
+    found = run.inputs.retrieval or {}
+    return [
+        f"{name.capitalize()} replaced: {found.get(name)} in place of {said}; ours reproduce no printed row."
+        for name, said in run.replaced.items()
+    ]
 
 
 def _note_data(runs: Sequence[RunRecord]) -> str:

@@ -94,9 +94,9 @@ def find_published(benchmark: str, config: str, retriever: str, settings: Mappin
 
 
 def find_beside(run: RunRecord) -> list[Published]:
-    """Find the printed numbers that stand beside a run; none where the user's own passages stood in for its search."""
+    """Find the printed numbers that stand beside a run; none where something of the user's own stood in its search."""
     inputs = run.inputs
-    if "retrieved.jsonl" in run.given:
+    if "retrieved.jsonl" in run.given or run.replaced:
         return []
     benchmark = load(inputs.benchmark)
     if benchmark.corpus and inputs.retriever in (UNKNOWN, RAG):

@@ -194,20 +194,24 @@ class CrudRagConfig(datasets.BuilderConfig):
     Args:
         gold: of the corpus alone: None (the corpus as it is, which leaves the gold documents out on purpose), or "test"
             or "full": the gold documents of all tasks of that split stand behind it, so that retrieval can be measured.
+        whole: of the corpus alone: a row is a file as it stands, copies and prefixes too. `body` is its text, `aliases`
+            has the id of the document that each of its lines is, "" for none. A gold document that is in no file is a
+            file of its own.
     """
 
     # Set by a reader who wants one split: no other split's files are asked for.
     only = None
 
-    def __init__(self, *, gold=None, **kwargs):
+    def __init__(self, *, gold=None, whole=False, **kwargs):
         super().__init__(version=datasets.Version("1.0.0"), **kwargs)
         self.gold = gold
+        self.whole = whole
 
     def validate(self):
         """Check name and options; `load_dataset` sets them on a copy, past the constructor.
 
         Raises:
-            ValueError: the name is unknown, `gold` is none of its values, or is given to another config.
+            ValueError: the name is unknown, an option is none of its values, or is given to another config.
         """
         known = [config.name for config in CrudRag.BUILDER_CONFIGS]
         if self.name not in known:
@@ -216,6 +220,10 @@ class CrudRagConfig(datasets.BuilderConfig):
             raise ValueError(f"gold is {self.gold!r}; expected None, 'test' or 'full'")
         if self.gold is not None and self.name != "corpus":
             raise ValueError(f"gold is an option of corpus; {self.name} takes none")
+        if self.whole not in (False, True):
+            raise ValueError(f"whole is {self.whole!r}; expected True or False")
+        if self.whole and self.name != "corpus":
+            raise ValueError(f"whole is an option of corpus; {self.name} takes none")
 
     @property
     def splits(self):
@@ -359,7 +367,8 @@ class CrudRag(datasets.GeneratorBasedBuilder):
         if self.config.name == "corpus":
             gold = files.get(_MERGED[self.config.gold]) if self.config.gold else None
             corpus = {name: path for name, path in files.items() if name in _CORPUS}
-            rows = _corpus_rows(corpus, list(_gold(gold, _MERGED[self.config.gold])) if gold else [])
+            added = list(_gold(gold, _MERGED[self.config.gold])) if gold else []
+            rows = _file_rows(corpus, added) if self.config.whole else _corpus_rows(corpus, added)
         elif self.config.name == "ragquesteval":
             rows = _question_rows(files[_TASKS[split].questions], split)
         else:
@@ -541,22 +550,24 @@ def _question_rows(path, task):
         }
 
 
-def _lines(files):
-    r"""Yield (file, line from 1, date, body) of every document in the corpus files.
-
-    A line ends at "\n" and nowhere else; the carriage return of a checkout with Windows line ends goes with it.
-    """
+def _texts_of(files):
+    """Yield name and text of every corpus file; the carriage returns of a checkout with Windows line ends are gone."""
     for name, path in files.items():
         with Path(path).open("rb") as file:
             content = file.read()
         try:
-            lines = content.decode("utf-8").split("\n")
+            text = content.decode("utf-8")
         except UnicodeDecodeError as error:
             number = content.count(b"\n", 0, error.start) + 1
             raise ValueError(f"{path}:{number} is not UTF-8; expected one document a line, in UTF-8") from None
-        short = name.split("/")[-1]
-        for number, line in enumerate(lines, 1):
-            yield short, number, *split_document(line.removesuffix("\r"))
+        yield name.split("/")[-1], text.replace("\r\n", "\n").removesuffix("\r")
+
+
+def _lines(files):
+    r"""Yield (file, line from 1, text) of every document in the corpus files; a line ends at "\n" and nowhere else."""
+    for name, text in _texts_of(files):
+        for number, line in enumerate(text.split("\n"), 1):
+            yield name, number, line
 
 
 def _gold(path, name):
@@ -569,7 +580,7 @@ def _gold(path, name):
     for key in keys:
         for _, number, row in _records(content, key, path):
             for text, _ in _documents(row):
-                yield f"{short}:{key}", number, *split_document(text)
+                yield f"{short}:{key}", number, text
 
 
 def _corpus_rows(files, gold):
@@ -579,17 +590,18 @@ def _corpus_rows(files, gold):
     without a body (blank, or nothing behind its prefix) is no document.
     """
     ids, seen, copies = [], {_NOTHING}, {}
-    for name, number, _, body in itertools.chain(_lines(files), gold):
-        key = document_id(body)
+    for name, number, text in itertools.chain(_lines(files), gold):
+        key = document_id(split_document(text)[1])
         if key in seen:
             copies.setdefault(key, []).append(f"{name}:{number}")
         ids.append(None if key in seen else key)
         seen.add(key)
     if len(seen) == 1:
         raise ValueError(f"{', '.join(files.values())}: no document; expected one a line")
-    golden = {document_id(body) for *_, body in gold}
-    for key, (name, number, date, body) in zip(ids, itertools.chain(_lines(files), gold), strict=True):
+    golden = {document_id(split_document(text)[1]) for *_, text in gold}
+    for key, (name, number, text) in zip(ids, itertools.chain(_lines(files), gold), strict=True):
         if key is not None:
+            date, body = split_document(text)
             yield {
                 "id": key,
                 "file": name,
@@ -599,3 +611,21 @@ def _corpus_rows(files, gold):
                 "aliases": copies.get(key, []),
                 "gold": key in golden,
             }
+
+
+def _file_rows(files, gold):
+    """Yield one row a file, and one a gold document that is in none of them, all of whose lines are its own."""
+    seen = set()
+    for name, text in _texts_of(files):
+        ids = [document_id(split_document(line)[1]) for line in text.split("\n")]
+        seen.update(ids)
+        yield _file_row(name, name, text, ["" if key == _NOTHING else key for key in ids], gold=False)
+    for name, _, text in gold:
+        key = document_id(split_document(text)[1])
+        if key not in seen:
+            seen.add(key)
+            yield _file_row(key, name, text, [key] * len(text.split("\n")), gold=True)
+
+
+def _file_row(key, name, text, ids, gold):
+    return {"id": key, "file": name, "line": 1, "date": "", "body": text, "aliases": ids, "gold": gold}

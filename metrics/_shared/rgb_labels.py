@@ -122,20 +122,27 @@ def bounded(prediction: str, gold: Any, language: str = "en", profile: str = "of
     """
     if not correct(label(prediction, gold, language, profile)):
         return False
-    raw = f"\0\0{prediction.lower()}\0\0"  # so that an edge always has two neighbours
+    return all(
+        any(stands_whole(prediction, _gold(s, language, profile), language) for s in accepted)
+        for accepted in parts(gold)
+    )
+
+
+def stands_whole(text: str, accepted: str, language: str = "en") -> bool:
+    """Whether a string stands in a text as a whole number or word, as `bounded` says it; an empty one does not."""
+    accepted = accepted.lower()
+    if not accepted or accepted not in _squeeze(text, language).lower():
+        return False
+    raw = f"\0\0{text.lower()}\0\0"  # so that an edge always has two neighbours
     kept = [i for i, c in enumerate(raw) if c != " " or language != "zh"]
     answer = "".join(raw[i] for i in kept)
-
-    def whole(accepted: str) -> bool:
-        start = answer.find(accepted) if accepted else -1
-        while start >= 0:
-            a, z = kept[start], kept[start + len(accepted) - 1]
-            if not _runs_on(raw[a], raw[a - 1], raw[a - 2]) and not _runs_on(raw[z], raw[z + 1], raw[z + 2]):
-                return True
-            start = answer.find(accepted, start + 1)
-        return False
-
-    return all(any(whole(_gold(s, language, profile).lower()) for s in accepted) for accepted in parts(gold))
+    start = answer.find(accepted)
+    while start >= 0:
+        a, z = kept[start], kept[start + len(accepted) - 1]
+        if not _runs_on(raw[a], raw[a - 1], raw[a - 2]) and not _runs_on(raw[z], raw[z + 1], raw[z + 2]):
+            return True
+        start = answer.find(accepted, start + 1)
+    return False
 
 
 class Rgb(Shared):

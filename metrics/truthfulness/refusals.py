@@ -30,10 +30,10 @@ _POLITE = re.compile(
     _any(
         r"(?:(?:i'm|i am|we're|we are) )?(?:very |so |truly )?sorry\b(?: about that| for (?:the|any) [\w ]+)?",
         r"(?:(?:i|we) apologi[sz]e|(?:my |our )?apologies)\b(?: for (?:the|any|not) [\w ]+)?",
-        r"as an? [\w ]*\b(?:ai|language model|assistant)\b",
+        r"as an? [\w ]*\b(?:ai|language model|assistant)\b(?: (?:trained|developed|created) by \w+)?",
         r"(?:unfortunately|therefore|thus|so|and|hmm|well|currently|at this time|at the moment)\b",
         rf"(?:based on|according to|from|in|given) (?:the|these|my) [\w ]*\b{_SOURCES}(?: provided| given)?(?=,)",
-        r"(?:非常|很|十分|实在)?(?:抱歉|对不起|不好意思|遗憾)|作为.*(?:模型|助手)|因此|所以|目前|暂时|我|也|并",
+        r"(?:非常|很|十分|实在)?(?:抱歉|对不起|不好意思|遗憾)|作为.*(?:模型|助手)|因此|所以|目前|暂时|我们?|也|并",
         r"(?:根据|基于|从|在).*(?:文档|资料|信息|内容|上下文|结果|文章|材料|知识)(?:中|里|来看)?$",
     )
     + r"[\s,:…-]*"

@@ -16,6 +16,7 @@ NAMES = (
     "questions",
     "score",
     "show",
+    "audit",
     "report",
     "trec",
     "recall",

@@ -61,6 +61,13 @@ def calls(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="may be repeated; a host that a server may send questions on to, besides its own",
     )
+    group.add_argument(
+        "--trust-remote-code",
+        metavar="MODEL=REVISION,CODE_REVISION",
+        action="append",
+        default=[],
+        help="may be repeated; run the code that comes with a model, at these commits; a folder alone: what lies in it",
+    )
     group.add_argument("--prices", metavar="FILE", help="YAML or JSON: {MODEL: {input: 0.5, output: 1.5}}, per million")
     group.add_argument(
         "--budget",

@@ -12,12 +12,16 @@ from quadrag.commands import options
 EXAMPLES = (
     "quadrag report runs/a",
     "quadrag report runs/a runs/b --html compare.html",
+    "quadrag report runs/a --without findings.jsonl",
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
+    parser.add_argument(
+        "--without", metavar="FILE", help="findings of `quadrag audit`: with and without the questions that they flag"
+    )
     parser.add_argument("--html", metavar="FILE", help="write the page too")
     options.labels(parser)
     options.verbose(parser)
@@ -26,12 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from quadrag.baselines.audit.finding import read_findings
     from quadrag.baselines.report.comparison import merge_runs
     from quadrag.baselines.report.page import write_page
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.several import tabulate_several
     from quadrag.baselines.report.summary import show_run
+    from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.runs import campaign
     from quadrag.baselines.tables.grid import print_grids
 
@@ -39,7 +45,10 @@ def run(arguments: argparse.Namespace) -> None:
     results = [result for _, parts in runs for result in parts]
     profiles = options.profiles(arguments)
     page = None  # where it has more than the terminal
-    if len(runs) > 1:
+    if arguments.without:
+        findings = read_findings(Path(arguments.without))
+        grids = [tabulate_without(result, findings, profiles[0]) for result in results]
+    elif len(runs) > 1:
         for name, parts in runs:
             campaign.refuse_repeated_tasks(name, parts)
         merged = [(name, merge_runs(parts)) for name, parts in runs]

@@ -89,7 +89,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="T",
         help="of --api completions: a tokenizer with its own, a Jinja file, plain, vicuna, belle, chatglm, chatglm2",
     )
-    how.add_argument("--prompts", metavar="FILE", help="YAML of the form of quadrag/baselines/BENCHMARK/prompts.yaml")
+    how.add_argument(
+        "--prompts",
+        metavar="FILE",
+        help="YAML of the form of quadrag/baselines/BENCHMARK/prompts.yaml, with a paper's own words maybe; crag: what "
+        "stands under `judge` is told to the judge",
+    )
     how.add_argument("--temperature", metavar="T", type=options.number(0), help="default: the benchmark's own")
     how.add_argument("--top-p", metavar="P", type=options.number(0, 1), help="share of likeliest tokens to draw from")
     how.add_argument(
@@ -129,7 +134,11 @@ def _retrieval(group: Any) -> None:
         help=options.of_benchmarks(lambda one: ", ".join(_retrievers(one))),
     )
     group.add_argument("--tokenizer", metavar="T", help="terms of BM25: unigram (default), jieba, rjieba")
-    group.add_argument("--embedding", metavar="M", help="sentence-transformers model: preset, name or folder")
+    group.add_argument(
+        "--embedding",
+        metavar="M",
+        help="sentence-transformers model: preset, name or folder; also in place of a recipe's, and tables say so",
+    )
     group.add_argument(
         "--instruction",
         choices=("queries", "both"),
@@ -146,7 +155,14 @@ def _retrieval(group: Any) -> None:
     group.add_argument(
         "--chunk-overlap", metavar="P", type=options.whole(0), help="percent of a chunk, 0 to 90 (default: 0)"
     )
-    group.add_argument("--chunk-tokenizer", metavar="T", help="count sizes in tokens of this tokenizer: file or name")
+    group.add_argument(
+        "--chunk-tokenizer", metavar="T", help="count sizes in tokens of this tokenizer: cl100k_base, file or name"
+    )
+    group.add_argument(
+        "--chunk-source",
+        choices=("documents", "files"),
+        help="crud_rag: cut each article (default), or whole files of them, as its authors did",
+    )
     group.add_argument(
         "--top-k",
         metavar="K",
@@ -195,7 +211,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     budget = open_budget(calls)
     if recipes:
         check_models(recipes, request.llm)
-        out = Path(arguments.out or f"runs/{request.recipe}")
+        out = Path(arguments.out or campaigns.name_recipe_folder(str(request.recipe), request.retrieval))
         campaign = campaigns.run_sweep(request, calls, recipes, out, budget)
         benchmark = campaign.results[0].run.inputs.benchmark
         grids = tabulate_paper(benchmark, campaign.results, profiles)

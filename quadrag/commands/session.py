@@ -81,6 +81,7 @@ def call_request(arguments: argparse.Namespace) -> Any:
         timeout=arguments.timeout,
         max_reply_bytes=arguments.max_reply_bytes or MOST_REPLY_BYTES,
         allow_redirect=arguments.allow_redirect,
+        trusted=arguments.trust_remote_code,
         command=_without_secrets(arguments.typed),
     )
 

@@ -1,12 +1,13 @@
 """Two evaluations compared, question by question."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from quadrag.baselines.report.comparison import compare_runs, pair_results
 from quadrag.baselines.tables.cells import NOTHING, difference_cell, unit_of
 from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids, write_columns
 from quadrag.errors import QuadragError
-from quadrag.measure.evaluation import Evaluation
+from quadrag.measure.evaluation import Evaluation, result
 from quadrag.stats import Pair
 
 
@@ -27,13 +28,14 @@ class Comparison(Mapping[str, Pair]):
             raise QuadragError(f"one has the profile {before.profile}, the other {after.profile}; expected the same")
         self.before = before
         self.after = after
-        self.pairs = {
+        self.pairs: dict[str, Pair] = {
             name: pair
             for name, score in before.scores.items()
             if (pair := pair_results(before.result, after.result, _place(before, name), before.profile)) is not None
         }
         if not self.pairs:
-            raise QuadragError("no question was scored in both; expected runs over the same questions")
+            why = self.invalid[0] if self.invalid else "no question was scored in both"
+            raise QuadragError(f"nothing to compare: {why}; expected runs over the same questions")
 
     def __getitem__(self, name: str) -> Pair:
         """Return the difference of a score."""
@@ -47,13 +49,18 @@ class Comparison(Mapping[str, Pair]):
         """Return how many scores both have."""
         return len(self.pairs)
 
+    @property
+    def invalid(self) -> list[str]:
+        """Why metrics are not compared, a line each: too many of their items failed in one of the two."""
+        return [f"{one.name} is INVALID, {line}" for one in (self.before, self.after) for line in one.invalid]
+
     def show(self, verbose: bool = False) -> None:
         """Print the table, of the headlines or, when `verbose`, of all metrics."""
         runs = [(one.name, one.result) for one in (self.before, self.after)]
         print_grids([compare_runs(runs, self.before.profile, verbose)], verbose=verbose)
 
     def __repr__(self) -> str:
-        """Show the differences of the headlines, a line each."""
+        """Show the differences of the headlines, a line each, and what is not compared."""
         lines = []
         for label, name in self.before.headlines.items():
             if pair := self.pairs.get(name):
@@ -61,7 +68,7 @@ class Comparison(Mapping[str, Pair]):
                 cell = difference_cell(*pair, unit_of({"metric": score.metric, "key": score.key}))
                 lines.append(Line(label, [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
         grid = Grid("", "metric", ["difference", "95% interval", "n"], lines)
-        return "\n".join([f"{self.after.name} less {self.before.name}, paired", *write_columns(grid)])
+        return "\n".join([f"{self.after.name} less {self.before.name}, paired", *self.invalid, *write_columns(grid)])
 
 
 def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:
@@ -69,14 +76,15 @@ def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:
     return (one.result.run.inputs.config, score.split, score.metric, score.key)
 
 
-def compare(before: Evaluation, after: Evaluation) -> Comparison:
+def compare(before: Evaluation | str | Path, after: Evaluation | str | Path) -> Comparison:
     """Compare two evaluations on the questions that both answered.
 
     Args:
-        before: of one system.
+        before: of one system, or the folder of its run.
         after: of another, or of the same after a change.
 
     Raises:
         QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
     """
-    return Comparison(before, after)
+    profile = next((one.profile for one in (before, after) if isinstance(one, Evaluation)), "official")
+    return Comparison(*(one if isinstance(one, Evaluation) else result(one, profile) for one in (before, after)))

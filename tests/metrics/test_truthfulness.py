@@ -774,6 +774,8 @@ DECLINING = [
     "hmm…let's try a different topic. sorry about that.",
     "对不起，我没有找到相关的信息。",
     "我不知道。",
+    "我们无法确定比赛的日期。",
+    "as a large language model trained by openai, i cannot provide real-time data.",
     "文档信息不足，因此我无法基于提供的文档回答该问题。",
     "您能否提供更多信息？",
     "请您具体说明是哪一年的比赛。",

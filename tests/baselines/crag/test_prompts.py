@@ -138,6 +138,15 @@ def test_a_file_that_lacks_something_is_one_line(monkeypatch, tmp_path, changes,
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
+def test_a_copy_of_the_bundled_file_is_a_file_of_the_users_own(tmp_path):
+    from quadrag.baselines.crag import benchmark as crag
+
+    for name in ("crag", "rgb"):
+        bundled = Path(crag.__file__).parents[1] / name / "prompts.yaml"
+        (tmp_path / "mine.yaml").write_bytes(bundled.read_bytes())
+        assert load_prompts(name, str(tmp_path / "mine.yaml")) == load_prompts(name)
+
+
 def test_the_bundled_prompts_hold_no_word_on_files_of_the_users_own():
     assert set(load_prompts("crag")) == {"llm_only", "web", "web_kg", "entities"}
     assert set(load_prompts("rgb")) == {"en", "zh"}

@@ -199,6 +199,7 @@ def test_an_entity_llm_finds_the_entities_in_place_of_the_model_that_answers(cli
     assert info["usage"]["llm"]["calls"] == info["usage"]["entity"]["calls"] == 15
     told = " ".join(out.split())
     assert "Entities by k: 15 of 15 questions." in told
+    assert "model of the entities" in Path("a/report.html").read_text(encoding="utf-8")
     assert "calls: 15 made, 0 from the ledger; entity 15 made, 0 from the ledger" in told
     assert cli(*arguments, *entity, "--out", "b")[0] == 0 and len(server.state.bodies) == 30
     assert stages(Path("a")) == stages(Path("b"))
@@ -234,7 +235,7 @@ def test_a_name_that_the_entity_server_does_not_list_is_labelled(cli, server):
         (("crag", "task_1_2", "--entity-llm", "{m}"), "crag task_1_2 asks for no entities as it is run here"),
         (("crag", "task_1_2", "--retriever", "none", "--entity-llm", "{m}"), "leave out --entity-llm"),
         (
-            ("crag", "task_1_2", "--retriever", "pages-kg", "--option", "entities=rules", "--entity-llm", "{m}"),
+            ("crag", "task_1_2", "--retriever", "snippets-kg", "--option", "entities=rules", "--entity-llm", "{m}"),
             "asks for no entities",
         ),
         (("rgb", "--all", "--entity-llm", "{m}"), "asks for no entities as it is run here"),
@@ -244,8 +245,6 @@ def test_a_name_that_the_entity_server_does_not_list_is_labelled(cli, server):
     ],
 )
 def test_an_entity_llm_without_use_is_refused_in_one_line(cli, server, arguments, message):
-    if "pages-kg" in arguments:
-        pytest.importorskip("sentence_transformers")
     given = [one.format(m=f"{server.url}#m") for one in arguments]
     code, _, err = cli("run", *given, "--data-dir", "sample", "--ledger", "L", "--out", "a")
     assert code == 2 and message in err and err.count("\n") == 1, err

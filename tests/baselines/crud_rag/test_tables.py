@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ import yaml
 from quadrag import catalogue
 from quadrag.baselines.crud_rag.tables import tabulate
 from quadrag.baselines.runs.campaign import read_runs
-from quadrag.baselines.runs.recipe import recipes_of_table
+from quadrag.baselines.runs.recipe import plan_runs, recipes_of_table, select_settings
+from quadrag.baselines.runs.request import RunRequest
 
 
 def table(out: str, title: str) -> list[str]:
@@ -98,6 +100,19 @@ def test_what_a_recipe_says_is_not_said_again(cli):
     assert code == 2 and "says --top-k 8; leave it out" in err
     code, _, err = cli(*arguments, "--retriever", "none")
     assert code == 2 and "say every retriever" in err
+
+
+def test_an_embedding_replaces_one_and_not_what_a_table_varies(cli):
+    ask = RunRequest(recipe="crud_rag-table5", retrieval={"embedding": "mine"}, llm="extractive")
+    bm25, dense, *_ = select_settings(ask, recipes_of_table("crud_rag-table5"))
+    assert plan_runs(bm25)[0].replaced == {} and "embedding" not in plan_runs(bm25)[0].retrieval
+    planned = plan_runs(dense)[0]
+    assert planned.replaced == {"embedding": "bge-base"} and planned.retrieval["embedding"] == "mine"
+    same = plan_runs(replace(dense, retrieval={"embedding": "bge-base"}))[0]
+    assert same.replaced == {}, "it is the recipe's own"
+    arguments = ("run", "--recipe", "crud_rag-table6", "--embedding", "mine", "--llm", "extractive")
+    code, _, err = cli(*arguments, "--data-dir", "sample")
+    assert code == 2 and err.count("\n") == 1 and "--embedding replaces one" in err
 
 
 def test_a_recipe_with_an_unknown_setting_is_one_line(cli):

@@ -48,6 +48,28 @@ def test_milvus_finds_what_exact_search_finds(cli, quadrag, environment, tmp_pat
     assert Path("a/retrieved.jsonl").read_bytes() == (tmp_path / "b" / "retrieved.jsonl").read_bytes()
 
 
+def test_a_recipe_takes_another_embedding_in_place_of_its_own(cli, quadrag, environment, tmp_path):
+    pytest.importorskip("milvus_lite", reason="milvus-lite is not installed (extra: milvus)")
+    recipe = ("run", "--recipe", "crud_rag-table5-dense", *MINILM, "--data-dir", "sample", "--llm", "extractive")
+    code, out, err = cli(*recipe, "--limit", 1)
+    told = " ".join(out.split())
+    assert code == 0, err
+    assert "Embedding replaced: crud_rag, extractive" in out and "gpt-3.5-turbo" not in out
+    assert "all-MiniLM-L6-v2 in place of bge-base; ours reproduce no printed row." in told
+    folder = Path("runs/crud_rag-table5-dense-embedding=all-MiniLM-L6-v2")
+    run = json.loads((folder / "qa_1doc/run.json").read_text(encoding="utf-8"))
+    assert run["replaced"] == {"embedding": "bge-base"} and run["inputs"]["retrieval"]["chunk_source"] == "files"
+    code, out, _ = cli("report", folder / "qa_1doc")
+    assert code == 0 and "Embedding replaced: crud_rag qa_1doc" in out and "gpt-3.5-turbo" not in out
+    arguments = (*recipe, "--limit", 1, "--index", f"milvus:{tmp_path / 'm.db'}", "--out", tmp_path / "m")
+    ran = quadrag(*arguments, env=environment(), timeout=250)
+    assert ran.returncode == 0, ran.stderr
+    for config in ("qa_1doc", "summary"):
+        assert (tmp_path / "m" / config / "retrieved.jsonl").read_bytes() == (
+            folder / config / "retrieved.jsonl"
+        ).read_bytes()
+
+
 def test_bertscore_is_a_cosine_by_the_named_model(cli):
     code, _, err = cli(*BASE, "--bertscore", "all-MiniLM-L6-v2", "--out", "a")
     assert code == 0, err

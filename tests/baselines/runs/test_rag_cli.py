@@ -22,7 +22,7 @@ def test_a_service_is_run_into_a_folder_of_its_own(cli, server):
     with_password = server.url.replace("//", "//ann:a-long-password@")
     ran = cli(*ONE, "--rag", with_password, "--rag-name", "mine")
     assert ran.code == 0 and ran.err == "", ran.err
-    assert "crud_rag qa_1doc, rag:mine" in ran.out and server.requests == 8
+    assert "crud_rag qa_1doc test, rag:mine" in ran.out and server.requests == 8
     (folder,) = Path("runs").iterdir()
     assert folder.name == "crud_rag-qa_1doc-rag-mine"
     assert json.loads((folder / "run.json").read_text())["inputs"]["llm"] == "rag:mine"

@@ -130,10 +130,15 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     told = json.loads(Path("bad/run.json").read_text())["failures"].values()
     assert len(told) == 8 and all("\n" not in line for line in told)
     assert result.to_pandas()["unscored"].notna().all()
-    assert measure(lambda question: "", name="empty").valid, "an empty answer of one's own is an answer"
+    empty = measure(lambda question: "", name="empty")
+    assert empty.valid, "an empty answer of one's own is an answer"
     wrong = measure(lambda questions: ["one"], batch_size=4, name="short")
     assert not wrong.valid
     assert wrong.invalid[0].endswith("; returned a list of 1 results; expected a list of 4")
+    left = iter(range(8))
+    partly = measure(lambda question: None if next(left) < 3 else question.query, name="partly")
+    with pytest.raises(quadrag.QuadragError, match=r"nothing to compare: partly is INVALID, .* 3 of 8 items failed"):
+        quadrag.compare(empty, partly)
     nothing = measure(lambda question: None, name="nothing")
     assert nothing.invalid[0].endswith("returned a NoneType; expected an answer as a text, or (answer, passages)")
     capsys.readouterr()
@@ -198,6 +203,7 @@ def test_a_run_is_read_back(capsys):
     again = quadrag.result("mine")
     assert again.scores == mine.scores and again.folder == mine.folder
     assert quadrag.compare(again, measure(slowly))["rouge_l"].difference == 0
+    assert quadrag.compare("mine", again)["rouge_l"].difference == quadrag.compare("mine", "mine")["rouge_l"].difference
     assert quadrag.result("mine", profile="corrected").profile == "corrected"
     with pytest.raises(quadrag.QuadragError, match="official"):
         quadrag.result("mine", profile="oficial")

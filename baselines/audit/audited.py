@@ -1,0 +1,120 @@
+"""The data under audit: the splits that a folder can give, with their questions, and what it lacks.
+
+Which checks a benchmark has says the generator `audit` in the `audit.py` of its room, which is given them.
+"""
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from quadrag import catalogue
+from quadrag.data import files
+from quadrag.data.builders import SAMPLE, open_builder, rows
+from quadrag.data.prepared import find_prepared
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.paths import room
+from quadrag.records import Question
+
+from ..core.benchmark import Benchmark, load
+from ..core.task import Task, load_questions
+from .finding import Finding, merge_faults
+from .text import count_off, shorten
+
+
+class Part(NamedTuple):
+    """A split of a config, with the questions as a run asks them."""
+
+    config: str
+    split: str
+    questions: Sequence[Question]
+
+
+@dataclass(slots=True)
+class Audited:
+    """What is audited of a benchmark.
+
+    Attributes:
+        benchmark: its record.
+        configs: those that were asked for.
+        data_dir: the folder of the files; None for what is prepared. Nothing is fetched.
+        parts: the splits that are there.
+        sources: where the rows of each config come from.
+        lacking: of what is not there, config and split, what it would need.
+    """
+
+    benchmark: Benchmark
+    configs: Sequence[str]
+    data_dir: str | None = None
+    parts: list[Part] = field(default_factory=list)
+    sources: dict[str, str] = field(default_factory=dict)
+    lacking: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def load(self) -> None:
+        """Load the questions of every split that is there.
+
+        Raises:
+            QuadragError: the folder is not there, or a file in it is broken.
+        """
+        for config in self.configs:
+            for split in self.find_splits(config):
+                task = Task(self.benchmark.name, config, split, self.data_dir)
+                questions, self.sources[config] = load_questions(task, self.benchmark)
+                self.parts.append(Part(config, split, questions))
+
+    def find_splits(self, config: str) -> list[str]:
+        """Return the splits of a config that are there; of the others it is noted what they lack.
+
+        Raises:
+            QuadragError: the folder is not there, or a file that must be looked into is broken.
+        """
+        name, known = self.benchmark.name, catalogue.config(self.benchmark.name, config)
+        if self.data_dir is None:
+            needed = [f"`quadrag prepare {name}`, or a folder by --data-dir"]
+            lacking = {split: [] if find_prepared(name, config, split) else needed for split in known.splits}
+        else:
+            folder = files.sample_dir(name) if self.data_dir == SAMPLE else self.data_dir
+            _, lacking = files.locate_files(name, known, folder)
+        self.lacking |= {(config, split): ", ".join(reasons) for split, reasons in lacking.items() if reasons}
+        return [split for split, reasons in lacking.items() if not reasons]
+
+    def rows(self, config: str, split: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the rows of a split that is there, as they are in the data, one at a time in memory.
+
+        Raises:
+            QuadragError: a file is broken.
+        """
+        builder, self.sources[config] = open_builder(self.benchmark.name, config, self.data_dir, None, split)
+        yield from rows(builder, split)
+
+
+def audit(benchmark: str, config: str | None = None, data_dir: str | None = None) -> tuple[list[Finding], Audited]:
+    """Audit a benchmark by the checks of its own room.
+
+    Args:
+        benchmark: its name.
+        config: one that holds questions; all of them when None.
+        data_dir: folder of upstream files, ``sample``, or None for what is prepared.
+
+    Returns:
+        The findings, and what was there.
+
+    Raises:
+        QuadragError: a name is unknown, nothing of it is there, or a file is broken.
+    """
+    record = load(benchmark)
+    known = [name for name in catalogue.configs(record.name) if not record.corpus or name in record.configs]
+    if config is not None and config not in known:
+        raise unknown_name(f"config of {record.name} with questions", config, known)
+    if not (room("baselines") / record.name / "audit.py").is_file():
+        raise QuadragError(f"{record.name} has no checks of its data here")
+    audited = Audited(record, [config] if config else known, data_dir)
+    audited.load()
+    checks = importlib.import_module(f"..{record.name}.audit", __package__)
+    asked = {question.key: shorten(question.query) for part in audited.parts for question in part.questions}
+    found = merge_faults(record.name, checks.audit(audited), asked)
+    if not audited.sources:
+        what = " ".join(filter(None, (record.name, config)))
+        lacking = count_off(list(dict.fromkeys(audited.lacking.values())))
+        raise QuadragError(f"nothing of {what} is in {data_dir or 'the cache'}; it needs {lacking}")
+    return found, audited

@@ -1,0 +1,45 @@
+"""Checks that several benchmarks share, and how a text is looked for in another."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from quadrag.metrics._shared.rgb_labels import stands_whole
+from quadrag.records import Question
+
+from .audited import Part
+from .finding import Fault
+from .text import clean, shorten
+
+Golds = Sequence[Sequence[str]]  # outer all needed, inner any one
+
+
+def duplicate_questions(part: Part) -> Iterator[Fault]:
+    """Yield the questions that an earlier one of the split asks too; case, width and white space are no difference."""
+    first: dict[str, Question] = {}
+    for question in part.questions:
+        other = first.setdefault("".join(clean(question.query).casefold().split()), question)
+        if other is not question:
+            gold = "same" if question.references == other.references else "other"
+            yield Fault(*question.key, "duplicate_question", f"{other.id} asks the same, with {gold} gold")
+
+
+def answers_in_questions(part: Part, golds: Callable[[Question], Golds]) -> Iterator[Fault]:
+    """Yield the questions that hold their own answer, every needed part of it as whole numbers or words."""
+    for question in part.questions:
+        found = held(question.query, golds(question), question.language)
+        if found and all(found):
+            answer = " and ".join(filter(None, found))
+            yield Fault(*question.key, "answer_in_question", f"in the question: {shorten(question.query, answer)}")
+
+
+def held(text: str, golds: Golds, language: str) -> list[str | None]:
+    """Return of each needed part the accepted text that stands in a text; None where none does.
+
+    Whole numbers and words alone are found, as `rgb_accuracy`'s ``accuracy_bounded`` does it. Case, width and white
+    space are no difference; in Chinese spaces are none at all.
+    """
+    return [next((gold for gold in part if _stands(clean(text), clean(gold), language)), None) for part in golds]
+
+
+def _stands(text: str, gold: str, language: str) -> bool:
+    found: bool = stands_whole(text, gold.replace(" ", "") if language == "zh" else gold, language)
+    return found

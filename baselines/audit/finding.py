@@ -1,0 +1,104 @@
+"""A finding: a fault in the data of one question, found by a rule, with its evidence and what a person says of it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quadrag.errors import QuadragError
+from quadrag.records import Key, read_jsonl
+
+
+class Fault(NamedTuple):
+    """What a check found at one place.
+
+    Attributes:
+        config: of the question.
+        split: of the question.
+        id: the question's.
+        check: the name of the check.
+        evidence: what was found and where, for a person to look at.
+    """
+
+    config: str
+    split: str
+    id: str
+    check: str
+    evidence: str
+
+
+@dataclass(slots=True)
+class Finding:
+    """A line of findings.
+
+    Attributes:
+        benchmark: its name.
+        config: where it was found first.
+        split: where it was found first.
+        id: the question's.
+        check: the name of the check.
+        question: its beginning; empty where no split that is there has it.
+        evidence: what was found and where.
+        also: further ``config/split`` that hold the question with the same fault.
+        confirmed: what a person says: true, false, or null for nothing yet.
+    """
+
+    benchmark: str
+    config: str
+    split: str
+    id: str
+    check: str
+    question: str
+    evidence: str
+    also: list[str] = field(default_factory=list)
+    confirmed: bool | None = None
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the finding as one line of the file holds it."""
+        return asdict(self)
+
+    def keys(self) -> Iterator[Key]:
+        """Yield the keys of the questions that it is about."""
+        for place in (f"{self.config}/{self.split}", *self.also):
+            config, _, split = place.partition("/")
+            yield config, split, self.id
+
+
+def merge_faults(benchmark: str, faults: Iterable[Fault], asked: Mapping[Key, str]) -> list[Finding]:
+    """Make findings of faults; the same of the same question in several configs or splits is one.
+
+    Args:
+        benchmark: its name.
+        faults: of the benchmark.
+        asked: what is shown of the questions that are there.
+    """
+    found: dict[tuple[str, ...], Finding] = {}
+    for fault in faults:
+        config, split, name, check, evidence = fault
+        key = (name, check, asked.get((config, split, name), ""), evidence)
+        if key in found:
+            found[key].also.append(f"{config}/{split}")
+        else:
+            found[key] = Finding(benchmark, config, split, *key)
+    return list(found.values())
+
+
+def read_findings(path: Path) -> list[Finding]:
+    """Read a file of findings.
+
+    Raises:
+        QuadragError: it cannot be read, or a line is no finding.
+    """
+    found = []
+    for number, row in read_jsonl(path):
+        texts: dict[str, Any] = {name: row.get(name) for name in ("benchmark", "config", "split", "id", "check")}
+        shown = {name: str(row.get(name, "")) for name in ("question", "evidence")}
+        also, confirmed = row.get("also", []), row.get("confirmed")
+        if not all(isinstance(text, str) for text in texts.values()):
+            raise QuadragError(f"{path}:{number} is no finding; expected a line of `quadrag audit`")
+        if not isinstance(also, list) or not all(isinstance(place, str) for place in also):
+            raise QuadragError(f"{path}:{number}: also is {also!r}; expected a list of CONFIG/SPLIT")
+        if confirmed is not None and not isinstance(confirmed, bool):
+            raise QuadragError(f"{path}:{number}: confirmed is {confirmed!r}; expected true, false or null")
+        found.append(Finding(**texts, **shown, also=also, confirmed=confirmed))
+    return found

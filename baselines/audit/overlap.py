@@ -1,0 +1,84 @@
+"""Texts that repeat much of an article, found in a corpus of any size: by the share of its shingles (Broder 1997).
+
+A shingle is a run of characters, white space left out. Those of the articles are kept as numbers of 64 bits, a few tens
+of bytes for each character; the corpus, however long, is read once and not kept.
+"""
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+SHINGLE = 12  # characters: long enough that a shared phrase of the trade (a ministry's name, say) is no duplicate
+OVERLAP = 0.3  # of the article's shingles
+_BATCH = 500  # documents looked at together
+_BLANK = re.compile(r"[\s\ufeff]")
+_END = "\0"  # parts texts; no article holds it
+_REST = np.uint64(64 - 24)
+
+
+class NearDuplicate(NamedTuple):
+    """An article's id, a document that repeats it, the share of its shingles that is there, and how many they are."""
+
+    article: str
+    document: Any
+    share: float
+    shared: int
+
+
+def near_duplicates(
+    articles: Mapping[str, str], documents: Iterable[Any], size: int = SHINGLE, overlap: float = OVERLAP
+) -> Iterator[NearDuplicate]:
+    """Yield the documents that repeat at least a share of an article, in the corpus's order.
+
+    Args:
+        articles: their texts by id.
+        documents: with a ``text``; read once.
+        size: characters of a shingle.
+        overlap: the share of the article's shingles that a document must hold.
+    """
+    names = list(articles)
+    weights = np.random.default_rng(0).integers(1, 2**63, size, dtype=np.uint64) * 2 + 1
+    own = [np.unique(_shingles(_bare(text), weights)) for text in articles.values()]
+    totals = np.array([len(found) for found in own], np.int64)
+    known = np.concatenate([np.empty(0, np.uint64), *own])
+    order = np.argsort(known)
+    known, owners = known[order], np.repeat(np.arange(len(own)), totals)[order]
+    del own, order
+    maybe = np.zeros(1 << 24, bool)  # by the first 24 bits: what is not there need not be searched for
+    maybe[known >> _REST] = True
+    stream = iter(documents)
+    while batch := list(itertools.islice(stream, _BATCH)):
+        texts = [_bare(document.text) + _END for document in batch]
+        found = _shingles("".join(texts), weights)
+        there = np.flatnonzero(maybe[found >> _REST])
+        there = there[np.argsort(found[there])]  # a search in order is several times faster
+        first, past = (np.searchsorted(known, found[there], side) for side in ("left", "right"))
+        there, first, past = (column[past > first] for column in (there, first, past))
+        inside = np.searchsorted(np.cumsum([len(text) for text in texts]), there, "right")
+        # A shingle that stands twice in a document counts once.
+        _, once = np.unique(inside * len(known) + first, return_index=True)
+        first, counts = first[once], (past - first)[once]
+        places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        pairs = np.repeat(inside[once], counts) * len(names) + owners[places]
+        pairs, shared = np.unique(pairs, return_counts=True)
+        at, article = np.divmod(pairs, len(names))
+        share = shared / totals[article]
+        for hit in np.flatnonzero(share >= overlap):
+            yield NearDuplicate(names[article[hit]], batch[at[hit]], float(share[hit]), int(shared[hit]))
+
+
+def _bare(text: str) -> str:
+    return _BLANK.sub("", text).replace(_END, "")
+
+
+def _shingles(text: str, weights: Any) -> Any:
+    """Return the number of every shingle of a text, in order: a weighted sum of its characters, modulo 2**64."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
+    count = max(len(codes) - len(weights) + 1, 0)
+    found = np.zeros(count, np.uint64)
+    for at, weight in enumerate(weights):
+        found += codes[at : at + count] * weight
+    return found

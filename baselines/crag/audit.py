@@ -1,0 +1,66 @@
+"""What may be wrong with CRAG's data: what is dated after the question was asked, pages without a text."""
+
+import email.utils
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from quadrag.errors import QuadragError
+from quadrag.kg.clock import parse
+from quadrag.records import Question
+
+from ..audit.audited import Audited
+from ..audit.checks import Golds, answers_in_questions, duplicate_questions
+from ..audit.finding import Fault
+from ..audit.text import count_off, shorten
+from .language.dates import find_dates
+
+
+def audit(audited: Audited) -> Iterator[Fault]:
+    """Yield the faults of all splits."""
+    for part in audited.parts:
+        yield from duplicate_questions(part)
+        yield from answers_in_questions(part, _golds)
+        for row in audited.rows(part.config, part.split):
+            for check, evidence in _faults(row):
+                yield Fault(part.config, part.split, row["id"], check, evidence)
+
+
+def _golds(question: Question) -> Golds:
+    return [question.references] if question.references else []
+
+
+def _faults(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    asked = _asked(row["query_time"])
+    pages = row.get("search_results", [])
+    if asked:
+        day = str(asked.date())
+        later = [one for one in find_dates(row["answer"] or "") if one > day[: len(one)]]
+        if later:
+            yield "later_date", f"asked {day}, the answer names {', '.join(later)}: {shorten(row['answer'])}"
+        dated = [(f"page[{at}]", when) for at, page in enumerate(pages) if (when := _changed(page)) and when > asked]
+        if dated:
+            places = count_off([place for place, _ in dated], len(pages))
+            latest = max(when for _, when in dated).astimezone(asked.tzinfo)
+            yield "later_date", f"asked {asked:%Y-%m-%d %H:%M}, {places} last changed {latest:%Y-%m-%d %H:%M}"
+    empty = [f"page[{at}]" for at, text in enumerate(row.get("page_result", ())) if not text.strip()]
+    if empty:
+        first = pages[int(empty[0][5:-1])]["page_url"]
+        yield "broken_reference", f"{count_off(empty, len(pages))} holds no text: {shorten(first)}"
+
+
+def _asked(query_time: str | None) -> datetime | None:
+    """When a question was asked; None where it does not say so."""
+    try:
+        return parse(query_time or "")
+    except QuadragError:
+        return None
+
+
+def _changed(page: Mapping[str, str]) -> datetime | None:
+    """When a page was last changed, as its server told; None where it did not, as mostly."""
+    try:
+        found = email.utils.parsedate_to_datetime(page["page_last_modified"].strip())
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=timezone.utc)

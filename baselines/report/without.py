@@ -1,0 +1,66 @@
+"""A run's values over all questions, and without those in whose data an audit found a fault."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quadrag.metric_record import metric_record, show_key
+
+from ..audit.finding import Finding
+from ..core.result import PROFILES, Result
+from ..scoring.rows import items_of, summaries
+from ..tables.cells import Row, value_cell
+from ..tables.grid import Cell, Grid, Line
+from ..tables.notes import INTERVALS, name_units, note_partial
+from ..tables.slices import select_whole
+from .run import name_run
+
+
+def tabulate_without(result: Result, findings: Sequence[Finding], profile: str = PROFILES[0]) -> Grid:
+    """Make the table of a run with and without flagged questions.
+
+    Args:
+        result: of the run.
+        findings: of its benchmark or others; those that a person confirmed as false do not count.
+        profile: ``official`` or ``corrected``.
+    """
+    inputs = result.run.inputs
+    counting = [one for one in findings if one.benchmark == inputs.benchmark and one.confirmed is not False]
+    places = {(row["config"], row["split"], row["id"]) for row in result.items}
+    checks: dict[str, set[Any]] = {}
+    for one in counting:
+        checks.setdefault(one.check, set()).update(places.intersection(one.keys()))
+    flagged = set[Any]().union(*checks.values())
+    kept = [row for row in result.items if (row["config"], row["split"], row["id"]) not in flagged]
+    rows = [row for row in select_whole(result.scores) if row["profile"] == profile]
+    lines: list[Line] = []
+    for config, split in dict.fromkeys((row["config"], row["split"]) for row in rows):
+        here, left = (
+            [item for item in items if (item["config"], item["split"]) == (config, split)]
+            for items in (result.items, kept)
+        )
+        first = len(lines)
+        for row in rows:
+            if (row["config"], row["split"]) == (config, split):
+                cells = [value_cell(row), value_cell(_again(row, left))]
+                lines.append(Line(f"{config} {split}: {show_key(row['metric'], row['key'])}", cells))
+        asked = [Cell(str(len({item["id"] for item in items}))) for items in (here, left)]
+        lines.append(Line(f"{config} {split}: n", asked))
+        lines[first].rule = first > 0
+    counts = ", ".join(f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys)
+    said = [f"Flagged by a rule: {len(flagged)} of {len(places)} questions ({counts})."]
+    said.append("Where `confirmed` is false in the file, a question counts again.")
+    units = f"{name_units(rows)}, {profile} profile, {INTERVALS}."
+    notes = [*note_partial([result]), units, *(said if flagged else ["No question is flagged."])]
+    title = f"{inputs.benchmark} {inputs.config}, {name_run(result.run)}: with and without flagged questions"
+    return Grid(title, "config, split: metric", ["all", "without"], lines, notes)
+
+
+def _again(row: Row, lines: Sequence[Mapping[str, Any]]) -> Row | None:
+    """Return a row of scores over some of the items alone; None where its metric has no value for each."""
+    if "not_run" in row or "figure" in row:  # the latter where too many calls failed
+        return row
+    items = items_of(lines, f"{row['metric']}.{row['key']}", row["profile"])
+    if not items:
+        return None
+    worst = metric_record(row["metric"]).key(row["key"]).worst
+    return {**row, **summaries([items], row["profile"], worst)[0]}

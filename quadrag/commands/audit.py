@@ -1,0 +1,46 @@
+"""Look for faults in a benchmark's data as they are, and change nothing.
+
+Every finding is a line of JSON on stdout: the question, the check, what was
+found and where. What is not there is named on stderr. A rule found it, and no
+person has seen it: set `confirmed` in the file to true or false, and give the
+file to `quadrag report RUN --without FILE`.
+"""
+
+import argparse
+import sys
+from collections import Counter
+
+EXAMPLES = (
+    "quadrag audit rgb --data-dir RGB > findings.jsonl",
+    "quadrag audit crud_rag summary --data-dir CRUD_RAG > findings.jsonl",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("benchmark", metavar="BENCHMARK")
+    parser.add_argument("config", metavar="CONFIG", nargs="?", help="(default: all that hold questions)")
+    parser.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        help="folder of the upstream files or of their checkout, or `sample` (default: what is prepared)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from quadrag.baselines.audit.audited import audit
+    from quadrag.records import jsonl_text
+
+    found, audited = audit(arguments.benchmark, arguments.config, arguments.data_dir)
+    print(jsonl_text(finding.as_row() for finding in found), end="")
+    for config, source in audited.sources.items():
+        print(f"audited: {config}, {source}", file=sys.stderr)
+    lacking: dict[tuple[str, str], list[str]] = {}
+    for (config, split), reason in audited.lacking.items():
+        lacking.setdefault((config, reason), []).append(split)
+    for (config, reason), splits in lacking.items():
+        print(f"not there: {config} ({', '.join(splits)}) needs {reason}", file=sys.stderr)
+    counts = Counter(finding.check for finding in found)
+    said = ", ".join(f"{count} {check}" for check, count in sorted(counts.items())) or "none"
+    print(f"findings: {said}", file=sys.stderr)
