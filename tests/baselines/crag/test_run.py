@@ -353,7 +353,7 @@ def test_a_recipes_windows_are_tokens_of_the_tokenizer_or_four_characters_each(c
     code, _, err = cli("run", "--recipe", "task1.yaml", *arguments)
     assert (code, err) == (0, "")
     (body,) = server.state.bodies
-    shown = re.search(r"(?:one two )+", body["messages"][0]["content"])[0]
+    shown = re.search(r"(?:one two )+", body["prompt"])[0]
     assert len(shown.split()) == 1000 if named else len(shown) == 4000
 
 
