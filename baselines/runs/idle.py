@@ -12,10 +12,10 @@ from ..core.benchmark import Benchmark, load
 from ..core.options import OptionSpec
 from ..core.prompts import JUDGE, load_prompts
 from ..core.task import Task
+from ..systems.completions.template import template_names
 from ..systems.extractive import EXTRACTIVE
 from ..systems.models import judge_spec, takes_sampling
 from ..systems.system import Completer
-from ..systems.template import template_names
 from .request import CallRequest, RunRequest
 
 

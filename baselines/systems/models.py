@@ -165,9 +165,8 @@ def open_completer(
 
 
 def _completions(template: str) -> Any:
-    from quadrag.chat.completions import CompletionsTransport
-
-    from .template import load_template
+    from .completions.template import load_template
+    from .completions.transport import CompletionsTransport
 
     loaded = load_template(template)
     return CompletionsTransport(loaded.render, loaded.digest)

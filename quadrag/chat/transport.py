@@ -121,6 +121,32 @@ class Transport:
         )
 
 
+def open_session(server: Server) -> Any:
+    """Open a connection pool of the HTTP library itself, for what the inference client has no call for."""
+    from huggingface_hub import get_async_session
+
+    from quadrag.chat.guard import guard
+
+    session = guard(get_async_session(), server)
+    session.close = session.aclose
+    return session
+
+
+async def post_json(session: Any, server: Server, address: str, body: Any) -> bytes:
+    """Send JSON by a session of `open_session`, with the server's key; return the body of a good reply.
+
+    Raises:
+        Exception: there is no good reply; `Transport.read_fault` says why.
+    """
+    headers = {"content-type": "application/json"}
+    if server.authorization:
+        headers["authorization"] = server.authorization
+    sent = json.dumps(body, ensure_ascii=False).encode()
+    response = await session.post(address, content=sent, headers=headers, timeout=server.connect_limits)
+    content: bytes = response.content
+    return content
+
+
 def _without_nan(content: bytes) -> bytes:
     """Return a reply's JSON with null for NaN, on which the inference client's own parser goes round for ever."""
     if b"NaN" not in content:

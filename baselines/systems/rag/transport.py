@@ -15,7 +15,7 @@ from quadrag.chat.prices import Rate
 from quadrag.chat.reply import Failure, Outcome, Reply, Row
 from quadrag.chat.server import Server
 from quadrag.chat.spec import Spec
-from quadrag.chat.transport import Transport
+from quadrag.chat.transport import Transport, open_session, post_json
 from quadrag.errors import QuadragError
 
 from .reply import UNREADABLE, NoAnswer, Served, Unreadable, read_reply
@@ -54,8 +54,6 @@ class RagTransport(Transport):
 
     def open_client(self, server: Server) -> Any:
         """Open a connection pool; see `Transport.open_client`."""
-        from quadrag.chat.post import open_session
-
         return open_session(server)
 
     async def attempt(
@@ -70,9 +68,7 @@ class RagTransport(Transport):
         return {"reply": reply, "usage": read_reply(self.contract, reply)["usage"]}
 
     async def _post(self, session: Any, server: Server, body: Mapping[str, Any]) -> Any:
-        from quadrag.chat.post import post
-
-        content = await post(session, server, server.address, body)
+        content = await post_json(session, server, server.address, body)
         try:
             return json.loads(content)
         except (ValueError, RecursionError):

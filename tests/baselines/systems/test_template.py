@@ -10,7 +10,7 @@ from chat_server import ChatServer
 
 from quadrag import catalogue
 from quadrag.baselines.runs.recipe import read_recipe
-from quadrag.baselines.systems.template import load_template, template_names
+from quadrag.baselines.systems.completions.template import load_template, template_names
 from quadrag.errors import QuadragError
 
 SYSTEM, ASKED = {"role": "system", "content": "S"}, {"role": "user", "content": "Q1"}

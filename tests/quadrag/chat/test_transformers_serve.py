@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from quadrag.baselines.systems.template import load_template
+from quadrag.baselines.systems.completions.template import load_template
+from quadrag.baselines.systems.completions.transport import CompletionsTransport
 from quadrag.chat.client import ChatClient, Reply
-from quadrag.chat.completions import CompletionsTransport
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.refusals import leave_out_refused
 from quadrag.errors import QuadragError

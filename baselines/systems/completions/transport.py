@@ -10,11 +10,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from quadrag.chat.post import open_session, post
 from quadrag.chat.reply import Row, read_message
 from quadrag.chat.server import Server
 from quadrag.chat.spec import page_url
-from quadrag.chat.transport import Transport
+from quadrag.chat.transport import Transport, open_session, post_json
 
 Messages = Sequence[Mapping[str, Any]]
 _NOT_SENT = ("api", "template")
@@ -47,7 +46,7 @@ class CompletionsTransport(Transport):
         """Make one attempt; see `Transport.attempt`."""
         more = {name: value for name, value in body.items() if name not in _NOT_SENT}
         sent = {"model": model, "prompt": messages[0]["content"], **more}
-        reply = json.loads(await post(client, server, page_url(server.address, "completions"), sent))
+        reply = json.loads(await post_json(client, server, page_url(server.address, "completions"), sent))
         choices = reply.get("choices")
         if not choices:
             raise ValueError(f"no choices; {reply.get('error') or reply}")

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import pytest
-from chat_server import Rule
+from chat_server import ChatServer, Rule
 
+from quadrag.baselines.systems.completions.transport import CompletionsTransport
 from quadrag.chat.client import ChatClient, Failure
-from quadrag.chat.completions import CompletionsTransport
+from quadrag.chat.ledger import Ledger
 from quadrag.chat.prices import Prices
 from quadrag.errors import QuadragError
 
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}]
 PROMPT = "system: Be brief. user: Who? assistant:"
+
+
+@pytest.fixture
+def server():
+    with ChatServer() as running:
+        yield running
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with Ledger(tmp_path / "ledger.sqlite") as opened:
+        yield opened
 
 
 def render(messages):
