@@ -17,7 +17,7 @@ from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError
 
 from ..core.trust import find_pins, refuse_code
-from ..retrieval.weights import refuse_faults, watch_loading
+from ..retrieval.loading import refuse_faults, watch_loading
 
 _MAX_TOKENS = 512
 _PARAMETERS = {"temperature", "top_p", "top_k", "repetition_penalty", "max_tokens", "seed"}

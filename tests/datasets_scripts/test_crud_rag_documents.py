@@ -9,11 +9,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quadrag import catalogue
 from quadrag.data.builders import open_builder, rows
+from quadrag.errors import QuadragError
 
 MARK = "，正文："
 SPACES = [chr(code) for code in range(sys.maxunicode + 1) if re.fullmatch(r"\s", chr(code))] + ["\ufeff"]
@@ -90,3 +92,20 @@ def test_every_line_with_a_body_is_a_row_or_an_alias_once(files: list[list[str]]
         found: list[dict[str, Any]] = list(rows(builder, "corpus"))
     assert {row["id"]: [f"{row['file']}:{row['line']}", *row["aliases"]] for row in found} == expected
     assert [row["id"] for row in found] == list(expected)
+
+
+def test_whole_files_are_as_they_stand_with_the_article_of_each_line() -> None:
+    plain = {row["id"] for row in rows(open_builder("crud_rag", "corpus", "sample", {"gold": "test"})[0], "corpus")}
+    builder, _ = open_builder("crud_rag", "corpus", "sample", {"gold": "test", "whole": True})
+    found = list(rows(builder, "corpus"))
+    folder = Path(builder.config.data_dir) / "data" / "80000_docs"
+    for row in found:
+        lines = row["body"].split("\n")
+        assert len(lines) == len(row["aliases"])
+        if row["gold"]:
+            assert set(row["aliases"]) == {row["id"]} == {script.document_id(script.split_document(row["body"])[1])}
+        else:
+            assert row["body"].encode() == (folder / row["id"]).read_bytes()
+    assert {key for row in found for key in row["aliases"]} - {""} == plain
+    with pytest.raises(QuadragError, match="whole is an option of corpus"):
+        open_builder("crud_rag", "qa_1doc", "sample", {"whole": True})

@@ -28,7 +28,8 @@ from quadrag.baselines.runs.logs import read_lighteval_details
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses import path
-from quadrag.harnesses.lighteval.settings import VARIABLE, one_line, settings
+from quadrag.harnesses.examination import one_line
+from quadrag.harnesses.lighteval.settings import VARIABLE, settings
 from quadrag.harnesses.task_list import all_tasks
 from quadrag.records import read_jsonl, write_jsonl
 
