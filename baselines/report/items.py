@@ -22,6 +22,7 @@ from ..runs import retrieve
 from ..runs.stages import read_answers
 from ..scoring.modules import ScoringInputs, compute
 from ..systems.rag.system import RAG, as_served
+from .summary import pick_headlines
 
 
 @dataclass(slots=True)
@@ -34,6 +35,7 @@ class ShownItem:
         passages: those that were shown or found.
         values: of every metric, official then corrected, and the reason where there is none.
         failure: what went wrong where there is no answer, "" where nothing is known.
+        headlines: the metrics that a summary shows.
         verdicts: what the judge said, by metric.
     """
 
@@ -42,6 +44,7 @@ class ShownItem:
     passages: Sequence[Passage]
     values: dict[str, Mapping[str, Any]]
     failure: str = ""
+    headlines: Sequence[str] = ()
     verdicts: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -108,11 +111,12 @@ class RunReader:
         if unscored:
             rows = [row for row in rows if any(entry.get("reason") for entry in _values(row).values())]
         if wrong:
-            name, sign, best = self._find_metric(metric)
+            name, sign, best = self.find_metric(metric)
             scored = [
                 (sign * value, place) for place, row in enumerate(rows) if (value := _value(row, name)) is not None
             ]
             rows = [rows[place] for value, place in sorted(scored) if best is None or value != sign * best]
+        headlines = self.headlines
         return [
             ShownItem(
                 self.questions[key],
@@ -120,14 +124,29 @@ class RunReader:
                 self.passages.get(key, self.questions[key].passages),
                 _values(row),
                 self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
+                headlines=headlines,
             )
             for row in rows
             if (key := _key(row)) in self.questions
         ]
 
-    def _find_metric(self, wanted: str | None) -> tuple[str, int, float | None]:
-        """Return a metric's name in items, whether more is better (1) or worse (-1), and its best value."""
-        names = dict.fromkeys(name for row in self.result.items for name in _values(row))
+    @property
+    def headlines(self) -> list[str]:
+        """The metrics that a summary shows, as items name them."""
+        there = {name for row in self.result.items for name in _values(row)}
+        rows = pick_headlines(self.result.scores, PROFILES[0])
+        return list(dict.fromkeys(name for row in rows if (name := f"{row['metric']}.{row['key']}") in there))
+
+    def find_metric(self, wanted: str | None) -> tuple[str, int, float | None]:
+        """Return a metric's name in items, whether more is better (1) or worse (-1), and its best value.
+
+        Args:
+            wanted: its key or name; None: the first headline with a better end.
+
+        Raises:
+            QuadragError: no metric has the name.
+        """
+        names = dict.fromkeys([*self.headlines, *(name for row in self.result.items for name in _values(row))])
         for name in names:
             module, _, key = name.partition(".")
             record = metric_record(module).key(key)
@@ -194,12 +213,13 @@ def _value(row: Mapping[str, Any], name: str) -> float | None:
     return float(value) if value is not None else None
 
 
-def write_item(item: ShownItem, longest: int) -> Iterator[str]:
+def write_item(item: ShownItem, longest: int, every: bool = False) -> Iterator[str]:
     """Write an item as lines of text.
 
     Args:
         item: any.
         longest: characters of a passage.
+        every: whether all metrics are written; else the headlines, and what has no value.
     """
     line = partial(known_keys().line, longest=None)
     question = item.question
@@ -211,6 +231,10 @@ def write_item(item: ShownItem, longest: int) -> Iterator[str]:
         gold = " gold" if passage.id.partition("#")[0] in question.relevant else ""
         text = line(" ".join(filter(None, (passage.title, passage.text))), longest=longest)
         yield f"  passage {place}{gold} [{line(passage.id)}] {text}"
+    found = {passage.id.partition("#")[0] for passage in item.passages}
+    for missed in question.relevant if item.passages else ():
+        if missed not in found:
+            yield f"  missed    gold [{line(missed)}]"
     if item.answer is not None:
         none = ": ".join(filter(None, (item.answer.state, item.failure)))
         yield f"  answer    {line(none if item.answer.answer is None else item.answer.answer)}"
@@ -218,7 +242,7 @@ def write_item(item: ShownItem, longest: int) -> Iterator[str]:
     for metric, entry in item.values.items():
         values = [f"{name} {entry[name]:.4g}" for name in PROFILES if entry.get(name) is not None]
         reasons = [f"{profile} {why}" for profile, why in (entry.get("reason") or {}).items()]
-        if values or reasons:
+        if reasons or (values and (every or not item.headlines or metric in item.headlines)):
             why = f" ({', '.join(reasons)})" if reasons else ""
             yield f"  {metric}: {', '.join(values or ['unscored'])}{why}"
     for name, said in item.verdicts.items():

@@ -7,7 +7,7 @@ from quadrag.records import write_text
 from quadrag.stats import spread
 
 from ..core.result import Result
-from ..tables.grid import Grid, align_cells
+from ..tables.grid import Alarm, Grid, align_cells
 
 
 def write_page(path: Path, title: str, results: Sequence[Result], grids: Sequence[Grid]) -> None:
@@ -24,6 +24,7 @@ def render_page(title: str, facts: Sequence[tuple[str, str]], grids: Sequence[Gr
     )
     # Digit-wide blanks, which a page does not take away.
     environment.filters["aligned"] = lambda grid: zip(grid.lines, align_cells(grid, "\u2007"), strict=True)
+    environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
     return environment.get_template("report.html").render(title=title, facts=facts, grids=grids)
 
 
@@ -66,8 +67,9 @@ def describe_calls(results: Sequence[Result]) -> str:
     usages = [result.run.usage for result in results]
     for role in dict.fromkeys(role for usage in usages for role in usage):
         spent = [usage[role] for usage in usages if role in usage]
-        made, known = (sum(value[name] for value in spent) for name in ("calls", "cached"))
-        parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made, {known} from the ledger")
+        made, known, again = (sum(value.get(name, 0) for value in spent) for name in ("calls", "cached", "retries"))
+        tried = f" ({again} tried again)" if again else ""
+        parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made{tried}, {known} from the ledger")
         priced = [value["cost"] for value in spent if value.get("cost") is not None]
         costs += [sum(priced)] if priced else []
     return "; ".join(parts) + (f"; cost {sum(costs):.6g}" if costs else "")

@@ -84,7 +84,9 @@ def _read_passages(where: str, given: Any) -> tuple[Passage, ...]:
 
 def read_place(path: Path) -> dict[str, str]:
     """Return the benchmark and the config that the first line of a file names, as far as it does."""
-    _, row = next(lines(path), (0, {}))
+    _, row = next(lines(path), (0, None))
+    if row is None:
+        raise QuadragError(f"{path} is empty; expected an answer a line")
     return {name: row[name] for name in ("benchmark", "config") if isinstance(row.get(name), str)}
 
 

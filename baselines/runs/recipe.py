@@ -116,7 +116,8 @@ def check_models(recipes: Sequence[str], llm: str | None) -> None:
     asked = {read_recipe(name)[1].get("model") for name in recipes}
     if len(asked) > 1 and llm and ("#" in llm or not llm.startswith("http")):
         raise QuadragError(
-            f"the recipes ask {len(asked)} models, --llm {llm} names one; give --llm http://HOST:PORT/v1 without #MODEL"
+            f"the recipes ask {len(asked)} models, --llm {llm} names one; give --llm http://HOST:PORT/v1 without "
+            f"#MODEL, or one row with it, as --recipe {recipes[0]}"
         )
 
 

@@ -164,6 +164,8 @@ def make_task(request: RunRequest) -> Task:
     if not request.config:
         raise QuadragError(f"no config; expected --all or one of {', '.join(known)}")
     catalogue.config(name, request.config)
+    if request.limit is not None and (type(request.limit) is not int or request.limit < 1):
+        raise QuadragError(f"limit is {request.limit!r}; expected a whole number from 1, or None for all questions")
     benchmark = load(name)
     if request.retriever not in (None, *benchmark.retrievers):
         raise QuadragError(f"{name} takes --retriever {' or '.join(benchmark.retrievers)}")

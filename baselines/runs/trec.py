@@ -58,7 +58,7 @@ def write(folder: Path, out: Path, data_dir: str | None = None, passages: bool =
     """
     run = read_run(folder)
     inputs = run.inputs
-    data_dir = data_dir or _said(run)
+    data_dir = data_dir or run.data_dir or _said(run)
     if not (folder / "retrieved.jsonl").is_file():
         raise QuadragError(f"{folder} holds no retrieved.jsonl; expected the folder of a run that found passages")
     check_stage(folder, run, "retrieved.jsonl")

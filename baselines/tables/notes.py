@@ -241,7 +241,7 @@ def _note_services(runs: Sequence[RunRecord]) -> list[str]:
         if gave is None:
             continue
         passages, questions = gave["passages"], gave["questions"]
-        note = f"The service gave {passages} passages, to {questions} questions" if passages else "Passages: not given"
+        note = f"The system gave {passages} passages, to {questions} questions" if passages else "Passages: not given"
         known = {"id": "by their ids", "text": "by their text, as parts of gold documents"}
         notes.append(f"{note}; known {known[gave['by']]}." if gave["by"] else f"{note}.")
         if lacking := load_tables(run.inputs.benchmark).service:

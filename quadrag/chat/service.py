@@ -41,8 +41,8 @@ def check_listed(listed: Sequence[str], model: str, served_as: str | None, place
     if served_as is not None and model in listed:
         raise QuadragError(f"{serves}, so {model} is served by itself; leave out {option}")
     if listed and (served_as or model) not in listed:
-        way = f"name one of these with {option}" if served_as else f"or say with {option} which of them answers to it"
-        raise QuadragError(f"{serves}, not {served_as or model}; correct the name, {way}")
+        way = f"or, where it answers to any name, say with {option} which of them does"
+        raise QuadragError(f"{serves}, not {served_as or model}; name one of these behind the address's #, {way}")
 
 
 def name_others(ledger: Ledger | None, keys: Collection[bytes], service: str, role: str) -> str:

@@ -22,8 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--wrong", action="store_true", help="those whose value is not the best one, the worst first")
     which.add_argument("--unscored", action="store_true", help="those that some metric has no value of")
     which.add_argument("--id", metavar="ID", help="one question")
-    parser.add_argument("--metric", metavar="M", help="what says that an answer is wrong (default: the first)")
+    parser.add_argument("--metric", metavar="M", help="what says that an answer is wrong (default: the first headline)")
     parser.add_argument("--limit", metavar="N", type=options.whole(1), default=10, help="(default: 10)")
+    parser.add_argument("--verbose", "-v", action="store_true", help="all metrics, not the headlines alone")
     parser.add_argument("--characters", metavar="N", type=options.whole(1), default=200, help="of a passage shown")
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
     parser.add_argument("--ledger", metavar="FILE", help="where replies are kept (default: in the user's cache folder)")
@@ -43,5 +44,6 @@ def run(arguments: argparse.Namespace) -> None:
         with Ledger(arguments.ledger) as ledger:
             reader.ask_again(shown, ledger)
     for item in shown:
-        print("\n".join(write_item(item, arguments.characters)), end="\n\n")
-    print(f"{len(shown)} of {len(found)} items")
+        print("\n".join(write_item(item, arguments.characters, arguments.verbose)), end="\n\n")
+    by = f", the worst by {reader.find_metric(arguments.metric)[0].partition('.')[2]} first" if arguments.wrong else ""
+    print(f"{len(shown)} of {len(found)} items{by}")

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from quadrag.baselines.report.comparison import compare_runs, pair_results
 from quadrag.baselines.tables.cells import NOTHING, difference_cell, unit_of
 from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids, write_columns
 from quadrag.errors import QuadragError
 from quadrag.measure.evaluation import Evaluation, result
+from quadrag.measure.notebook import table_html
 from quadrag.stats import Pair
 
 
@@ -59,16 +61,31 @@ class Comparison(Mapping[str, Pair]):
         runs = [(one.name, one.result) for one in (self.before, self.after)]
         print_grids([compare_runs(runs, self.before.profile, verbose)], verbose=verbose)
 
-    def __repr__(self) -> str:
-        """Show the differences of the headlines, a line each, and what is not compared."""
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` of the differences, a row for each score."""
+        import pandas  # type: ignore[import-untyped]
+
+        rows = [(name, pair.difference, *pair.interval, pair.n) for name, pair in self.pairs.items()]
+        return pandas.DataFrame(rows, columns=["score", "difference", "low", "high", "n"])
+
+    @property
+    def _grid(self) -> Grid:
         lines = []
         for label, name in self.before.headlines.items():
             if pair := self.pairs.get(name):
                 score = self.before.scores[name]
                 cell = difference_cell(*pair, unit_of({"metric": score.metric, "key": score.key}))
                 lines.append(Line(label, [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
-        grid = Grid("", "metric", ["difference", "95% interval", "n"], lines)
-        return "\n".join([f"{self.after.name} less {self.before.name}, paired", *self.invalid, *write_columns(grid)])
+        title = f"{self.after.name} less {self.before.name}, paired"
+        return Grid(title, "metric", ["difference", "95% interval", "n"], lines, self.invalid)
+
+    def __repr__(self) -> str:
+        """Show the differences of the headlines, a line each, and what is not compared."""
+        return "\n".join([self._grid.title, *self.invalid, *write_columns(self._grid)])
+
+    def _repr_html_(self) -> str:
+        """Show a notebook the same as a table."""
+        return table_html(self._grid.title, self._grid)
 
 
 def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:

@@ -1,6 +1,5 @@
 """One's own system measured on a benchmark: `evaluate`, and what it returns."""
 
-import html
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -18,9 +17,10 @@ from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
 from quadrag.baselines.systems.function import Function
 from quadrag.baselines.tables.cells import count_scored
-from quadrag.baselines.tables.grid import Grid, align_cells, print_grids, write_columns
+from quadrag.baselines.tables.grid import Grid, print_grids, write_columns
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.measure.notebook import table_html
 from quadrag.run_record import NAME, read_run
 
 
@@ -153,9 +153,10 @@ class Evaluation(Mapping[str, Score]):
         return dict(zip((line.label for line in self._grid.lines), found, strict=True))
 
     def show(self, verbose: bool = False) -> None:
-        """Print the summary or, when `verbose`, all tables."""
+        """Print the summary or, when `verbose`, all tables, and the folder."""
         summary = [summarise_run(self.result, self.profile)]
         print_grids(tabulate_run(self.result, self._profiles) if verbose else summary, verbose=verbose)
+        print(f"\n{self.folder}")
 
     def report(self, path: str | Path) -> Path:
         """Write the page, and return where it lies."""
@@ -181,25 +182,9 @@ class Evaluation(Mapping[str, Score]):
 
     def _repr_html_(self) -> str:
         """Show a notebook the headlines with a bar for each share."""
-        grid = self._grid
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in (line.label, *(cell.text for cell in cells)))}"
-            f"<td>{_bar(self.scores[name])}</td></tr>"
-            for line, cells, name in zip(grid.lines, align_cells(grid, "\u2007"), self.headlines.values(), strict=True)
-        )
-        notes = "".join(f"<p><b>{html.escape(note)}</b></p>" for note in grid.notes)
-        head = "".join(f"<th>{name}</th>" for name in (grid.corner, *grid.columns, ""))
-        return f"<div><b>{html.escape(self._title)}</b>{notes}<table><tr>{head}</tr>{rows}</table></div>"
-
-
-def _bar(score: Score) -> str:
-    """Draw a share from 0 to 1 as a bar."""
-    if score.value is None or not score.valid or not 0 <= score.value <= 1:
-        return ""
-    return (
-        '<div style="width:8em;background:#8883"><div style="height:.8em;background:#4a7fb5;'
-        f'width:{100 * score.value:.0f}%"></div></div>'
-    )
+        found = [self.scores[name] for name in self.headlines.values()]
+        shares = [one.value if one.valid and 0 <= (one.value or 0) <= 1 else None for one in found]
+        return table_html(self._title, self._grid, shares)
 
 
 def evaluate(

@@ -74,7 +74,8 @@ def test_the_corpus_holds_what_is_known_of_it(root: Path, corpus: list[dict[str,
     assert list(dict.fromkeys(row["file"] for row in corpus)) == expected
     script = catalogue.load_script(catalogue.benchmarks()["crud_rag"])
     found, _ = find_files("crud_rag", "corpus", root)
-    lines = [line for line in script._lines(found) if line[3]]
+    read = [(name, number, *script.split_document(text)) for name, number, text in script._lines(found)]
+    lines = [line for line in read if line[3]]
     assert len(lines) == 68798
     sizes = Counter(line[0] for line in lines)
     assert [sizes[f"documents_dup_part_7_part_{number}"] for number in (1, 2, 3)] == [1930, 1930, 1928]

@@ -106,7 +106,7 @@ def test_retrieval_and_generation_are_measured_apart(run, server, capsys, stages
     assert info["usage"]["llm"]["calls"] == 8 == server.requests
     assert info["service"] == {"passages": 40, "questions": 8, "texts": True, "by": "id", "why": None}
     shown = table(result, capsys)
-    assert "The service gave 40 passages, to 8 questions; known by their ids." in shown
+    assert "The system gave 40 passages, to 8 questions; known by their ids." in shown
     assert "answers and passages by a RAG service, json contract" in shown and "prompts of the user" not in shown
     assert "Published" in shown and "gpt-4" in shown, "the paper's rows, whatever the retriever"
     gold = {text for question in questions for text in (question.references, *question.relevant)}
