@@ -368,7 +368,7 @@ def test_a_reached_budget_prints_what_there_is(cli):
         ([{"id": 0, "answer": "x", "split": 5}], "split is 5"),
         ([{"id": 0, "answer": "x", "split": ["test"]}], "split"),
         ([{"id": 0, "answer": "x", "split": "noise_40"}], "'noise_40'"),
-        ([], "no answer to any of 12 questions"),
+        ([], "is empty; expected an answer a line"),
     ],
 )
 def test_files_of_answers_that_do_not_fit(refused, answers, rows, word):
