@@ -20,6 +20,7 @@ from .run import name_run
 from .summary import pick_headlines
 
 Place = tuple[str, str, str, str]  # config, split, metric, key
+_FEW, _WIDE = 3, 16  # runs whose columns are headed by their names, and characters of a name
 
 
 def merge_runs(results: Sequence[Result]) -> Result:
@@ -49,7 +50,6 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         profile: the one shown.
         every: all metrics and settings; else the headlines, and the settings that differ.
     """
-    # Paths are longer than columns are wide.
     columns = name_columns(len(runs))
     results = [result for _, result in runs]
     tables = [{_place(row): row for row in select_whole(one.scores) if row["profile"] == profile} for one in results]
@@ -77,14 +77,22 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         notes.append(f"{column}: {name}, {name_run(result.run)}; {' '.join(told).removeprefix('Ours ')}")
     units = name_units(row for table in tables for row in table.values())
     notes.append(f"{units}, {profile} profile, {INTERVALS}.")
+    heads = [f"{column}\n{_shorten(name)}" for column, (name, _) in zip(columns, runs, strict=True)]
+    heads = heads if len(runs) <= _FEW else columns
     if pair:
-        columns.append("B - A")
+        heads.append("B - A")
         notes.append(
             "B - A: paired bootstrap on questions scored in both; * excludes zero; – not in both, or other questions."
         )
         counts = ", ".join(f"{place} {n}" for place, n in shared.items())
         notes.append(f"Questions scored in both: {counts}.")
-    return Grid("Comparison", "config, split: metric", columns, lines, notes)
+    return Grid("Comparison", "config, split: metric", heads, lines, notes)
+
+
+def _shorten(name: str) -> str:
+    """Return the last part of a run's name, for a column's head."""
+    last = name.rstrip("/").rsplit("/", 1)[-1]
+    return last if len(last) <= _WIDE else f"…{last[1 - _WIDE :]}"
 
 
 def name_columns(count: int) -> list[str]:

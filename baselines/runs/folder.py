@@ -62,9 +62,8 @@ class RunFolder:
             stray.unlink(missing_ok=True)
         if (path / NAME).exists():
             found = read_run(path)
-            asked = [[each.services.get(role) for role in ("llm", "entity")] for each in (found.inputs, inputs)]
-            if not (path / STAGES[2]).exists() and asked[0] == asked[1]:
-                found.inputs.services = inputs.services  # nothing is judged yet, as where the judge was dead
+            if not (path / STAGES[2]).exists():  # nothing is judged yet, as where the judge was dead or mistyped
+                found.inputs = _with_judges(found.inputs, inputs)
             was = found.inputs.limit
             longer = was is not None and (inputs.limit is None or inputs.limit > was)
             alike = limited(was) if limited and was is not None and longer else inputs
@@ -223,6 +222,17 @@ def read_digests(folder: Path) -> dict[Key, str]:
 
 def _stands(path: Path, run: RunRecord, stage: str) -> bool:
     return stage in run.files and (path / stage).is_file() and run.files[stage] == sha256(path / stage)
+
+
+def _with_judges(was: Inputs, now: Inputs) -> Inputs:
+    """Return inputs with the judges of others."""
+
+    def by_role(mine: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, str]:
+        judges = {role: name for role, name in theirs.items() if role.startswith("judge")}
+        return {role: name for role, name in mine.items() if not role.startswith("judge")} | judges
+
+    services, served_as = by_role(was.services, now.services), by_role(was.served_as, now.served_as)
+    return replace(was, judge=now.judge, judging=now.judging, services=services, served_as=served_as)
 
 
 def _first_difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:

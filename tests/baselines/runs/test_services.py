@@ -279,3 +279,11 @@ def test_a_fresh_run_that_is_killed_asks_nothing_twice(cli, server, environment,
     process.wait()
     assert cli(*asked, "--fresh").code == 0 and answers("r") == ["new"] * 12
     assert server.requests <= 12 + 12 + 1, "the call in flight alone is made again"
+
+
+def test_a_judge_may_be_corrected_as_long_as_nothing_is_judged(cli, server, judge):
+    asked = (*ONE, "--llm", f"{server.url}#m", "--out", "r")
+    assert cli(*asked, "--judge", "http://127.0.0.1:9/v1#mistyped").code == 2 and len(answers("r")) == 4
+    assert cli(*asked, "--judge", f"{judge.url}#j").code == 0 and server.requests == 4
+    refused = cli(*asked, "--judge", f"{judge.url}#other", "--judge-served-as", "j")
+    assert refused.code == 2 and "holds a run with judge" in refused.err
