@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from chat_server import ChatServer
 
 from quadrag.cli import main
 
@@ -20,6 +21,20 @@ class Ran(NamedTuple):
     code: int
     out: str
     err: str
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    """A model that says back what it was asked."""
+    with ChatServer() as running:
+        yield running
+
+
+@pytest.fixture
+def judge() -> Iterator[ChatServer]:
+    """A judge of RGB's rejections, which finds one everywhere."""
+    with ChatServer(models=["j"], text="No, the question is not addressed by the documents.") as running:
+        yield running
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from chat_server import ChatServer
 from rag_server import RagServer
 
 from quadrag.records import read_jsonl
@@ -15,18 +14,6 @@ ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")  # 12 ques
 MANY = ("run", "rgb", "noise_robustness_zh", "--data-dir", "sample")  # five splits of 12
 SEARCHED = ("run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--option", "gold=test")  # 8 questions
 GRAPH = ("run", "crag", "task_1_2", "--data-dir", "sample", "--retriever", "snippets-kg")  # asks about questions first
-
-
-@pytest.fixture
-def server():
-    with ChatServer() as running:
-        yield running
-
-
-@pytest.fixture
-def judge():
-    with ChatServer(models=["j"], text="No, the question is not addressed by the documents.") as running:
-        yield running
 
 
 def limited(number):

@@ -15,18 +15,6 @@ ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")  # 12 ques
 DEAD = "http://127.0.0.1:9/v1"
 
 
-@pytest.fixture
-def server():
-    with ChatServer() as running:
-        yield running
-
-
-@pytest.fixture
-def judge():
-    with ChatServer(models=["j"], text="No, the question is not addressed by the documents.") as running:
-        yield running
-
-
 def rows(path):
     # Not splitlines, which also cuts at signs that a JSON string may hold.
     return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").split("\n") if line]

@@ -16,19 +16,6 @@ from quadrag.chat.ledger import Ledger
 from quadrag.records import read_jsonl
 
 ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", 4, "--ledger", "L")
-REJECTS = "No, the question is not addressed by the documents."
-
-
-@pytest.fixture
-def server():
-    with ChatServer() as running:
-        yield running
-
-
-@pytest.fixture
-def judge():
-    with ChatServer(models=["j"], text=REJECTS) as running:
-        yield running
 
 
 def answers(folder):
@@ -225,12 +212,12 @@ def test_cut_and_empty_replies_are_asked_again(cli, server):
 
 
 def test_unreadable_verdicts_are_asked_again(cli, server, judge):
-    judge.state.text = "Well, who knows."
+    rejects, judge.state.text = judge.state.text, "Well, who knows."
     asked = (*ONE, "--llm", f"{server.url}#m", "--judge", f"{judge.url}#j", "--out", "r")
     ran = cli(*asked)
     assert ran.code == 3 and "--retry unreadable" in ran.out
     first = judge.requests
-    judge.state.text = REJECTS
+    judge.state.text = rejects
     assert cli(*asked, "--retry", "cut").code == 3 and judge.requests == first
     ran = cli(*asked, "--retry", "unreadable")
     assert ran.code == 0 and judge.requests == 2 * first and "--retry" not in ran.out
@@ -240,10 +227,10 @@ def test_unreadable_verdicts_are_asked_again(cli, server, judge):
 
 def test_score_asks_again_too(cli, server, judge):
     assert cli(*ONE, "--llm", f"{server.url}#m", "--out", "r").code == 0
-    judge.state.text = "Well, who knows."
+    rejects, judge.state.text = judge.state.text, "Well, who knows."
     asked = ("score", "r/answers.jsonl", "--data-dir", "sample", "--judge", f"{judge.url}#j", "--ledger", "L")
     assert cli(*asked).code == 3
-    first, judge.state.text = judge.requests, REJECTS
+    first, judge.state.text = judge.requests, rejects
     ran = cli(*asked, "--retry", "unreadable")
     assert ran.code == 0 and judge.requests == 2 * first
     assert f"judge {first} made" in ran.out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from chat_server import ChatServer, Rule
+from chat_server import Rule
 
 from quadrag.baselines.systems.completions.transport import CompletionsTransport
 from quadrag.chat.client import ChatClient, Failure
@@ -13,12 +13,6 @@ from quadrag.errors import QuadragError
 
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}]
 PROMPT = "system: Be brief. user: Who? assistant:"
-
-
-@pytest.fixture
-def server():
-    with ChatServer() as running:
-        yield running
 
 
 @pytest.fixture
