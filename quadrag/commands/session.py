@@ -137,8 +137,9 @@ def report_failures(results: Sequence[tuple[Path, Any]]) -> int:
     if stopped:
         print(f"quadrag: {one_line(stopped[0])}", file=sys.stderr)
     invalid = [line for _, result in results for line in result.run.invalid]
-    for line in invalid:
-        print(f"quadrag: INVALID, {one_line(line)}", file=sys.stderr)
+    if invalid:
+        more = f" (and {len(invalid) - 1} more)" if len(invalid) > 1 else ""
+        print(f"quadrag: INVALID, {one_line(invalid[0])}{more}", file=sys.stderr)
     return 2 if stopped else 3 if invalid else 0
 
 
