@@ -21,6 +21,10 @@ class QuadragError(Exception):
     """
 
 
+class NotInstalled(QuadragError):
+    """An optional package is lacking; the message says how it is installed."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
     """Build the error for a name that is not among the known ones, nearest names first.
 

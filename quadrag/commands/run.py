@@ -21,7 +21,7 @@ from quadrag.commands.session import (
     results_alone,
     run_request,
 )
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, one_line
 
 EXAMPLES = (
     "quadrag run rgb noise_robustness_zh --llm http://127.0.0.1:8080/v1",
@@ -236,6 +236,8 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     if request.llm is None and request.service is None:
         print("No --llm: the extractive baseline answers, the sentence most like the question.")
     print_results(arguments, stdout, out, results, grids)
+    for recipe, why in campaign.uninstalled.items():
+        print(f"{recipe}: not run, {one_line(why)}")
     for config, files in campaign.lacking.items():
         print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
     print_calls(results)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -258,6 +259,19 @@ def test_the_authors_sampling_is_sent_by_their_recipes(cli):
         if name.startswith("crud_rag-"):
             recipe = yaml.safe_load(catalogue.recipes()[name].read_text(encoding="utf-8"))
             assert (recipe["temperature"], recipe["top_p"], recipe["max_tokens"]) == (0.1, 0.9, 1280)
+
+
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="sentence-transformers is installed")
+def test_a_sweep_leaves_out_what_is_not_installed_and_says_so(cli):
+    arguments = ("run", "--recipe", "crud_rag-table5", "--data-dir", "sample", "--llm", "extractive", "--limit", "1")
+    code, out, err = cli(*arguments, "--out", "s")
+    assert (code, err) == (0, "") and "bm25" in out
+    assert "\ncrud_rag-table5-dense: not run, embedding BAAI/bge-base-zh-v1.5 needs sentence-transformers" in out
+    assert sorted(path.name for path in Path("s").iterdir() if path.is_dir()) == ["crud_rag-table5-bm25"]
+    code, _, err = cli(
+        "run", "--recipe", "crud_rag-table6", "--data-dir", "sample", "--llm", "extractive", "--out", "t"
+    )
+    assert code == 2 and err.count("\n") == 1 and "needs sentence-transformers" in err
 
 
 def test_one_folder_may_hold_several_benchmarks(cli):

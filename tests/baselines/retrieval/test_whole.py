@@ -89,7 +89,7 @@ def test_gold_documents_are_found_and_their_chunks_hold_nothing_else(cli):
 
 
 def test_articles_alone_can_be_cut_by_the_same_tokens(cli):
-    code, out, _ = cli(*RUN, "--chunk-tokenizer", "cl100k_base", "--out", "r")
+    code, out, _ = cli(*RUN, "--chunk-tokenizer", "cl100k_base", "--out", "r", "-v")
     assert code == 0 and "chunk_tokenizer cl100k_base" in " ".join(out.split())
     assert "chunk_source" not in Path("r/run.json").read_text(encoding="utf-8")
 
