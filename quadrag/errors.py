@@ -21,8 +21,8 @@ class QuadragError(Exception):
     """
 
 
-class NotInstalled(QuadragError):
-    """An optional package is lacking; the message says how it is installed."""
+class NotReady(QuadragError):
+    """A package is lacking, or the user's leave to run a model's code; the message says how each is given."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from quadrag.errors import QuadragError
+from quadrag.errors import NotReady, QuadragError
 
 _COMMIT = re.compile("[0-9a-f]{40}")
 _FLAG = "--trust-remote-code"
@@ -71,7 +71,7 @@ def find_pins(name: str, folder: bool) -> Pins | None:
 def refuse_code(kind: str, name: str, folder: bool) -> QuadragError:
     """Return the error of a model whose own code was not allowed."""
     pins = name if folder else f"{name}=REVISION,CODE_REVISION, the commits of weights and code,"
-    return QuadragError(
+    return NotReady(
         f"{kind} {name} needs code of its own, which would run with your rights; without it the model is another one. "
         f"Read the code, then give {_FLAG} {pins} or name another model"
     )

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import NotInstalled, QuadragError
+from quadrag.errors import NotReady, QuadragError
 
 from ..core.document import Document
 from . import cl100k
@@ -196,7 +196,7 @@ def load_tokenizer(name: str) -> Any:
     try:
         from tokenizers import Tokenizer
     except ImportError:
-        raise NotInstalled(
+        raise NotReady(
             "sizes in tokens need the package tokenizers; install it with: pip install 'quadrag[dense]'"
         ) from None
     path = Path(name).expanduser()

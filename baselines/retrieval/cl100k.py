@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
-from quadrag.errors import NotInstalled, QuadragError
+from quadrag.errors import NotReady, QuadragError
 
 NAME = "cl100k_base"
 _FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"  # as tiktoken calls it in a cache
@@ -26,7 +26,7 @@ def _load() -> Any:
     try:
         import tiktoken
     except ImportError:
-        raise NotInstalled(f"tokens of {NAME} need tiktoken; install it with: pip install 'quadrag[tokens]'") from None
+        raise NotReady(f"tokens of {NAME} need tiktoken; install it with: pip install 'quadrag[tokens]'") from None
     if _CACHE not in os.environ:
         try:
             folder = distribution("llama-index-core").locate_file("llama_index/core/_static/tiktoken_cache")

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from quadrag.errors import NotInstalled, QuadragError, unknown_name
+from quadrag.errors import NotReady, QuadragError, unknown_name
 
 from ..core.trust import Pins, find_pins, refuse_code
 from .loading import refuse_faults, watch_loading
@@ -247,7 +247,7 @@ class LazyModel:
 
 
 def _no_loader(kind: str, name: str, error: ImportError) -> QuadragError:
-    return NotInstalled(f"{kind} {name} needs sentence-transformers ({one_line(error)}); pip install 'quadrag[dense]'")
+    return NotReady(f"{kind} {name} needs sentence-transformers ({one_line(error)}); pip install 'quadrag[dense]'")
 
 
 def _code_options(pins: Pins | None) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -25,7 +25,7 @@ from importlib.metadata import version
 from itertools import accumulate
 from typing import Any
 
-from quadrag.errors import NotInstalled, QuadragError
+from quadrag.errors import NotReady, QuadragError
 
 from ..core.document import SourceFile
 from .chunk import Chunking, Span, count_tokens
@@ -150,7 +150,7 @@ def _punkt() -> Any:
     try:
         from nltk.tokenize import PunktSentenceTokenizer
     except ImportError:
-        raise NotInstalled(
+        raise NotReady(
             "chunks of whole files need nltk and tiktoken; install them with: pip install 'quadrag[tokens]'"
         ) from None
     return PunktSentenceTokenizer()

@@ -10,7 +10,7 @@ from typing import Any
 
 from quadrag.data.builders import SAMPLE
 from quadrag.data.files import find_files
-from quadrag.errors import NotInstalled, QuadragError
+from quadrag.errors import NotReady, QuadragError
 from quadrag.run_record import NAME, read_run
 
 from ..core.benchmark import Benchmark, load
@@ -30,11 +30,11 @@ from .session import open_session
 
 @dataclass(slots=True)
 class Campaign:
-    """The runs of a command with their folders; the configs whose files, the recipes whose packages are lacking."""
+    """The runs of a command with their folders; the configs whose files are lacking, the recipes left out."""
 
     runs: list[tuple[Path, Result]] = field(default_factory=list)
     lacking: dict[str, list[str]] = field(default_factory=dict)
-    uninstalled: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
 
     @property
     def results(self) -> list[Result]:
@@ -127,7 +127,7 @@ def run_sweep(
 ) -> Campaign:
     """Run recipes one after the other, each in a folder of its own below `out`, until one is stopped.
 
-    One that needs a package which is not installed is left out, and noted.
+    One that needs a package, or leave to run a model's code, is left out and noted.
 
     Raises:
         QuadragError: one cannot be run, or none can; what the others came to stays.
@@ -138,8 +138,8 @@ def run_sweep(
             one, runs = plan_runs(asked)
             with open_session(one, calls, budget) as session:
                 found = run_all(session, one, runs or [], out / recipe)
-        except NotInstalled as error:
-            campaign.uninstalled[recipe] = str(error)
+        except NotReady as error:
+            campaign.left_out[recipe] = str(error)
             continue
         except QuadragError as error:
             done = f"; `quadrag report {out}` shows what is done" if campaign.runs else ""
@@ -149,7 +149,7 @@ def run_sweep(
         if found.results[-1].stopped:
             break
     if not campaign.runs:
-        recipe, why = next(iter(campaign.uninstalled.items()))
+        recipe, why = next(iter(campaign.left_out.items()))
         raise QuadragError(f"{recipe}: {why}")
     return campaign
 

@@ -236,7 +236,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     if request.llm is None and request.service is None:
         print("No --llm: the extractive baseline answers, the sentence most like the question.")
     print_results(arguments, stdout, out, results, grids)
-    for recipe, why in campaign.uninstalled.items():
+    for recipe, why in campaign.left_out.items():
         print(f"{recipe}: not run, {one_line(why)}")
     for config, files in campaign.lacking.items():
         print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")

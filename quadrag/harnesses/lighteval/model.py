@@ -87,7 +87,7 @@ class ChatModel(LightevalModel):  # type: ignore[misc]  # so it is Any
             self._spec,
             ledger=self._ledger,
             parameters={name: asked.get(name) for name in _REQUEST},
-            **{name: asked[name] for name in ("concurrency", "timeout") if name in asked},
+            **{name: asked[name] for name in ("concurrency", "timeout", "service") if name in asked},
         )
 
 

@@ -19,6 +19,7 @@ CALLS: dict[str, tuple[type, ...]] = {
     "concurrency": (int,),
     "timeout": (int, float),
     "ledger": (str,),
+    "service": (str,),
 }
 _KINDS = {str: "a string", int: "a whole number", float: "a number"}
 

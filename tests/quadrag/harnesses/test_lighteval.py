@@ -87,7 +87,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
         for benchmark, config, split, retriever in ASKED:
             place = ["--split", split, "--data-dir", "sample", "--retriever", retriever, "--llm", f"{server.url}#org/m"]
             out = ["--ledger", str(home / "ledger.sqlite"), "--out", str(home / f"{benchmark}-{config}")]
-            assert main(["run", benchmark, config, *place, *out, "--max-failed", "1"]) == 0
+            more = ["--max-failed", "1", "--service", "ours"]
+            assert main(["run", benchmark, config, *place, *out, *more]) == 0
         return home, sent(server)
 
 
@@ -97,7 +98,7 @@ def ran(run: tuple[Path, list[str]], tmp_path_factory: pytest.TempPathFactory) -
     names = [f"quadrag_{benchmark}_{config}" for benchmark, config, _, _ in ASKED]
     wanted: dict[str, dict[str, Any]] = {
         "official": {},
-        "corrected": {"profile": "corrected", "ledger": str(run[0] / "ledger.sqlite")},
+        "corrected": {"profile": "corrected", "ledger": str(run[0] / "ledger.sqlite"), "service": "ours"},
         "slip": {"profil": "corrected"},
     }
     with ThreadPoolExecutor(2) as pool:
