@@ -79,7 +79,7 @@ DOWNLOADS = re.compile(r"^(QUADRAG_MIRROR=\S+ )?quadrag prepare rgb$")
 SILENT = re.compile(r"^export | > ")
 LOGS = "--log-dir logs"
 RUN = ["run", "rgb", "noise_robustness_zh", "--split", "noise_40", "--data-dir", "RGB"]
-RUNS = {"a": (), "b": ("--retriever", "none"), "rgb-all": ("--llm", "{llm}#OWNER/MODEL")}
+RUNS = {"a": (), "b": ("--retriever", "none"), "rgb-all": ("--llm", "{llm}#OWNER/MODEL", "--served-as", "M")}
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 # What is refused since the genuine files are not here, or not whole, and in which words.
 REFUSED = (
