@@ -216,7 +216,8 @@ def shell(
         for name, benchmark in FOLDERS.items() if not re.search("--data-dir|data_dir", step.text) else ():
             if benchmark in step.text and benchmark not in prepared:
                 prepared.add(benchmark)
-                yield ["prepare", benchmark, "--data-dir", name]
+                # From the samples, whatever files a page has in its folder.
+                yield ["prepare", benchmark, "--data-dir", str(Path(home["HF_HOME"]).with_name(name))]
         for name, more in RUNS.items():
             if f"runs/{name}" in step.text and not (folder / "runs" / name).exists():
                 yield [*RUN, *(word.format_map(servers) for word in more), "--out", f"runs/{name}"]
