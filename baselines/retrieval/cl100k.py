@@ -6,7 +6,7 @@ that package is installed, with or without what it needs, nothing is downloaded.
 
 import os
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import distributions
 from typing import Any
 
 from quadrag.errors import NotReady, QuadragError
@@ -27,12 +27,9 @@ def _load() -> Any:
         import tiktoken
     except ImportError:
         raise NotReady(f"tokens of {NAME} need tiktoken; install it with: pip install 'quadrag[tokens]'") from None
-    if _CACHE not in os.environ:
-        try:
-            folder = distribution("llama-index-core").locate_file("llama_index/core/_static/tiktoken_cache")
-            os.environ[_CACHE] = str(folder)
-        except PackageNotFoundError:
-            pass
+    # With neither, tiktoken downloads the file.
+    if _CACHE not in os.environ and (found := list(distributions(name="llama-index-core"))):
+        os.environ[_CACHE] = str(found[0].locate_file("llama_index/core/_static/tiktoken_cache"))
     try:
         return tiktoken.get_encoding(NAME)
     except Exception as error:  # requests has many kinds, and a damaged file raises ValueError
