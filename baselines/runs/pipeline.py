@@ -31,9 +31,9 @@ from ..scoring.served import score_service
 from ..scoring.validity import count_empty, find_invalid, mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
-from .folder import RunFolder, lock_folder, read_result, write_digests
+from .folder import RunFolder, lock_folder, read_result, write_asked
 from .idle import refuse_idle_entity_llm
-from .inputs import ENTITY, digest_each, make_inputs, name_judge
+from .inputs import ENTITY, describe_each, make_inputs, name_judge
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
@@ -118,8 +118,8 @@ class Session:
         run.state, run.command, run.versions = "running", list(self.command), _versions()
         run.data_dir, run.replaced = task.data_dir, dict(task.replaced)
         folder.save()
-        digests = digest_each(job.questions)
-        write_digests(folder.path, digests)
+        kept = describe_each(job.work.benchmark, job.questions, task.conditions)
+        write_asked(folder.path, kept)
         started = time.time()
         before = self.spent()
         stopped: str | None = None
@@ -161,7 +161,7 @@ class Session:
         faults = find_invalid(scores, run)
         run.invalid = [fault.tell(run) for fault in faults]
         folder.save()
-        return Result(run, mark_invalid(scores, faults), items, stopped=stopped, digests=digests)
+        return Result(run, mark_invalid(scores, faults), items, stopped=stopped, asked=kept)
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""
