@@ -23,7 +23,7 @@ from quadrag.run_files import check_stage, read_items, read_scores, sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
 
 from ..core.result import Asked, Result, Stratum
-from ..scoring.validity import find_invalid, mark_invalid
+from ..scoring.validity import mark_invalid
 
 LOCK = ".lock"  # held by the run that is at work in the folder
 PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long
@@ -194,8 +194,7 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
     scores = read_scores(folder, run)
     check_stage(folder, run, "items.jsonl")
     items = read_items(folder / "items.jsonl")
-    marked = mark_invalid(scores, find_invalid(scores, run))
-    return Result(run, marked, items, stopped=run.stopped, asked=read_asked(folder))
+    return Result(run, mark_invalid(scores, run), items, stopped=run.stopped, asked=read_asked(folder))
 
 
 def write_asked(folder: Path, asked: Mapping[Key, Asked]) -> None:

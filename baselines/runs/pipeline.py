@@ -28,7 +28,7 @@ from ..scoring.judging import check_judges, refuse_idle_metrics, score_answers
 from ..scoring.modules import Embed
 from ..scoring.score import failed_verdicts, score_given_items, score_text
 from ..scoring.served import score_service
-from ..scoring.validity import count_empty, find_invalid, mark_invalid
+from ..scoring.validity import count_empty, mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
 from .folder import RunFolder, lock_folder, read_result, write_asked
@@ -158,10 +158,9 @@ class Session:
         run.host = platform.node()
         run.usage = self.spent_since(before)
         run.max_failed = self.max_failed
-        faults = find_invalid(scores, run)
-        run.invalid = [fault.tell(run) for fault in faults]
+        marked = mark_invalid(scores, run)
         folder.save()
-        return Result(run, mark_invalid(scores, faults), items, stopped=stopped, asked=kept)
+        return Result(run, marked, items, stopped=stopped, asked=kept)
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""

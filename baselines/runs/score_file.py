@@ -23,7 +23,7 @@ from ..core.task import Task, load_questions
 from ..scoring.judging import check_judges, refuse_idle_metrics, score_answers
 from ..scoring.score import score_text
 from ..scoring.served import score_service
-from ..scoring.validity import find_invalid, mark_invalid
+from ..scoring.validity import mark_invalid
 from ..systems.rag.system import take_served
 from .answers import lines, named_split
 from .answers import read as read_file
@@ -100,8 +100,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.usage = session.spent_since(before)
     run.service = asdict(evidence) if evidence else None
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None
-    faults = find_invalid(scored.scores, run)
-    run.invalid = [fault.tell(run) for fault in faults]
+    marked = mark_invalid(scored.scores, run)
     kept = describe_each(benchmark, questions, one.conditions)
     if out:
         files = {
@@ -114,7 +113,6 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
             run.files[name] = hashlib.sha256(text.encode()).hexdigest()
         write_asked(out, kept)
         run.write(out)
-    marked = mark_invalid(scored.scores, faults)
     return Result(run, marked, scored.items, stopped=scored.stopped, asked=kept)
 
 

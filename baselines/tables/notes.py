@@ -16,6 +16,7 @@ from ..core.benchmark import load
 from ..core.prompts import load_prompts
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
+from ..scoring.validity import is_invalid
 from ..systems.rag.system import RAG
 from .cells import CHARACTERS, FEW, Row, unit_of
 from .grid import Alarm, Detail
@@ -72,22 +73,33 @@ def note_scores(benchmark: str, rows: Sequence[Row], profiles: Sequence[str]) ->
     """Say which metrics did not run, and what could not be scored under the profiles shown."""
     tables = load_tables(benchmark)
     shown = [row for row in rows if row["profile"] in profiles]
-    return [*note_not_run(tables, rows), *_note_judged(shown), *note_unscored(tables, shown)]
+    return [*note_keys(shown), *note_not_run(tables, rows), *_note_judged(shown), *note_unscored(tables, shown)]
 
 
 def _note_judged(rows: Sequence[Row]) -> list[str]:
-    """Say of every judged metric that ran how many of its items were scored."""
-    counts: dict[str, dict[str, None]] = {}
+    """Say of every judged metric that ran how many of its items were scored, by profile where these differ."""
+    counts: dict[tuple[str, str], dict[str, list[str]]] = {}  # of a split and a key, of each count the profiles
     for row in rows:
         if "n_scored" in row and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge":
-            counts.setdefault(f"{row['n_scored']} of {row['n_total']}", {})[show_key(row["metric"], row["key"])] = None
-    return [f"Judged, scored {count}: {', '.join(keys)}." for count, keys in counts.items()]
+            place = f"{row['config']} {row['split']}", show_key(row["metric"], row["key"])
+            found = counts.setdefault(place, {})
+            found.setdefault(f"{row['n_scored']} of {row['n_total']}", []).append(row["profile"])
+    alike: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # of a count the splits and the keys
+    for (where, key), found in counts.items():
+        for count, profiles in found.items():
+            places, keys = alike.setdefault(f"{count}{f' ({profiles[0]})' if len(found) > 1 else ''}", ({}, {}))
+            places[where] = keys[key] = None
+    several = len(alike) > 1 and len({where for where, _ in counts}) > 1
+    return [
+        f"Judged{''.join(f', {where}' for where in places if several)}, scored {said}: {', '.join(keys)}."
+        for said, (places, keys) in alike.items()
+    ]
 
 
 def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
     """List what could not be scored, by metric, profile, split and reason, and say what becomes of it."""
     found: dict[str, dict[str, list[str]]] = {}
-    lacking = [row for row in rows if row.get("unscored")]
+    lacking = [row for row in rows if row.get("unscored") and not is_invalid(row)]  # of those a line on top says it
     for row in lacking:
         counts = ", ".join(f"{reason} {count}" for reason, count in row["unscored"].items())
         place = f"{row['config']} {row['split']}: {counts}"
@@ -136,6 +148,14 @@ def note_directions(keys: Iterable[tuple[str, str]]) -> list[str]:
     """Say of which keys, each named after its metric, a lower value is the better one."""
     lower = dict.fromkeys(key for metric, key in keys if metric_record(metric).key(key).direction == "lower")
     return [f"Of {', '.join(lower)} lower is better."] if lower else []
+
+
+def note_keys(rows: Iterable[Row]) -> list[str]:
+    """Explain the values that no paper defines."""
+    keys = dict.fromkeys((row["metric"], row["key"]) for row in rows)
+    return [
+        f"{show_key(metric, key)}: {about}." for metric, key in keys if (about := metric_record(metric).key(key).about)
+    ]
 
 
 def name_units(rows: Iterable[Row]) -> str:

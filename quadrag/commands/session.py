@@ -112,13 +112,13 @@ def print_results(
 
 
 def print_calls(results: Sequence[Any]) -> None:
-    """Print how many calls were made, and whose replies were taken from the ledger."""
+    """Print how many calls were made, and whose kept replies were used."""
     from quadrag.baselines.report.page import describe_calls, describe_kept
 
     if spent := describe_calls(results):
         print(f"\ncalls: {spent}")
     if kept := describe_kept(results):
-        print(f"from the ledger: {kept}")
+        print(f"kept replies: {kept}")
 
 
 def report_failures(results: Sequence[tuple[Path, Any]]) -> int:

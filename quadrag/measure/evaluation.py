@@ -15,9 +15,10 @@ from quadrag.baselines.runs.campaign import name_folder, read_runs
 from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
+from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.systems.function import Function
 from quadrag.baselines.tables.cells import count_scored
-from quadrag.baselines.tables.grid import Grid, print_grids, write_columns
+from quadrag.baselines.tables.grid import Grid, print_grids, write_plainly
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.notebook import table_html
@@ -91,7 +92,7 @@ class Evaluation(Mapping[str, Score]):
                 key=row["key"],
                 split=row["split"],
                 signature=row["signature"],
-                valid="figure" not in row,
+                valid=not is_invalid(row),
             )
         return found
 
@@ -178,7 +179,7 @@ class Evaluation(Mapping[str, Score]):
 
     def __repr__(self) -> str:
         """Show the headlines, a line each."""
-        return "\n".join([self._title, *self._grid.notes, *write_columns(self._grid)])
+        return "\n".join(write_plainly(self._title, self._grid))
 
     def _repr_html_(self) -> str:
         """Show a notebook the headlines with a bar for each share."""

@@ -20,7 +20,7 @@ class Pair(NamedTuple):
     """The paired difference of one metric.
 
     Attributes:
-        difference: second less first.
+        difference: second minus first.
         interval: of it.
         n: on how many questions it is.
         p: how often chance alone would make a difference at least as large.

@@ -49,7 +49,7 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
 
 
 def share_difference(first_only: int, second_only: int, n: int, level: float = LEVEL) -> Interval:
-    """Return the interval of the difference of two shares of the same items, second less first (Bonett & Price 2012).
+    """Return the interval of the difference of two shares of the same items, second minus first (Bonett & Price 2012).
 
     Args:
         first_only: as in `mcnemar`.

@@ -63,12 +63,12 @@ def test_a_folder_is_of_its_services(cli, server, judge):
 
 def test_replies_say_from_where_and_since_when(cli, server):
     asked = (*ONE, "--llm", f"{server.url}#m")
-    assert "calls: 4 made, 0 from the ledger\n" in cli(*asked, "--out", "a").out
+    assert "calls: 4 made, 0 kept replies used\n" in cli(*asked, "--out", "a").out
     with Ledger(Path("L")) as ledger:
         oldest = sqlite3.connect(ledger.path).execute("SELECT min(json_extract(value, '$.created')) FROM replies")
         then = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(oldest.fetchone()[0]))
     ran = cli(*asked, "--out", "b")
-    assert f"calls: 0 made, 4 from the ledger\nfrom the ledger: {server.url}, oldest of {then}\n" in ran.out
+    assert f"calls: 0 made, 4 kept replies used\nkept replies: {server.url}, oldest of {then}\n" in ran.out
     assert then in Path("b/report.html").read_text(encoding="utf-8")
 
 
@@ -78,10 +78,10 @@ def test_a_dead_server_is_told_where_all_replies_are_kept(cli):
         assert cli(*asked, "--out", "a").code == 0
     ran = cli(*asked, "--out", "b")
     assert ran.code == 0 and ran.err.count("\n") == 1 and answers("a") == answers("b")
-    assert re.match(rf"quadrag: {server.url}\S* .*; all replies are taken from the ledger$", ran.err.strip())
+    assert re.match(rf"quadrag: {server.url}\S* .*; all replies are kept ones$", ran.err.strip())
     assert cli(*asked, "--replay", "--out", "c").err == "", "a replay asks nobody"
     lacking = cli(*asked[:-2], "--llm", f"{server.url}#m", "--limit", 9, "--out", "d")
-    assert lacking.code == 2 and lacking.err.count("\n") == 1 and "taken from the ledger" not in lacking.err
+    assert lacking.code == 2 and lacking.err.count("\n") == 1 and "kept ones" not in lacking.err
 
 
 def test_a_reply_of_no_known_service_is_for_replays_or_asked_for(cli, server):
@@ -238,7 +238,7 @@ def test_score_asks_again_too(cli, server, judge):
     again = cli(*asked)
     assert (
         judge.requests == 3 * first
-        and f"0 made, {first} from the ledger\nfrom the ledger: {judge.url}, oldest of" in again.out
+        and f"0 made, {first} kept replies used\nkept replies: {judge.url}, oldest of" in again.out
     )
 
 
