@@ -8,7 +8,8 @@ from ..core.result import Result
 from ..tables.cells import STAR
 from ..tables.grid import Cell, Grid, Line
 from ..tables.slices import select_whole
-from .comparison import compare_runs, name_columns, pair_cell, pair_results
+from .comparison import compare_runs, name_columns
+from .pairs import pair_cell, pair_results
 from .summary import pick_headlines
 
 

@@ -54,7 +54,7 @@ def stratify(
     groups: dict[Stratum, list[Item]] = defaultdict(list)
     for item in items:
         groups[strata[item.question]].append(item)
-    there = [stratum for stratum, members in groups.items() if any(counts(item, profile) for item in members)]
+    there = [one for one in sorted(groups) if any(counts(item, profile) for item in groups[one])]
     totals: dict[str, float] = defaultdict(float)
     for stratum in there:
         totals[stratum.domain] += stratum.weight
