@@ -32,6 +32,7 @@ class Task:
     samples: int = 1
     prompts: str | None = None
     replaced: Mapping[str, str] = field(default_factory=dict)  # settings that a recipe says otherwise, as it says them
+    row: Mapping[str, str] = field(default_factory=dict)  # the printed row that a recipe replicates, as a run's record
 
     @property
     def searches(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from quadrag.data.builders import SAMPLE
 from quadrag.data.files import find_files
-from quadrag.errors import NotReady, QuadragError
+from quadrag.errors import NotReady, NotServed, QuadragError
 from quadrag.run_record import NAME, read_run
 
 from ..core.benchmark import Benchmark, load
@@ -23,7 +23,7 @@ from ..systems.rag.system import RAG
 from .folder import read_result
 from .idle import refuse_idle_entity_llm
 from .pipeline import Session
-from .recipe import Runs, plan_runs, select_settings
+from .recipe import Runs, plan_runs, select_settings, suggest_own
 from .request import CallRequest, RunRequest, make_task
 from .session import open_session
 
@@ -143,7 +143,10 @@ def run_sweep(
             continue
         except QuadragError as error:
             done = f"; `quadrag report {out}` shows what is done" if campaign.runs else ""
-            raise QuadragError(f"{recipe}: {error}{done}") from error
+            why = str(error)
+            if isinstance(error, NotServed):
+                why = f"{why.partition(';')[0]}; {suggest_own(recipes, request.llm)}"
+            raise QuadragError(f"{recipe}: {why}{done}") from error
         campaign.runs += found.runs
         campaign.lacking |= found.lacking
         if found.results[-1].stopped:
@@ -223,6 +226,17 @@ def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
             print(f"not finished and left out: {', '.join(unfinished)}", file=sys.stderr)
         found.append((str(folder), results))
     return found
+
+
+def refuse_mixed(results: Sequence[Result]) -> None:
+    """Refuse to compare runs of different benchmarks.
+
+    Raises:
+        QuadragError: they are.
+    """
+    names = list(dict.fromkeys(result.run.inputs.benchmark for result in results))
+    if len(names) > 1:
+        raise QuadragError(f"the runs are of {' and '.join(names)}; compare runs of one benchmark")
 
 
 def refuse_repeated_tasks(name: str, results: Sequence[Result]) -> None:

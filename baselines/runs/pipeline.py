@@ -116,7 +116,7 @@ class Session:
         """Do the stages whose files do not stand."""
         folder, run, task = job.folder, job.folder.run, job.work.task
         run.state, run.command, run.versions = "running", list(self.command), _versions()
-        run.data_dir, run.replaced = task.data_dir, dict(task.replaced)
+        run.data_dir, run.replaced, run.row = task.data_dir, dict(task.replaced), dict(task.row)
         folder.save()
         digests = digest_each(job.questions)
         write_digests(folder.path, digests)

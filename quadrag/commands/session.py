@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -119,6 +120,13 @@ def print_calls(results: Sequence[Any]) -> None:
         print(f"\ncalls: {spent}")
     if kept := describe_kept(results):
         print(f"kept replies: {kept}")
+
+
+def print_next(folder: Path, results: Sequence[Any]) -> None:
+    """Print the command that goes on from what finished runs came to, in a line."""
+    place = shlex.quote(str(folder))
+    if not any(result.stopped for result in results):
+        print(f"next: quadrag {f'show {place} --wrong' if len(results) == 1 else f'report {place} ANOTHER'}")
 
 
 def report_failures(results: Sequence[tuple[Path, Any]]) -> int:

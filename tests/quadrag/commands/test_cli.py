@@ -116,7 +116,7 @@ def plain(n=12):
         ((*RUN, "--original"), ("--original", "--all")),
         ((*RUN, "--all"), ("--all", "negative_rejection_en")),
         (("run", "rgb", "--all", "--recipe", "rgb-table1-chatgpt"), ("--all", "--recipe")),
-        (("run", "--recipe", "rgb-tabel1-chatgpt"), ("nearest: rgb-table1-chatgpt",)),
+        (("run", "--recipe", "rgb-tabel1-chatgpt"), ("nearest rows: rgb-table1-chatgpt",)),
         (("run", "--recipe", "none.yaml"), ("none.yaml",)),
         (("run", "--recipe", "rgb-table1-chatgpt"), ("gpt-3.5-turbo", "--llm")),
         (("run", "crag", "--recipe", "rgb-table1-chatgpt", "--llm", DEAD), ("rgb", "crag")),
