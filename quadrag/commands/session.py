@@ -158,7 +158,7 @@ def _kinds_to_retry(results: Sequence[Any]) -> list[str]:
     found = {
         "unreadable": "unparsable" in reasons,
         "cut": "truncated" in reasons or any(result.run.cut for result in results),
-        "empty": any(result.run.empty for result in results),
+        "empty": any(result.run.empty and "llm" in result.run.usage for result in results),
     }
     return [kind for kind, there in found.items() if there]
 
