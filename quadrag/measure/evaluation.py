@@ -231,7 +231,7 @@ def evaluate(
     Raises:
         QuadragError: a name or an option is unknown, files are missing, the judge is dead, or `out` holds another run.
     """
-    refuse_misspelt(evaluate, options)
+    refuse_misspelt(evaluate, benchmark, config, options)
     _check_profile(profile)
     if batch_size is not None and batch_size < 1:
         raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")

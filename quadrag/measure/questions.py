@@ -35,7 +35,7 @@ def questions(
     Raises:
         QuadragError: a name or an option is unknown, or files are missing.
     """
-    refuse_misspelt(questions, options)
+    refuse_misspelt(questions, benchmark, config, options)
     work, found, _ = take_questions(benchmark, config, split, data_dir, limit, options)
     return [pose(work, question, question.passages) for question in found]
 

@@ -15,13 +15,10 @@ from chat_server import ChatServer
 from rag_server import RagServer
 
 import quadrag
-from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.cli import main
-from quadrag.data.builders import options_of
 from quadrag.errors import QuadragError
-from quadrag.measure.arguments import refuse_misspelt
 from quadrag.records import read_jsonl
 
 ROOT = Path(__file__).parents[3]
@@ -245,10 +242,9 @@ def test_a_misspelt_argument_is_no_option():
             quadrag.evaluate(*SUMMARY, str, **{misspelt: "sample"})
     with pytest.raises(QuadragError, match="questions has no argument 'limits'; did you mean limit"):
         quadrag.questions(*SUMMARY, limits=3)
-    for name in catalogue.benchmarks():
-        scripts = (options_of(catalogue.config(name, config)) for config in load(name).configs)
-        for option in {*load(name).options, *(option for script in scripts for option in script)}:
-            refuse_misspelt(quadrag.evaluate, [option])
+    # What is near to an argument, and an option: `data_dir` and OmniEval's `auto_dir`.
+    with pytest.raises(QuadragError, match="no_folder"):
+        quadrag.questions("omnieval", "extractive_qa", auto_dir="no_folder")
 
 
 def test_a_judge_is_asked(tmp_path, monkeypatch):
