@@ -12,7 +12,8 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,14 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
     check_stage(folder, run, "items.jsonl")
     items = read_items(folder / "items.jsonl")
     return Result(run, mark_invalid(scores, run), items, stopped=run.stopped, asked=read_asked(folder))
+
+
+def find_fresh(folders: Iterable[Path]) -> float:
+    """Return from when on replies count in fresh runs: from now on, or, where one was stopped, from when it began."""
+    runs = [read_run(folder) if (folder / NAME).exists() else None for folder in folders]
+    last = max((run.fresh for run in runs if run and run.fresh), default=None)
+    done = all(run and run.state == "finished" and run.fresh == last for run in runs)
+    return time.time() if last is None or done else last
 
 
 def write_asked(folder: Path, asked: Mapping[Key, Asked]) -> None:

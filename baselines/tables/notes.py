@@ -27,6 +27,7 @@ INTERVALS = f"95% intervals over {FEW} or more questions: Wilson's of shares (lo
 TESTS = (
     "p: McNemar's mid-p for shares, with Bonett and Price's interval; else 10,000 random swaps, with the bootstrap's."
 )
+_FEW_RECIPES = 3  # each of which is told of in a line under a table
 _REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
 
 
@@ -57,6 +58,7 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
     notes = [_note_data(runs)]
     if given := sorted({name for run in runs for name in run.given}):
         notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
+    notes += _note_recipes(runs)
     notes += list(dict.fromkeys(line for run in runs for line in _note_replaced(run)))
     notes += [*_note_entities(runs), *_note_services(runs)]
     if any("prompt" in (run.inputs.judging or {}) for run in runs):
@@ -191,7 +193,6 @@ def _join(labels: Iterable[str]) -> str:
 
 def list_settings(inputs: Inputs) -> list[str]:
     """List how passages were found, and in what else a run differs from the benchmark's own settings."""
-    bundled = hashlib.sha256(dumps(load_prompts(inputs.benchmark)).encode()).hexdigest()[:16]
     searched = {name: value for name, value in (inputs.retrieval or {}).items() if name != "corpus"}
     if searched.get("chunk_size", 0) >= WHOLE:
         searched = {name: value for name, value in searched.items() if name not in ("chunk_size", "chunk_overlap")}
@@ -205,13 +206,33 @@ def list_settings(inputs: Inputs) -> list[str]:
         parts.append(f"the first {inputs.limit} questions of a split")
     if inputs.samples > 1:
         parts.append(f"{inputs.samples} answers a question")
-    if inputs.prompts not in (None, bundled) and not served:
+    if _has_own_prompts(inputs) and not served:
         parts.append("prompts of the user's own")
     if inputs.judge:
         parts.append(f"judge {inputs.judge.replace('; ', ', ')}")
     names = {"llm": f"asked as {inputs.llm}"}
     parts += [f"{names.get(role, role)}, served by {name}" for role, name in inputs.served_as.items()]
     return parts
+
+
+def _has_own_prompts(inputs: Inputs) -> bool:
+    """Whether the model was asked with prompts of the user's own."""
+    bundled = hashlib.sha256(dumps(load_prompts(inputs.benchmark)).encode()).hexdigest()[:16]
+    return inputs.prompts not in (None, bundled)
+
+
+def _note_recipes(runs: Sequence[RunRecord]) -> list[str]:
+    """Say which printed rows runs replicate, with which model and whose prompts; of a sweep of many, as a detail."""
+    notes = []
+    for run in runs:
+        if run.row:
+            model = f" ({run.row['model']})" if "model" in run.row else ""
+            row = f"published row {run.row['row']}{model}; " if "row" in run.row else ""
+            served = f", served by {run.inputs.served_as['llm']}" if "llm" in run.inputs.served_as else ""
+            prompts = "the user's own" if _has_own_prompts(run.inputs) else "ours"
+            notes.append(f"Recipe {run.row['recipe']}: {row}asked: {run.inputs.llm}{served}; prompts: {prompts}.")
+    notes = list(dict.fromkeys(notes))
+    return notes if len(notes) <= _FEW_RECIPES else [Detail(note) for note in notes]
 
 
 def head_replaced(run: RunRecord) -> str:

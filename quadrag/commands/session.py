@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -121,6 +122,13 @@ def print_calls(results: Sequence[Any]) -> None:
         print(f"kept replies: {kept}")
 
 
+def print_next(folder: Path, results: Sequence[Any]) -> None:
+    """Print the command that goes on from what finished runs came to, in a line."""
+    place = shlex.quote(str(folder))
+    if not any(result.stopped for result in results):
+        print(f"next: quadrag {f'show {place} --wrong' if len(results) == 1 else f'report {place} ANOTHER'}")
+
+
 def report_failures(results: Sequence[tuple[Path, Any]]) -> int:
     """Say what failed and what stopped; return the exit code."""
     failures = {place: why for _, result in results for place, why in result.run.failures.items()}
@@ -150,7 +158,7 @@ def _kinds_to_retry(results: Sequence[Any]) -> list[str]:
     found = {
         "unreadable": "unparsable" in reasons,
         "cut": "truncated" in reasons or any(result.run.cut for result in results),
-        "empty": any(result.run.empty for result in results),
+        "empty": any(result.run.empty and "llm" in result.run.usage for result in results),
     }
     return [kind for kind, there in found.items() if there]
 

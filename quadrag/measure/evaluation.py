@@ -21,6 +21,7 @@ from quadrag.baselines.tables.cells import count_scored
 from quadrag.baselines.tables.grid import Grid, print_grids, write_plainly
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.measure.arguments import refuse_misspelt
 from quadrag.measure.notebook import table_html
 from quadrag.run_record import NAME, read_run
 
@@ -230,6 +231,7 @@ def evaluate(
     Raises:
         QuadragError: a name or an option is unknown, files are missing, the judge is dead, or `out` holds another run.
     """
+    refuse_misspelt(evaluate, benchmark, config, options)
     _check_profile(profile)
     if batch_size is not None and batch_size < 1:
         raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")

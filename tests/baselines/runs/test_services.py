@@ -14,6 +14,7 @@ from rag_server import RagServer
 
 from quadrag.chat.ledger import Ledger
 from quadrag.records import read_jsonl
+from quadrag.run_record import read_run
 
 ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", 4, "--ledger", "L")
 
@@ -174,6 +175,21 @@ def test_fresh_asks_anew_and_a_stopped_fresh_run_goes_on(cli, server):
     assert cli(*asked, "--fresh").code == 0 and answers("r") == ["a third answer"] * 4
     with Ledger(Path("L")) as ledger:
         assert len(ledger) == 4, "the new reply takes the old one's place"
+
+
+def test_several_fresh_runs_that_were_killed_go_on_with_what_was_unfinished(cli, server):
+    asked = ("run", "--recipe", "rgb-table7-chatgpt-zh", "--data-dir", "sample", "--limit", 4, "--ledger", "L")
+    asked = (*asked, "--llm", f"{server.url}#m", "--out", "r")
+    first, second = (Path("r") / f"counterfactual_robustness_zh{end}" for end in ("-none", ""))
+    assert cli(*asked, "--fresh").code == 0 and server.requests == 8
+    killed = read_run(second)
+    killed.state = "running"
+    killed.write(second)
+    server.state.text = "another answer"
+    assert cli(*asked, "--fresh").code == 0 and server.requests == 8, "what the killed command asked is fresh"
+    assert cli(*asked, "--fresh").code == 0 and server.requests == 16, "all was finished"
+    assert answers(first) == answers(second) == ["another answer"] * 4
+    assert record(first)["fresh"] == record(second)["fresh"]
 
 
 def test_a_fresh_run_that_finds_the_server_dead_leaves_what_was_finished(cli, stages):
