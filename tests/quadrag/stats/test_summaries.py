@@ -91,7 +91,7 @@ def drawn_means(items: Sequence[Item], profile: str, worst: float, resamples: in
     means = []
     for _ in range(resamples):
         values: list[float] = []
-        for drawn in rng.randint(0, len(questions), len(questions)):
+        for drawn in rng.randint(0, len(questions), len(questions), np.min_scalar_type(len(questions))):
             for item in items:
                 if item.question != questions[drawn]:
                     continue
@@ -275,8 +275,8 @@ def macro_brute_force(
 
     drawn: list[list[float | None]] = []
     for at, items in enumerate(groups):
-        rng = np.random.RandomState(SEED + at)
-        drawn.append([mean([items[i] for i in rng.randint(0, len(items), len(items))]) for _ in range(resamples)])
+        rng, n = np.random.RandomState(SEED + at), len(items)
+        drawn.append([mean([items[i] for i in rng.randint(0, n, n, np.min_scalar_type(n))]) for _ in range(resamples)])
     means = [found for row in zip(*drawn, strict=True) if (found := over(row)) is not None]
     return over([mean(items) for items in groups]), means
 
