@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import bootstrap
 from scipy.stats import norm as normal
@@ -106,13 +106,14 @@ def drawn_means(items: Sequence[Item], profile: str, worst: float, resamples: in
 
 @pytest.mark.filterwarnings("ignore")  # SciPy warns where it has no answer
 @settings(max_examples=40)
-@given(st.lists(VALUES | st.none(), min_size=1, max_size=25), PROFILES, st.sampled_from([0.0, -1.0]))
+@given(st.lists(VALUES | st.none(), min_size=8, max_size=25), PROFILES, st.sampled_from([0.0, -1.0]))
 def test_the_bootstrap_is_scipys_over_the_same_draws(values: list[float | None], profile: str, worst: float) -> None:
     items = ones(*values)
     found = summarise(items, profile=profile, worst=worst, resamples=99)
     known = [worst if value is None else value for value in values if profile == "corrected" or value is not None]
-    if not known or set(known) <= {0, 1}:
-        assert found.method == (None if not known else "wilson")
+    assume(len(known) > 5)  # of fewer the level that SciPy is asked for is too near to 1
+    if set(known) <= {0, 1}:
+        assert found.method == "wilson"
         return
     assert found.method == "bca"
     means = drawn_means(items, profile, worst, 99)
