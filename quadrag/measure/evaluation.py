@@ -161,7 +161,7 @@ class Evaluation(Mapping[str, Score]):
     def report(self, path: str | Path) -> Path:
         """Write the page, and return where it lies."""
         place = Path(path)
-        write_page(place, f"quadrag: {self.name}", [self.result], tabulate_run(self.result, self._profiles, every=True))
+        write_page(place, [self.result], tabulate_run(self.result, self._profiles, every=True), [self.folder])
         return place
 
     @property
