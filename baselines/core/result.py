@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from quadrag.records import Key
@@ -15,7 +16,7 @@ class Result:
     """A run, its rows of ``scores.json`` and its lines of ``items.jsonl``.
 
     `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
-    then partial. `digests` are those of the questions with their gold, by their keys; none in folders of before.
+    then partial. `digests` are those of the questions with their gold, by their keys; none in folders of before. `folder` is where the run lies, None where it was not kept.
     """
 
     run: RunRecord
@@ -24,3 +25,4 @@ class Result:
     reused: bool = False
     stopped: str | None = None
     digests: Mapping[Key, str] = field(default_factory=dict)
+    folder: Path | None = None

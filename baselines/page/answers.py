@@ -1,60 +1,94 @@
-"""The answers of one run, or of two beside each other, as the page's viewer takes them."""
+"""The answers of one run, or of several beside each other, as the page's viewer takes them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from quadrag.chat.ledger import Ledger
+from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, show_key
-from quadrag.records import Passage
+from quadrag.records import Passage, document_id
 
-from ..core.result import PROFILES
+from ..core.result import PROFILES, Result
 from ..report.items import RunReader, ShownItem
 
 MOST = 10_000  # items of a page
 _BEGINNING = 160  # characters of a text in the list
 
-Place = tuple[str, str, str, int]  # config, split, id, sample
+Side = Sequence[ShownItem | None]  # one question as every run has it
 
 
-class _Passages:
-    """The distinct passages of a page, numbered as they come."""
+@dataclass(slots=True)
+class Answers:
+    """What the viewer shows.
 
-    def __init__(self) -> None:
-        self.numbers: dict[tuple[str, str, str], int] = {}
+    Attributes:
+        index: the runs' names, the metrics, and of every item what the list shows.
+        items: the whole of each.
+        passages: the distinct ones, numbered as they come.
+        told: what a reader must know of what is not here.
+    """
 
-    def number(self, passage: Passage) -> int:
-        return self.numbers.setdefault((passage.id, passage.title, passage.text), len(self.numbers))
+    index: dict[str, Any] = field(default_factory=dict)
+    items: list[dict[str, Any]] = field(default_factory=list)
+    passages: dict[Passage, int] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
 
 
 def collect_answers(
-    runs: Sequence[tuple[str, Sequence[RunReader]]], most: int = MOST
-) -> tuple[dict[str, Any], list[dict[str, Any]], list[tuple[str, str, str]]]:
-    """Collect what the viewer shows: an index, the details of every item, the distinct passages.
+    runs: Sequence[tuple[str, Sequence[Result]]], ledger: str | None = None, most: int = MOST
+) -> Answers:
+    """Collect the answers of runs; those to the same question stand together.
 
     Args:
-        runs: name and readers (one a config) of each; items of the same config, split, id and sample stand together.
-        most: the items that a page holds; how many are left out stands in the index.
+        runs: name and results of each.
+        ledger: where the judge's words are kept; in the user's cache folder when None.
+        most: how many items are taken; that others are left out is told.
     """
-    shown: dict[Place, list[ShownItem | None]] = {}
+    answers = Answers()
+    shown: dict[tuple[Any, ...], list[ShownItem | None]] = {}
     metrics: dict[str, None] = {}
-    for at, (_, readers) in enumerate(runs):
-        for reader in readers:
-            for item in reader.select():
-                shown.setdefault(item.place, [None] * len(runs))[at] = item
+    for at, (_, results) in enumerate(runs):
+        for result in results:
+            try:
+                reader = _open(result)
+            except QuadragError as error:
+                answers.told.append(f"Single answers are not shown: {error}.")
+                continue
+            items = reader.select()[:most]
+            if reader.run.inputs.judge:
+                with Ledger(ledger) as kept:
+                    reader.ask_again(items, kept)
+            for item in items:
+                place = (reader.run.inputs.benchmark, *item.question.key, item.sample)
+                shown.setdefault(place, [None] * len(runs))[at] = item
             metrics |= dict.fromkeys(reader.headlines)
-    for items in shown.values():
-        metrics |= dict.fromkeys(name for item in items if item for name in item.values)
-    kept = list(shown.items())[:most]
-    passages = _Passages()
-    index = {
+            if len(result.items) > most:
+                answers.told.append(_leave_out(len(result.items) - most, result))
+    metrics |= dict.fromkeys(name for items in shown.values() for item in items if item for name in item.values)
+    kept_items = list(shown.items())[:most]
+    if len(shown) > most and not answers.told:
+        answers.told.append(_leave_out(len(shown) - most, runs[0][1][0]))
+    answers.index = {
         "runs": [name for name, _ in runs],
-        "metrics": [_metric(name) for name in metrics],
-        "items": [_entry(place, items, list(metrics)) for place, items in kept],
-        "left_out": len(shown) - len(kept),
+        "metrics": [_describe_metric(name) for name in metrics],
+        "items": [_list_item(place, items, list(metrics)) for place, items in kept_items],
     }
-    return index, [_detail(items, passages) for _, items in kept], list(passages.numbers)
+    answers.items = [_whole_item(items, answers.passages) for _, items in kept_items]
+    return answers
 
 
-def _metric(name: str) -> dict[str, Any]:
+def _open(result: Result) -> RunReader:
+    if result.folder is None:
+        raise QuadragError("the run has no folder")
+    return RunReader(result.folder, result)
+
+
+def _leave_out(count: int, result: Result) -> str:
+    return f"{count} answers are left out here; `quadrag show {result.folder}` has them all."
+
+
+def _describe_metric(name: str) -> dict[str, Any]:
     """Name a metric, say which end is better (0: neither) and what the best value is."""
     module, _, key = name.partition(".")
     record = metric_record(module).key(key)
@@ -63,56 +97,56 @@ def _metric(name: str) -> dict[str, Any]:
     return {"label": show_key(module, key), "sign": sign, "best": best}
 
 
-def _entry(place: Place, items: Sequence[ShownItem | None], metrics: Sequence[str]) -> dict[str, Any]:
+def _list_item(place: tuple[Any, ...], items: Side, metrics: Sequence[str]) -> dict[str, Any]:
     """Return an item as the list shows it: the beginnings of its texts, its values by run and metric."""
-    config, split, ident, sample = place
+    benchmark, config, split, ident, sample = place
     question = next(item for item in items if item).question
-    groups = {"config": config, "split": split, **question.slices}
     return {
         "id": ident,
         "sample": sample,
         "question": _begin(question.query),
-        "answers": [_begin(_answer(item)) if item else None for item in items],
-        "values": [[_value(item, name) for name in metrics] for item in items],
-        "groups": groups,
+        "answers": [None if item is None else _begin(_answer_of(item)) for item in items],
+        "values": [[_value_of(item, name) for name in metrics] for item in items],
+        "groups": {"benchmark": benchmark, "config": config, "split": split, **question.slices},
     }
 
 
-def _detail(items: Sequence[ShownItem | None], passages: _Passages) -> dict[str, Any]:
-    """Return all that belongs to an item."""
+def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
+    """Return all that belongs to an item; passages enter by their numbers."""
     question = next(item for item in items if item).question
     relevant = set(question.relevant)
 
-    def passages_of(item: ShownItem) -> list[list[Any]]:
-        return [[passages.number(one), one.score, one.id.partition("#")[0] in relevant] for one in item.passages]
+    def whole(item: ShownItem) -> dict[str, Any]:
+        reasons = {name: entry["reason"] for name, entry in item.values.items() if entry.get("reason")}
+        state = "" if item.answer is None or item.answer.answer is not None else item.answer.state
+        return {
+            "answer": _answer_of(item),
+            "failure": ": ".join(filter(None, (state, item.failure))),
+            "passages": [
+                [
+                    passages.setdefault(one._replace(score=None), len(passages)),
+                    one.score,
+                    document_id(one) in relevant,
+                ]
+                for one in item.passages
+            ],
+            "reasons": {show_key(*name.split(".", 1)): reason for name, reason in reasons.items()},
+            "verdicts": item.verdicts,
+        }
 
     return {
         "question": question.query,
         "history": [list(turn) for turn in question.history],
         "gold": list(flatten(question.references)),
-        "runs": [
-            item
-            and {
-                "answer": _answer(item),
-                "failure": "" if item.answer and item.answer.answer is not None else _failure(item),
-                "passages": passages_of(item),
-                "reasons": {show_key(*name.split(".", 1)): entry["reason"] for name, entry in item.values.items() if entry.get("reason")},
-                "verdicts": item.verdicts,
-            }
-            for item in items
-        ],
+        "runs": [item and whole(item) for item in items],
     }
 
 
-def _answer(item: ShownItem) -> str:
+def _answer_of(item: ShownItem) -> str:
     return (item.answer and item.answer.answer) or ""
 
 
-def _failure(item: ShownItem) -> str:
-    return ": ".join(filter(None, (item.answer.state if item.answer else "", item.failure)))
-
-
-def _value(item: ShownItem | None, name: str) -> float | None:
+def _value_of(item: ShownItem | None, name: str) -> float | None:
     """Return the value that the first profile which has one gives."""
     entry = (item.values.get(name) if item else None) or {}
     return next((entry[profile] for profile in PROFILES if entry.get(profile) is not None), None)

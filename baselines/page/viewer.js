@@ -48,7 +48,9 @@ class Viewer {
     this.item = document.getElementById("item");
     index.metrics.forEach((metric, at) => this.metric.append(make("option", { value: at }, metric.label)));
     this.offerGroups();
-    if (!this.two) for (const option of document.querySelectorAll("[data-two]")) option.remove();
+    const several = { "[data-several]": this.two, "[data-two]": index.runs.length === 2 };
+    for (const [which, wanted] of Object.entries(several))
+      if (!wanted) for (const option of document.querySelectorAll(which)) option.remove();
     this.list.addEventListener("click", (event) => {
       const entry = event.target.closest("[data-at]");
       if (entry) this.go(Number(entry.dataset.at));
@@ -100,7 +102,7 @@ class Viewer {
       case "unscored":
         return this.index.runs.some((_, run) => item.answers[run] !== null && this.value(item, run) === null);
       case "disagree":
-        return item.answers.every((one) => one !== null) && this.value(item, 0) !== this.value(item, 1);
+        return this.index.runs.some((_, run) => item.answers[run] !== null && this.value(item, run) !== this.value(item));
       case "won":
         return this.change(item) > 0;
       case "lost":
@@ -278,14 +280,14 @@ class Viewer {
     const answer = run.answer
       ? make("p", { class: "text" }, ...marked(run.answer, gold, "shared"))
       : make("p", { class: "text faint" }, run.failure || WORDS.empty);
-    const other = this.two ? item.values[1 - side] : null;
+    const other = side > 0 && item.answers[0] !== null ? item.values[0] : null;
     const values = this.index.metrics.map(({ label, sign }, at) => {
       const value = item.values[side][at];
-      const changed = other && side === 1 && value !== other[at];
+      const changed = other && value !== other[at];
       const better = changed && sign && value !== null && other[at] !== null ? (value - other[at]) * sign : 0;
-      const sign_ = changed ? (better > 0 ? " ▲" : better < 0 ? " ▼" : " ≠") : "";
+      const arrow = changed ? (better > 0 ? " ▲" : better < 0 ? " ▼" : " ≠") : "";
       const why = Object.entries(run.reasons[label] ?? {}).map((pair) => pair.join(" ")).join(", ");
-      return make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, show(value) + sign_), make("td", {}, why));
+      return make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, show(value) + arrow), make("td", {}, why));
     });
     const said = Object.entries(run.verdicts).flatMap(([name, replies]) =>
       replies.map((reply) => make("blockquote", {}, make("cite", {}, name), reply)),

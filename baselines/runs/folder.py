@@ -195,7 +195,7 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
     check_stage(folder, run, "items.jsonl")
     items = read_items(folder / "items.jsonl")
     marked = mark_invalid(scores, find_invalid(scores, run))
-    return Result(run, marked, items, stopped=run.stopped, digests=read_digests(folder))
+    return Result(run, marked, items, stopped=run.stopped, digests=read_digests(folder), folder=folder)
 
 
 def write_digests(folder: Path, digests: Mapping[Key, str]) -> None:

@@ -161,7 +161,7 @@ class Session:
         faults = find_invalid(scores, run)
         run.invalid = [fault.tell(run) for fault in faults]
         folder.save()
-        return Result(run, mark_invalid(scores, faults), items, stopped=stopped, digests=digests)
+        return Result(run, mark_invalid(scores, faults), items, stopped=stopped, digests=digests, folder=folder.path)
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""

@@ -115,7 +115,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         write_digests(out, digests)
         run.write(out)
     marked = mark_invalid(scored.scores, faults)
-    return Result(run, marked, scored.items, stopped=scored.stopped, digests=digests)
+    return Result(run, marked, scored.items, stopped=scored.stopped, digests=digests, folder=out)
 
 
 def name_folders(files: Sequence[Path], out: Path) -> list[Path]:

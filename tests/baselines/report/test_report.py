@@ -13,7 +13,8 @@ import pytest
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report import paper
 from quadrag.baselines.report.comparison import compare_runs
-from quadrag.baselines.report.page import list_facts, render_page
+from quadrag.baselines.page.page import render_page
+from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.report.several import tabulate_several
 from quadrag.baselines.runs import campaign as campaigns
@@ -242,7 +243,7 @@ def test_the_page_of_a_comparison_names_both_runs(campaign, cli, tmp_path):
 
 
 def test_facts_leave_out_what_is_not_known():
-    names = [name for name, _ in list_facts([result("a", [1.0])], [Path("x")])]
+    names = [name for name, _ in list_facts([result("a", [1.0])])]
     assert "run" not in names and "cost" not in names and "latency" not in names and "model" in names
 
 
