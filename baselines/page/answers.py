@@ -1,8 +1,10 @@
 """The answers of one run, or of several beside each other, as the page's viewer takes them."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from quadrag.chat.ledger import Ledger
 from quadrag.errors import QuadragError
@@ -13,8 +15,9 @@ from ..core.result import PROFILES, Result
 from ..report.items import RunReader, ShownItem
 
 MOST = 10_000  # items of a page
-_BEGINNING = 160  # characters of a text in the list
+BEGINNING = 160  # characters of a text in the list
 
+Place = tuple[str, str, str, str, int, int]  # benchmark, config, split, id, sample, turn
 Side = Sequence[ShownItem | None]  # one question as every run has it
 
 
@@ -24,7 +27,7 @@ class Answers:
 
     Attributes:
         index: the runs' names, the metrics, and of every item what the list shows.
-        items: the whole of each.
+        items: what the list does not have of each.
         passages: the distinct ones, numbered as they come.
         told: what a reader must know of what is not here.
     """
@@ -46,10 +49,13 @@ def collect_answers(
         most: how many items are taken; that others are left out is told.
     """
     answers = Answers()
-    shown: dict[tuple[Any, ...], list[ShownItem | None]] = {}
+    shown: dict[Place, list[ShownItem | None]] = {}
     metrics: dict[str, None] = {}
     for at, (_, results) in enumerate(runs):
+        turns: Counter[str] = Counter()  # a campaign may run a config several times
         for result in results:
+            turn = turns[result.run.inputs.config]
+            turns[result.run.inputs.config] += 1
             try:
                 reader = _open(result)
             except QuadragError as error:
@@ -60,7 +66,7 @@ def collect_answers(
                 with Ledger(ledger) as kept:
                     reader.ask_again(items, kept)
             for item in items:
-                place = (reader.run.inputs.benchmark, *item.question.key, item.sample)
+                place = (reader.run.inputs.benchmark, *item.question.key, item.sample, turn)
                 shown.setdefault(place, [None] * len(runs))[at] = item
             metrics |= dict.fromkeys(reader.headlines)
             if len(result.items) > most:
@@ -97,22 +103,23 @@ def _describe_metric(name: str) -> dict[str, Any]:
     return {"label": show_key(module, key), "sign": sign, "best": best}
 
 
-def _list_item(place: tuple[Any, ...], items: Side, metrics: Sequence[str]) -> dict[str, Any]:
+def _list_item(place: Place, items: Side, metrics: Sequence[str]) -> dict[str, Any]:
     """Return an item as the list shows it: the beginnings of its texts, its values by run and metric."""
-    benchmark, config, split, ident, sample = place
+    benchmark, config, split, ident, sample, _ = place
     question = next(item for item in items if item).question
     return {
+        "place": "/".join(quote(str(part), safe="") for part in place),
         "id": ident,
         "sample": sample,
-        "question": _begin(question.query),
-        "answers": [None if item is None else _begin(_answer_of(item)) for item in items],
+        "question": question.query[:BEGINNING],
+        "answers": [None if item is None else _answer_of(item)[:BEGINNING] for item in items],
         "values": [[_value_of(item, name) for name in metrics] for item in items],
         "groups": {"benchmark": benchmark, "config": config, "split": split, **question.slices},
     }
 
 
 def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
-    """Return all that belongs to an item; passages enter by their numbers."""
+    """Return what the list does not have of an item; passages enter by their numbers."""
     question = next(item for item in items if item).question
     relevant = set(question.relevant)
 
@@ -120,7 +127,7 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
         reasons = {name: entry["reason"] for name, entry in item.values.items() if entry.get("reason")}
         state = "" if item.answer is None or item.answer.answer is not None else item.answer.state
         return {
-            "answer": _answer_of(item),
+            "rest": _answer_of(item)[BEGINNING:],
             "failure": ": ".join(filter(None, (state, item.failure))),
             "passages": [
                 [
@@ -135,7 +142,7 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
         }
 
     return {
-        "question": question.query,
+        "rest": question.query[BEGINNING:],
         "history": [list(turn) for turn in question.history],
         "gold": list(flatten(question.references)),
         "runs": [item and whole(item) for item in items],
@@ -150,11 +157,6 @@ def _value_of(item: ShownItem | None, name: str) -> float | None:
     """Return the value that the first profile which has one gives."""
     entry = (item.values.get(name) if item else None) or {}
     return next((entry[profile] for profile in PROFILES if entry.get(profile) is not None), None)
-
-
-def _begin(text: str) -> str:
-    line = " ".join(text[: 2 * _BEGINNING].split())
-    return line if len(line) <= _BEGINNING else line[: _BEGINNING - 1] + "…"
 
 
 def flatten(references: Any) -> Iterator[str]:

@@ -9,7 +9,7 @@ from quadrag.records import dumps
 
 from .answers import Answers
 
-ITEMS, PASSAGES = 50, 64  # in a block
+ITEMS, PASSAGES = 50, 256  # in a block
 
 Blocks = Sequence[tuple[str, str]]  # name and text of each
 
@@ -34,5 +34,13 @@ def _pack_blocks(name: str, values: Sequence[Any], size: int) -> Iterator[tuple[
 
 
 def pack(value: Any) -> str:
-    """Pack a value that JSON can hold; the same value gives the same text."""
-    return base64.b64encode(gzip.compress(dumps(value).encode(), mtime=0)).decode("ascii")
+    """Pack a value that JSON can hold; the same value gives the same text.
+
+    It begins with the name of its encoding, the smaller one: Chinese takes two bytes a character in UTF-16, not three.
+    """
+    text = dumps(value)
+    encoding, found = min(
+        ((name, gzip.compress(text.encode(name), mtime=0)) for name in ("utf-8", "utf-16le")),
+        key=lambda one: len(one[1]),
+    )
+    return f"{encoding} {base64.b64encode(found).decode('ascii')}"

@@ -14,12 +14,12 @@ function unpack(name) {
 }
 
 async function read(name) {
-  const text = document.getElementById(name).textContent;
+  const [encoding, text] = document.getElementById(name).textContent.split(" ");
   const bytes = Uint8Array.fromBase64
     ? Uint8Array.fromBase64(text)
     : Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
   const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(plain).text());
+  return JSON.parse(new TextDecoder(encoding).decode(await new Response(plain).arrayBuffer()));
 }
 
 /** Make an element with attributes and children; a child that is no element becomes a text node. */
@@ -29,6 +29,9 @@ function make(tag, attributes = {}, ...children) {
   element.append(...children.filter((child) => child !== null && child !== ""));
   return element;
 }
+
+/** Return the whole of an answer, whose beginning stands in the list. */
+const answerOf = (item, detail, run) => (item.answers[run] ?? "") + (detail.runs[run]?.rest ?? "");
 
 const show = (value) => (value === null ? "–" : String(Math.round(value * 10000) / 10000));
 
@@ -77,6 +80,7 @@ class Viewer {
     }
   }
 
+  /** Return an item's value of the chosen metric. */
   value(item, run = 0) {
     return item.values[run]?.[Number(this.metric.value)] ?? null;
   }
@@ -88,11 +92,14 @@ class Viewer {
     return value === null ? null : sign === 0 || value === best;
   }
 
+  /** Return how much better the second run is than the first. */
   change(item) {
     const { sign } = this.index.metrics[Number(this.metric.value)];
-    return ((this.value(item, 1) ?? 0) - (this.value(item, 0) ?? 0)) * (sign || 1);
+    const [before, after] = [this.value(item, 0), this.value(item, 1)];
+    return before === null || after === null ? 0 : (after - before) * (sign || 1);
   }
 
+  /** Say whether an item is of the kind that is to be shown. */
   passes(item) {
     switch (this.which.value) {
       case "wrong":
@@ -121,7 +128,9 @@ class Viewer {
       for (let at = 0; at < items.length; at += sizes.items) all.push(unpack(`items-${at / sizes.items}`));
       this.details = (await Promise.all(all)).flat();
       this.texts.items = this.details.map((one, at) =>
-        [items[at].id, one.question, ...one.gold, ...one.runs.map((run) => run?.answer ?? "")].join("\n").toLowerCase(),
+        [items[at].id, items[at].question + one.rest, ...one.gold, ...one.runs.map((_, run) => answerOf(items[at], one, run))]
+          .join("\n")
+          .toLowerCase(),
       );
     }
     if (deep && !this.texts.passages) {
@@ -209,25 +218,14 @@ class Viewer {
 
   /** Open an item, and put its place into the address. */
   go(at) {
-    const { id, sample, groups } = this.index.items[at];
-    location.hash = "item=" + [groups.config, groups.split, id, sample].map(encodeURIComponent).join("/");
+    location.hash = "item=" + this.index.items[at].place;
   }
 
   /** Open the item that the address names. */
   async follow() {
     if (!location.hash.startsWith("#item=")) return;
-    let place;
-    try {
-      place = location.hash.slice(6).split("/").map(decodeURIComponent);
-    } catch {
-      place = []; // an address that no page wrote
-    }
-    const [config, split, id, sample] = place;
-    const at = this.index.items.findIndex(
-      (one) =>
-        one.id === id && one.groups.config === config && one.groups.split === split && String(one.sample) === sample,
-    );
-    if (at < 0) return this.count(WORDS.unknown);
+    const at = this.index.items.findIndex(({ place }) => place === location.hash.slice(6));
+    if (at < 0) return this.count(WORDS.unknown); // an address of another page
     this.open = at;
     for (const button of this.list.querySelectorAll("button"))
       Number(button.dataset.at) === at ? button.setAttribute("aria-current", "true") : button.removeAttribute("aria-current");
@@ -266,19 +264,21 @@ class Viewer {
       back,
       make("p", { class: "place" }, place.filter(Boolean).join(" · ")),
       ...turns,
-      make("h3", {}, detail.question),
+      make("h3", {}, item.question + detail.rest),
       make("h4", {}, WORDS.gold),
-      make("p", { class: "text" }, ...(detail.gold.length ? marked(gold, detail.runs[0]?.answer ?? "", "missing") : [WORDS.nothing])),
-      make("div", { class: this.two ? "sides" : "" }, ...detail.runs.map((run, side) => this.side(item, run, side, gold, passages))),
+      make("p", { class: "text" }, ...(detail.gold.length ? marked(gold, answerOf(item, detail, 0), "missing") : [WORDS.nothing])),
+      make("div", { class: this.two ? "sides" : "" }, ...detail.runs.map((_, side) => this.side(item, detail, side, gold, passages))),
     ];
   }
 
   /** Make what one run has of an item: answer, values, the judge's words, passages. */
-  side(item, run, side, gold, passages) {
+  side(item, detail, side, gold, passages) {
+    const run = detail.runs[side];
+    const text = answerOf(item, detail, side);
     const head = this.two ? [make("h4", {}, `${String.fromCharCode(65 + side)}: ${this.index.runs[side]}`)] : [];
     if (run === null) return make("section", {}, ...head, make("p", {}, WORDS.absent));
-    const answer = run.answer
-      ? make("p", { class: "text" }, ...marked(run.answer, gold, "shared"))
+    const answer = text
+      ? make("p", { class: "text" }, ...marked(text, gold, "shared"))
       : make("p", { class: "text faint" }, run.failure || WORDS.empty);
     const other = side > 0 && item.answers[0] !== null ? item.values[0] : null;
     const values = this.index.metrics.map(({ label, sign }, at) => {
@@ -391,7 +391,7 @@ function chooseTheme() {
 chooseTheme();
 if (document.getElementById("index"))
   unpack("index").then(async (index) => {
-    const viewer = new Viewer(index);
+    const viewer = (window.viewer = new Viewer(index));
     document.getElementById("answers").hidden = false;
     await viewer.filter();
     await viewer.follow();

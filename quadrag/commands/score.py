@@ -76,7 +76,13 @@ def run(arguments: argparse.Namespace) -> int:
         print_results(arguments, stdout, out, results, grids)
         print_calls(results)
         if out:
-            write_page(out / "report.html", [(str(file), [result]) for file, result in scored], page, arguments.labels, arguments.ledger)
+            write_page(
+                out / "report.html",
+                [(str(file), [result]) for file, result in scored],
+                page,
+                arguments.labels,
+                arguments.ledger,
+            )
             print(f"\n{out / 'report.html'}")
         return report_failures(scored)
 
