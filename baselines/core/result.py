@@ -16,7 +16,8 @@ class Result:
     """A run, its rows of ``scores.json`` and its lines of ``items.jsonl``.
 
     `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
-    then partial. `digests` are those of the questions with their gold, by their keys; none in folders of before. `folder` is where the run lies, None where it was not kept.
+    then partial. `digests` are those of the questions with their gold, by their keys; none in folders of before.
+    `folder` is where the run lies, None where it was not kept.
     """
 
     run: RunRecord

@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.audit.finding import read_findings
-    from quadrag.baselines.report.comparison import merge_runs
     from quadrag.baselines.page.page import write_page
+    from quadrag.baselines.report.comparison import merge_runs
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.several import tabulate_several

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.result import PROFILES, Result
-from quadrag.baselines.report.items import RunReader, write_items
 from quadrag.baselines.page.page import write_page
+from quadrag.baselines.report.items import RunReader, write_items
 from quadrag.baselines.report.run import tabulate_run
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
 from quadrag.baselines.runs.campaign import name_folder, read_runs

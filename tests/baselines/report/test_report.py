@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +13,7 @@ from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.report.several import tabulate_several
 from quadrag.baselines.runs import campaign as campaigns
-from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids
+from quadrag.baselines.tables.grid import print_grids
 from quadrag.baselines.tables.paper import load_tables
 from quadrag.run_record import Inputs, RunRecord
 
