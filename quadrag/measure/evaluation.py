@@ -137,10 +137,10 @@ class Evaluation(Mapping[str, Score]):
         each named as ``rgb_accuracy.accuracy``; and ``unscored``, why a value is missing.
 
         Args:
-            texts: with query, answer and gold, which are read from the folder and from the benchmark's data.
+            texts: with query, answer and gold, read from the folder and from the benchmark's data.
 
         Raises:
-            QuadragError: the data are not there any more, or are other ones.
+            QuadragError: `texts`, and the data are not those any more.
         """
         return item_frame(self.result, self.profile, self._reader if texts else None)
 
@@ -153,15 +153,12 @@ class Evaluation(Mapping[str, Score]):
         return dict(zip((line.label for line in self._grid.lines), found, strict=True))
 
     def show(self, verbose: bool = False, *, wrong: bool = False, limit: int = 10) -> None:
-        """Print the summary and the folder, or single questions.
+        """Print the summary and the folder or, when `wrong`, single questions.
 
         Args:
             verbose: all tables; of questions all metrics.
-            wrong: the questions that were not answered best, the worst first, as ``quadrag show FOLDER --wrong`` does.
+            wrong: what ``quadrag show FOLDER --wrong`` prints, the worst questions first; raises as `to_pandas` does.
             limit: so many questions.
-
-        Raises:
-            QuadragError: `wrong`, and the data are not there any more, or are other ones.
         """
         if wrong:
             print("\n".join(write_items(self._reader, wrong=True, limit=limit, every=verbose)))
