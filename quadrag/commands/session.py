@@ -125,8 +125,10 @@ def print_calls(results: Sequence[Any]) -> None:
 def print_next(folder: Path, results: Sequence[Any]) -> None:
     """Print the command that goes on from what finished runs came to, in a line."""
     place = shlex.quote(str(folder))
-    if not any(result.stopped for result in results):
-        print(f"next: quadrag {f'show {place} --wrong' if len(results) == 1 else f'report {place} ANOTHER'}")
+    if any(result.stopped for result in results):
+        return
+    which = "--unscored" if results[0].run.invalid else "--wrong"
+    print(f"next: quadrag {f'show {place} {which}' if len(results) == 1 else f'report {place} ANOTHER'}")
 
 
 def report_failures(results: Sequence[tuple[Path, Any]]) -> int:

@@ -1,6 +1,7 @@
 """Show single questions of a run: passages, answer, gold, values, the judge.
 
-What the judge said is looked up among the kept replies. `--wrong` begins with the worst.
+What the judge said is looked up among the kept replies. `--wrong` begins with
+the worst.
 """
 
 import argparse
