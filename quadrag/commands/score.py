@@ -18,6 +18,7 @@ from quadrag.commands import options
 from quadrag.commands.session import (
     call_request,
     print_calls,
+    print_next,
     print_results,
     report_failures,
     results_alone,
@@ -78,6 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
         if out:
             write_page(out / "report.html", results, page, [out])
             print(f"\n{out / 'report.html'}")
+            if len(results) == 1:
+                print_next(out, results)
         return report_failures(scored)
 
 
