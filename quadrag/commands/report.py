@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
         findings = read_findings(Path(arguments.without))
         grids = [tabulate_without(result, findings, profiles[0]) for result in results]
     elif len(runs) > 1:
+        campaign.refuse_mixed(results)
         for name, parts in runs:
             campaign.refuse_repeated_tasks(name, parts)
         merged = [(name, merge_runs(parts)) for name, parts in runs]

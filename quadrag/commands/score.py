@@ -18,6 +18,7 @@ from quadrag.commands import options
 from quadrag.commands.session import (
     call_request,
     print_calls,
+    print_next,
     print_results,
     report_failures,
     results_alone,
@@ -84,6 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.ledger,
             )
             print(f"\n{out / 'report.html'}")
+            if len(results) == 1:
+                print_next(out, results)
         return report_failures(scored)
 
 

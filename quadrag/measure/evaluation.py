@@ -9,18 +9,20 @@ from typing import Any, NamedTuple
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.items import RunReader, write_items
+from quadrag.baselines.report.items import RunReader, Which, write_items
 from quadrag.baselines.report.run import tabulate_run
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
 from quadrag.baselines.runs.campaign import name_folder, read_runs
 from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
+from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.systems.function import Function
 from quadrag.baselines.tables.cells import count_scored
-from quadrag.baselines.tables.grid import Grid, print_grids, write_columns
+from quadrag.baselines.tables.grid import Grid, print_grids, write_plainly
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.measure.arguments import refuse_misspelt
 from quadrag.measure.frame import item_frame
 from quadrag.measure.notebook import table_html
 from quadrag.run_record import NAME, read_run
@@ -93,7 +95,7 @@ class Evaluation(Mapping[str, Score]):
                 key=row["key"],
                 split=row["split"],
                 signature=row["signature"],
-                valid="figure" not in row,
+                valid=not is_invalid(row),
             )
         return found
 
@@ -137,10 +139,10 @@ class Evaluation(Mapping[str, Score]):
         each named as ``rgb_accuracy.accuracy``; and ``unscored``, why a value is missing.
 
         Args:
-            texts: with query, answer and gold, which are read from the folder and from the benchmark's data.
+            texts: with query, answer and gold, read from the folder and from the benchmark's data.
 
         Raises:
-            QuadragError: the data are not there any more, or are other ones.
+            QuadragError: `texts`, and the data are not those any more.
         """
         return item_frame(self.result, self.profile, self._reader if texts else None)
 
@@ -153,18 +155,15 @@ class Evaluation(Mapping[str, Score]):
         return dict(zip((line.label for line in self._grid.lines), found, strict=True))
 
     def show(self, verbose: bool = False, *, wrong: bool = False, limit: int = 10) -> None:
-        """Print the summary and the folder, or single questions.
+        """Print the summary and the folder or, when `wrong`, single questions.
 
         Args:
             verbose: all tables; of questions all metrics.
-            wrong: the questions that were not answered best, the worst first, as ``quadrag show FOLDER --wrong`` does.
+            wrong: what ``quadrag show FOLDER --wrong`` prints, the worst questions first; raises as `to_pandas` does.
             limit: so many questions.
-
-        Raises:
-            QuadragError: `wrong`, and the data are not there any more, or are other ones.
         """
         if wrong:
-            print("\n".join(write_items(self._reader, wrong=True, limit=limit, every=verbose)))
+            print("\n".join(write_items(self._reader, Which(wrong=True), limit, every=verbose)))
             return
         summary = [summarise_run(self.result, self.profile)]
         print_grids(tabulate_run(self.result, self._profiles) if verbose else summary, verbose=verbose)
@@ -194,7 +193,7 @@ class Evaluation(Mapping[str, Score]):
 
     def __repr__(self) -> str:
         """Show the headlines, a line each."""
-        return "\n".join([self._title, *self._grid.notes, *write_columns(self._grid)])
+        return "\n".join(write_plainly(self._title, self._grid))
 
     def _repr_html_(self) -> str:
         """Show a notebook the headlines with a bar for each share."""
@@ -245,6 +244,7 @@ def evaluate(
     Raises:
         QuadragError: a name or an option is unknown, files are missing, the judge is dead, or `out` holds another run.
     """
+    refuse_misspelt(evaluate, benchmark, config, options)
     _check_profile(profile)
     if batch_size is not None and batch_size < 1:
         raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")
