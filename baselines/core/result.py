@@ -52,3 +52,8 @@ class Result:
     stopped: str | None = None
     asked: Mapping[Key, Asked] = field(default_factory=dict)
     folder: Path | None = None
+
+    @property
+    def digests(self) -> dict[Key, str]:
+        """The digests of the questions with their gold, by their keys."""
+        return {key: one.sha256 for key, one in self.asked.items()}
