@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_results(arguments, stdout, out, results, grids)
         print_calls(results)
         if out:
-            write_page(out / "report.html", "quadrag: score", results, page)
+            write_page(out / "report.html", results, page, [out])
             print(f"\n{out / 'report.html'}")
             if len(results) == 1:
                 print_next(out, results)
