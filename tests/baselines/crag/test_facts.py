@@ -40,6 +40,9 @@ def questions() -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
+# The whole
+
+
 def test_every_function_is_called_for_some_question(graph):
     asked = [
         *((row["query"], row["query_time"]) for row in questions()),
@@ -312,6 +315,9 @@ def test_genuine_responses_become_lines(real_data, query, entities, expected):
     lines = [line for passage in found for line in passage.text.split("\n")]
     assert all(" | " in line and len(line) <= WIDTH for line in lines)
     assert any(line.startswith(expected) for line in lines), lines[:5]
+
+
+# Lines and names
 
 
 def test_values_as_text():

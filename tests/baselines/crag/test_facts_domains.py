@@ -19,6 +19,9 @@ def first(found: dict[str, list[str]]) -> str:
     return next(iter(found.values()))[0]
 
 
+# Finance
+
+
 def test_the_price_of_a_day_comes_first(asked):
     found = asked("what was the closing price of quillmark systems on february 20, 2024?", "02/21/2024, 09:14:05 PT")
     assert next(iter(found)) == 'finance_get_price_history("QMRK")'
@@ -130,6 +133,9 @@ def test_a_word_that_only_looks_like_a_ticker_costs_three_calls(graph):
     ]
 
 
+# Movie
+
+
 def test_who_directed(asked):
     found = asked("who directed the glass orchard?")
     assert found['movie_get_movie_info("glass orchard")'][0] == "The Glass Orchard | Director: Mireille Castagnac"
@@ -177,6 +183,9 @@ def test_films_of_a_year_are_told_where_nothing_else_is_asked(asked):
 def test_what_is_unknown_gives_no_line(asked):
     lines = asked("how long is the movie paper comets in minutes?")['movie_get_movie_info("paper comets")']
     assert not any("length" in line or "budget" in line or "rating" in line for line in lines)
+
+
+# Music
 
 
 def test_the_song_of_a_rank_leads_to_its_author(asked):
@@ -256,6 +265,9 @@ def test_songs_of_one_name_are_told_apart_by_their_author(asked):
     assert 'music_get_song_release_date("Salt on the Sill")' not in found
 
 
+# Sports
+
+
 def test_the_score_of_a_soccer_game(asked):
     found = asked("what was the final score when dunmoor hosted harrow vale on march 2, 2024?")
     assert first(found) == (
@@ -318,6 +330,9 @@ def test_plays_only_where_they_are_asked_for(asked):
     assert plays not in asked("did the saltmarsh herons win their game on february 9, 2024?")
     lines = asked("play by play of the saltmarsh herons game on february 9, 2024: first jump shot")[plays]
     assert any("Okello-Ray 14' Jump Shot (2 PTS)" in line and "score: 0 - 2" in line for line in lines)
+
+
+# Open
 
 
 def test_an_entry_by_its_title(asked):

@@ -20,6 +20,7 @@ from quadrag.kg.names import normalise
 
 FILLER = {f"filler{number}": {} for number in range(400)}
 INJECTIONS = ["' OR '1'='1", "'; DROP TABLE soccer; --", '" OR 1=1 --', "%", "_", "*", "a\x00b", "\ud800", "Everton'--"]
+# open
 
 
 @pytest.fixture
@@ -85,6 +86,9 @@ def test_every_name_is_found_by_itself_and_by_its_normal_form(write_upstream: An
                         assert [other for other in found if other in alike] == alike
 
 
+# movie
+
+
 @pytest.fixture
 def movies(graph_of: Callable[..., Graph]) -> Graph:
     return graph_of(
@@ -132,6 +136,9 @@ def test_years_are_those_from_1990_to_2021(movies: Graph) -> None:
     for year in ("1989", "2022", "", "nineteen", "-1990", "1990.0", "１９９２", "1" * 5000):
         with pytest.raises(QuadragError, match="expected one from 1990 to 2021"):
             movies.movie_get_year_info(year)
+
+
+# finance
 
 
 @pytest.fixture
