@@ -95,7 +95,8 @@ class Dense(Retriever):
             from .milvus import address
 
             address(settings.index)
-        self._encoder = Encoder(settings.embedding, on_passages=settings.instruction == "both")
+        both = settings.instruction == "both"
+        self._encoder = Encoder(settings.embedding, on_passages=both, trust=settings.trust)
 
     def describe(self) -> dict[str, Any]:
         """See `Retriever.describe`."""
@@ -162,7 +163,7 @@ class HybridRerank(Hybrid):
     def __init__(self, settings: Retrieval) -> None:
         """Name the cross-encoder too; see `Retriever`."""
         super().__init__(settings)
-        self._reranker = Reranker(settings.reranker)
+        self._reranker = Reranker(settings.reranker, trust=settings.trust)
 
     def describe(self) -> dict[str, Any]:
         """See `Retriever.describe`."""
