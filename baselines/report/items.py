@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from quadrag.chat.calling import Alias
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.chat.keys import known_keys
 from quadrag.chat.ledger import Ledger
@@ -169,7 +170,7 @@ class RunReader:
             ledger=ledger,
             replay=True,
             parameters=judging["parameters"],
-            service=inputs.services.get("judge"),
+            alias=Alias(inputs.services.get("judge")),
         )
         for item in items:
             if item.answer is None:

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.chat.server import MOST_REPLY_BYTES
+from quadrag.chat.calling import Alias, Calling
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.run_record import MOST_FAILED
 
 from ..core.benchmark import load
 from ..core.task import Task
-from ..systems.models import Alias
 from ..systems.rag.system import RAG
 
 
@@ -115,19 +114,14 @@ class CallRequest:
         judge_format: ``text``, ``json`` or ``schema``; ``text`` when None.
         judge_max_tokens: of a verdict; 1024 when None.
         bertscore: the sentence embedding of a metric.
-        concurrency: calls in flight.
+        calling: how, less what is to be opened: prices, budget and ledger; its alias is of the model that answers.
         prices: a file.
         budget: limit on the command's cost.
         ledger: a file; None is the user's own.
-        replay: answer from the ledger alone.
         kept: which of its replies count.
-        alias: what the user says of the server of the model that answers.
-        judge_aliases: likewise of the judges, in their order.
+        judge_aliases: what the user says of the servers of the judges, in their order.
         entity_alias: likewise of the model that finds entities.
         max_failed: the share of a metric's items above which its value is not shown.
-        timeout: seconds that an attempt may take; None: the client's own limits.
-        max_reply_bytes: the longest reply that is read.
-        allow_redirect: hosts that a server may send the client on to.
         trusted: models whose own code may run, with their commits; see `core.trust`.
         command: as typed, less passwords.
     """
@@ -136,19 +130,14 @@ class CallRequest:
     judge_format: str | None = None
     judge_max_tokens: int | None = None
     bertscore: str | None = None
-    concurrency: int = 16
+    calling: Calling = field(default_factory=Calling)
     prices: str | None = None
     budget: float | None = None
     ledger: str | Path | None = None
-    replay: bool = False
     kept: Kept = Kept()
-    alias: Alias = field(default_factory=Alias)
     judge_aliases: Sequence[Alias] = ()
     entity_alias: Alias = field(default_factory=Alias)
     max_failed: float = MOST_FAILED
-    timeout: float | None = None
-    max_reply_bytes: int = MOST_REPLY_BYTES
-    allow_redirect: Sequence[str] = ()
     trusted: Sequence[str] = ()
     command: Sequence[str] = ()
 

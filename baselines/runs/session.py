@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
+from quadrag.chat.calling import Alias, Calling
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.prices import Budget, Prices
 from quadrag.chat.shelf import Reuse
@@ -13,7 +15,7 @@ from ..core.benchmark import load
 from ..core.trust import trusting
 from ..scoring.modules import verdict_format
 from ..systems.extractive import EXTRACTIVE, Extractive
-from ..systems.models import Alias, Calling, Embedding, check_roles, judge_spec, open_completer, open_system
+from ..systems.models import Embedding, check_roles, judge_spec, open_completer, open_system
 from ..systems.rag.service import RagService
 from ..systems.rag.system import Rag
 from ..systems.system import Completer, System
@@ -60,25 +62,15 @@ def _open(request: RunRequest, calls: CallRequest, budget: Budget | None, system
         return
     reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry))
     aliases = {
-        "llm": calls.alias,
+        "llm": calls.calling.alias,
         ENTITY: calls.entity_alias,
         **{name_judge(at): alias for at, alias in enumerate(calls.judge_aliases)},
     }
     served = {role: alias.served_as for role, alias in aliases.items() if alias.served_as is not None}
     with ExitStack() as stack:
         ledger = stack.enter_context(Ledger(calls.ledger))
-        calling = Calling(
-            ledger,
-            calls.concurrency,
-            prices,
-            budget,
-            calls.replay,
-            calls.timeout,
-            calls.max_reply_bytes,
-            calls.allow_redirect,
-            reuse,
-        )
-        system = system or _open_system(request, calls, spec, calling)
+        calling = replace(calls.calling, ledger=ledger, prices=prices, budget=budget, reuse=reuse)
+        system = system or _open_system(request, spec, calling)
         stack.callback(system.close)
         judges = []
         check_roles(calls.judges)
@@ -95,26 +87,19 @@ def _open(request: RunRequest, calls: CallRequest, budget: Budget | None, system
         )
 
 
-def _open_system(request: RunRequest, calls: CallRequest, spec: str, calling: Calling) -> System:
+def _open_system(request: RunRequest, spec: str, calling: Calling) -> System:
     if request.service:
         service = RagService(
             request.service.url,
-            ledger=calling.ledger,
-            concurrency=calling.concurrency,
-            replay=calling.replay,
+            calling,
             name=request.service.name,
             body=request.service.body,
             timeout=request.service.timeout,
             parameters=request.sent_sampling,  # a service has a temperature of its own
-            budget=calling.budget,
-            max_reply_bytes=calling.max_reply_bytes,
-            allow_redirect=calling.allow_redirect,
-            known_as=calls.alias.service,
-            reuse=calling.reuse,
         )
         return Rag(service)
     parameters = answer_parameters(request)
-    return open_system(spec, calling, parameters, calls.alias, _read_time_limit(request), request.template)
+    return open_system(spec, calling, parameters, _read_time_limit(request), request.template)
 
 
 def answer_parameters(request: RunRequest) -> dict[str, Any]:
@@ -127,7 +112,8 @@ def _open_judge(request: RunRequest, calls: CallRequest, calling: Calling, role:
     spec, preset = judge_spec(named)
     _refuse_as_asked("--judge", spec, "judges nothing")
     alias = dict(enumerate(calls.judge_aliases)).get(role, Alias(role="judge-"))
-    return open_completer(spec, calling, {**judge_parameters(calls), **preset, **shape}, alias)
+    own = replace(calling, alias=alias)
+    return open_completer(spec, own, {**judge_parameters(calls), **preset, **shape})
 
 
 def judge_parameters(calls: CallRequest) -> dict[str, Any]:
@@ -138,7 +124,8 @@ def judge_parameters(calls: CallRequest) -> dict[str, Any]:
 
 def _open_entity_llm(spec: str, calls: CallRequest, calling: Calling) -> Completer:
     _refuse_as_asked("--entity-llm", spec, "finds no entities")
-    return open_completer(spec, calling, ENTITY_PARAMETERS, calls.entity_alias)
+    own = replace(calling, alias=calls.entity_alias)
+    return open_completer(spec, own, ENTITY_PARAMETERS)
 
 
 def _refuse_as_asked(flag: str, spec: str, why: str) -> None:

@@ -35,7 +35,7 @@ def leave_out_refused(client: ChatClient) -> None:
     if not set(optional) & set(_BEYOND):
         return
     left, why = _look_up(client, optional), "it was refused before"
-    if left is None and not client.replay:
+    if left is None and not client.calling.replay:
         left, why = _find_out(client, optional)
     if left:
         client.parameters = {name: value for name, value in whole.items() if name not in left}

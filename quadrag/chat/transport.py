@@ -15,6 +15,7 @@ from quadrag.chat.keys import Keys, find_keys
 from quadrag.chat.prices import Rate
 from quadrag.chat.reply import Failure, Outcome, Reply, Row, read_completion
 from quadrag.chat.server import Server
+from quadrag.chat.shelf import CUT, EMPTY
 from quadrag.chat.spec import Spec
 from quadrag.errors import QuadragError
 
@@ -119,6 +120,13 @@ class Transport:
             latency=outcome["latency"],
             cost=cost,
         )
+
+    def kind_of(self, row: Row) -> str | None:
+        """Tell whether a reply was cut, or is empty."""
+        result = self.read_outcome(row, True, None)
+        if isinstance(result, Failure) or result.finish_reason == "length":
+            return CUT
+        return None if result.text.strip() else EMPTY
 
 
 def open_session(server: Server) -> Any:

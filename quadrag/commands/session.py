@@ -55,32 +55,32 @@ def run_request(arguments: argparse.Namespace) -> Any:
 
 def call_request(arguments: argparse.Namespace) -> Any:
     """Make the request of how models are called, of the arguments of a command."""
+    from dataclasses import fields
+
     from quadrag.baselines.runs.request import CallRequest, Kept
-    from quadrag.baselines.systems.models import Alias
-    from quadrag.chat.server import MOST_REPLY_BYTES
+    from quadrag.chat.calling import Alias, Calling
     from quadrag.run_record import MOST_FAILED
 
+    given = vars(arguments)
+    # Ledger, prices and budget are opened where all is known to be of use.
+    names = {field.name for field in fields(Calling)} - {"ledger", "prices", "budget"}
+    options = {name: given[name] for name in names if given.get(name) is not None}
     return CallRequest(
         judges=arguments.judge,
         judge_format=arguments.judge_format,
         judge_max_tokens=arguments.judge_max_tokens,
         bertscore=arguments.bertscore,
-        concurrency=arguments.concurrency,
+        calling=Calling(**options, alias=Alias(given.get("service"), given.get("served_as"))),
         prices=arguments.prices,
         budget=arguments.budget,
         ledger=arguments.ledger,
-        replay=arguments.replay,
         kept=Kept(arguments.reuse_unnamed, arguments.fresh, arguments.retry),
-        alias=Alias(vars(arguments).get("service"), vars(arguments).get("served_as")),
         judge_aliases=[
             Alias(service, served_as, "judge-")
             for service, served_as in zip_longest(arguments.judge_service, arguments.judge_served_as)
         ],
-        entity_alias=Alias(vars(arguments).get("entity_service"), vars(arguments).get("entity_served_as"), "entity-"),
+        entity_alias=Alias(given.get("entity_service"), given.get("entity_served_as"), "entity-"),
         max_failed=MOST_FAILED if arguments.max_failed is None else arguments.max_failed,
-        timeout=arguments.timeout,
-        max_reply_bytes=arguments.max_reply_bytes or MOST_REPLY_BYTES,
-        allow_redirect=arguments.allow_redirect,
         trusted=arguments.trust_remote_code,
         command=_without_secrets(arguments.typed),
     )

@@ -19,6 +19,7 @@ from quadrag.baselines.systems.function import Function
 from quadrag.baselines.tables.cells import count_scored
 from quadrag.baselines.tables.grid import Grid, print_grids, write_columns
 from quadrag.baselines.tables.slices import select_whole
+from quadrag.chat.calling import Calling
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.notebook import table_html
 from quadrag.run_record import NAME, read_run
@@ -248,7 +249,7 @@ def evaluate(
         )
     function.kept = folder / ANSWERING
     judges = [judge] if isinstance(judge, str) else list(judge)
-    calls = CallRequest(judges=judges, concurrency=concurrency, command=["quadrag.evaluate"])
+    calls = CallRequest(judges=judges, calling=Calling(concurrency=concurrency), command=["quadrag.evaluate"])
     with open_session(request, calls, system=function) as session:
         found = session.run(task, folder)
     for line in found.run.invalid:
