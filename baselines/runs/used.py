@@ -162,6 +162,8 @@ def _quote(instruction: str | None) -> str:
 
 
 def _plain(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_quote, value))
     return NONE if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
