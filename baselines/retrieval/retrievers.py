@@ -91,7 +91,7 @@ def name_encoder(settings: Retrieval) -> Encoder:
     Raises:
         QuadragError: no model can have that name.
     """
-    return Encoder(settings.embedding, on_passages=settings.instruction == "both")
+    return Encoder(settings.embedding, on_passages=settings.instruction == "both", trust=settings.trust)
 
 
 class Dense(Retriever):
@@ -171,7 +171,7 @@ class HybridRerank(Hybrid):
     def __init__(self, settings: Retrieval) -> None:
         """Name the cross-encoder too; see `Retriever`."""
         super().__init__(settings)
-        self._reranker = Reranker(settings.reranker)
+        self._reranker = Reranker(settings.reranker, trust=settings.trust)
 
     def describe(self) -> dict[str, Any]:
         """See `Retriever.describe`."""

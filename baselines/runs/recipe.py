@@ -7,7 +7,7 @@ printed row, for the reader.
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,11 @@ from quadrag.errors import QuadragError, unknown_name
 from quadrag.reading import parse_yaml
 
 from ..core.benchmark import load
-from ..core.settings import Retrieval
+from ..core.settings import SETTINGS
 from ..systems.models import takes_sampling
 from .request import RunRequest
 
 Runs = list[tuple[str, str | None, dict[str, Any]]]  # config, retriever (None: the user's choice), options
-_SETTINGS = tuple(field.name for field in fields(Retrieval))
 # What a recipe may say of how a model is asked: from where to where, both included.
 _SAMPLING: dict[str, tuple[float, float]] = {
     "temperature": (0, 100),
@@ -186,10 +185,10 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
 def _check_settings(path: Path, settings: Any) -> None:
     """Hold a recipe's settings of the retrieval against their kinds."""
     if not isinstance(settings, dict):
-        raise QuadragError(f"{path}: retrieval is {settings!r}; expected a mapping of {', '.join(_SETTINGS)}")
+        raise QuadragError(f"{path}: retrieval is {settings!r}; expected a mapping of {', '.join(SETTINGS)}")
     for key, value in settings.items():
-        if key not in _SETTINGS:
-            raise unknown_name(f"setting of the recipe {path.name}", str(key), _SETTINGS)
+        if key not in SETTINGS:
+            raise unknown_name(f"setting of the recipe {path.name}", str(key), SETTINGS)
         if key in _COUNTS and (type(value) is not int or value < _COUNTS[key]):
             raise QuadragError(f"{path}: {key} is {value!r}; expected a whole number from {_COUNTS[key]}")
         if key not in _COUNTS and not isinstance(value, str):

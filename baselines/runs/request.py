@@ -10,6 +10,7 @@ from quadrag.chat.calling import Alias, Calling
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.run_record import MOST_FAILED
+from quadrag.trust import Trust
 
 from ..core.benchmark import load
 from ..core.task import Task
@@ -51,6 +52,7 @@ class RunRequest:
         original: of these, on the unrefined data.
         recipe: a row or table of a paper.
         replaced: the settings of the recipe that are given otherwise, as it says them.
+        trust: the models whose own code may run.
     """
 
     benchmark: str | None = None
@@ -73,6 +75,7 @@ class RunRequest:
     original: bool = False
     recipe: str | None = None
     replaced: Mapping[str, str] = field(default_factory=dict)
+    trust: Trust = field(default_factory=Trust)
 
     @property
     def sent_sampling(self) -> dict[str, Any]:
@@ -122,7 +125,6 @@ class CallRequest:
         judge_aliases: what the user says of the servers of the judges, in their order.
         entity_alias: likewise of the model that finds entities.
         max_failed: the share of a metric's items above which its value is not shown.
-        trusted: models whose own code may run, with their commits; see `core.trust`.
         command: as typed, less passwords.
     """
 
@@ -138,7 +140,6 @@ class CallRequest:
     judge_aliases: Sequence[Alias] = ()
     entity_alias: Alias = field(default_factory=Alias)
     max_failed: float = MOST_FAILED
-    trusted: Sequence[str] = ()
     command: Sequence[str] = ()
 
 
@@ -164,7 +165,7 @@ def make_task(request: RunRequest) -> Task:
         split=request.split,
         data_dir=request.data_dir,
         retriever=request.retriever or _implied(request) or benchmark.default_retriever,
-        retrieval=replace(benchmark.retrieval, **request.retrieval),
+        retrieval=replace(benchmark.retrieval, **request.retrieval, trust=request.trust),
         options=request.options,
         limit=request.limit,
         samples=request.samples,

@@ -12,7 +12,6 @@ from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 
 from ..core.benchmark import load
-from ..core.trust import trusting
 from ..scoring.modules import verdict_format
 from ..systems.extractive import EXTRACTIVE, Extractive
 from ..systems.models import Embedding, check_roles, judge_spec, open_completer, open_system
@@ -47,13 +46,8 @@ def open_session(
         if given is not None and not given.strip():
             raise QuadragError(f"{flag} is empty; expected extractive, http://HOST:PORT/v1#MODEL or the like")
     refuse_idle_options(request, calls)
-    with trusting(calls.trusted):
-        yield from _open(request, calls, budget, system)
-
-
-def _open(request: RunRequest, calls: CallRequest, budget: Budget | None, system: System | None) -> Iterator[Session]:
     prices = Prices.load(calls.prices) if calls.prices else None
-    embed = Embedding(calls.bertscore) if calls.bertscore else None
+    embed = Embedding(calls.bertscore, request.trust) if calls.bertscore else None
     spec = request.llm or EXTRACTIVE
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
@@ -69,7 +63,7 @@ def _open(request: RunRequest, calls: CallRequest, budget: Budget | None, system
     served = {role: alias.served_as for role, alias in aliases.items() if alias.served_as is not None}
     with ExitStack() as stack:
         ledger = stack.enter_context(Ledger(calls.ledger))
-        calling = replace(calls.calling, ledger=ledger, prices=prices, budget=budget, reuse=reuse)
+        calling = replace(calls.calling, ledger=ledger, prices=prices, budget=budget, reuse=reuse, trust=request.trust)
         system = system or _open_system(request, spec, calling)
         stack.callback(system.close)
         judges = []

@@ -5,7 +5,6 @@ Where a command must say more, as an address or a judge, the option that says it
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from quadrag import catalogue
@@ -16,7 +15,7 @@ from quadrag.records import dumps
 from ..core.benchmark import Benchmark, load
 from ..core.prompts import load_prompts
 from ..core.result import PROFILES
-from ..core.settings import NONE, WHOLE
+from ..core.settings import NONE, SETTINGS, WHOLE
 from ..core.task import Task
 from .campaign import task_among
 from .recipe import plan_runs
@@ -117,7 +116,7 @@ def _list_retrieval(benchmark: Benchmark, task: Task) -> dict[str, Any]:
     if (finder := benchmark.finder(task)) is not None:
         finder.close()
         return dict(finder.inputs.get("retrieval", {}))
-    used = {name: _plain(value) for name, value in asdict(task.retrieval).items() if task.uses(name)}
+    used = {name: _plain(getattr(task.retrieval, name)) for name in SETTINGS if task.uses(name)}
     if "chunk_size" in used and task.retrieval.chunk_size >= WHOLE:
         used["chunk_size"] = "whole passages"
     if "embedding" in used:

@@ -8,6 +8,7 @@ from quadrag.chat.calling import Calling
 from quadrag.chat.ledger_file import UNNAMED
 from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.trust import Trust
 
 from ..core.benchmark import JudgePreset, known, load
 from .challenge.model import ChallengeModel
@@ -84,7 +85,8 @@ def open_completer(
         from .local import LocalModel
 
         name = spec.removeprefix("local:")
-        return LocalModel(name, ledger=_kept_here(calling), replay=calling.replay, parameters=parameters)
+        kept = _kept_here(calling)
+        return LocalModel(name, ledger=kept, replay=calling.replay, parameters=parameters, trust=calling.trust)
     from quadrag.chat.client import ChatClient
     from quadrag.chat.refusals import leave_out_refused
 
@@ -151,8 +153,8 @@ def _refuse_budget(kind: str, calling: Calling) -> None:
 class Embedding:
     """A sentence-transformers model as a metric takes it: texts to vectors; weights are loaded at the first call."""
 
-    def __init__(self, name: str) -> None:
-        """Name the model; `model` enters the signature.
+    def __init__(self, name: str, trust: Trust) -> None:
+        """Name the model, which may run code of its own where that is trusted; `model` enters the signature.
 
         Raises:
             QuadragError: no model can have that name, the extra is not installed, or the weights cannot be had.
@@ -160,7 +162,7 @@ class Embedding:
         from ..retrieval.encoder import Encoder
 
         self.model = name
-        self._encoder = Encoder(name)
+        self._encoder = Encoder(name, trust=trust)
         self._encoder.check()
         self._last: tuple[list[str], Any] = ([], None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from quadrag.chat.ledger import Ledger, canonical
@@ -11,6 +11,7 @@ from quadrag.chat.prices import Budget, Prices, Rate
 from quadrag.chat.server import MOST_REPLY_BYTES, Bounds
 from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
+from quadrag.trust import Trust
 
 # Fields of the request that the client sets itself, or whose replies it could not read.
 _RESERVED = ("messages", "model", "n", "stream", "stream_options")
@@ -50,6 +51,7 @@ class Calling:
         allow_redirect: hosts that a server may send the client on to, besides its own.
         reuse: which of the service's kept replies count; all when None.
         alias: what the user says of the server.
+        trust: which models that run here may run code of their own.
     """
 
     ledger: Ledger | None = None
@@ -63,6 +65,7 @@ class Calling:
     allow_redirect: Sequence[str] = ()
     reuse: Reuse | None = None
     alias: Alias = Alias()
+    trust: Trust = field(default_factory=Trust)
 
     def check(self, parameters: Mapping[str, Any]) -> None:
         """Find out whether calls can be made so.

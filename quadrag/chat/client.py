@@ -24,7 +24,7 @@ from quadrag.chat.transport import Transport
 from quadrag.errors import QuadragError
 
 if TYPE_CHECKING:
-    from quadrag.chat.engine import Engine
+    from quadrag.chat.network.engine import Engine
 
 __all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"]
 
@@ -218,7 +218,7 @@ class ChatClient:
 
     def _ask(self, batch: Batch) -> None:
         """Make the calls that are missing."""
-        from quadrag.chat.dispatch import Limits
+        from quadrag.chat.network.dispatch import Limits
 
         tell = self.on_progress
         done = len(batch.keys) - batch.count(batch.missing)
@@ -243,8 +243,8 @@ class ChatClient:
 
     def _open(self) -> Engine:
         if self._engine is None:
-            from quadrag.chat.engine import Engine
-            from quadrag.chat.wire import Wire
+            from quadrag.chat.network.engine import Engine
+            from quadrag.chat.network.wire import Wire
 
             bounds = self.calling.bound(self._transport.timeout, self._transport.first)
             self._engine = Engine(Wire(self.spec, bounds, self._transport), self.shelf, self.spent)

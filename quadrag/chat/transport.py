@@ -65,7 +65,7 @@ class Transport:
             Exception: there is no reply that can be read; `read_fault` says why.
         """
         if client._async_client is None:
-            from quadrag.chat.guard import guard
+            from quadrag.chat.network.guard import guard
 
             guard(await client._get_async_client(), server, _without_nan)
         output: ChatCompletionOutput = await client.chat_completion(messages, model=model, extra_body=body)
@@ -133,7 +133,7 @@ def open_session(server: Server) -> Any:
     """Open a connection pool of the HTTP library itself, for what the inference client has no call for."""
     from huggingface_hub import get_async_session
 
-    from quadrag.chat.guard import guard
+    from quadrag.chat.network.guard import guard
 
     session = guard(get_async_session(), server)
     session.close = session.aclose

@@ -17,10 +17,9 @@ _SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "ma
 
 def run_request(arguments: argparse.Namespace) -> Any:
     """Make the request of what is run, or scored, of the arguments of a command."""
-    from dataclasses import fields
-
-    from quadrag.baselines.core.settings import Retrieval
+    from quadrag.baselines.core.settings import SETTINGS
     from quadrag.baselines.runs.request import RunRequest, Service, read_options
+    from quadrag.trust import Trust
 
     given = vars(arguments)
 
@@ -40,7 +39,7 @@ def run_request(arguments: argparse.Namespace) -> Any:
         samples=given.get("samples", 1),
         prompts=given.get("prompts"),
         retriever=given.get("retriever"),
-        retrieval=those_given([setting.name for setting in fields(Retrieval)]),
+        retrieval=those_given(SETTINGS),
         llm=given.get("llm"),
         entity_llm=given.get("entity_llm"),
         service=service,
@@ -50,6 +49,7 @@ def run_request(arguments: argparse.Namespace) -> Any:
         all_configs=given.get("all", False),
         original=given.get("original", False),
         recipe=given.get("recipe"),
+        trust=Trust.read(given.get("trust_remote_code", ())),
     )
 
 
@@ -62,7 +62,7 @@ def call_request(arguments: argparse.Namespace) -> Any:
     from quadrag.run_record import MOST_FAILED
 
     given = vars(arguments)
-    # Ledger, prices and budget are opened where all is known to be of use.
+    # Ledger, prices and budget are opened where all is known to be of use; trust is of the run.
     names = {field.name for field in fields(Calling)} - {"ledger", "prices", "budget"}
     options = {name: given[name] for name in names if given.get(name) is not None}
     return CallRequest(
@@ -81,7 +81,6 @@ def call_request(arguments: argparse.Namespace) -> Any:
         ],
         entity_alias=Alias(given.get("entity_service"), given.get("entity_served_as"), "entity-"),
         max_failed=MOST_FAILED if arguments.max_failed is None else arguments.max_failed,
-        trusted=arguments.trust_remote_code,
         command=_without_secrets(arguments.typed),
     )
 
