@@ -116,22 +116,32 @@ def _list_retrieval(benchmark: Benchmark, task: Task) -> dict[str, Any]:
     if (finder := benchmark.finder(task)) is not None:
         finder.close()
         return dict(finder.inputs.get("retrieval", {}))
-    used = {name: _plain(getattr(task.retrieval, name)) for name in SETTINGS if task.uses(name)}
-    if "chunk_size" in used and task.retrieval.chunk_size >= WHOLE:
+    settings = task.retrieval
+    used = {name: _plain(getattr(settings, name)) for name in SETTINGS if task.uses(name)}
+    if "chunk_size" in used and settings.chunk_size >= WHOLE:
         used["chunk_size"] = "whole passages"
+    indexes = []
+    if "tokenizer" in used:
+        from ..retrieval.bm25 import K1, B
+
+        indexes.append(f"bm25s with k1 {K1} and b {B}")
     if "embedding" in used:
         from ..retrieval.retrievers import name_encoder
 
-        encoder = name_encoder(task.retrieval)
+        encoder = name_encoder(settings)
         used["embedding"] = encoder.weights.model
         used["query_instruction"] = _quote(encoder.instruction)
         used["passage_instruction"] = _quote(encoder.before_passages)
-        used["index"] = task.retrieval.index or "exact search"
+        indexes.append(settings.index or "exact search")
     if "reranker" in used:
         from ..retrieval.rerank import Reranker
 
-        used["reranker"] = Reranker(task.retrieval.reranker).weights.model
-    return used
+        used["reranker"] = Reranker(settings.reranker).weights.model
+    elif len(indexes) > 1:
+        from ..retrieval.fuse import CONSTANT, WEIGHT
+
+        used["fusion"] = f"reciprocal rank, weight {WEIGHT}, constant {CONSTANT}"
+    return used | {"index": "; ".join(indexes) or None}
 
 
 def _list_entities(request: RunRequest) -> dict[str, str]:

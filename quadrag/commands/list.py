@@ -32,8 +32,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.recipe:
         from quadrag.baselines.report.settings import print_settings
 
-        begun = [name for name in catalogue.recipes() if name.startswith(f"{arguments.recipe}-")]
-        print_settings(begun or [arguments.recipe])
+        recipes, named = catalogue.recipes(), arguments.recipe
+        begun = [] if named in recipes else [name for name in recipes if name.startswith(f"{named}-")]
+        print_settings(begun or [named])
         return
     if arguments.benchmark:
         print("\n".join(_describe(catalogue.benchmark_name(arguments.benchmark))))
