@@ -20,6 +20,7 @@ from ..core.result import PROFILES, Result
 from ..core.settings import SETTINGS
 from ..core.task import Task, load_questions
 from ..runs import retrieve
+from ..runs.inputs import digest_each
 from ..runs.stages import read_answers
 from ..scoring.modules import ScoringInputs, compute
 from ..systems.rag.system import RAG, as_served
@@ -82,14 +83,19 @@ class RunReader:
         )
         found, _ = load_questions(self.task, self.benchmark)
         self.questions = {question.key: question for question in found}
-        there = [question for key, question in self.questions.items() if key in set(map(_key, result.items))]
+        keys = set(map(_key, result.items))
+        there = [question for key, question in self.questions.items() if key in keys]
+        changed = any(result.digests.get(key, one) != one for key, one in digest_each(there).items())
+        if changed or len(there) < len(keys):
+            raise QuadragError(f"the data of {inputs.benchmark} are not those that {folder} was made on")
         self.passages: dict[Key, tuple[Passage, ...]] = {}
         if (folder / "retrieved.jsonl").exists():
             self.passages = retrieve.read(folder / "retrieved.jsonl", there)
-        self.answers: dict[Key, Answer] = {}
+        self.answers: dict[tuple[Key, int], Answer] = {}  # by sample too
         if (folder / "answers.jsonl").exists():
             known_questions = {question.key: question for question in there}
-            self.answers = {answer.key: answer for answer in read_answers(folder / "answers.jsonl", known_questions)}
+            read = read_answers(folder / "answers.jsonl", known_questions)
+            self.answers = {(answer.key, answer.sample): answer for answer in read}
 
     def select(
         self, ident: str | None = None, wrong: bool = False, unscored: bool = False, metric: str | None = None
@@ -120,7 +126,7 @@ class RunReader:
         return [
             ShownItem(
                 self.questions[key],
-                self.answers.get(key),
+                self.answers.get((key, row["sample"])),
                 self.passages.get(key, self.questions[key].passages),
                 _values(row),
                 self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
@@ -211,6 +217,43 @@ def _values(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def _value(row: Mapping[str, Any], name: str) -> float | None:
     value = (row.get(name) or {}).get("official")
     return float(value) if value is not None else None
+
+
+def write_items(
+    reader: RunReader,
+    *,
+    ident: str | None = None,
+    wrong: bool = False,
+    unscored: bool = False,
+    metric: str | None = None,
+    limit: int = 10,
+    longest: int = 200,
+    every: bool = False,
+    ledger: str | None = None,
+) -> Iterator[str]:
+    """Write items of a run as lines of text, and how many there are.
+
+    Args:
+        reader: of the run.
+        ident: as of `RunReader.select`, with `wrong`, `unscored` and `metric`.
+        wrong: see there.
+        unscored: see there.
+        metric: see there.
+        limit: the first ones alone.
+        longest: as of `write_item`, with `every`.
+        every: see there.
+        ledger: where replies are kept; in the user's cache folder when None.
+    """
+    found = reader.select(ident, wrong, unscored, metric)
+    shown = found[:limit]
+    if reader.run.inputs.judge:
+        with Ledger(ledger) as kept:
+            reader.ask_again(shown, kept)
+    for item in shown:
+        yield from write_item(item, longest, every)
+        yield ""
+    by = f", the worst by {reader.find_metric(metric)[0].partition('.')[2]} first" if wrong else ""
+    yield f"{len(shown)} of {len(found)} items{by}"
 
 
 def write_item(item: ShownItem, longest: int, every: bool = False) -> Iterator[str]:

@@ -83,6 +83,11 @@ def count_scored(row: Row) -> int:
     return int(row.get("n_scored", 0 if row["value"] is None else row["n_total"]))
 
 
+def scored_of(row: Row) -> str:
+    """Write how many items have a value of their own, of those that the metric is about."""
+    return f"{count_scored(row)} of {row['n_total'] - row.get('n_not_applicable', 0)}"
+
+
 def difference_cell(value: float, interval: Sequence[float], n: int, unit: str = RATE) -> Cell:
     """Make the cell of a difference of two values on n questions, written as the values are; * excludes zero."""
     low, high = interval

@@ -65,5 +65,5 @@ def run(arguments: argparse.Namespace) -> None:
         page = tabulate_run(results[0], profiles, arguments.labels, every=True)
     print_grids(grids, verbose=arguments.verbose)
     if arguments.html:
-        write_page(Path(arguments.html), "quadrag: report", results, page or grids)
+        write_page(Path(arguments.html), results, page or grids, [name for name, _ in runs])
         print(f"\n{arguments.html}")

@@ -236,7 +236,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
             campaign = campaigns.run_all(session, request, runs, out)
         grids = tabulate_paper(request.named_benchmark(), campaign.results, profiles)
     results = campaign.results
-    write_page(out / "report.html", f"quadrag: {out.name}", results, page or grids)
+    write_page(out / "report.html", results, page or grids, [out])
     if reused := sum(result.reused for result in results):
         part = "" if reused == len(results) else f"{reused} of {len(results)} runs "
         print(f"{out}: {part}finished before, shown again", file=sys.stderr)

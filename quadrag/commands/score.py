@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_results(arguments, stdout, out, results, grids)
         print_calls(results)
         if out:
-            write_page(out / "report.html", "quadrag: score", results, page)
+            write_page(out / "report.html", results, page, [out])
             print(f"\n{out / 'report.html'}")
         return report_failures(scored)
 

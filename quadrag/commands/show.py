@@ -32,18 +32,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.baselines.report.items import RunReader, write_item
+    from quadrag.baselines.report.items import RunReader, write_items
     from quadrag.baselines.runs.folder import read_result
-    from quadrag.chat.ledger import Ledger
 
     folder = Path(arguments.folder)
-    reader = RunReader(folder, read_result(folder), arguments.data_dir)
-    found = reader.select(arguments.id, arguments.wrong, arguments.unscored, arguments.metric)
-    shown = found[: arguments.limit]
-    if reader.run.inputs.judge:
-        with Ledger(arguments.ledger) as ledger:
-            reader.ask_again(shown, ledger)
-    for item in shown:
-        print("\n".join(write_item(item, arguments.characters, arguments.verbose)), end="\n\n")
-    by = f", the worst by {reader.find_metric(arguments.metric)[0].partition('.')[2]} first" if arguments.wrong else ""
-    print(f"{len(shown)} of {len(found)} items{by}")
+    for line in write_items(
+        RunReader(folder, read_result(folder), arguments.data_dir),
+        ident=arguments.id,
+        wrong=arguments.wrong,
+        unscored=arguments.unscored,
+        metric=arguments.metric,
+        limit=arguments.limit,
+        longest=arguments.characters,
+        every=arguments.verbose,
+        ledger=arguments.ledger,
+    ):
+        print(line)
