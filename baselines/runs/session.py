@@ -52,7 +52,7 @@ def open_session(
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
     if system is not None and not calls.judges and request.entity_llm is None:
-        yield Session(system, (), calls.command, embed, calls.max_failed)
+        yield Session(system, command=calls.command, embed=embed, max_failed=calls.max_failed)
         return
     reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry))
     aliases = {
@@ -77,7 +77,15 @@ def open_session(
             entity_llm = _open_entity_llm(request.entity_llm, calls, calling)
             stack.callback(entity_llm.close)
         yield Session(
-            system, judges, calls.command, embed, calls.max_failed, reuse, served, calls.kept.fresh, entity_llm
+            system,
+            judges,
+            command=calls.command,
+            embed=embed,
+            max_failed=calls.max_failed,
+            reuse=reuse,
+            served_as=served,
+            fresh=calls.kept.fresh,
+            entity_llm=entity_llm,
         )
 
 
