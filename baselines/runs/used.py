@@ -71,7 +71,7 @@ def _list_used(request: RunRequest, task: Task) -> dict[str, Any]:
     metrics = benchmark.metrics(task.config, task.conditions)
     return {
         "config": [task.config],
-        "model": _name_model(request.llm),
+        "model": _name_model(request.llm, "--llm"),
         "interface": f"completions, template {request.template}" if request.template else request.api or "chat",
         "prompts": f"our words, {_digest(load_prompts(task.benchmark, task.prompts))}",
         **_name_sent("", answer_parameters(request)),
@@ -90,8 +90,8 @@ def _list_used(request: RunRequest, task: Task) -> dict[str, Any]:
     }
 
 
-def _name_model(spec: str | None) -> str:
-    return (spec or "").partition("#")[2] or "what --llm names"
+def _name_model(spec: str | None, option: str) -> str:
+    return (spec or "").partition("#")[2] or f"what {option} names"
 
 
 def _name_sent(role: str, parameters: Mapping[str, Any]) -> dict[str, str]:
@@ -146,11 +146,12 @@ def _list_retrieval(benchmark: Benchmark, task: Task) -> dict[str, Any]:
 
 def _list_entities(request: RunRequest) -> dict[str, str]:
     """List how the model is asked that finds the entities of questions."""
-    return {"entity_model": _name_model(request.entity_llm), **_name_sent("entity_", ENTITY_PARAMETERS)}
+    model = _name_model(request.entity_llm, "--entity-llm")
+    return {"entity_model": model, **_name_sent("entity_", ENTITY_PARAMETERS)}
 
 
 def _list_judges(benchmark: Benchmark) -> dict[str, str]:
-    """List how judges are asked: the paper's, where there are presets of them."""
+    """List how judges are asked: the paper's, where there are presets of them, which are asked alike."""
     presets = list(benchmark.judges.values())
     asked = [{**judge_parameters(CallRequest()), **preset.parameters} for preset in presets]
     parameters = asked[0] if asked else judge_parameters(CallRequest())
