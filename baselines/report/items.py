@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from quadrag.chat.calling import Alias
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.chat.keys import known_keys
 from quadrag.chat.ledger import Ledger
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key, Passage, Question
 from quadrag.run_record import RunRecord
@@ -39,6 +39,7 @@ class ShownItem:
         failure: what went wrong where there is no answer, "" where nothing is known.
         headlines: the metrics that a summary shows.
         verdicts: what the judge said, by metric.
+        sample: which answer of the model it is, from 0.
     """
 
     question: Question
@@ -48,6 +49,25 @@ class ShownItem:
     failure: str = ""
     headlines: Sequence[str] = ()
     verdicts: dict[str, list[str]] = field(default_factory=dict)
+    sample: int = 0
+
+
+class Which(NamedTuple):
+    """Which items of a run are meant: those to which all that is given applies.
+
+    Attributes:
+        ident: the id of one.
+        wrong: those whose value of a metric is not the best one.
+        unscored: those without a value of some metric.
+        metric: the one that says what is wrong, as ``rouge_l``; the first with a better end when None.
+        split: of this one alone.
+    """
+
+    ident: str | None = None
+    wrong: bool = False
+    unscored: bool = False
+    metric: str | None = None
+    split: str | None = None
 
 
 class RunReader:
@@ -97,27 +117,20 @@ class RunReader:
             read = read_answers(folder / "answers.jsonl", known_questions)
             self.answers = {(answer.key, answer.sample): answer for answer in read}
 
-    def select(
-        self, ident: str | None = None, wrong: bool = False, unscored: bool = False, metric: str | None = None
-    ) -> list[ShownItem]:
-        """Select items, the worst first where they are wrong.
-
-        Args:
-            ident: the id of one.
-            wrong: those whose value of a metric is not the best one.
-            unscored: those without a value of some metric.
-            metric: the one that says what is wrong, as ``rouge_l``; the first with a better end when None.
+    def select(self, which: Which | None = None) -> list[ShownItem]:
+        """Select items, the worst first where they are wrong; all of them by default.
 
         Raises:
-            QuadragError: no item has the id, or no metric the name.
+            QuadragError: no item has the id, no metric the name, or no split.
         """
-        rows = self.result.items
-        if ident is not None and not (rows := [row for row in rows if row["id"] == ident]):
-            raise QuadragError(f"no item of this run has the id {ident!r}")
-        if unscored:
+        which = which or Which()
+        rows = self._items_in(which.split)
+        if which.ident is not None and not (rows := [row for row in rows if row["id"] == which.ident]):
+            raise QuadragError(f"no item of this run has the id {which.ident!r}")
+        if which.unscored:
             rows = [row for row in rows if any(entry.get("reason") for entry in _values(row).values())]
-        if wrong:
-            name, sign, best = self.find_metric(metric)
+        if which.wrong:
+            name, sign, best = self.find_metric(which.metric)
             scored = [
                 (sign * value, place) for place, row in enumerate(rows) if (value := _value(row, name)) is not None
             ]
@@ -131,10 +144,27 @@ class RunReader:
                 _values(row),
                 self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
                 headlines=headlines,
+                sample=row["sample"],
             )
             for row in rows
             if (key := _key(row)) in self.questions
         ]
+
+    def say_none(self, which: Which) -> str:
+        """Say in a line why `select` found none."""
+        if not which.wrong:
+            return "Every item has a value of every metric"
+        name = self.find_metric(which.metric)[0]
+        rows = self._items_in(which.split)
+        scored = sum(_value(row, name) is not None for row in rows)
+        lacking = f"{len(rows) - scored} items have no value, see --unscored" if scored < len(rows) else ""
+        right = f"No item is wrong: all {scored} have the best {name.partition('.')[2]}" if scored else ""
+        return "; ".join(filter(None, (right, lacking)))
+
+    def _items_in(self, split: str | None) -> list[dict[str, Any]]:
+        if split is not None and split not in self.run.inputs.splits:
+            raise unknown_name("split of this run", split, self.run.inputs.splits)
+        return [row for row in self.result.items if split in (None, row["split"])]
 
     @property
     def headlines(self) -> list[str]:
@@ -221,11 +251,7 @@ def _value(row: Mapping[str, Any], name: str) -> float | None:
 
 def write_items(
     reader: RunReader,
-    *,
-    ident: str | None = None,
-    wrong: bool = False,
-    unscored: bool = False,
-    metric: str | None = None,
+    which: Which,
     limit: int = 10,
     longest: int = 200,
     every: bool = False,
@@ -235,16 +261,16 @@ def write_items(
 
     Args:
         reader: of the run.
-        ident: as of `RunReader.select`, with `wrong`, `unscored` and `metric`.
-        wrong: see there.
-        unscored: see there.
-        metric: see there.
+        which: of its items.
         limit: the first ones alone.
         longest: as of `write_item`, with `every`.
         every: see there.
         ledger: where replies are kept; in the user's cache folder when None.
     """
-    found = reader.select(ident, wrong, unscored, metric)
+    found = reader.select(which)
+    if not found:
+        yield reader.say_none(which)
+        return
     shown = found[:limit]
     if reader.run.inputs.judge:
         with Ledger(ledger) as kept:
@@ -252,7 +278,7 @@ def write_items(
     for item in shown:
         yield from write_item(item, longest, every)
         yield ""
-    by = f", the worst by {reader.find_metric(metric)[0].partition('.')[2]} first" if wrong else ""
+    by = f", the worst by {reader.find_metric(which.metric)[0].partition('.')[2]} first" if which.wrong else ""
     yield f"{len(shown)} of {len(found)} items{by}"
 
 

@@ -53,6 +53,7 @@ class RunRequest:
         recipe: a row or table of a paper.
         replaced: the settings of the recipe that are given otherwise, as it says them.
         trust: the models whose own code may run.
+        row: the printed row that the recipe replicates, as the record of a run has it.
     """
 
     benchmark: str | None = None
@@ -76,6 +77,7 @@ class RunRequest:
     recipe: str | None = None
     replaced: Mapping[str, str] = field(default_factory=dict)
     trust: Trust = field(default_factory=Trust)
+    row: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sent_sampling(self) -> dict[str, Any]:
@@ -171,6 +173,7 @@ def make_task(request: RunRequest) -> Task:
         samples=request.samples,
         prompts=request.prompts,
         replaced=request.replaced,
+        row=request.row,
     )
     for setting in request.retrieval:
         if not task.uses(setting):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from quadrag.chat.keys import Keys
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.spec import Spec, without_user
-from quadrag.errors import QuadragError
+from quadrag.errors import NotServed, QuadragError
 from quadrag.progress import say
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Known:
         """Say that the servers could not be reached, and that nothing is asked of them."""
         why, self._unreached = self._unreached, None
         if why:
-            say(f"{why}; all replies are taken from the ledger")
+            say(f"{why}; all replies are kept ones")
 
     def check_listed(self, listed: Sequence[str], model: str, place: str) -> None:
         """Hold a model's name against the list of what serves it; an empty one says nothing.
@@ -75,8 +75,8 @@ class Known:
             place: the server, as messages name it.
 
         Raises:
-            QuadragError: the list has neither it nor the one that answers to it as the user says, or has the model
-                under its own name too.
+            NotServed: the list has neither it nor the one that answers to it as the user says.
+            QuadragError: the list has the model under its own name too.
         """
         served_as, option = self._alias.served_as, f"--{self._alias.role}served-as"
         serves = f"{place} serves {list_names(listed)}"
@@ -84,7 +84,7 @@ class Known:
             raise QuadragError(f"{serves}, so {model} is served by itself; leave out {option}")
         if listed and (served_as or model) not in listed:
             way = f"or, where it answers to any name, say with {option} which of them does"
-            raise QuadragError(f"{serves}, not {served_as or model}; name one of these behind the address's #, {way}")
+            raise NotServed(f"{serves}, not {served_as or model}; name one of these behind the address's #, {way}")
 
     def warn_of_others(self, missing: Collection[bytes]) -> None:
         """Say once that the ledger has replies to these calls from elsewhere."""

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.baselines.core.result import PROFILES, Result
-from quadrag.baselines.report.items import RunReader, write_items
-from quadrag.baselines.report.page import write_page
+from quadrag.baselines.page.page import write_page
+from quadrag.baselines.report.items import RunReader, Which, write_items
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
 from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import count_scored
-from quadrag.baselines.tables.grid import Grid, print_grids, write_columns
+from quadrag.baselines.tables.grid import Grid, print_grids, write_plainly
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.frame import item_frame
@@ -87,7 +88,7 @@ class Evaluation(Mapping[str, Score]):
                 key=row["key"],
                 split=row["split"],
                 signature=row["signature"],
-                valid="figure" not in row,
+                valid=not is_invalid(row),
             )
         return found
 
@@ -155,7 +156,7 @@ class Evaluation(Mapping[str, Score]):
             limit: so many questions.
         """
         if wrong:
-            print("\n".join(write_items(self._reader, wrong=True, limit=limit, every=verbose)))
+            print("\n".join(write_items(self._reader, Which(wrong=True), limit, every=verbose)))
             return
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
         summary = [summarise_run(self.result, self.profile), *spread]
@@ -165,7 +166,7 @@ class Evaluation(Mapping[str, Score]):
     def report(self, path: str | Path) -> Path:
         """Write the page, and return where it lies."""
         place = Path(path)
-        write_page(place, [self.result], tabulate_run(self.result, self._profiles, every=True), [self.folder])
+        write_page(place, [(self.name, [self.result])], tabulate_run(self.result, self._profiles, every=True))
         return place
 
     @cached_property
@@ -186,7 +187,7 @@ class Evaluation(Mapping[str, Score]):
 
     def __repr__(self) -> str:
         """Show the headlines, a line each."""
-        return "\n".join([self._title, *self._grid.notes, *write_columns(self._grid)])
+        return "\n".join(write_plainly(self._title, self._grid))
 
     def _repr_html_(self) -> str:
         """Show a notebook the headlines with a bar for each share."""

@@ -13,6 +13,7 @@ from quadrag.baselines.runs.session import open_session
 from quadrag.baselines.systems.function import Function
 from quadrag.chat.calling import Calling
 from quadrag.errors import QuadragError
+from quadrag.measure.arguments import refuse_misspelt
 from quadrag.measure.evaluation import Evaluation, check_profile
 from quadrag.run_record import NAME, read_run
 
@@ -59,6 +60,7 @@ def evaluate(
     Raises:
         QuadragError: a name or an option is unknown, files are missing, the judge is dead, or `out` holds another run.
     """
+    refuse_misspelt(evaluate, benchmark, config, options)
     check_profile(profile)
     if batch_size is not None and batch_size < 1:
         raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")
