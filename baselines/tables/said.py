@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 from quadrag.paths import room
 
-from .cells import NOTHING
-
 SOURCE = re.compile(r"(.+?) \[(?:P|C|M|3P)\](?:; |$)")
 
 
@@ -81,8 +79,3 @@ def is_same(said: str, ours: str) -> bool:
 
 def _plain(text: str) -> str:
     return text.rpartition("/")[2].casefold().replace("_", "-")
-
-
-def is_silent(said: Said) -> bool:
-    """Whether neither paper nor code says anything."""
-    return said.paper == NOTHING
