@@ -172,14 +172,13 @@ class PageFinder:
 
 @contextmanager
 def _room_for_entities(llm: Any) -> Iterator[None]:
-    """Ask with room for a list of entities, where answers are to be short."""
-    given = llm.parameters.get("max_tokens", _ENTITY_TOKENS)
-    if given >= _ENTITY_TOKENS:
-        yield
-        return
+    """Ask with room for a list of entities, where answers are to be short, and do not stop where answers do."""
+    given = dict(llm.parameters)
     # In place: an open client sends those that it was opened with.
-    llm.parameters["max_tokens"] = _ENTITY_TOKENS
+    if given.get("max_tokens", _ENTITY_TOKENS) < _ENTITY_TOKENS:
+        llm.parameters["max_tokens"] = _ENTITY_TOKENS
+    llm.parameters.pop("stop", None)
     try:
         yield
     finally:
-        llm.parameters["max_tokens"] = given
+        llm.parameters.update(given)

@@ -45,7 +45,7 @@ class RunRequest:
         llm: the spec of what answers.
         entity_llm: the spec of the model that finds the entities of questions; None: the one that answers does.
         service: a RAG service in its place.
-        sampling: temperature, top_p, max_tokens, seed, sampling_top_k and repetition_penalty, as far as given.
+        sampling: temperature, top_p, max_tokens, stop, seed, sampling_top_k and repetition_penalty, as far as given.
         api: how a server is asked: ``chat``, which None is too, or ``completions``.
         template: what makes a prompt of a chat for completions; see `load_template`.
         all_configs: all that the paper's tables need.

@@ -24,7 +24,7 @@ from .pipeline import Session
 from .request import CallRequest, RunRequest
 
 _VERDICT_TOKENS = 1024
-_ENTITY_TOKENS = 512  # of a list of entities
+ENTITY_PARAMETERS = {"temperature": 0, "max_tokens": 512}  # of a list of entities
 
 
 @contextmanager
@@ -100,24 +100,34 @@ def _open_system(request: RunRequest, spec: str, calling: Calling) -> System:
             parameters=request.sent_sampling,  # a service has a temperature of its own
         )
         return Rag(service)
-    parameters = {"temperature": load(request.named_benchmark()).temperature, **request.sent_sampling}
+    parameters = answer_parameters(request)
     return open_system(spec, calling, parameters, _read_time_limit(request), request.template)
+
+
+def answer_parameters(request: RunRequest) -> dict[str, Any]:
+    """Return how a chat model that answers is asked, by the names of a request's fields."""
+    return {"temperature": load(request.named_benchmark()).temperature, **request.sent_sampling}
 
 
 def _open_judge(request: RunRequest, calls: CallRequest, calling: Calling, role: int, named: str) -> Any:
     shape = verdict_format(load(request.named_benchmark()), calls.judge_format or "text", role)
     spec, preset = judge_spec(named)
     _refuse_as_asked("--judge", spec, "judges nothing")
-    longest = _VERDICT_TOKENS if calls.judge_max_tokens is None else calls.judge_max_tokens
     alias = dict(enumerate(calls.judge_aliases)).get(role, Alias(role="judge-"))
     own = replace(calling, alias=alias)
-    return open_completer(spec, own, {"temperature": 0, "max_tokens": longest, **preset, **shape})
+    return open_completer(spec, own, {**judge_parameters(calls), **preset, **shape})
+
+
+def judge_parameters(calls: CallRequest) -> dict[str, Any]:
+    """Return how a judge is asked where neither its preset nor a form of verdicts says otherwise."""
+    longest = _VERDICT_TOKENS if calls.judge_max_tokens is None else calls.judge_max_tokens
+    return {"temperature": 0, "max_tokens": longest}
 
 
 def _open_entity_llm(spec: str, calls: CallRequest, calling: Calling) -> Completer:
     _refuse_as_asked("--entity-llm", spec, "finds no entities")
     own = replace(calling, alias=calls.entity_alias)
-    return open_completer(spec, own, {"temperature": 0, "max_tokens": _ENTITY_TOKENS})
+    return open_completer(spec, own, ENTITY_PARAMETERS)
 
 
 def _refuse_as_asked(flag: str, spec: str, why: str) -> None:

@@ -15,7 +15,7 @@ from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.reply import Failure, Reply, as_verdict, split_reasoning
 from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError
-from quadrag.trust import Trust, refuse_code
+from quadrag.trust import Pins, Trust, refuse_code
 
 from ..retrieval.loading import refuse_faults, watch_loading
 
@@ -53,6 +53,9 @@ class LocalModel:
         self.on_progress: Callable[[int, int], None] | None = None
         self.spent: dict[str, Any] = {"calls": 0, "cached": 0, "prompt_tokens": 0, "completion_tokens": 0}
         self._ledger, self._replay, self._trust = ledger, replay, trust or Trust()
+        # Another commit is another model, for the ledger and for `run.json`.
+        pins = self._trust.pins.get(model, Pins())
+        self.parameters |= {name: commit for name, commit in pins._asdict().items() if commit is not None}
         self._loaded: tuple[Any, Any] | None = None
 
     def complete(

@@ -73,8 +73,8 @@ def open_completer(
     Args:
         spec: ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
         calling: how it is called.
-        parameters: temperature, top_p, max_tokens, seed, top_k and repetition_penalty; of the last three those that
-            a server refuses are left out.
+        parameters: temperature, top_p, max_tokens, seed, top_k, repetition_penalty and stop; of the last four those
+            that a server refuses are left out.
         template: of a model without a chat interface, which is asked for completions; see `load_template`.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import IO, Any
 from quadrag.commands import options
 from quadrag.errors import one_line
 
-_SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "seed")
+_SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "stop", "seed")
 
 
 def run_request(arguments: argparse.Namespace) -> Any:

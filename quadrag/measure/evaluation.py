@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.items import RunReader, Which, write_items
-from quadrag.baselines.report.run import tabulate_run
+from quadrag.baselines.report.run import tabulate_run, title_of
+from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
 from quadrag.baselines.runs.campaign import read_runs
 from quadrag.baselines.scoring.validity import is_invalid
@@ -157,7 +158,8 @@ class Evaluation(Mapping[str, Score]):
         if wrong:
             print("\n".join(write_items(self._reader, Which(wrong=True), limit, every=verbose)))
             return
-        summary = [summarise_run(self.result, self.profile)]
+        spread = tabulate_samples(self.result, self.profile, title_of(self.result))
+        summary = [summarise_run(self.result, self.profile), *spread]
         print_grids(tabulate_run(self.result, self._profiles) if verbose else summary, verbose=verbose)
         print(f"\n{self.folder}")
 
