@@ -199,7 +199,7 @@ def _search(row: Mapping[str, Any], most: int, window: int) -> tuple[PageSearch,
     )
     results = [snippet[: sufficiency.LONGEST] for snippet in snippets]
     if window and answers:
-        texts = [excerpt(text_of(html), row["query"], answers, window) for html in row["page_result"][:most]]
+        texts = [excerpt(text_of(html), row["query"], accepted, window) for html in row["page_result"][:most]]
         results = ["\n".join(filter(None, pair)) for pair in zip(results, texts, strict=True)]
     return found, sufficiency.Case(row["query"], row["query_time"] or "", accepted, results)
 

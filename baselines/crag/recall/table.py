@@ -77,8 +77,8 @@ def _say_read(window: int) -> str:
     if not window:
         return "It read snippets alone (page text too: --judge-reads pages)."
     return (
-        f"Of each page it read the snippet and up to {window:,} characters of text: sentences that hold an answer, "
-        "then those with most words of the question."
+        f"Of each page it read the snippet and up to {window:,} characters of text: the sentences with most words "
+        "of the question and of the answers."
     )
 
 

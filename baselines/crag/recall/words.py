@@ -1,7 +1,9 @@
 """Texts as words and numbers, by which an answer is looked for in them, and the part of a page that a judge reads."""
 
+import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 
 from .. import webpage
@@ -26,24 +28,23 @@ def normalise(text: str) -> str:
 def excerpt(page: str, question: str, answers: Sequence[str], window: int = WINDOW) -> str:
     """Return the sentences of a page that most likely tell an answer, in the page's order.
 
-    Those that hold an accepted answer go first (the judge is told the answers), then those that share most words with
-    the question.
+    They are those with most words of the question and of the answers, which the judge is told too; a word counts the
+    more the fewer sentences of the page have it.
 
     Args:
         page: its text.
         question: what is asked.
-        answers: normalised.
+        answers: the accepted ones.
         window: characters at most, the line ends between sentences counted.
     """
-    asked = set(normalise(question).split())
-    ranked = []
-    for place, sentence in enumerate(dict.fromkeys(webpage.sentences(page, min(window, webpage.LONGEST)))):
-        words = normalise(sentence)
-        held = any(answer in words for answer in answers)
-        ranked.append((not held, -len(asked.intersection(words.split())), place, sentence))
+    wanted = {word for text in (question, *answers) for word in normalise(text).split()}
+    sentences = list(dict.fromkeys(webpage.sentences(page, min(window, webpage.LONGEST))))
+    held = [wanted.intersection(normalise(sentence).split()) for sentence in sentences]
+    having = Counter(word for words in held for word in words)
+    scores = [sum(math.log(1 + len(sentences) / having[word]) for word in sorted(words)) for words in held]
     shown = []
-    for _, _, place, sentence in sorted(ranked):
-        if len(sentence) <= window:
-            window -= len(sentence) + 1
-            shown.append((place, sentence))
-    return "\n".join(sentence for _, sentence in sorted(shown))
+    for place in sorted(range(len(sentences)), key=lambda place: -scores[place]):
+        if len(sentences[place]) <= window:
+            window -= len(sentences[place]) + 1
+            shown.append(place)
+    return "\n".join(sentences[place] for place in sorted(shown))

@@ -279,18 +279,18 @@ def test_a_judge_may_read_page_text_too() -> None:
     [
         (1000, "A fjord.\nWho won the race?\nIt was Ann Lee.\nAnother race."),
         (36, "Who won the race?\nIt was Ann Lee."),
-        (15, "It was Ann Lee."),
+        (17, "Who won the race?"),
         (1, "A"),
     ],
 )
-def test_the_window_takes_what_holds_an_answer_then_what_is_like_the_question(window: int, expected: str) -> None:
+def test_the_window_takes_what_has_most_words_of_question_and_answer(window: int, expected: str) -> None:
     page = "A fjord. Who won the race? It was Ann Lee. Another race."
-    assert excerpt(page, "who won the race", [normalise("Ann Lee")], window) == expected
+    assert excerpt(page, "who won the race", ["Ann Lee"], window) == expected
 
 
 @given(st.lists(st.sampled_from(["Oslo is it.", "who?", "x" * 70, "a b c d."])), st.integers(1, 200))
 def test_a_window_is_never_passed(sentences: list[str], window: int) -> None:
-    assert len(excerpt(" ".join(sentences), "who is it", [" oslo "], window)) <= window
+    assert len(excerpt(" ".join(sentences), "who is it", ["Oslo"], window)) <= window
 
 
 def test_snippets_are_bounded_and_cannot_leave_their_place() -> None:
