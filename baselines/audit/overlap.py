@@ -42,7 +42,7 @@ def near_duplicates(
     """
     names = list(articles)
     weights = np.random.default_rng(0).integers(1, 2**63, size, dtype=np.uint64) * 2 + 1
-    index = _Index((_once(_shingles(_bare(text), weights)) for text in articles.values()), overlap)
+    index = _Index((_tally(_shingles(_bare(text), weights))[0] for text in articles.values()), overlap)
     stream = iter(documents)
     while batch := list(itertools.islice(stream, _BATCH)):
         texts = [_bare(document.text) + _END for document in batch]
@@ -85,6 +85,7 @@ class _Index:
         rank = np.arange(len(common)) - np.searchsorted(owners[common], owners[common])
         needed = np.maximum((overlap * self.totals).astype(np.int64), 1)
         left_out = common[rank < needed[owners[common]] // 2]
+        left_out = left_out[np.lexsort((left_out, owners[left_out]))]  # in the order of keys, which is searched faster
         counts = np.bincount(owners[left_out], minlength=len(self.totals))
         self._least = needed - counts
         self._common, self._commons = key[left_out], _bounds(counts)
@@ -111,25 +112,25 @@ class _Index:
             Document, article and number of the pairs that may share enough.
         """
         # A shingle that stands twice in a document counts once.
-        held = _once(inside * len(self._known) + keys)
+        held, _ = _tally(inside * len(self._known) + keys)
         inside, keys = np.divmod(held, max(len(self._known), 1))
         places, counts = _spread(self._owned, keys)
-        pairs, shared = np.unique(
-            np.repeat(inside, counts) * len(self.totals) + self._owners[places], return_counts=True
-        )
+        pairs, shared = _tally(np.repeat(inside, counts) * len(self.totals) + self._owners[places])
         at, article = np.divmod(pairs, max(len(self.totals), 1))
         likely = shared >= self._least[article]
         at, article, shared = at[likely], article[likely], shared[likely]
         places, counts = _spread(self._commons, article)
-        too = np.isin(np.repeat(at, counts) * len(self._known) + self._common[places], held)
+        wanted = np.repeat(at, counts) * len(self._known) + self._common[places]
+        too = held[np.minimum(np.searchsorted(held, wanted), len(held) - 1)] == wanted
         shared += np.bincount(np.repeat(np.arange(len(at)), counts)[too], minlength=len(at))
         return at, article, shared
 
 
-def _once(numbers: Any) -> Any:
-    """Return numbers in order, each once; faster than `np.unique`, which puts them into a table first."""
+def _tally(numbers: Any) -> tuple[Any, Any]:
+    """Return numbers in order, each once, and how often each stands there; `numbers` is put in order too."""
     numbers.sort()
-    return numbers[np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]]
+    first = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)])
+    return numbers[first], np.diff(first, append=len(numbers))
 
 
 def _bounds(counts: Any) -> Any:
