@@ -1,22 +1,41 @@
 """The page of one run, or of several of one campaign: what ran, on what, when, at what cost, and its tables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.records import write_text
 from quadrag.stats import spread
 
 from ..core.result import Result
+from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Grid, align_cells
 
-
-def write_page(path: Path, title: str, results: Sequence[Result], grids: Sequence[Grid]) -> None:
-    """Write the page of some results to a file."""
-    write_text(path, render_page(title, list_facts(results, path.parent), grids))
+MOST = 4  # names of one kind in a title
 
 
-def render_page(title: str, facts: Sequence[tuple[str, str]], grids: Sequence[Grid]) -> str:
-    """Render a self-contained HTML page: heading, facts as a list of name and value, tables."""
+def write_page(path: Path, results: Sequence[Result], grids: Sequence[Grid], folders: Sequence[Path | str]) -> None:
+    """Write the page of some results to a file.
+
+    Args:
+        path: the file.
+        results: what ran.
+        grids: the tables.
+        folders: where the runs lie.
+    """
+    one = len(results) == 1
+    hint = f"Single questions, the wrong ones first: quadrag show {folders[0] if one else 'FOLDER'} --wrong"
+    if not one:
+        hint += (
+            f" (FOLDER: of one run, {'as' if len(results) == len(folders) else 'in'} {', '.join(map(str, folders))})"
+        )
+    write_text(
+        path, render_page(name_results(results), list_facts(results, folders), grids, [*_warn(results), f"{hint}."])
+    )
+
+
+def render_page(title: str, facts: Sequence[tuple[str, str]], grids: Sequence[Grid], lead: Sequence[str] = ()) -> str:
+    """Render a self-contained HTML page: heading, what is to be said first, tables, facts by name and value."""
     from jinja2 import Environment, FileSystemLoader
 
     environment = Environment(
@@ -24,12 +43,41 @@ def render_page(title: str, facts: Sequence[tuple[str, str]], grids: Sequence[Gr
     )
     # Digit-wide blanks, which a page does not take away.
     environment.filters["aligned"] = lambda grid: zip(grid.lines, align_cells(grid, "\u2007"), strict=True)
+    environment.filters["depth"] = lambda label: len(label) - len(label.lstrip(" "))
+    environment.filters["joined"] = lambda head: head.replace("-\n", "").replace("_\n", "_")
     environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
-    return environment.get_template("report.html").render(title=title, facts=facts, grids=grids)
+    return environment.get_template("report.html").render(title=title, facts=facts, grids=grids, lead=lead)
 
 
-def list_facts(results: Sequence[Result], out: Path) -> list[tuple[str, str]]:
-    """List what a reader must know of runs in a folder, by name; what is not known is left out."""
+def name_results(results: Sequence[Result]) -> str:
+    """Name benchmark, config, system and date of what ran; of many, how many there are."""
+
+    def few(what: str, values: Iterable[str]) -> str:
+        found = list(dict.fromkeys(values))
+        return ", ".join(found) if len(found) <= MOST else f"{len(found)} {what}"
+
+    runs = [result.run for result in results]
+    benchmarks = few("benchmarks", (run.inputs.benchmark for run in runs))
+    configs = few("configs", (run.inputs.config for run in runs))
+    what = f"{benchmarks}, {configs}" if "," in benchmarks else f"{benchmarks} {configs}"
+    date = max(run.started or "" for run in runs)[:10]
+    return "quadrag: " + ", ".join(filter(None, (what, few("systems", (run.inputs.model for run in runs)), date)))
+
+
+def _warn(results: Sequence[Result]) -> Iterator[Alarm]:
+    """Say of the bundled samples that nothing is measured on them, and of the baseline without a model what it is."""
+    extractive = all(result.run.inputs.llm == EXTRACTIVE for result in results)
+    answers = "each answer is the sentence most like its question, found without a model"
+    if all(result.run.source == SAMPLE_SOURCE for result in results):
+        yield Alarm(
+            f"These numbers measure nothing: the questions are made-up samples{f', and {answers}' * extractive}."
+        )
+    elif extractive:
+        yield Alarm(f"The extractive baseline answered: {answers}.")
+
+
+def list_facts(results: Sequence[Result], folders: Sequence[Path | str]) -> list[tuple[str, str]]:
+    """List what a reader must know of runs in folders, by name; what is not known is left out."""
 
     def join(values: Iterable[str]) -> str:
         return "; ".join(dict.fromkeys(value for value in values if value))
@@ -48,7 +96,7 @@ def list_facts(results: Sequence[Result], out: Path) -> list[tuple[str, str]]:
         ("latency", describe_latency(results)),
         ("run", f"{runs[0].started}, {seconds:.1f} s" if runs[0].started else ""),
         ("command", join(" ".join(run.command) for run in runs)),
-        ("folder", str(out)),
+        ("folder", join(map(str, folders))),
         ("signatures", join(row["signature"] for result in results for row in result.scores)),
     ]
     return [(name, value) for name, value in rows if value]
@@ -61,7 +109,7 @@ def describe_latency(results: Sequence[Result]) -> str:
 
 
 def describe_calls(results: Sequence[Result]) -> str:
-    """Say how many calls the commands behind runs made last, how many the ledger answered, and what they cost."""
+    """Say how many calls the commands behind runs made last, how many kept replies were used, and what they cost."""
     parts = []
     costs = []
     usages = [result.run.usage for result in results]
@@ -69,14 +117,14 @@ def describe_calls(results: Sequence[Result]) -> str:
         spent = [usage[role] for usage in usages if role in usage]
         made, known, again = (sum(value.get(name, 0) for value in spent) for name in ("calls", "cached", "retries"))
         tried = f" ({again} tried again)" if again else ""
-        parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made{tried}, {known} from the ledger")
+        parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made{tried}, {known} kept replies used")
         priced = [value["cost"] for value in spent if value.get("cost") is not None]
         costs += [sum(priced)] if priced else []
     return "; ".join(parts) + (f"; cost {sum(costs):.6g}" if costs else "")
 
 
 def describe_kept(results: Sequence[Result]) -> str:
-    """Say whose replies came from the ledger, and when the oldest was made; "" where none did."""
+    """Say whose kept replies were used, and when the oldest was made; "" where none did."""
     found: dict[str, list[str]] = {}
     for run in (result.run for result in results):
         for role, spent in run.usage.items():

@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
         findings = read_findings(Path(arguments.without))
         grids = [tabulate_without(result, findings, profiles[0]) for result in results]
     elif len(runs) > 1:
+        campaign.refuse_mixed(results)
         for name, parts in runs:
             campaign.refuse_repeated_tasks(name, parts)
         merged = [(name, merge_runs(parts)) for name, parts in runs]
@@ -65,5 +66,5 @@ def run(arguments: argparse.Namespace) -> None:
         page = tabulate_run(results[0], profiles, arguments.labels, every=True)
     print_grids(grids, verbose=arguments.verbose)
     if arguments.html:
-        write_page(Path(arguments.html), "quadrag: report", results, page or grids)
+        write_page(Path(arguments.html), results, page or grids, [name for name, _ in runs])
         print(f"\n{arguments.html}")

@@ -16,6 +16,7 @@ from quadrag.commands import options
 from quadrag.commands.session import (
     call_request,
     print_calls,
+    print_next,
     print_results,
     report_failures,
     results_alone,
@@ -229,7 +230,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
             campaign = campaigns.run_all(session, request, runs, out)
         grids = tabulate_paper(request.named_benchmark(), campaign.results, profiles)
     results = campaign.results
-    write_page(out / "report.html", f"quadrag: {out.name}", results, page or grids)
+    write_page(out / "report.html", results, page or grids, [out])
     if reused := sum(result.reused for result in results):
         part = "" if reused == len(results) else f"{reused} of {len(results)} runs "
         print(f"{out}: {part}finished before, shown again", file=sys.stderr)
@@ -244,6 +245,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     if latency := describe_latency(results):
         print(f"latency of an answer: {latency}")
     print(f"\n{out / 'report.html'}")
+    print_next(campaign.runs[0][0] if len(results) == 1 else out, results)
     return report_failures(campaign.runs)
 
 

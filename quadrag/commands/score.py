@@ -18,6 +18,7 @@ from quadrag.commands import options
 from quadrag.commands.session import (
     call_request,
     print_calls,
+    print_next,
     print_results,
     report_failures,
     results_alone,
@@ -76,8 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
         print_results(arguments, stdout, out, results, grids)
         print_calls(results)
         if out:
-            write_page(out / "report.html", "quadrag: score", results, page)
+            write_page(out / "report.html", results, page, [out])
             print(f"\n{out / 'report.html'}")
+            if len(results) == 1:
+                print_next(out, results)
         return report_failures(scored)
 
 

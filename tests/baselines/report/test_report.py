@@ -177,10 +177,11 @@ class Checked(html.parser.HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.open, self.tags, self.text = [], [], []
+        self.open, self.tags, self.text, self.heads = [], [], [], []
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
+        self.heads += [value for name, value in attrs if name == "data-head"]
         if tag not in self.VOID:
             self.open.append(tag)
 
@@ -205,6 +206,7 @@ def test_a_page_holds_no_markup_of_the_datas():
     parser = parse(render_page(evil, [(evil, evil)], [grid]))
     assert "script" not in parser.tags
     assert "".join(parser.text).count(evil) == 11
+    assert parser.heads == [evil], "what heads a value where there are no columns"
 
 
 def test_the_page_of_a_campaign(campaign):
@@ -214,6 +216,14 @@ def test_the_page_of_a_campaign(campaign):
     text = "".join(parser.text)
     assert "96.33" in text and "Chinese" in text and "bundled sample" in text
     assert "http" not in page.replace("http-equiv", ""), "the page asks for nothing from anywhere"
+    date = json.loads((campaign / "noise_robustness_en" / "run.json").read_text())["started"][:10]
+    assert re.findall("<title>(.*)</title>", page) == [f"quadrag: rgb 8 configs, extractive, {date}"]
+    lead = page.split("</h1>")[1].split("<nav>")[0]
+    assert "These numbers measure nothing: the questions are made-up" in lead
+    assert f"quadrag show FOLDER --wrong (FOLDER: of one run, in {campaign})" in lead
+    links = re.findall('<a href="#(.*?)">(.*?)</a>', page)
+    assert len(links) == 4 and all(f'<h2 id="{place}">{title}</h2>' in page for place, title in links)
+    assert re.search(r'<td style="--depth: [1-9]">\S', page), "style sets labels in, not blanks"
 
 
 def test_the_page_of_a_comparison_names_both_runs(campaign, cli, tmp_path):
@@ -225,12 +235,14 @@ def test_the_page_of_a_comparison_names_both_runs(campaign, cli, tmp_path):
     (tmp_path / "b" / "run.json").write_text(json.dumps(info))
     shown = cli("report", "a", "b", "--html", "deep/compare.html")
     assert shown.code == 0
-    text = "".join(parse(Path("deep/compare.html").read_text(encoding="utf-8")).text)
-    assert "extractive" in text and "other-model" in text
+    page = Path("deep/compare.html").read_text(encoding="utf-8")
+    text = "".join(parse(page).text)
+    assert "extractive, other-model" in text and "(FOLDER: of one run, as a, b)" in text
+    assert re.findall('<td class="(.*?)" data-head="(.*?)">', page)[0] == ("difference", "B - A")
 
 
 def test_facts_leave_out_what_is_not_known():
-    names = [name for name, _ in list_facts([result("a", [1.0])], Path("x"))]
+    names = [name for name, _ in list_facts([result("a", [1.0])], [Path("x")])]
     assert "run" not in names and "cost" not in names and "latency" not in names and "model" in names
 
 
