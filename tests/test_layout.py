@@ -36,6 +36,7 @@ FLOORS = (
     "baselines/NAME",
     "baselines/runs",
     "baselines/report",
+    "baselines/page",
     "quadrag/measure",
     "quadrag/harnesses",
     "quadrag/commands",

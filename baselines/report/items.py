@@ -38,6 +38,7 @@ class ShownItem:
         failure: what went wrong where there is no answer, "" where nothing is known.
         headlines: the metrics that a summary shows.
         verdicts: what the judge said, by metric.
+        sample: which answer of the model it is, from 0.
     """
 
     question: Question
@@ -47,6 +48,7 @@ class ShownItem:
     failure: str = ""
     headlines: Sequence[str] = ()
     verdicts: dict[str, list[str]] = field(default_factory=dict)
+    sample: int = 0
 
 
 class Which(NamedTuple):
@@ -142,6 +144,7 @@ class RunReader:
                 _values(row),
                 self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
                 headlines=headlines,
+                sample=row["sample"],
             )
             for row in rows
             if (key := _key(row)) in self.questions

@@ -114,7 +114,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
             run.files[name] = hashlib.sha256(text.encode()).hexdigest()
         write_digests(out, digests)
         run.write(out)
-    return Result(run, marked, scored.items, stopped=scored.stopped, digests=digests)
+    return Result(run, marked, scored.items, stopped=scored.stopped, digests=digests, folder=out)
 
 
 def name_folders(files: Sequence[Path], out: Path) -> list[Path]:

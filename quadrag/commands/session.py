@@ -114,7 +114,7 @@ def print_results(
 
 def print_calls(results: Sequence[Any]) -> None:
     """Print how many calls were made, and whose kept replies were used."""
-    from quadrag.baselines.report.page import describe_calls, describe_kept
+    from quadrag.baselines.report.facts import describe_calls, describe_kept
 
     if spent := describe_calls(results):
         print(f"\ncalls: {spent}")

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.result import PROFILES, Result
+from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.items import RunReader, Which, write_items
-from quadrag.baselines.report.page import write_page
 from quadrag.baselines.report.run import tabulate_run
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
 from quadrag.baselines.runs.campaign import name_folder, read_runs
@@ -172,7 +172,7 @@ class Evaluation(Mapping[str, Score]):
     def report(self, path: str | Path) -> Path:
         """Write the page, and return where it lies."""
         place = Path(path)
-        write_page(place, [self.result], tabulate_run(self.result, self._profiles, every=True), [self.folder])
+        write_page(place, [(self.name, [self.result])], tabulate_run(self.result, self._profiles, every=True))
         return place
 
     @cached_property

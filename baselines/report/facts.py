@@ -1,0 +1,64 @@
+"""What a reader must know of runs beside their values: models, data, calls, cost, times."""
+
+from collections.abc import Iterable, Sequence
+
+from quadrag.stats import spread
+
+from ..core.result import Result
+
+
+def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
+    """List what a reader must know of runs, by name; what is not known is left out."""
+
+    def join(values: Iterable[str]) -> str:
+        return "; ".join(dict.fromkeys(value for value in values if value))
+
+    runs = [result.run for result in results]
+    inputs = [run.inputs for run in runs]
+    seconds = sum(run.seconds for run in runs)
+    rows = [
+        ("model", join(one.llm for one in inputs)),
+        ("model of the entities", join(one.entity["model"] for one in inputs if one.entity)),
+        ("judge", join(one.judge or "none: judged metrics are not run" for one in inputs)),
+        ("data", join(run.source for run in runs)),
+        ("parameters", join(", ".join(f"{k} {v}" for k, v in one.parameters.items()) or "none" for one in inputs)),
+        ("calls", describe_calls(results)),
+        ("kept replies", describe_kept(results)),
+        ("latency", describe_latency(results)),
+        ("run", f"{runs[0].started}, {seconds:.1f} s" if runs[0].started else ""),
+        ("command", join(" ".join(run.command) for run in runs)),
+        ("folder", join(str(result.folder or "") for result in results)),
+        ("signatures", join(row["signature"] for result in results for row in result.scores)),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def describe_latency(results: Sequence[Result]) -> str:
+    """Say how long a model took for an answer, as each was first made; "" where none was asked."""
+    found = spread([seconds for result in results for seconds in result.run.latency_seconds.values()])
+    return f"median {found['median']} s, 95th percentile {found['p95']} s" if found else ""
+
+
+def describe_calls(results: Sequence[Result]) -> str:
+    """Say how many calls the commands behind runs made last, how many kept replies were used, and what they cost."""
+    parts = []
+    costs = []
+    usages = [result.run.usage for result in results]
+    for role in dict.fromkeys(role for usage in usages for role in usage):
+        spent = [usage[role] for usage in usages if role in usage]
+        made, known, again = (sum(value.get(name, 0) for value in spent) for name in ("calls", "cached", "retries"))
+        tried = f" ({again} tried again)" if again else ""
+        parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made{tried}, {known} kept replies used")
+        priced = [value["cost"] for value in spent if value.get("cost") is not None]
+        costs += [sum(priced)] if priced else []
+    return "; ".join(parts) + (f"; cost {sum(costs):.6g}" if costs else "")
+
+
+def describe_kept(results: Sequence[Result]) -> str:
+    """Say whose kept replies were used, and when the oldest was made; "" where none did."""
+    found: dict[str, list[str]] = {}
+    for run in (result.run for result in results):
+        for role, spent in run.usage.items():
+            if spent.get("cached") and spent.get("oldest"):
+                found.setdefault(run.inputs.services.get(role, "here"), []).append(spent["oldest"])
+    return "; ".join(f"{place}, oldest of {min(times)}" for place, times in found.items())
