@@ -2,7 +2,9 @@
 
 Of one BENCHMARK: what each config asks, its rows, languages and metrics. A
 recipe is a row of a published table, for `quadrag run --recipe`; a judge a
-preset that asks as a paper did, for `--judge NAME=http://HOST/v1`.
+preset that asks as a paper did, for `--judge NAME=http://HOST/v1`. Of one
+recipe: each setting as the paper or its code has it, as a run has it, and why
+they differ.
 
 With --statistics the data themselves are counted, as far as they are there:
 questions by their groups and lengths of texts, the paper's counts beside them.
@@ -16,14 +18,25 @@ from typing import Any
 
 from quadrag.errors import QuadragError
 
-EXAMPLES = ("quadrag list", "quadrag list rgb", "quadrag list crag --statistics --data-dir CRAG")
+EXAMPLES = (
+    "quadrag list",
+    "quadrag list rgb",
+    "quadrag list --recipe rgb-table7-chatgpt-en",
+    "quadrag list crag --statistics --data-dir CRAG",
+)
 _WIDTH = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK", nargs="?", help="describe this one (default: list all)")
-    parser.add_argument("--statistics", action="store_true", help="count what its data hold")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--recipe",
+        metavar="NAME|FILE",
+        help="settings of a published row and of its recipe; of all whose names begin so, as rgb, crud_rag-table3",
+    )
+    shown.add_argument("--statistics", action="store_true", help="count what the benchmark's data hold")
     parser.add_argument(
         "--data-dir",
         metavar="DIR",
@@ -42,6 +55,13 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.data_dir or arguments.json:
         option = "--data-dir" if arguments.data_dir else "--json"
         raise QuadragError(f"{option} is for the counts of data; give --statistics too, or leave it out")
+    if arguments.recipe:
+        from quadrag.baselines.report.settings import print_settings
+
+        recipes, named = catalogue.recipes(), arguments.recipe
+        begun = [] if named in recipes else [name for name in recipes if name.startswith(f"{named}-")]
+        print_settings(begun or [named])
+        return
     if arguments.benchmark:
         print("\n".join(_describe(catalogue.benchmark_name(arguments.benchmark))))
         return
