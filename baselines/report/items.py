@@ -86,10 +86,11 @@ class RunReader:
         self.passages: dict[Key, tuple[Passage, ...]] = {}
         if (folder / "retrieved.jsonl").exists():
             self.passages = retrieve.read(folder / "retrieved.jsonl", there)
-        self.answers: dict[Key, Answer] = {}
+        self.answers: dict[tuple[Key, int], Answer] = {}  # by sample too
         if (folder / "answers.jsonl").exists():
             known_questions = {question.key: question for question in there}
-            self.answers = {answer.key: answer for answer in read_answers(folder / "answers.jsonl", known_questions)}
+            read = read_answers(folder / "answers.jsonl", known_questions)
+            self.answers = {(answer.key, answer.sample): answer for answer in read}
 
     def select(
         self, ident: str | None = None, wrong: bool = False, unscored: bool = False, metric: str | None = None
@@ -120,7 +121,7 @@ class RunReader:
         return [
             ShownItem(
                 self.questions[key],
-                self.answers.get(key),
+                self.answers.get((key, row["sample"])),
                 self.passages.get(key, self.questions[key].passages),
                 _values(row),
                 self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
