@@ -8,7 +8,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from quadrag.errors import QuadragError
 from quadrag.records import read_jsonl, write_text
@@ -32,6 +32,9 @@ class Mark(NamedTuple):
     where: str
 
 
+_Said = TypeVar("_Said")
+
+
 def read_marks(path: Path, column: str) -> dict[Place, Mark]:
     """Read what people say in one column; `id` is needed too, `split` and `sample` are where ids repeat.
 
@@ -50,7 +53,7 @@ def read_marks(path: Path, column: str) -> dict[Place, Mark]:
     return found
 
 
-def find_mark(marks: Mapping[Place, Mark], place: Place) -> Mark | None:
+def find_mark(marks: Mapping[Place, _Said], place: Place) -> _Said | None:
     """Find what is said of an answer, by its split or by a line that names none."""
     return marks.get(place) or marks.get(place._replace(split=""))
 

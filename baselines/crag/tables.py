@@ -12,6 +12,7 @@ from ..tables.lines import our_lines, printed_lines
 from ..tables.notes import INTERVALS, note_ours, note_paper
 from ..tables.paper import PaperTables
 from ..tables.published import Published, read_table
+from .systems import tabulate_systems
 
 NAME = "crag"
 KEYS = ("accuracy", "hallucination", "missing", "truthfulness")
@@ -78,6 +79,7 @@ def _note_unscored(rows: Sequence[Row]) -> str:
 
 TABLES = PaperTables(
     tabulate=tabulate,
+    systems=tabulate_systems,
     service="CRAG names no gold documents, so the service's retrieval is not measured.",
     unscored={"truthfulness": _note_unscored},
 )

@@ -190,7 +190,7 @@ def test_each_sample_of_a_question_is_sorted_by_itself(cli: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("split,id,classes\nnoise_0,2,laziness\n", "filled.csv:2: classes is 'laziness'; expected some of long_distance"),
+        ("split,id,classes\nnoise_0,2,laziness\n", ":2: classes is 'laziness'; expected some of long_distance"),
         ("id,classes\n2,other\n", "'2' is the id of several wrong answers; say which in the column split"),
         ("split,id,classes\nnoise_0,nobody,other\n", "'nobody' is the id of no wrong answer"),
         ("split,id,classes\nnoise_0,2,other\nnoise_0,2,other\n", "filled.csv:3 names '2' again, after filled.csv:2"),
