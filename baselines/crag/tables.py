@@ -72,7 +72,8 @@ def _note_entities(results: Sequence[Result]) -> list[str]:
 
 
 def _note_unscored(rows: Sequence[Row]) -> str:
-    excluded = any("failures:excluded" in row["signature"] for row in rows)
+    unrated = all(set(row["unscored"]) == {"unrated"} for row in rows)  # what people left open is no failure
+    excluded = unrated or any("failures:excluded" in row["signature"] for row in rows)
     official = "leaves unscored items out" if excluded else "counts unscored items as hallucinations"
     return f"Truthfulness: official {official}, corrected keeps them as a share of their own."
 

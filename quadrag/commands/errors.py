@@ -76,15 +76,15 @@ def run(arguments: argparse.Namespace) -> int:
         _write_verdicts(folder / FILE, result, wrong, verdicts)
     answers = Counter(row["split"] for row in result.items)
     grid = tabulate_errors(title_of(result), testbed, answers, wrong, verdicts, calls.max_failed)
-    invalid = any(isinstance(note, Alarm) for note in grid.notes)
+    invalid = [note for note in grid.notes if isinstance(note, Alarm)]
     metric = reader.find_metric(arguments.metric)[0].partition(".")[2]
     grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_partial([result])]
     grid.notes += [Alarm(f"PARTIAL: {stopped}.")] if stopped else []
     print_grids([grid])
     if arguments.judge:
         print(f"\n{folder / FILE}")
-    if stopped:
-        print(f"quadrag: {one_line(stopped)}", file=sys.stderr)
+    for line in [stopped] if stopped else invalid[:1]:
+        print(f"quadrag: {one_line(line)}", file=sys.stderr)
     return 2 if stopped else 3 if invalid else 0
 
 
