@@ -19,7 +19,7 @@ import yaml
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.shelf import UNREADABLE, Reuse
 from quadrag.errors import QuadragError
-from quadrag.metrics._shared.slots import ask_user, fill, quote
+from quadrag.metrics._shared.slots import fill, quote
 from quadrag.metrics._shared.verdict_reader import split
 from quadrag.sheet import Mark, Place, find_mark, read_marks
 
@@ -155,12 +155,13 @@ def messages(one: WrongAnswer, testbed: Testbed) -> list[dict[str, str]]:
         "documents": _listed(map(quote, one.documents)),
         "answer": quote(one.answer),
     }
-    return ask_user(_fill(testbed, "{" + ",\n".join(f'"{name}": {text}' for name, text in parts.items()) + "}"))
+    material = "{" + ",\n".join(f'"{name}": {text}' for name, text in parts.items()) + "}"
+    return [{"role": "user", "content": _fill(testbed, material)}]
 
 
 def _fill(testbed: Testbed, material: str) -> str:
     classes = "\n".join(f"- {name}: {meaning}" for name, meaning in testbed.classes.items())
-    return fill(PROMPT, {"right": testbed.right, "classes": classes, "material": material})
+    return str(fill(PROMPT, {"right": testbed.right, "classes": classes, "material": material}))
 
 
 def _listed(texts: Iterable[str]) -> str:

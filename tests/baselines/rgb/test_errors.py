@@ -128,6 +128,20 @@ def test_failed_verdicts_are_left_out_and_too_many_are_invalid(integrated: Any) 
         assert code == 0 and "left out" not in out and all(row["classes"] == ["ignoring"] for row in lines())
 
 
+def test_a_call_that_failed_is_asked_again_and_no_other(integrated: Any) -> None:
+    with ChatServer(models=["j"], text='{"classes": ["ignoring"]}') as server:
+        integrated("--sheet", "sheet.csv")
+        with Path("sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+            _, second, *_ = csv.DictReader(file)  # where the first call fails, the server is dead
+        server.rules.append(Rule("status", times=1, status=400, match=second["question"]))
+        asked = ("--judge", f"{server.url}#j", "--ledger", "L", "--concurrency", "1")
+        code, out, _ = integrated(*asked)
+        made = server.requests
+        assert code == 0 and "left out: noise_0 1 api_error" in out
+        code, out, _ = integrated(*asked)
+        assert code == 0 and "left out" not in out and server.requests == made + 1
+
+
 def test_a_budget_that_ends_leaves_a_partial_table(integrated: Any) -> None:
     Path("prices.yaml").write_text("j: {input: 1000, output: 1000}")
     with ChatServer(models=["j"], text='{"classes": ["ignoring"]}') as server:
