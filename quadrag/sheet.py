@@ -67,7 +67,7 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, 
     if path.exists():
         raise QuadragError(f"{path} is there, and may be filled in; name another file")
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer = csv.DictWriter(text, columns, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writeheader()
     for row in rows:
         writer.writerow({name: f"'{cell}" if cell.startswith(_FORMULA) else cell for name, cell in row.items()})
