@@ -29,6 +29,7 @@ class KeyRecord:
         needs: what it is not computed without: a judge, or an embedding.
         worst: what an unscored item counts as under ``corrected``.
         label: what it is called where it is shown, as its paper does; "" where its own name says enough.
+        about: what stands under a table that has it; "" where its paper defines it.
     """
 
     name: str
@@ -38,6 +39,7 @@ class KeyRecord:
     needs: Literal["judge", "embed", ""] = ""
     worst: float = 0.0
     label: str = ""
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Interval(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The paired difference of one metric: second less first, its interval, and on how many questions it is."""
+    """The paired difference of one metric: second minus first, its interval, and on how many questions it is."""
 
     difference: float
     interval: Interval

@@ -35,6 +35,7 @@ FLOORS = (
     "baselines/NAME",
     "baselines/runs",
     "baselines/report",
+    "baselines/page",
     "quadrag/measure",
     "quadrag/harnesses",
     "quadrag/commands",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from quadrag.records import Key
@@ -16,6 +17,7 @@ class Result:
 
     `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
     then partial. `digests` are those of the questions with their gold, by their keys; none in folders of before.
+    `folder` is where the run lies, None where it was not kept.
     """
 
     run: RunRecord
@@ -24,3 +26,4 @@ class Result:
     reused: bool = False
     stopped: str | None = None
     digests: Mapping[Key, str] = field(default_factory=dict)
+    folder: Path | None = None

@@ -85,7 +85,7 @@ def _notes(result: Result, rated: bool, weighted: bool) -> list[str]:
     ]
     if rated:
         notes.append(
-            f"Percent, {INTERVALS}. Truthfulness is perfect and half of acceptable, less hallucination; an answer that "
+            f"Percent, {INTERVALS}. Truthfulness is perfect plus half of acceptable minus hallucination; an answer that "
             "nobody rated is left out under official."
         )
     if rated and not weighted:

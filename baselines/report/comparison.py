@@ -12,9 +12,10 @@ from ..core.benchmark import load
 from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.rows import items_of
-from ..tables.cells import NOTHING, Row, difference_cell, value_cell
+from ..scoring.validity import is_invalid
+from ..tables.cells import NOTHING, STAR, Row, difference_cell, value_cell
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line
-from ..tables.notes import INTERVALS, list_settings, name_units, note_partial, note_runs
+from ..tables.notes import INTERVALS, list_settings, name_units, note_keys, note_partial, note_runs
 from ..tables.slices import select_whole
 from .run import name_run
 from .summary import pick_headlines
@@ -55,12 +56,15 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     tables = [{_place(row): row for row in select_whole(one.scores) if row["profile"] == profile} for one in results]
     pair = len(runs) == 2
     lines: list[Line] = []
+    shown: list[Row] = []
     shared: dict[str, int] = {}
     last = None
     places = [_place(row) for one in results for row in pick_headlines(one.scores, profile)]
     for place in dict.fromkeys(place for table in tables for place in table) if every else dict.fromkeys(places):
         config, split, _, key = place
-        cells = [value_cell(table.get(place)) for table in tables]
+        rows = [table.get(place) for table in tables]
+        shown += filter(None, rows)
+        cells = [value_cell(row) for row in rows]
         if pair:
             cell, n = _difference(results, place, profile)
             cells.append(cell)
@@ -75,18 +79,21 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
         notes.append(f"{column}: {name}, {name_run(result.run)}; {' '.join(told).removeprefix('Ours ')}")
-    units = name_units(row for table in tables for row in table.values())
-    notes.append(f"{units}, {profile} profile, {INTERVALS}.")
+    notes += [f"{name_units(shown)}, {profile} profile, {INTERVALS}.", *note_keys(shown)]
     heads = [f"{column}\n{_shorten(name)}" for column, (name, _) in zip(columns, runs, strict=True)]
     heads = heads if len(runs) <= _FEW else columns
     if pair:
         heads.append("B - A")
-        notes.append(
-            "B - A: paired bootstrap on questions scored in both; * excludes zero; – not in both, or other questions."
-        )
-        counts = ", ".join(f"{place} {n}" for place, n in shared.items())
-        notes.append(f"Questions scored in both: {counts}.")
+        notes.append(f"B - A: B minus A, paired bootstrap over questions scored in both; {STAR}; –: nothing to pair.")
+        notes.append(f"Questions scored in both: {_count_shared(shared)}.")
     return Grid("Comparison", "config, split: metric", heads, lines, notes)
+
+
+def _count_shared(shared: Mapping[str, int]) -> str:
+    """Say how many questions runs share, by split where these differ."""
+    if len(set(shared.values())) > 1:
+        return ", ".join(f"{place} {n}" for place, n in shared.items())
+    return f"{next(iter(shared.values()), 0) or 'none'}{' of every split' * (len(shared) > 1 and any(shared.values()))}"
 
 
 def _shorten(name: str) -> str:
@@ -112,8 +119,9 @@ def pair_results(first: Result, second: Result, place: Place, profile: str = "of
         place: config, split, metric and key.
         profile: ``official`` or ``corrected``.
     """
-    if any(_is_invalid(result, place, profile) for result in (first, second)):
-        return None
+    for row in (*select_whole(first.scores), *select_whole(second.scores)):
+        if row["profile"] == profile and _place(row) == place and is_invalid(row):
+            return None
     config, split, metric, key = place
     sides = []
     for result, other in ((first, second), (second, first)):
@@ -124,12 +132,6 @@ def pair_results(first: Result, second: Result, place: Place, profile: str = "of
         sides.append(items)
     record = metric_record(metric).key(key)
     return paired_difference(*sides, profile=profile, worst=record.worst) if all(sides) else None
-
-
-def _is_invalid(result: Result, place: Place, profile: str) -> bool:
-    """Whether too many items of a metric failed, so that its value is not shown."""
-    marked = [row for row in select_whole(result.scores) if "figure" in row and row["profile"] == profile]
-    return place in [(row["config"], row["split"], row["metric"], row["key"]) for row in marked]
 
 
 def _same(here: Mapping[Key, str], there: Mapping[Key, str], question: Any) -> bool:

@@ -13,13 +13,14 @@ from quadrag.metric_record import metric_record, show_key
 
 from ..core.benchmark import load
 from ..core.result import Result
-from ..tables.cells import FEW, NOTHING, Row, count_items, count_scored, value_cell
+from ..tables.cells import FEW, NOTHING, Row, count_items, scored_of, value_cell
 from ..tables.grid import Cell, Grid, Line, align_cells
 from ..tables.notes import (
     name_units,
     note_beside,
     note_corpus,
     note_directions,
+    note_keys,
     note_not_run,
     note_paper,
     note_partial,
@@ -62,14 +63,13 @@ def headline_grid(result: Result, profile: str) -> Grid:
     many = len(splits) > 1
     lines = [Line(f"{row['split']}/" * many + show_key(row["metric"], row["key"]), headline_cells(row)) for row in rows]
     title = title_of(result, "" if many else "".join(splits))
-    return Grid(title, "metric", ["value", "95% interval", "n"], lines, note_partial([result]))
+    return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *note_keys(rows)])
 
 
 def headline_cells(row: Row) -> list[Cell]:
     """Make the cells of a headline."""
     cell = value_cell(row)
-    applicable = row["n_total"] - row.get("n_not_applicable", 0)
-    return [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(f"{count_scored(row)} of {applicable}")]
+    return [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(scored_of(row))]
 
 
 def summarise_run(result: Result, profile: str) -> Grid:
@@ -92,7 +92,7 @@ def summarise_run(result: Result, profile: str) -> Grid:
         *note_runs([run]),
         *note_beside([run]),
         *note_not_run(tables, [row for row in select_whole(result.scores) if row["profile"] == profile]),
-        *note_unscored(tables, [row for row in rows if "figure" not in row]),
+        *note_unscored(tables, rows),
         *note_directions((row["metric"], row["key"]) for row in rows),
     ]
     if any(best):

@@ -12,7 +12,8 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from quadrag.run_files import check_stage, read_items, read_scores, sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
 
 from ..core.result import Result
-from ..scoring.validity import find_invalid, mark_invalid
+from ..scoring.validity import mark_invalid
 
 LOCK = ".lock"  # held by the run that is at work in the folder
 PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long
@@ -194,8 +195,16 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
     scores = read_scores(folder, run)
     check_stage(folder, run, "items.jsonl")
     items = read_items(folder / "items.jsonl")
-    marked = mark_invalid(scores, find_invalid(scores, run))
-    return Result(run, marked, items, stopped=run.stopped, digests=read_digests(folder))
+    marked, digests = mark_invalid(scores, run), read_digests(folder)
+    return Result(run, marked, items, stopped=run.stopped, digests=digests, folder=folder)
+
+
+def find_fresh(folders: Iterable[Path]) -> float:
+    """Return from when on replies count in fresh runs: from now on, or, where one was stopped, from when it began."""
+    runs = [read_run(folder) if (folder / NAME).exists() else None for folder in folders]
+    last = max((run.fresh for run in runs if run and run.fresh), default=None)
+    done = all(run and run.state == "finished" and run.fresh == last for run in runs)
+    return time.time() if last is None or done else last
 
 
 def write_digests(folder: Path, digests: Mapping[Key, str]) -> None:

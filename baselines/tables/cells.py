@@ -8,11 +8,13 @@ from typing import Any
 
 from quadrag.metric_record import metric_record
 
+from ..scoring.validity import is_invalid
 from .grid import Cell
 
 Row = Mapping[str, Any]  # of ``scores.json``
 NOTHING = "–"
 RATE, CHARACTERS = "rate", "characters"
+STAR = "*: the 95% interval does not hold 0"
 FEW = 5  # items, below which a value has no interval: a resample of them says nothing
 MANY = 400  # items, beyond which a rate has two decimals
 # Long words broken where a column is to be narrow.
@@ -70,9 +72,14 @@ def value_cell(row: Row | None, lacking: str = "not run") -> Cell:
 
 
 def count_items(row: Row) -> int | None:
-    """Return over how many items a row's value is; None where the metric did not run."""
+    """Return over how many items a row's value is; None where the metric did not run.
+
+    Of an invalid metric: how many could be read.
+    """
     if "not_run" in row:
         return None
+    if is_invalid(row):
+        return count_scored(row)
     if row["profile"] == "corrected":
         return int(row["n_total"] - row.get("n_not_applicable", 0))
     return count_scored(row) + int(row.get("n_filled", 0))
@@ -83,8 +90,13 @@ def count_scored(row: Row) -> int:
     return int(row.get("n_scored", 0 if row["value"] is None else row["n_total"]))
 
 
+def scored_of(row: Row) -> str:
+    """Write how many items have a value of their own, of those that the metric is about."""
+    return f"{count_scored(row)} of {row['n_total'] - row.get('n_not_applicable', 0)}"
+
+
 def difference_cell(value: float, interval: Sequence[float], n: int, unit: str = RATE) -> Cell:
-    """Make the cell of a difference of two values on n questions, written as the values are; * excludes zero."""
+    """Make the cell of a difference of two values on n questions, written as the values are; `STAR` marks it."""
     low, high = interval
     mark = "*" if n >= FEW and (low > 0 or high < 0) else ""
     if unit == CHARACTERS:

@@ -90,14 +90,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _wrong_answers(reader: Any, metric: str | None) -> list[Any]:
     """Return the wrong answers of a run, those without an answer left out."""
+    from quadrag.baselines.report.items import Which
     from quadrag.baselines.rgb.errors import WrongAnswer
     from quadrag.sheet import Place
 
     if not reader.answers:
         raise QuadragError("the folder holds no answers.jsonl; run it again, or score the answers again with --out")
-    shown = [
-        item for item in reader.select(wrong=True, metric=metric) if item.answer and item.answer.answer is not None
-    ]
+    found = reader.select(Which(wrong=True, metric=metric))
+    shown = [item for item in found if item.answer and item.answer.answer is not None]
     return [
         WrongAnswer(
             Place(item.question.split, item.question.id, item.answer.sample),

@@ -16,6 +16,7 @@ from quadrag.commands import options
 from quadrag.commands.session import (
     call_request,
     print_calls,
+    print_next,
     print_results,
     report_failures,
     results_alone,
@@ -193,7 +194,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
-    from quadrag.baselines.report.page import describe_latency, write_page
+    from quadrag.baselines.page.page import write_page
+    from quadrag.baselines.report.facts import describe_latency
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
@@ -229,7 +231,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
             campaign = campaigns.run_all(session, request, runs, out)
         grids = tabulate_paper(request.named_benchmark(), campaign.results, profiles)
     results = campaign.results
-    write_page(out / "report.html", f"quadrag: {out.name}", results, page or grids)
+    write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)
     if reused := sum(result.reused for result in results):
         part = "" if reused == len(results) else f"{reused} of {len(results)} runs "
         print(f"{out}: {part}finished before, shown again", file=sys.stderr)
@@ -244,6 +246,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     if latency := describe_latency(results):
         print(f"latency of an answer: {latency}")
     print(f"\n{out / 'report.html'}")
+    print_next(campaign.runs[0][0] if len(results) == 1 else out, results)
     return report_failures(campaign.runs)
 
 

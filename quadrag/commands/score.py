@@ -18,6 +18,7 @@ from quadrag.commands import options
 from quadrag.commands.session import (
     call_request,
     print_calls,
+    print_next,
     print_results,
     report_failures,
     results_alone,
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from quadrag.baselines.report.page import write_page
+    from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.several import tabulate_several
     from quadrag.baselines.report.summary import show_run
@@ -82,8 +83,16 @@ def run(arguments: argparse.Namespace) -> int:
         print_results(arguments, stdout, out, results, grids)
         print_calls(results)
         if out:
-            write_page(out / "report.html", "quadrag: score", results, page)
+            write_page(
+                out / "report.html",
+                [(str(file), [result]) for file, result in scored],
+                page,
+                arguments.labels,
+                arguments.ledger,
+            )
             print(f"\n{out / 'report.html'}")
+            if len(results) == 1:
+                print_next(out, results)
         return report_failures(scored)
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.baselines.report.comparison import compare_runs, pair_results
-from quadrag.baselines.tables.cells import NOTHING, difference_cell, unit_of
-from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids, write_columns
+from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, unit_of
+from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.errors import QuadragError
 from quadrag.measure.evaluation import Evaluation, result
 from quadrag.measure.notebook import table_html
@@ -76,12 +76,14 @@ class Comparison(Mapping[str, Pair]):
                 score = self.before.scores[name]
                 cell = difference_cell(*pair, unit_of({"metric": score.metric, "key": score.key}))
                 lines.append(Line(label, [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
-        title = f"{self.after.name} less {self.before.name}, paired"
-        return Grid(title, "metric", ["difference", "95% interval", "n"], lines, self.invalid)
+        title = f"{self.after.name} minus {self.before.name}, paired"
+        starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
+        notes = [*map(Alarm, self.invalid), *[f"{STAR}."] * starred]
+        return Grid(title, "metric", ["difference", "95% interval", "n"], lines, notes)
 
     def __repr__(self) -> str:
         """Show the differences of the headlines, a line each, and what is not compared."""
-        return "\n".join([self._grid.title, *self.invalid, *write_columns(self._grid)])
+        return "\n".join(write_plainly(self._grid.title, self._grid))
 
     def _repr_html_(self) -> str:
         """Show a notebook the same as a table."""

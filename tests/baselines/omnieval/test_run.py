@@ -374,7 +374,7 @@ def test_the_unscored_are_told_with_their_reason(judged):
     assert re.search(r"Unscored, hal\b[^:]*: all auto: unparsable \d+\.", told)
     assert "Official leaves unscored items out, corrected counts them as wrong." in told
     assert "acc by topic and task" in told and narrow(judged.ran.out)
-    assert "calls: 208 made, 0 from the ledger; judge 1040 made" in told
+    assert "calls: 208 made, 0 kept replies used; judge 1040 made" in told
 
 
 def test_a_prompt_holds_the_protocols_reference_lines(house, judged, table):
@@ -505,7 +505,7 @@ def test_the_matrix_fits_into_80_columns_and_holds_every_topic_and_task(house, j
 
 def test_the_page_has_a_matrix_for_every_metric_with_either_labels(house, judged):
     page = (house.folder / "judged" / "report.html").read_text(encoding="utf-8")
-    titles = re.findall(r"<h2>.*?: (\w+) by topic and task</h2>", page)
+    titles = re.findall(r"<h2 id=\"t\d+\">.*?: (\w+) by topic and task</h2>", page)
     assert titles == ["acc", "rouge_l", "hal", "com", "utl", "nac", "f1", "em", "map", "mrr"]
     assert page.count("invest. bank") == 10 and "投资银行" not in page
     assert "Of hal lower is better." in page

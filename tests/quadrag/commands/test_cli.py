@@ -94,7 +94,9 @@ def plain(n=12):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("rnu",), ("rnu", "run")),
+        (("rnu",), ("rnu", "perhaps run")),
+        (("compare", "a", "b"), ("no command 'compare'; perhaps report",)),
+        (("xyzzy",), ("expected one of demo, list",)),
         (("run", "rgb", "--nonsense"), ("--nonsense", "quadrag run --help")),
         (("run", "rgb", "noise_robustness_en", "--max-token", "5", "--tempreature=1"), ("nearest: --temperature",)),
         (("run",), ("no benchmark", "rgb")),
@@ -116,7 +118,9 @@ def plain(n=12):
         ((*RUN, "--original"), ("--original", "--all")),
         ((*RUN, "--all"), ("--all", "negative_rejection_en")),
         (("run", "rgb", "--all", "--recipe", "rgb-table1-chatgpt"), ("--all", "--recipe")),
-        (("run", "--recipe", "rgb-tabel1-chatgpt"), ("nearest: rgb-table1-chatgpt",)),
+        (("run", "--recipe", "rgb-tabel1-chatgpt"), ("nearest rows: rgb-table1-chatgpt",)),
+        (("run", "--recipe", "rgb-table9"), ("tables: rgb-table7, rgb-table5, rgb-table3, rgb-table1, ",)),
+        (("run", "--recipe", "rgb-table7-chatgpt"), ("nearest rows: rgb-table7-chatgpt-en, rgb-table7-chatgpt-zh;",)),
         (("run", "--recipe", "none.yaml"), ("none.yaml",)),
         (("run", "--recipe", "rgb-table1-chatgpt"), ("gpt-3.5-turbo", "--llm")),
         (("run", "crag", "--recipe", "rgb-table1-chatgpt", "--llm", DEAD), ("rgb", "crag")),
@@ -539,8 +543,13 @@ def test_the_demo_is_short_and_ends_with_its_page_and_the_next_command(cli):
     assert lines[-3] == "  open runs/demo/report.html"
     assert lines[-1].startswith("  quadrag run rgb noise_robustness_en --llm ")
     page = Path("runs/demo/report.html").read_text(encoding="utf-8")
-    for title in ("Truthfulness of answers", "Noise robustness", "Retrieval", "rouge_l by topic and task"):
-        assert title in page, title
+    for title in (
+        "CRAG: Table 5. Tru",
+        "RGB: Table 1. Noi",
+        "CRUD-RAG: Retrieval",
+        "OmniEval: all, extractive, auto: rouge",
+    ):
+        assert f'">{title}' in page, title
     code, out, err = cli("demo", "--out", "kept")
     assert code == 0 and Path("kept/report.html").is_file()
     names = ("rgb", "crud_rag", "crag", "omnieval")

@@ -18,6 +18,7 @@ import quadrag
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.cli import main
+from quadrag.errors import QuadragError
 from quadrag.records import read_jsonl
 
 ROOT = Path(__file__).parents[3]
@@ -177,6 +178,20 @@ def test_a_result_is_read_printed_and_written(capsys, tmp_path):
     assert several["noise_40/accuracy"].n_total == 12
 
 
+def test_its_single_questions_stand_in_a_table_and_are_shown(capsys):
+    result = measure(lambda question: question.id[::-1])
+    frame = result.to_pandas()
+    asked, _ = load_questions(Task(*SUMMARY, data_dir="sample", retriever="none"), load("crud_rag"))
+    wanted = [(one.id, one.query, one.id[::-1], one.references) for one in asked]
+    assert list(frame[["id", "query", "answer", "gold"]].itertuples(index=False, name=None)) == wanted
+    assert list(result.to_pandas(texts=False)) == [name for name in frame if name not in ("query", "answer", "gold")]
+    capsys.readouterr()
+    assert main(["show", str(result.folder), "--wrong", "--limit", "2"]) in (0, None)
+    shown = capsys.readouterr().out
+    result.show(wrong=True, limit=2)
+    assert capsys.readouterr().out == shown and "\n2 of 8 items" in shown
+
+
 def test_two_results_are_paired_on_the_questions_that_both_have():
     first = measure(lambda question: question.query, name="v1")
     second = measure(lambda question: question.query * 2, name="v2", limit=5)
@@ -233,6 +248,17 @@ def test_a_wrong_argument_is_one_line(changes, message):
     assert "\n" not in str(told.value) and not asked
     with pytest.raises(quadrag.QuadragError, match="expected a function"):
         measure("text")
+
+
+def test_a_misspelt_argument_is_no_option():
+    for misspelt, meant in (("profil", "profile"), ("data_dirs", "data_dir"), ("splits", "split")):
+        with pytest.raises(QuadragError, match=f"evaluate has no argument '{misspelt}'; did you mean {meant}"):
+            quadrag.evaluate(*SUMMARY, str, **{misspelt: "sample"})
+    with pytest.raises(QuadragError, match="questions has no argument 'limits'; did you mean limit"):
+        quadrag.questions(*SUMMARY, limits=3)
+    # What is near to an argument, and an option: `data_dir` and OmniEval's `auto_dir`.
+    with pytest.raises(QuadragError, match="no_folder"):
+        quadrag.questions("omnieval", "extractive_qa", auto_dir="no_folder")
 
 
 def test_a_judge_is_asked(tmp_path, monkeypatch):
