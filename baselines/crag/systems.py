@@ -85,8 +85,8 @@ def _notes(result: Result, rated: bool, weighted: bool) -> list[str]:
     ]
     if rated:
         notes.append(
-            f"Percent, {INTERVALS}. Truthfulness is perfect plus half of acceptable minus hallucination; an answer that "
-            "nobody rated is left out under official."
+            f"Percent, {INTERVALS}. Truthfulness is perfect plus half of acceptable minus hallucination; an answer "
+            "that nobody rated is left out under official."
         )
     if rated and not weighted:
         notes.append("The table's second half is weighted by traffic: --option weights=FILE.")

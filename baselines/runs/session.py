@@ -91,7 +91,15 @@ def _open(request: RunRequest, calls: CallRequest, budget: Budget | None, system
             entity_llm = _open_entity_llm(request.entity_llm, calls, calling)
             stack.callback(entity_llm.close)
         yield Session(
-            system, judges, calls.command, embed, calls.max_failed, reuse, served, calls.kept.fresh, entity_llm
+            system,
+            judges,
+            calls.command,
+            embed,
+            calls.max_failed,
+            reuse,
+            served,
+            calls.kept.fresh,
+            entity_llm=entity_llm,
         )
 
 
