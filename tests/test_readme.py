@@ -8,6 +8,8 @@ environment that has it.
 
 from __future__ import annotations
 
+import bz2
+import json
 import os
 import re
 import shutil
@@ -188,6 +190,9 @@ def upstream(folder: Path) -> None:
     (folder / "models").mkdir()
     (folder / "models" / "user_config.py").write_text(MODEL_FILE, encoding="utf-8")
     (folder / "prompts.yaml").write_text(PROMPTS, encoding="utf-8")
+    with bz2.open(next((folder / "CRAG" / "data").glob("*_v5.jsonl.bz2")), "rt", encoding="utf-8") as rows:
+        rated = [f"{json.loads(row)['interaction_id']},acceptable\n" for row in rows]
+    (folder / "ratings.csv").write_text("id,rating\n" + "".join(rated), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -98,7 +98,7 @@ class RunReader:
             data_dir or self.run.data_dir,
             inputs.retriever,
             replace(self.benchmark.retrieval, **given),
-            {name: value for name, value in inputs.options.items() if not isinstance(value, Mapping)},
+            {name: value for name, value in inputs.options.items() if not self._is_of_a_file(name, value)},
             inputs.limit,
         )
         found, _ = load_questions(self.task, self.benchmark)
@@ -116,6 +116,11 @@ class RunReader:
             known_questions = {question.key: question for question in there}
             read = read_answers(folder / "answers.jsonl", known_questions)
             self.answers = {(answer.key, answer.sample): answer for answer in read}
+
+    def _is_of_a_file(self, name: str, value: Any) -> bool:
+        """Whether an option is that of a file, which `run.json` names by its content: it says nothing of questions."""
+        known = self.benchmark.options.get(name)
+        return isinstance(value, Mapping) or (known is not None and known.check is not None)
 
     def select(self, which: Which | None = None) -> list[ShownItem]:
         """Select items, the worst first where they are wrong; all of them by default.

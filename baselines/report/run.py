@@ -1,6 +1,7 @@
 """The tables of one run: its scores, its slices or matrices, the printed rows beside its official values."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import attrgetter, itemgetter
 
 from quadrag.metric_record import show_key
@@ -47,7 +48,13 @@ def tabulate_run(
     rows = [row for row in rows_beside(result) if row.split in splits]
     if rows:
         grids.append(_tabulate_beside(result.run, scores, splits, rows))
-    return grids
+    return grids + tabulate_systems(result, profiles)
+
+
+def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
+    """Make the tables of a run as a whole system, rated or timed; [] where its benchmark has none."""
+    systems = load_tables(result.run.inputs.benchmark).systems
+    return systems(replace(result, scores=select_whole(result.scores)), profiles) if systems else []
 
 
 def tabulate_matrices(

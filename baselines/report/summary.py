@@ -30,7 +30,7 @@ from ..tables.notes import (
 from ..tables.paper import load_tables
 from ..tables.published import Published
 from ..tables.slices import select_whole
-from .run import rows_beside, tabulate_run, title_of
+from .run import rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
 
 MOST = 5  # headlines of a split
@@ -42,7 +42,8 @@ def show_run(result: Result, profiles: Sequence[str], labels: str = "en", verbos
         return tabulate_run(result, profiles, labels)
     grid = summarise_run(result, profiles[0])
     grid.notes.append("All metrics, both profiles, slices, settings, the papers' conditions: --verbose.")
-    return [grid, *tabulate_samples(result, profiles[0], title_of(result))]
+    systems = tabulate_systems(result, profiles) if result.run.inputs.options.get("ratings") else []
+    return [grid, *systems, *tabulate_samples(result, profiles[0], title_of(result))]
 
 
 def pick_headlines(scores: Sequence[dict[str, Any]], profile: str) -> list[dict[str, Any]]:

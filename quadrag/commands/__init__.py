@@ -16,6 +16,7 @@ NAMES = (
     "questions",
     "score",
     "show",
+    "errors",
     "audit",
     "report",
     "trec",

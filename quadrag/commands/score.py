@@ -47,6 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="may be repeated; those of `quadrag run` that questions or scores depend on",
     )
+    parser.add_argument(
+        "--ratings",
+        metavar="SHEET",
+        help="crag: CSV or JSON Lines of id and rating, which people gave the answers in place of a judge: perfect, "
+        "acceptable, missing, incorrect",
+    )
     parser.add_argument("--retriever", metavar="R", help="none: the answers were made without documents")
     parser.add_argument("--prompts", metavar="FILE", help="crag: the judge is told what stands under `judge` there")
     options.calls(parser)
@@ -121,4 +127,8 @@ def _request(arguments: argparse.Namespace, file: Path) -> Any:
     named = {**read_place(file), **given}
     if len(named) < 2:
         raise QuadragError(f"{file} does not say what it answers; name it with --benchmark and --config")
+    if arguments.ratings:
+        if len(arguments.answers) > 1:
+            raise QuadragError("--ratings are of the answers of one file; score each by itself, then compare them")
+        named["option"] = [*arguments.option, f"ratings={arguments.ratings}"]
     return run_request(argparse.Namespace(**{**vars(arguments), **named}))
