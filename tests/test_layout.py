@@ -21,7 +21,8 @@ SCRIPTS = sorted(path for path in (ROOT / "datasets_scripts").glob("*/*.py") if 
 # From the ground up: a room imports itself and the rooms above it in this list. A benchmark's room is `baselines/NAME`.
 FLOORS = (
     "metrics/_shared",
-    "quadrag",  # the files at its top: records, errors, paths, progress, statistics, catalogue
+    "quadrag/stats",
+    "quadrag",  # the files at its top: records, errors, paths, progress, catalogue
     "quadrag/data",
     "quadrag/chat",
     "quadrag/kg",

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quadrag import stats
 from quadrag.stats import (
     NOT_APPLICABLE,
     SEED,
@@ -21,6 +20,7 @@ from quadrag.stats import (
     Summary,
     macro,
     paired_difference,
+    resampling,
     summarise,
     summarise_all,
 )
@@ -378,11 +378,11 @@ def test_intervals_are_the_same_whether_draws_are_kept_or_not(n: int, monkeypatc
     for kept in (0, 10_000):
         if kept and n > 255:
             continue
-        monkeypatch.setattr(stats, "_KEPT", kept)
+        monkeypatch.setattr(resampling, "_KEPT", kept)
         assert (summarise_all(columns, **FEW), macro([columns, columns], **FEW)) == usual
 
 
 def test_a_question_drawn_as_often_as_can_be_fits_into_a_byte() -> None:
-    assert np.iinfo(stats._draws(1, 5, SEED).dtype).max >= stats._KEPT
-    assert stats._draws(1, 5, SEED).tolist() == [[1] * 5]
-    assert stats._draws(255, 50, SEED).sum(axis=0).tolist() == [255] * 50
+    assert np.iinfo(resampling._draws(1, 5, SEED).dtype).max >= resampling._KEPT
+    assert resampling._draws(1, 5, SEED).tolist() == [[1] * 5]
+    assert resampling._draws(255, 50, SEED).sum(axis=0).tolist() == [255] * 50

@@ -1,0 +1,45 @@
+"""Questions drawn anew, with replacement, and the means over what was drawn.
+
+The bootstrap over questions (Efron & Tibshirani 1993, ch. 13): every value of a question (several samples, say) comes
+along. A rate over part of the items, like error correction, is a ratio of sums in every resample.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+SEED = 2333
+RESAMPLES = 2000
+
+_KEPT = 255  # questions of which draws are kept, at a byte each: at most 0.5 MB then
+
+
+def _draw(rng: np.random.RandomState, n: int) -> NDArray[np.int64]:
+    """How often each of n questions is drawn in one resample."""
+    return np.asarray(np.bincount(rng.randint(0, n, n), minlength=n))
+
+
+@lru_cache(maxsize=256)
+def _draws(n: int, resamples: int, seed: int) -> NDArray[np.uint8]:
+    """How often each of n questions is drawn, as an n x resamples array."""
+    rng = np.random.RandomState(seed)
+    return np.stack([_draw(rng, n) for _ in range(resamples)], axis=1).astype(np.uint8)
+
+
+def resample_means(sums: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
+    """Means over resamples of n questions: from sums (k x 2 x n) of values and counts to k x resamples means.
+
+    RandomState, because its stream is frozen for good, where a Generator's may change with NumPy. One resample after
+    the other, so that memory stays with n; of few questions, as slices are, the draws are kept for the next metric.
+    """
+    n = sums.shape[-1]
+    if n <= _KEPT:
+        drawn = sums @ _draws(n, resamples, seed).astype(np.float64)
+    else:
+        rng = np.random.RandomState(seed)
+        drawn = np.empty((*sums.shape[:-1], resamples))
+        for column in range(resamples):
+            drawn[..., column] = sums @ _draw(rng, n)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(drawn[:, 0] / drawn[:, 1])
