@@ -1,4 +1,4 @@
-"""A live judge asked about the items of a label set, exactly as a run asks it: same module, same prompt, same ledger."""
+"""A live judge asked about a label set, exactly as a run asks it: same module, same prompt, same ledger."""
 
 import re
 import time

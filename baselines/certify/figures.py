@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from quadrag.errors import QuadragError
-from quadrag.stats import Interval, Item as Value, McNemar, mcnemar, summarise, wilson
+from quadrag.stats import Interval, McNemar, mcnemar, summarise, wilson
+from quadrag.stats import Item as Value
 from quadrag.stats.agreement import (
     Agreement,
     ClassFigures,
@@ -38,6 +39,7 @@ class Bias(NamedTuple):
     judge: float
     off: Interval | None
     accuracy: float
+    kappa: float | None
 
 
 class Correlation(NamedTuple):
@@ -193,9 +195,11 @@ def _biases(labels: LabelSet, judged: Sequence[Item], said: Sequence[str]) -> li
             for column in ([item.label for item, _ in here], [verdict for _, verdict in here])
         )
         off = [Value(item.group or item.id, b - a) for (item, _), a, b in zip(here, people, judge, strict=True)]
-        equal = sum(item.label == verdict for item, verdict in here) / len(here)
+        equal = agreement(
+            count_pairs([item.label for item, _ in here], [verdict for _, verdict in here], labels.classes)
+        )
         means = [sum(column) / len(here) for column in (people, judge)]
-        found.append(Bias(slicing, name, len(here), *means, summarise(off).interval, equal))
+        found.append(Bias(slicing, name, len(here), *means, summarise(off).interval, equal.accuracy, equal.kappa))
     return found
 
 

@@ -63,7 +63,8 @@ def _evouna(labels: LabelSet, files: Files) -> None:
                 if right is None:
                     unlabelled += 1
                     continue
-                golds = tuple(gold.strip() for gold in (row["golden_answer"] or "").split("/") if gold.strip())
+                # As they stand, spaces too: the known figures of the rules are of these.
+                golds = tuple(gold for gold in (row["golden_answer"] or "").split("/") if gold.strip())
                 labels.items.append(
                     Item(
                         f"{part}-{number}-{system}",

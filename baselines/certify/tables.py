@@ -146,12 +146,16 @@ def _bias(one: Figures) -> Grid:
             Cell(_four(each.judge)),
             Cell(f"{each.judge - each.people:+.4f}", _both(each.off)),
         ]
-        cells += [Cell(_four(each.accuracy)), Cell(str(each.n))]
+        cells += [Cell(_four(each.accuracy)), Cell(_four(each.kappa)), Cell(str(each.n))]
         lines.append(Line(f"{each.slicing}: {each.name}", cells, rule=bool(before) and before != each.slicing))
         before = each.slicing
     said = "A difference whose interval leaves out 0 is a bias. One in twenty does by chance."
     return Grid(
-        f"Bias, {one.verdicts.judge}", "items", ["people", "judge", "difference", "agreement", "n"], lines, [said]
+        f"Bias, {one.verdicts.judge}",
+        "items",
+        ["people", "judge", "difference", "agreement", "kappa", "n"],
+        lines,
+        [said],
     )
 
 

@@ -72,7 +72,7 @@ def read_verdicts(labels: LabelSet, paths: Sequence[Path]) -> Verdicts:
     """Read a judge's verdicts: CSV with `id` and `verdict`. A file that names an id again is a repeat.
 
     Raises:
-        QuadragError: a file is not of that form, names ids that nobody labelled, or shows other answers than people saw.
+        QuadragError: a file is not of that form, names ids without a label, or shows other answers than people saw.
     """
     items = {item.id: item for item in labels.items}
     rounds: list[dict[str, str | None]] = []
