@@ -64,3 +64,8 @@ def _keys(module: str) -> dict[str, Mapping[str, float | None]]:
 def _names() -> list[str]:
     found = {name: _keys(name) for name in catalogue.metrics()}
     return [name if len(keys) == 1 else f"{name}.{key}" for name, keys in found.items() for key in keys]
+
+
+def graded_keys() -> list[str]:
+    """Return all graded values as rows of items name them, ``truthfulness.accuracy``."""
+    return [f"{name}.{key}" for name in catalogue.metrics() for key in _keys(name)]

@@ -10,6 +10,8 @@ from quadrag.stats import Interval
 
 from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
+from .corrected import Corrected
+from .draw import Sheet
 from .figures import Against, Figures
 from .labels import LabelSet
 
@@ -180,3 +182,21 @@ def _four(value: float | None) -> str:
 
 def _both(between: Interval | None) -> str:
     return f"{between.low:.4f} to {between.high:.4f}" if between else ""
+
+
+def tabulate_corrected(name: str, found: Corrected, sheet: Sheet) -> Grid:
+    """Make the table of a corrected score: the judge's own, that of labels alone, and the corrected one."""
+    value, between = found.estimate.value, found.estimate.interval
+    lines = [
+        Line("the judge alone", [Cell(_four(found.plain)), Cell(NOTHING), Cell(str(found.total))]),
+        Line("corrected by labels", [Cell(_four(value)), Cell(_both(between)), Cell(str(found.total))]),
+        Line("labels alone", [Cell(_four(value)), Cell(_both(found.alone)), Cell(str(found.n))]),
+    ]
+    notes = [
+        found.sentence,
+        "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels; tuning constant "
+        f"{found.estimate.tuning:.2f}.",
+    ]
+    notes += [f"{sheet.blank} rows have no label; the others are taken for the draw."] if sheet.blank else []
+    notes += [] if sheet.drawn else ["The labels are taken for a random draw of this run's items."]
+    return Grid(f"{name}, corrected for the judge", "score", ["value", "95% interval", "n"], lines, notes)

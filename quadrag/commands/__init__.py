@@ -16,6 +16,7 @@ NAMES = (
     "questions",
     "score",
     "show",
+    "label",
     "audit",
     "certify-judge",
     "report",

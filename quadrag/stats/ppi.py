@@ -46,6 +46,15 @@ class Rates(NamedTuple):
     negatives: int
 
 
+class _Stratum(NamedTuple):
+    """Value, variance, tuning constant and number of labels of one stratum."""
+
+    value: float
+    variance: float
+    tuning: float
+    n: int
+
+
 def tuning_constant(labels: Values, verdicts: Values, others: Values) -> float:
     """Return the share of the judge that makes the variance least, from 0 to 1.
 
@@ -105,7 +114,8 @@ def ppi_stratified(
         rest = _values([value for value, one in zip(others, others_strata, strict=True) if one == name])
         if not here.any():
             raise ValueError(f"stratum {name!r} has no label; expected one at least")
-        found.append(_stratum(_values(labels)[here], _values(verdicts)[here], rest))
+        one = _stratum(_values(labels)[here], _values(verdicts)[here], rest)
+        found.append(_smooth(_values(labels)[here], one) if _is_rate(labels) else one)
         shares.append((int(here.sum()) + len(rest)) / total)
     return _estimate(found, shares, _is_rate(labels), level, total)
 
@@ -142,21 +152,31 @@ def _is_rate(labels: Sequence[float]) -> bool:
     return set(labels) <= {0, 1}
 
 
-def _stratum(
-    labels: Values, verdicts: Values, others: Values, tuning: float | None = None
-) -> tuple[float, float, float, int]:
-    """Return value, variance, tuning constant and number of labels of one stratum."""
+def _stratum(labels: Values, verdicts: Values, others: Values, tuning: float | None = None) -> _Stratum:
+    """Estimate one stratum."""
     constant = tuning_constant(labels, verdicts, others) if tuning is None else tuning
     rest = labels - constant * verdicts
     value, variance = rest.mean(), rest.var() / len(rest)
     if constant:
         value += constant * others.mean()
         variance += constant**2 * others.var() / len(others)
-    return float(value), float(variance), constant, len(labels)
+    return _Stratum(float(value), float(variance), constant, len(labels))
+
+
+def _smooth(labels: Values, one: _Stratum) -> _Stratum:
+    """Give a stratum in which the judge has no part the variance of its labels and half a label of each kind.
+
+    Labels that are all alike would have none.
+    """
+    if one.tuning:
+        return one
+    n = len(labels) + 1
+    share = (labels.sum() + 0.5) / n
+    return one._replace(variance=float(share * (1 - share) / n))
 
 
 def _estimate(
-    strata: Sequence[tuple[float, float, float, int]],
+    strata: Sequence[_Stratum],
     shares: Sequence[float],
     is_rate: bool,
     level: float,
