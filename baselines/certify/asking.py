@@ -66,7 +66,9 @@ def ask_judge(labels: LabelSet, judge: Completer, repeats: int = 1) -> Verdicts:
     Raises:
         QuadragError: the server is dead, or the budget is reached.
     """
-    started, rounds, reasons = time.perf_counter(), [], {}
+    started = time.perf_counter()
+    rounds: list[dict[str, str | None]] = []
+    reasons: dict[str, str] = {}
     signature = ""
     for sample in range(repeats):
         with Progress(f"{labels.name}: verdicts", len(labels.items)) as progress:

@@ -138,8 +138,8 @@ def compare(labels: LabelSet, first: Verdicts, second: Verdicts) -> Against:
     ]
     if not hits:
         raise QuadragError(f"{first.judge} and {second.judge} have no item in common; expected verdicts on the same")
-    alone = [sum(a > b for a, b in hits), sum(b > a for a, b in hits)]
-    return Against(len(hits), *alone, mcnemar(*alone))
+    first_only, second_only = sum(a > b for a, b in hits), sum(b > a for a, b in hits)
+    return Against(len(hits), first_only, second_only, mcnemar(first_only, second_only))
 
 
 def measure_ceiling(labels: LabelSet) -> Agreement | None:
@@ -151,7 +151,9 @@ def measure_ceiling(labels: LabelSet) -> Agreement | None:
         for other in item.votes[at + 1 :]
         if one is not None and other is not None
     ]
-    return agreement(count_pairs(*zip(*pairs, strict=True), labels.classes)) if pairs else None
+    if not pairs:
+        return None
+    return agreement(count_pairs([one for one, _ in pairs], [other for _, other in pairs], labels.classes))
 
 
 def _consistency(verdicts: Verdicts) -> tuple[float, int] | None:
@@ -190,16 +192,13 @@ def _biases(labels: LabelSet, judged: Sequence[Item], said: Sequence[str]) -> li
     for (slicing, name), here in sorted(parts.items(), key=lambda one: (one[0][0], order.get(one[0][1], 0))):
         if len(here) < _FEWEST:
             continue
-        people, judge = (
-            [float(values[grade] or 0) for grade in column]
-            for column in ([item.label for item, _ in here], [verdict for _, verdict in here])
-        )
+        given, verdicts = [item.label for item, _ in here], [verdict for _, verdict in here]
+        people, judge = ([float(values[grade] or 0) for grade in column] for column in (given, verdicts))
         off = [Value(item.group or item.id, b - a) for (item, _), a, b in zip(here, people, judge, strict=True)]
-        equal = agreement(
-            count_pairs([item.label for item, _ in here], [verdict for _, verdict in here], labels.classes)
-        )
-        means = [sum(column) / len(here) for column in (people, judge)]
-        found.append(Bias(slicing, name, len(here), *means, summarise(off).interval, equal.accuracy, equal.kappa))
+        equal = agreement(count_pairs(given, verdicts, labels.classes))
+        n = len(here)
+        between = summarise(off).interval
+        found.append(Bias(slicing, name, n, sum(people) / n, sum(judge) / n, between, equal.accuracy, equal.kappa))
     return found
 
 

@@ -31,7 +31,7 @@ class Source(NamedTuple):
     path: str
     size: int
     sha256: str
-    blob: str
+    git_blob_sha1: str
     licence: str
 
     @property
@@ -43,7 +43,7 @@ class Source(NamedTuple):
     def remote(self) -> RemoteFile:
         """The file as it is fetched."""
         url = f"{_HOST}/{self.repository}/{self.commit}/{self.path}"
-        return RemoteFile(self.path, url, self.size, self.sha256, self.blob)
+        return RemoteFile(self.path, url, self.size, self.sha256, self.git_blob_sha1)
 
 
 @cache
@@ -52,9 +52,8 @@ def sources() -> dict[str, list[Source]]:
     found: dict[str, list[Source]] = {}
     with Path(__file__).with_name("label_files.csv").open(encoding="utf-8", newline="") as rows:
         for row in csv.DictReader(rows):
-            given = [row[name] for name in ("repository", "commit", "path")]
-            verifies = [row[name] for name in ("sha256", "git_blob_sha1", "licence")]
-            found.setdefault(row["set"], []).append(Source(*given, int(row["bytes"]), *verifies))
+            name, size = row.pop("set"), int(row.pop("bytes"))
+            found.setdefault(name, []).append(Source(size=size, **row))
     return found
 
 

@@ -152,13 +152,13 @@ def _open(verdicts: Mapping[str, str | None]) -> list[str]:
 def _bounded(item: Item) -> bool:
     from quadrag.metrics._shared.rgb_labels import bounded
 
-    return bounded(item.answer, [list(item.golds)])
+    return bool(bounded(item.answer, [list(item.golds)]))
 
 
 def _plain(item: Item) -> bool:
     from quadrag.metrics._shared.rgb_labels import correct, label
 
-    return correct(label(item.answer, [list(item.golds)]))
+    return bool(correct(label(item.answer, [[gold.strip() for gold in item.golds]])))
 
 
 def _exact(item: Item) -> bool:

@@ -90,7 +90,8 @@ def ppi_mean(
         tuning: how much of the judge is used; the best by `tuning_constant` when None.
         level: of the interval.
     """
-    return _estimate([_stratum(*map(_values, (labels, verdicts, others)), tuning)], [1.0], _is_rate(labels), level)
+    one = _stratum(_values(labels), _values(verdicts), _values(others), tuning)
+    return _estimate([one], [1.0], _is_rate(labels), level)
 
 
 def ppi_stratified(
