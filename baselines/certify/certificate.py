@@ -142,6 +142,11 @@ def read_certificate(path: Path) -> Certificate:
     return Certificate(**row)
 
 
+def read_certificates(names: Sequence[str]) -> list[Certificate]:
+    """Read certificates; errors as of `read_certificate`."""
+    return [read_certificate(Path(name)) for name in names]
+
+
 def find_certificate(certificates: Sequence[Certificate], signature: str) -> Certificate | None:
     """Return the first certificate that stands for the judge of a row; None where none does."""
     return next((one for one in certificates if one.fits(signature)), None)

@@ -146,9 +146,9 @@ def measure_ceiling(labels: LabelSet) -> Agreement | None:
     """Return how people agree with each other: of several, the pairs of the items that both labelled, together."""
     pairs = [
         (one, other)
-        for item in labels.items
-        for at, one in enumerate(item.votes)
-        for other in item.votes[at + 1 :]
+        for votes in [*(item.votes for item in labels.items), *labels.split]
+        for at, one in enumerate(votes)
+        for other in votes[at + 1 :]
         if one is not None and other is not None
     ]
     if not pairs:

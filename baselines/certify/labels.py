@@ -58,6 +58,7 @@ class LabelSet:
         recorded: verdicts that the source has of judges, by judge and id; None where one cannot be read.
         pairs: an item is two answers, and its label the better one.
         ranked: labels are numbers, and agreement is a correlation of ranks.
+        split: what people said of items that were left out since no answer has the most.
         groups: what a group is, as ``question``.
     """
 
@@ -70,6 +71,7 @@ class LabelSet:
     recorded: dict[str, dict[str, str | None]] = field(default_factory=dict)
     pairs: bool = False
     ranked: bool = False
+    split: list[tuple[str | None, ...]] = field(default_factory=list)
     groups: str = "group"
 
     @property
@@ -94,7 +96,7 @@ def read_labels(path: Path, graded: Graded) -> LabelSet:
     sheet = read_sheet(path, "id", "label")
     people = [name for name in sheet.columns if name.startswith(ANNOTATOR)]
     items: dict[str, Item] = {}
-    split = 0
+    split: list[tuple[str | None, ...]] = []
     for line in sheet.lines:
         name = line.row.get("id", "").strip()
         if not name:
@@ -106,12 +108,12 @@ def read_labels(path: Path, graded: Graded) -> LabelSet:
             said = f"{before!r} and {label!r}" if label != before else f"{before!r} twice"
             raise QuadragError(f"{line.place}: item {name!r} has two labels ({said}); expected one label for an id")
         if label is None:
-            split += 1
+            split.append(votes)
             continue
         items[name] = _item(line, name, label, votes)
-    found = LabelSet(path.stem, graded, list(items.values()), {path.name: sheet.sha256})
+    found = LabelSet(path.stem, graded, list(items.values()), {path.name: sheet.sha256}, split=split)
     if split:
-        found.notes.append(f"{split} items on which people split evenly are left out.")
+        found.notes.append(f"{len(split)} items on which people split evenly are left out.")
     _name_groups(found, sheet)
     check_classes(found, str(path))
     return found

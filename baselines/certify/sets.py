@@ -169,7 +169,7 @@ def _wice(labels: LabelSet, files: Files, partly: str) -> None:
             )
     labels.groups = "article"
     said = "a hallucination" if partly == "1" else "none"
-    other = "wice" if partly == "0" else "wice-partly-supported"
+    other = "WiCE" if partly == "0" else "WiCE-partly-supported"
     labels.notes.append(
         f"Nearly hallucination: a claim of people. Partly supported counts as {said}; {other} has the other."
     )
@@ -230,12 +230,12 @@ def _alce(labels: LabelSet, files: Files) -> None:
 
 
 SETS = {
-    "evouna": Known("evouna", ("truthfulness",), _evouna),
-    "openqa-eval": Known("openqa-eval", ("truthfulness",), _openqa_eval),
-    "uhgeval": Known("uhgeval", ("omnieval.hal",), partial(_uhgeval, whole=False)),
-    "uhgeval-texts": Known("uhgeval", ("omnieval.hal",), partial(_uhgeval, whole=True)),
-    "wice": Known("wice", ("omnieval.hal",), partial(_wice, partly="1")),
-    "wice-partly-supported": Known("wice", ("omnieval.hal",), partial(_wice, partly="0")),
-    "ragchecker": Known("ragchecker", ("omnieval.acc", "omnieval.com"), _ragchecker),
-    "alce": Known("alce", ("omnieval.utl",), _alce),
+    "EVOUNA": Known("evouna", ("truthfulness",), _evouna),
+    "OpenQA-eval": Known("openqa-eval", ("truthfulness",), _openqa_eval),
+    "UHGEval": Known("uhgeval", ("omnieval.hal",), partial(_uhgeval, whole=False)),
+    "UHGEval-texts": Known("uhgeval", ("omnieval.hal",), partial(_uhgeval, whole=True)),
+    "WiCE": Known("wice", ("omnieval.hal",), partial(_wice, partly="1")),
+    "WiCE-partly-supported": Known("wice", ("omnieval.hal",), partial(_wice, partly="0")),
+    "RAGChecker": Known("ragchecker", ("omnieval.acc", "omnieval.com"), _ragchecker),
+    "ALCE": Known("alce", ("omnieval.utl",), _alce),
 }

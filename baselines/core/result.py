@@ -1,6 +1,6 @@
 """What a run came to, as the tables and the commands take it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ class Result:
 
     `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
     then partial. `digests` are those of the questions with their gold, by their keys; none in folders of before.
+    `certificates` are those that the user gave for its judges.
     """
 
     run: RunRecord
@@ -24,3 +25,4 @@ class Result:
     reused: bool = False
     stopped: str | None = None
     digests: Mapping[Key, str] = field(default_factory=dict)
+    certificates: Sequence[Any] = ()

@@ -39,6 +39,7 @@ def merge_runs(results: Sequence[Result]) -> Result:
         [row for result in results for row in name_splits(result, result.scores)],
         [row for result in results for row in name_splits(result, result.items)],
         stopped="; ".join(result.stopped for result in results if result.stopped) or None,
+        certificates=results[0].certificates,
     )
 
 

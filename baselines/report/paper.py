@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
 from ..tables.grid import Grid
 from ..tables.notes import head_replaced
@@ -27,4 +28,5 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
     for head in dict.fromkeys(head_replaced(result.run) for result in results):
         group = [result for result in results if head_replaced(result.run) == head]
         grids += [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
+        grids[-1].notes += note_judges(group, profiles[0])
     return grids

@@ -11,6 +11,7 @@ from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
 
+from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import Result
 from ..tables.cells import FEW, NOTHING, Row, count_items, count_scored, value_cell
@@ -93,6 +94,7 @@ def summarise_run(result: Result, profile: str) -> Grid:
         *note_beside([run]),
         *note_not_run(tables, [row for row in select_whole(result.scores) if row["profile"] == profile]),
         *note_unscored(tables, [row for row in rows if "figure" not in row]),
+        *note_judges([result], profile),
         *note_directions((row["metric"], row["key"]) for row in rows),
     ]
     if any(best):
