@@ -87,9 +87,8 @@ def show(what: str, cells: Iterator[tuple[str, float, list[Interval]]]) -> None:
         low, high = wilson(held, len(intervals))
         width = float(np.mean([high - low for low, high in intervals]))
         passes = "passes" if high >= BAND[0] and low <= BAND[1] else "fails"
-        print(
-            f"{what:22} {name:14} width {width:.4f}  held {held / len(intervals):6.1%} ({low:.1%} to {high:.1%}) {passes}"
-        )
+        share = f"{held / len(intervals):6.1%} ({low:.1%} to {high:.1%})"
+        print(f"{what:22} {name:14} width {width:.4f}  held {share} {passes}")
 
 
 def main() -> None:

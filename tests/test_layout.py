@@ -42,7 +42,7 @@ FLOORS = (
     "quadrag/commands",
 )
 BENCHMARKS = [path.parent.name for path in (ROOT / "baselines").glob("*/benchmark.py") if path.parent.name != "core"]
-MOST = 20  # Python files in a folder
+MOST = 24  # Python files in a folder: the commands are one each
 TOP_FLOOR = ("quadrag/commands", "quadrag/harnesses", "quadrag/measure")
 
 

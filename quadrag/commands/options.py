@@ -120,7 +120,7 @@ def certificates(parser: Any) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help="may be repeated; of `quadrag certify-judge`: how far a judge agrees with people is said beside its scores",
+        help="may be repeated; of `quadrag certify-judge`: says how far the judge agrees with people",
     )
 
 
