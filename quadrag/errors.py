@@ -25,6 +25,10 @@ class NotReady(QuadragError):
     """A package is lacking, or the user's leave to run a model's code; the message says how each is given."""
 
 
+class NotServed(QuadragError):
+    """A server does not list the model; what it lists stands before the first semicolon."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
     """Build the error for a name that is not among the known ones, nearest names first.
 

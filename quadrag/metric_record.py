@@ -29,6 +29,7 @@ class KeyRecord:
         needs: what it is not computed without: a judge, or an embedding.
         worst: what an unscored item counts as under ``corrected``.
         label: what it is called where it is shown, as its paper does; "" where its own name says enough.
+        about: what stands under a table that has it; "" where its paper defines it.
         grades: what a person, or a judge, may say of one answer, with its value; None: the key does not apply to it.
     """
 
@@ -39,6 +40,7 @@ class KeyRecord:
     needs: Literal["judge", "embed", ""] = ""
     worst: float = 0.0
     label: str = ""
+    about: str = ""
     grades: Mapping[str, float | None] = field(default_factory=dict)
 
 

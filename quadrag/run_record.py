@@ -102,6 +102,7 @@ class RunRecord:
         seconds: of the last command.
         given: the stages whose files are the user's own.
         replaced: the settings of a recipe that the user replaced, by name, with what the recipe says.
+        row: the printed row that it replicates: ``recipe``, ``row`` (what the table names it by), ``model``.
         found: what is to be told of how passages were found, as CRAG's entities.
         service: what a RAG service gave.
         failures: calls that failed, by ``config/split/id/sample``.
@@ -133,6 +134,7 @@ class RunRecord:
     seconds: float = 0.0
     given: list[str] = field(default_factory=list)
     replaced: dict[str, str] = field(default_factory=dict)
+    row: dict[str, str] = field(default_factory=dict)
     found: dict[str, Any] = field(default_factory=dict)
     service: dict[str, Any] | None = None
     failures: dict[str, str] = field(default_factory=dict)

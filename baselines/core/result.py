@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from quadrag.records import Key
 from quadrag.run_record import RunRecord
@@ -10,12 +11,36 @@ from quadrag.run_record import RunRecord
 PROFILES = ("official", "corrected")
 
 
+class Stratum(NamedTuple):
+    """A question's part of a weighted mean: a type of questions within a domain, and the type's weight there."""
+
+    domain: str
+    kind: str
+    weight: float
+
+
+class Asked(NamedTuple):
+    """What is kept of a question in a run's folder.
+
+    Attributes:
+        sha256: a digest of it with its gold, by which two runs know the questions that they share.
+        unit: what hangs together with it; None where it stands alone.
+        slices: the groups of questions that it belongs to, by the name of the grouping.
+        stratum: its part of a weighted mean; None where there is none.
+    """
+
+    sha256: str
+    unit: str | None = None
+    slices: Mapping[str, str] = MappingProxyType({})
+    stratum: Stratum | None = None
+
+
 @dataclass(slots=True)
 class Result:
     """A run, its rows of ``scores.json`` and its lines of ``items.jsonl``.
 
     `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
-    then partial. `digests` are those of the questions with their gold, by their keys; none in folders of before.
+    then partial. `asked` is what is kept of the questions, by their keys; nothing in folders of before.
     `certificates` are those that the user gave for its judges.
     """
 
@@ -24,5 +49,5 @@ class Result:
     items: list[dict[str, Any]]
     reused: bool = False
     stopped: str | None = None
-    digests: Mapping[Key, str] = field(default_factory=dict)
+    asked: Mapping[Key, Asked] = field(default_factory=dict)
     certificates: Sequence[Any] = ()

@@ -32,6 +32,7 @@ class Task:
     samples: int = 1
     prompts: str | None = None
     replaced: Mapping[str, str] = field(default_factory=dict)  # settings that a recipe says otherwise, as it says them
+    row: Mapping[str, str] = field(default_factory=dict)  # the printed row that a recipe replicates, as a run's record
 
     @property
     def searches(self) -> bool:
@@ -90,12 +91,22 @@ def script_options(task: Task, benchmark: Benchmark) -> dict[str, Any]:
         if task.options.get(name) is not None and idle:
             raise QuadragError(f"{idle} does not use the option {name}; leave it out")
         option.read(name, task.options)
-    known = (*benchmark.options, *(benchmark.corpus.options if benchmark.corpus else ()))
-    script = options_of(catalogue.config(task.benchmark, task.config))
+    known = known_options(task.benchmark, task.config)
     for name in task.options:
-        if name not in known and name not in script:
-            raise unknown_name(f"option of {task.benchmark}", name, dict.fromkeys([*script, *known]))
-    return {name: value for name, value in task.options.items() if name not in known}
+        if name not in known:
+            raise unknown_name(f"option of {task.benchmark}", name, known)
+    return {name: value for name, value in task.options.items() if known[name]}
+
+
+def known_options(benchmark: str, config: str) -> dict[str, bool]:
+    """Return the names of a config's options, and whether the dataset script alone takes each.
+
+    Raises:
+        QuadragError: benchmark or config is unknown.
+    """
+    record = load(benchmark)
+    own = (*record.options, *(record.corpus.options if record.corpus else ()))
+    return dict.fromkeys(options_of(catalogue.config(record.name, config)), True) | dict.fromkeys(own, False)
 
 
 def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], str]:

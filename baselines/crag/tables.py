@@ -53,8 +53,6 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     notes = note_ours(results, head, scores, profiles)
     if any(row.retriever.endswith("-kg") for row in shown):
         notes += _note_entities(results)
-    if not judged:
-        notes.append(f"{_PROXY}: an accepted answer stands in the reply, whole words and numbers; not the paper's.")
     return [Grid(f"Table {number}. Truthfulness of answers", "", [break_heading(key) for key in keys], lines, notes)]
 
 

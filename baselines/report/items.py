@@ -9,7 +9,7 @@ from typing import Any
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.chat.keys import known_keys
 from quadrag.chat.ledger import Ledger
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key, Passage, Question
 from quadrag.run_record import RunRecord
@@ -92,7 +92,12 @@ class RunReader:
             self.answers = {answer.key: answer for answer in read_answers(folder / "answers.jsonl", known_questions)}
 
     def select(
-        self, ident: str | None = None, wrong: bool = False, unscored: bool = False, metric: str | None = None
+        self,
+        ident: str | None = None,
+        wrong: bool = False,
+        unscored: bool = False,
+        metric: str | None = None,
+        split: str | None = None,
     ) -> list[ShownItem]:
         """Select items, the worst first where they are wrong.
 
@@ -101,11 +106,12 @@ class RunReader:
             wrong: those whose value of a metric is not the best one.
             unscored: those without a value of some metric.
             metric: the one that says what is wrong, as ``rouge_l``; the first with a better end when None.
+            split: of this one alone.
 
         Raises:
-            QuadragError: no item has the id, or no metric the name.
+            QuadragError: no item has the id, no metric the name, or no split.
         """
-        rows = self.result.items
+        rows = self._items_in(split)
         if ident is not None and not (rows := [row for row in rows if row["id"] == ident]):
             raise QuadragError(f"no item of this run has the id {ident!r}")
         if unscored:
@@ -129,6 +135,20 @@ class RunReader:
             for row in rows
             if (key := _key(row)) in self.questions
         ]
+
+    def say_none(self, metric: str | None = None, split: str | None = None) -> str:
+        """Say in a line why `select` found none wrong."""
+        name = self.find_metric(metric)[0]
+        rows = self._items_in(split)
+        scored = sum(_value(row, name) is not None for row in rows)
+        lacking = f"{len(rows) - scored} items have no value, see --unscored" if scored < len(rows) else ""
+        right = f"No item is wrong: all {scored} have the best {name.partition('.')[2]}" if scored else ""
+        return "; ".join(filter(None, (right, lacking)))
+
+    def _items_in(self, split: str | None) -> list[dict[str, Any]]:
+        if split is not None and split not in self.run.inputs.splits:
+            raise unknown_name("split of this run", split, self.run.inputs.splits)
+        return [row for row in self.result.items if split in (None, row["split"])]
 
     @property
     def headlines(self) -> list[str]:

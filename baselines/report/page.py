@@ -61,7 +61,7 @@ def describe_latency(results: Sequence[Result]) -> str:
 
 
 def describe_calls(results: Sequence[Result]) -> str:
-    """Say how many calls the commands behind runs made last, how many the ledger answered, and what they cost."""
+    """Say how many calls the commands behind runs made last, how many kept replies were used, and what they cost."""
     parts = []
     costs = []
     usages = [result.run.usage for result in results]
@@ -69,14 +69,14 @@ def describe_calls(results: Sequence[Result]) -> str:
         spent = [usage[role] for usage in usages if role in usage]
         made, known, again = (sum(value.get(name, 0) for value in spent) for name in ("calls", "cached", "retries"))
         tried = f" ({again} tried again)" if again else ""
-        parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made{tried}, {known} from the ledger")
+        parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made{tried}, {known} kept replies used")
         priced = [value["cost"] for value in spent if value.get("cost") is not None]
         costs += [sum(priced)] if priced else []
     return "; ".join(parts) + (f"; cost {sum(costs):.6g}" if costs else "")
 
 
 def describe_kept(results: Sequence[Result]) -> str:
-    """Say whose replies came from the ledger, and when the oldest was made; "" where none did."""
+    """Say whose kept replies were used, and when the oldest was made; "" where none did."""
     found: dict[str, list[str]] = {}
     for run in (result.run for result in results):
         for role, spent in run.usage.items():

@@ -1,6 +1,7 @@
 """The tables of a paper, in its layout, with our rows beside its: of a campaign's runs, and of a sweep's."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..certify.notes import note_judges
@@ -27,6 +28,23 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
     grids = []
     for head in dict.fromkeys(head_replaced(result.run) for result in results):
         group = [result for result in results if head_replaced(result.run) == head]
-        grids += [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
+        grids += [_mark_rows(replace(grid, title=head + grid.title), group) for grid in tabulate(group, profiles)]
         grids[-1].notes += note_judges(group, profiles[0])
     return grids
+
+
+def _mark_rows(grid: Grid, results: Sequence[Result]) -> Grid:
+    """Mark the printed rows that recipes replicate, where it is not all of them."""
+    rows = [result.run.row for result in results if result.run.row and not result.run.replaced]
+    printed = [line for line in grid.lines if line.kind == "published"]
+    marked = [line for line in printed if any(_is_row(line.label.strip(), row) for row in rows)]
+    if not marked or len(marked) == len(printed):
+        return grid
+    lines = [replace(line, label=f"{line.label}<") if line in marked else line for line in grid.lines]
+    return replace(grid, lines=lines, notes=[*grid.notes, "<: the published row that the recipe replicates."])
+
+
+def _is_row(label: str, row: Mapping[str, str]) -> bool:
+    """Whether a line is of a recipe's row: it is named by it, or, where a row has a language, the recipe is by it."""
+    named, words = row.get("row", "").split(), re.split("[, ]+", label)
+    return bool(named) and (row["recipe"].endswith(f"-{'-'.join(words)}") or set(named) <= set(words))

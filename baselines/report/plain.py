@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.result import Result
+from ..scoring.validity import is_invalid
 from ..tables.cells import FEW, NOTHING, count_items, count_scored, format_value, unit_of
 from ..tables.slices import select_whole
 
@@ -47,7 +48,7 @@ def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
             if row["profile"] != profile or "not_run" in row:
                 continue
             unit, interval, n = unit_of(row), row["interval"], count_items(row) or 0
-            shown = "INVALID" if "figure" in row else format_value(row["value"], unit, n)
+            shown = "INVALID" if is_invalid(row) else format_value(row["value"], unit, n)
             half = format_value((interval[1] - interval[0]) / 2, unit, n) if interval and n >= FEW else NOTHING
             place = f"{row['benchmark']} {row['config']} {row['split']} {result.run.inputs.llm}"
             yield f"{place}: {row['key']} = {shown} ± {half} n={count_scored(row)} {row['signature']}"
@@ -64,6 +65,6 @@ def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
                 "n": count_scored(row),
                 "n_total": row["n_total"],
                 "signature": row["signature"],
-                "valid": "figure" not in row,
+                "valid": not is_invalid(row),
                 **({"not_run": row["not_run"]} if "not_run" in row else {}),
             }

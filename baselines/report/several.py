@@ -6,9 +6,11 @@ from quadrag.metric_record import show_key
 
 from ..certify.notes import note_judges
 from ..core.result import Result
+from ..tables.cells import STAR
 from ..tables.grid import Cell, Grid, Line
 from ..tables.slices import select_whole
-from .comparison import compare_runs, name_columns, pair_cell, pair_results
+from .comparison import compare_runs, name_columns
+from .pairs import pair_cell, pair_results
 from .summary import pick_headlines
 
 
@@ -45,7 +47,7 @@ def _tabulate_differences(results: Sequence[Result], profile: str, every: bool) 
             lines.append(Line(label, cells))
             label = ""
     note = (
-        "Paired bootstrap on questions scored in both; * excludes zero. Of runs that do not differ, chance alone marks "
+        f"Paired bootstrap over questions scored in both; {STAR}. Of runs that do not differ, chance alone marks "
         "about one in twenty."
     )
     columns = ["", "difference", "95% interval", "n"]

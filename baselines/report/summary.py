@@ -21,6 +21,7 @@ from ..tables.notes import (
     note_beside,
     note_corpus,
     note_directions,
+    note_keys,
     note_not_run,
     note_paper,
     note_partial,
@@ -63,7 +64,7 @@ def headline_grid(result: Result, profile: str) -> Grid:
     many = len(splits) > 1
     lines = [Line(f"{row['split']}/" * many + show_key(row["metric"], row["key"]), headline_cells(row)) for row in rows]
     title = title_of(result, "" if many else "".join(splits))
-    return Grid(title, "metric", ["value", "95% interval", "n"], lines, note_partial([result]))
+    return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *note_keys(rows)])
 
 
 def headline_cells(row: Row) -> list[Cell]:
@@ -93,7 +94,7 @@ def summarise_run(result: Result, profile: str) -> Grid:
         *note_runs([run]),
         *note_beside([run]),
         *note_not_run(tables, [row for row in select_whole(result.scores) if row["profile"] == profile]),
-        *note_unscored(tables, [row for row in rows if "figure" not in row]),
+        *note_unscored(tables, rows),
         *note_judges([result], profile),
         *note_directions((row["metric"], row["key"]) for row in rows),
     ]

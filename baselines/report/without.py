@@ -8,9 +8,10 @@ from quadrag.metric_record import metric_record, show_key
 from ..audit.finding import Finding
 from ..core.result import PROFILES, Result
 from ..scoring.rows import items_of, summaries
+from ..scoring.validity import is_invalid
 from ..tables.cells import Row, value_cell
 from ..tables.grid import Cell, Grid, Line
-from ..tables.notes import INTERVALS, name_units, note_partial
+from ..tables.notes import INTERVALS, name_units, note_keys, note_partial
 from ..tables.slices import select_whole
 from .run import name_run
 
@@ -50,14 +51,14 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
     said = [f"Flagged by a rule: {len(flagged)} of {len(places)} questions ({counts})."]
     said.append("Where `confirmed` is false in the file, a question counts again.")
     units = f"{name_units(rows)}, {profile} profile, {INTERVALS}."
-    notes = [*note_partial([result]), units, *(said if flagged else ["No question is flagged."])]
+    notes = [*note_partial([result]), units, *note_keys(rows), *(said if flagged else ["No question is flagged."])]
     title = f"{inputs.benchmark} {inputs.config}, {name_run(result.run)}: with and without flagged questions"
     return Grid(title, "config, split: metric", ["all", "without"], lines, notes)
 
 
 def _again(row: Row, lines: Sequence[Mapping[str, Any]]) -> Row | None:
     """Return a row of scores over some of the items alone; None where its metric has no value for each."""
-    if "not_run" in row or "figure" in row:  # the latter where too many calls failed
+    if "not_run" in row or is_invalid(row):  # the latter where too many calls failed
         return row
     items = items_of(lines, f"{row['metric']}.{row['key']}", row["profile"])
     if not items:

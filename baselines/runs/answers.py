@@ -174,7 +174,9 @@ class _Places:
             )
         if len(fits) > 1:
             names = ", ".join(key[1] for key in fits)
-            raise QuadragError(f"{where}: id {ident!r} is in the splits {names}; say which in `split` or with --split")
+            raise QuadragError(
+                f"{where}: id {ident!r} is in the splits {names}; say which in `split`, or as --split {fits[0][1]}"
+            )
         return fits[0]
 
 

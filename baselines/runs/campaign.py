@@ -10,7 +10,7 @@ from typing import Any
 
 from quadrag.data.builders import SAMPLE
 from quadrag.data.files import find_files
-from quadrag.errors import NotReady, QuadragError
+from quadrag.errors import NotReady, NotServed, QuadragError
 from quadrag.run_record import NAME, read_run
 
 from ..core.benchmark import Benchmark, load
@@ -20,10 +20,10 @@ from ..core.settings import NONE
 from ..core.task import Task, script_options
 from ..scoring.judging import refuse_idle_metrics
 from ..systems.rag.system import RAG
-from .folder import read_result
+from .folder import find_fresh, read_result
 from .idle import refuse_idle_entity_llm
 from .pipeline import Session
-from .recipe import Runs, plan_runs, select_settings
+from .recipe import Runs, plan_runs, select_settings, suggest_own
 from .request import CallRequest, RunRequest, make_task
 from .session import open_session
 
@@ -91,8 +91,11 @@ def name_config_folder(config: str, retriever: str, benchmark: Benchmark) -> str
     return config if benchmark.corpus or retriever == benchmark.default_retriever else f"{config}-{retriever}"
 
 
-def run_all(session: Session, request: RunRequest, runs: Runs, out: Path) -> Campaign:
+def run_all(session: Session, request: RunRequest, runs: Runs, out: Path, fresh_since: float | None = None) -> Campaign:
     """Run several configs, each in a folder of its own below `out`; a stopped run is the last.
+
+    Where all are asked anew, replies count from one moment on, of a sweep `fresh_since`: so what a killed command
+    finished stays.
 
     Raises:
         QuadragError: options of single runs are given, or nothing could be run.
@@ -110,6 +113,7 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path) -> Cam
     split = request.split or benchmark.default_split
     campaign = Campaign()
     _check_all(session, request, runs)
+    tasks: list[tuple[Path, Task]] = []
     for config, retriever, options in runs:
         if request.data_dir and request.data_dir != SAMPLE:
             missing = find_files(benchmark.name, config, request.data_dir, split)[1]
@@ -117,7 +121,11 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path) -> Cam
                 campaign.lacking[config] = missing
                 continue
         folder = out / name_config_folder(config, retriever or benchmark.default_retriever, benchmark)
-        result = session.run(_task_among(request, config, retriever, options), folder, alone=False)
+        tasks.append((folder, _task_among(request, config, retriever, options)))
+    if session.fresh:
+        session.fresh_since = fresh_since or find_fresh(folder for folder, _ in tasks)
+    for folder, task in tasks:
+        result = session.run(task, folder, alone=False)
         campaign.runs.append((folder, result))
         if result.stopped:
             break
@@ -138,17 +146,21 @@ def run_sweep(
         QuadragError: one cannot be run, or none can; what the others came to stays.
     """
     campaign = Campaign()
+    fresh_since = find_fresh(run_folders(out)) if calls.kept.fresh else None
     for recipe, asked in zip(recipes, select_settings(request, recipes), strict=True):
         try:
             one, runs = plan_runs(asked)
             with open_session(one, calls, budget) as session:
-                found = run_all(session, one, runs or [], out / recipe)
+                found = run_all(session, one, runs or [], out / recipe, fresh_since)
         except NotReady as error:
             campaign.left_out[recipe] = str(error)
             continue
         except QuadragError as error:
             done = f"; `quadrag report {out}` shows what is done" if campaign.runs else ""
-            raise QuadragError(f"{recipe}: {error}{done}") from error
+            why = str(error)
+            if isinstance(error, NotServed):
+                why = f"{why.partition(';')[0]}; {suggest_own(recipes, request.llm)}"
+            raise QuadragError(f"{recipe}: {why}{done}") from error
         campaign.runs += found.runs
         campaign.lacking |= found.lacking
         if found.results[-1].stopped:
@@ -228,6 +240,17 @@ def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
             print(f"not finished and left out: {', '.join(unfinished)}", file=sys.stderr)
         found.append((str(folder), results))
     return found
+
+
+def refuse_mixed(results: Sequence[Result]) -> None:
+    """Refuse to compare runs of different benchmarks.
+
+    Raises:
+        QuadragError: they are.
+    """
+    names = list(dict.fromkeys(result.run.inputs.benchmark for result in results))
+    if len(names) > 1:
+        raise QuadragError(f"the runs are of {' and '.join(names)}; compare runs of one benchmark")
 
 
 def refuse_repeated_tasks(name: str, results: Sequence[Result]) -> None:

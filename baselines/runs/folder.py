@@ -12,7 +12,8 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,13 @@ from quadrag.records import Key, read_jsonl, write_jsonl, write_text
 from quadrag.run_files import check_stage, read_items, read_scores, sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
 
-from ..core.result import Result
-from ..scoring.validity import find_invalid, mark_invalid
+from ..core.result import Asked, Result, Stratum
+from ..scoring.validity import mark_invalid
 
 LOCK = ".lock"  # held by the run that is at work in the folder
 PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long
 ANSWERING = "answering.jsonl"  # what a function of the user's has answered so far
-QUESTIONS = "questions.jsonl"  # a digest of each
+QUESTIONS = "questions.jsonl"  # what is kept of each
 # Options that name where models were.
 _MOVED = {
     "services.llm": "--service",
@@ -194,19 +195,26 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
     scores = read_scores(folder, run)
     check_stage(folder, run, "items.jsonl")
     items = read_items(folder / "items.jsonl")
-    marked = mark_invalid(scores, find_invalid(scores, run))
-    return Result(run, marked, items, stopped=run.stopped, digests=read_digests(folder))
+    return Result(run, mark_invalid(scores, run), items, stopped=run.stopped, asked=read_asked(folder))
 
 
-def write_digests(folder: Path, digests: Mapping[Key, str]) -> None:
-    """Write the questions' digests into a folder."""
+def find_fresh(folders: Iterable[Path]) -> float:
+    """Return from when on replies count in fresh runs: from now on, or, where one was stopped, from when it began."""
+    runs = [read_run(folder) if (folder / NAME).exists() else None for folder in folders]
+    last = max((run.fresh for run in runs if run and run.fresh), default=None)
+    done = all(run and run.state == "finished" and run.fresh == last for run in runs)
+    return time.time() if last is None or done else last
+
+
+def write_asked(folder: Path, asked: Mapping[Key, Asked]) -> None:
+    """Write what is kept of the questions into a folder."""
     names = ("config", "split", "id")
-    rows = [dict(zip(names, key, strict=True)) | {"sha256": digest} for key, digest in digests.items()]
-    write_jsonl(folder / QUESTIONS, rows)
+    kept = {key: {name: value for name, value in one._asdict().items() if value} for key, one in asked.items()}
+    write_jsonl(folder / QUESTIONS, [dict(zip(names, key, strict=True)) | one for key, one in kept.items()])
 
 
-def read_digests(folder: Path) -> dict[Key, str]:
-    """Read the questions' digests; none of a folder that has none.
+def read_asked(folder: Path) -> dict[Key, Asked]:
+    """Read what is kept of the questions; nothing of a folder that has none.
 
     Raises:
         QuadragError: the file is damaged.
@@ -215,9 +223,16 @@ def read_digests(folder: Path) -> dict[Key, str]:
     if not path.exists():
         return {}
     try:
-        return {(row["config"], row["split"], row["id"]): row["sha256"] for _, row in read_jsonl(path)}
+        return {(row["config"], row["split"], row["id"]): _read_asked(row) for _, row in read_jsonl(path)}
     except KeyError as error:
         raise QuadragError(f"{path}: a line has no {error}; remove the file, and runs pair by their ids") from None
+    except (TypeError, ValueError):
+        raise QuadragError(f"{path}: a stratum is none; remove the file, and runs pair by their ids") from None
+
+
+def _read_asked(row: Mapping[str, Any]) -> Asked:
+    stratum = Stratum(*row["stratum"]) if "stratum" in row else None
+    return Asked(row["sha256"], row.get("unit"), row.get("slices", {}), stratum)
 
 
 def _stands(path: Path, run: RunRecord, stage: str) -> bool:

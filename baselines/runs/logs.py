@@ -86,7 +86,8 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
         if place is None:
             where = f"{path}: sample {sample.id}"
             raise QuadragError(f"{where} is of no quadrag task; expected metadata with {' and '.join(_PLACE[1:])}")
-        text, state = inspect_answer(sample.output)
+        # The output of a sample that failed may be that of a call before.
+        text, state = (None, "api_error") if sample.error else inspect_answer(sample.output)
         stop = sample.output.stop_reason if sample.output.choices else None
         yield {**place, "sample": sample.epoch - 1, "answer": text, "state": state, "finish_reason": stop}
 

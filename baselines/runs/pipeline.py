@@ -28,12 +28,12 @@ from ..scoring.judging import check_judges, refuse_idle_metrics, score_answers
 from ..scoring.modules import Embed
 from ..scoring.score import failed_verdicts, score_given_items, score_text
 from ..scoring.served import score_service
-from ..scoring.validity import count_empty, find_invalid, mark_invalid
+from ..scoring.validity import count_empty, mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
-from .folder import RunFolder, lock_folder, read_result, write_digests
+from .folder import RunFolder, find_fresh, lock_folder, read_result, write_asked
 from .idle import refuse_idle_entity_llm
-from .inputs import ENTITY, digest_each, make_inputs, name_judge
+from .inputs import ENTITY, describe_each, make_inputs, name_judge
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
@@ -51,6 +51,7 @@ class Session:
     reuse: Reuse = field(default_factory=Reuse)
     served_as: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False
+    fresh_since: float | None = None  # of several runs: Unix time from which replies count, of one None
     entity_llm: Completer | None = None
 
     def run(self, task: Task, out: Path, alone: bool = True) -> Result:
@@ -105,9 +106,10 @@ class Session:
 
     def _set_back(self, folder: RunFolder) -> None:
         """Send stages back to work whose replies are asked for again; a fresh run that was stopped goes on."""
-        if self.fresh and (folder.run.fresh is None or folder.run.state == "finished"):
+        since = (self.fresh_since or find_fresh([folder.path])) if self.fresh else folder.run.fresh
+        if folder.run.fresh != since:
             folder.reopen()
-            folder.run.fresh = time.time()
+            folder.run.fresh = since
         elif self.reuse.retry:
             folder.reopen()
         self.reuse.since = folder.run.fresh or 0.0
@@ -116,10 +118,10 @@ class Session:
         """Do the stages whose files do not stand."""
         folder, run, task = job.folder, job.folder.run, job.work.task
         run.state, run.command, run.versions = "running", list(self.command), _versions()
-        run.data_dir, run.replaced = task.data_dir, dict(task.replaced)
+        run.data_dir, run.replaced, run.row = task.data_dir, dict(task.replaced), dict(task.row)
         folder.save()
-        digests = digest_each(job.questions)
-        write_digests(folder.path, digests)
+        kept = describe_each(job.work.benchmark, job.questions, task.conditions)
+        write_asked(folder.path, kept)
         started = time.time()
         before = self.spent()
         stopped: str | None = None
@@ -158,10 +160,9 @@ class Session:
         run.host = platform.node()
         run.usage = self.spent_since(before)
         run.max_failed = self.max_failed
-        faults = find_invalid(scores, run)
-        run.invalid = [fault.tell(run) for fault in faults]
+        marked = mark_invalid(scores, run)
         folder.save()
-        return Result(run, mark_invalid(scores, faults), items, stopped=stopped, digests=digests)
+        return Result(run, marked, items, stopped=stopped, asked=kept)
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""

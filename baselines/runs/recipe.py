@@ -5,8 +5,9 @@ retrieval, the model's name and how it is asked, the name of the one that finds 
 printed row, for the reader.
 """
 
+import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,7 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
         recipe=name,
         retrieval={**settings, **request.retrieval},
         replaced=replaced,
+        row=_describe_row(name, recipe),
         llm=llm,
         entity_llm=_with_model(request.entity_llm, recipe.get("entity_model")),
         sampling={**said, **request.sampling},
@@ -93,6 +95,14 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
     )
     retriever = recipe.get("retriever", load(recipe["benchmark"]).default_retriever)
     return filled, [(run["config"], run.get("retriever", retriever), run.get("options", {})) for run in recipe["runs"]]
+
+
+def _describe_row(name: str, recipe: Mapping[str, Any]) -> dict[str, str]:
+    """Say which printed row a recipe replicates: its own name, what the table names the row by, the model."""
+    published = recipe.get("published")
+    named = [str(value) for key, value in published.items() if key != "table"] if isinstance(published, dict) else []
+    row = {"recipe": name, "row": " ".join(named), "model": recipe.get("model", "")}
+    return {key: value for key, value in row.items() if value}
 
 
 def _with_model(spec: str | None, model: str | None) -> str | None:
@@ -115,10 +125,14 @@ def check_models(recipes: Sequence[str], llm: str | None) -> None:
     """
     asked = {read_recipe(name)[1].get("model") for name in recipes}
     if len(asked) > 1 and llm and ("#" in llm or not llm.startswith("http")):
-        raise QuadragError(
-            f"the recipes ask {len(asked)} models, --llm {llm} names one; give --llm http://HOST:PORT/v1 without "
-            f"#MODEL, or one row with it, as --recipe {recipes[0]}"
-        )
+        raise QuadragError(f"the recipes ask {len(asked)} models, --llm {llm} names one; {suggest_own(recipes, llm)}")
+
+
+def suggest_own(recipes: Sequence[str], llm: str | None) -> str:
+    """Say how one model is asked, where the server does not have those of a sweep's recipes."""
+    own = f"--llm {llm}{'' if '#' in str(llm) or not str(llm).startswith('http') else '#MODEL'}"
+    benchmark = recipes[0].partition("-")[0]
+    return f"for one model: quadrag run {benchmark} --all {own}; for one row: --recipe {recipes[0]} {own}"
 
 
 def select_settings(request: RunRequest, recipes: Sequence[str]) -> list[RunRequest]:
@@ -154,7 +168,11 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
     if path.suffix not in (".yaml", ".yml"):
         known = catalogue.recipes()
         if name not in known:
-            raise unknown_name("recipe", name, known)
+            tables = dict.fromkeys(found.group() for recipe in known if (found := _TABLE.match(recipe)))
+            rows = [row for row in known if row.startswith(f"{name}-")] or difflib.get_close_matches(name, known)
+            near = "" if _TABLE.fullmatch(name) or not rows else f"nearest rows: {', '.join(rows)}; "
+            nearest = difflib.get_close_matches(name, tables, n=len(tables), cutoff=0)
+            raise QuadragError(f"unknown recipe {name!r}; {near}tables: {', '.join(nearest)}; all rows: quadrag list")
         path = known[name]
     try:
         content = path.read_bytes()

@@ -52,6 +52,7 @@ class RunRequest:
         original: of these, on the unrefined data.
         recipe: a row or table of a paper.
         replaced: the settings of the recipe that are given otherwise, as it says them.
+        row: the printed row that the recipe replicates, as the record of a run has it.
     """
 
     benchmark: str | None = None
@@ -74,6 +75,7 @@ class RunRequest:
     original: bool = False
     recipe: str | None = None
     replaced: Mapping[str, str] = field(default_factory=dict)
+    row: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sent_sampling(self) -> dict[str, Any]:
@@ -181,6 +183,7 @@ def make_task(request: RunRequest) -> Task:
         samples=request.samples,
         prompts=request.prompts,
         replaced=request.replaced,
+        row=request.row,
     )
     for setting in request.retrieval:
         if not task.uses(setting):

@@ -23,12 +23,12 @@ from ..core.task import Task, load_questions
 from ..scoring.judging import check_judges, refuse_idle_metrics, score_answers
 from ..scoring.score import score_text
 from ..scoring.served import score_service
-from ..scoring.validity import find_invalid, mark_invalid
+from ..scoring.validity import count_empty, mark_invalid
 from ..systems.rag.system import take_served
 from .answers import lines, named_split
 from .answers import read as read_file
-from .folder import write_digests
-from .inputs import describe_judging, digest_each, name_judges, name_services
+from .folder import write_asked
+from .inputs import describe_each, describe_judging, name_judges, name_services
 from .pipeline import Session
 from .request import RunRequest, make_task
 
@@ -49,7 +49,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         one.retriever = UNKNOWN
     if out:
         refuse_full(out)
-    _check_conditions(path, one)
+    logged = _check_conditions(path, one)
     asked, source = load_questions(one, benchmark)
     if one.split is None:
         known = list(dict.fromkeys(question.split for question in asked))
@@ -100,9 +100,9 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.usage = session.spent_since(before)
     run.service = asdict(evidence) if evidence else None
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None
-    faults = find_invalid(scored.scores, run)
-    run.invalid = [fault.tell(run) for fault in faults]
-    digests = digest_each(questions)
+    run.empty = count_empty(answers) if logged else {}  # those of a model have failed, those of one's own system not
+    marked = mark_invalid(scored.scores, run)
+    kept = describe_each(benchmark, questions, one.conditions)
     if out:
         files = {
             "answers.jsonl": jsonl_text(answer.as_row() for answer in answers),
@@ -112,10 +112,9 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         for name, text in files.items():
             write_text(out / name, text)
             run.files[name] = hashlib.sha256(text.encode()).hexdigest()
-        write_digests(out, digests)
+        write_asked(out, kept)
         run.write(out)
-    marked = mark_invalid(scored.scores, faults)
-    return Result(run, marked, scored.items, stopped=scored.stopped, digests=digests)
+    return Result(run, marked, scored.items, stopped=scored.stopped, asked=kept)
 
 
 def name_folders(files: Sequence[Path], out: Path) -> list[Path]:
@@ -143,15 +142,18 @@ def refuse_full(out: Path) -> None:
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
 
 
-def _check_conditions(path: Path, one: Task) -> None:
+def _check_conditions(path: Path, one: Task) -> bool:
     """Refuse a harness's log that is to be scored under other conditions than its answers were made under.
+
+    Returns:
+        Whether the file is such a log.
 
     Raises:
         QuadragError: the log says others.
     """
     said = next((row.get("conditions") for _, row in lines(path)), None)
     if not isinstance(said, str):
-        return
+        return False
     try:
         logged = parse_json(said, path)
         retriever, options = str(logged["retriever"]), dict(logged["options"])
@@ -164,3 +166,4 @@ def _check_conditions(path: Path, one: Task) -> None:
     measured = [[m[:2] for m in benchmark.metrics(one.config, each.conditions)] for each in (one, there)]
     if one.retriever != UNKNOWN and measured[0] != measured[1]:
         raise QuadragError(f"{path} was made with the retriever {retriever}; give --retriever {retriever}")
+    return True

@@ -64,13 +64,37 @@ def count_empty(answers: Iterable[Answer]) -> dict[str, int]:
     )
 
 
-def find_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fault]:
-    """Find the metrics of a run of which more than its share of items failed.
+def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[dict[str, Any]]:
+    """Return the rows as tables show them, and enter into the run which of its metrics are invalid.
+
+    A row of an invalid metric has no value, which stands under ``figure``; its n are the items that could be read.
 
     Args:
         scores: rows of ``scores.json``.
         run: says which share may fail, and how many replies were empty.
     """
+    faults = _find_faults(scores, run)
+    run.invalid = [fault.tell(run) for fault in faults]
+    by_place = {place: fault for fault in faults for place in fault.places}
+    # What can be read is what `corrected` reads.
+    read = {(_place(row), row.get("slice")): row.get("n_scored", 0) for row in scores if row["profile"] == "corrected"}
+    marked = []
+    for row in scores:
+        shown = dict(row)
+        if fault := by_place.get(_place(row)):
+            n = min(read.get((_place(row), row.get("slice")), 0), fault.total - fault.failed)
+            shown |= {"value": None, "interval": None, "n_scored": n, "n_filled": 0}
+            shown["figure"] = (row["value"], row.get("interval"))
+        marked.append(shown)
+    return marked
+
+
+def is_invalid(row: Mapping[str, Any]) -> bool:
+    """Whether `mark_invalid` took a row's value away, since too many items of its metric failed."""
+    return "figure" in row
+
+
+def _find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fault]:
     found: dict[tuple[Any, ...], Fault] = {}
     for row in scores:
         if row.get("slice", ALL) != ALL or row["profile"] != "corrected" or "not_run" in row:
@@ -83,17 +107,9 @@ def find_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fa
         if failed > run.max_failed * total:
             alike = (row["config"], row["split"], total, *reasons.items())
             before = found[alike].places if alike in found else ()
-            place = (row["config"], row["split"], row["metric"], row["key"])
-            found[alike] = Fault((*before, place), failed, total, reasons)
+            found[alike] = Fault((*before, _place(row)), failed, total, reasons)
     return list(found.values())
 
 
-def mark_invalid(scores: Sequence[dict[str, Any]], faults: Iterable[Fault]) -> list[dict[str, Any]]:
-    """Return the rows as tables show them: those of an invalid metric without value; it stands under ``figure``."""
-    places = {place for fault in faults for place in fault.places}
-    return [
-        row | {"value": None, "interval": None, "figure": (row["value"], row.get("interval"))}
-        if (row["config"], row["split"], row["metric"], row["key"]) in places
-        else row
-        for row in scores
-    ]
+def _place(row: Mapping[str, Any]) -> Place:
+    return (row["config"], row["split"], row["metric"], row["key"])

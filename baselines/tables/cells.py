@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quadrag.metric_record import metric_record
+from quadrag.stats import Pair
 
+from ..scoring.validity import is_invalid
 from .grid import Cell
 
 Row = Mapping[str, Any]  # of ``scores.json``
 NOTHING = "–"
 RATE, CHARACTERS = "rate", "characters"
+ALPHA = 0.05  # of differences that are none, the share that is taken for one
+STAR = f"*: p below {ALPHA}"
 FEW = 5  # items, below which a value has no interval: a resample of them says nothing
 MANY = 400  # items, beyond which a rate has two decimals
 # Long words broken where a column is to be narrow.
@@ -70,9 +74,14 @@ def value_cell(row: Row | None, lacking: str = "not run") -> Cell:
 
 
 def count_items(row: Row) -> int | None:
-    """Return over how many items a row's value is; None where the metric did not run."""
+    """Return over how many items a row's value is; None where the metric did not run.
+
+    Of an invalid metric: how many could be read.
+    """
     if "not_run" in row:
         return None
+    if is_invalid(row):
+        return count_scored(row)
     if row["profile"] == "corrected":
         return int(row["n_total"] - row.get("n_not_applicable", 0))
     return count_scored(row) + int(row.get("n_filled", 0))
@@ -83,12 +92,20 @@ def count_scored(row: Row) -> int:
     return int(row.get("n_scored", 0 if row["value"] is None else row["n_total"]))
 
 
-def difference_cell(value: float, interval: Sequence[float], n: int, unit: str = RATE) -> Cell:
-    """Make the cell of a difference of two values on n questions, written as the values are; * excludes zero."""
-    low, high = interval
-    mark = "*" if n >= FEW and (low > 0 or high < 0) else ""
-    if unit == CHARACTERS:
-        text, bounds = f"{value:+.1f}{mark}", f"{low:+.0f} to {high:+.0f}"
-    else:
-        text, bounds = f"{value * 100:+.{_decimals(n)}f}{mark}", f"{low * 100:+.1f} to {high * 100:+.1f}"
-    return Cell(text, bounds if n >= FEW else "")
+def difference_cell(pair: Pair, unit: str = RATE, p: float | None = None) -> Cell:
+    """Make the cell of a difference of two values, written as the values are; `STAR` says what marks it.
+
+    Args:
+        pair: the difference.
+        unit: of the values.
+        p: of the test, adjusted for others beside it; the pair's own by default.
+    """
+    low, high = pair.interval
+    mark = "*" if pair.n >= FEW and (pair.p if p is None else p) < ALPHA else ""
+    bounds = f"{low:+.0f} to {high:+.0f}" if unit == CHARACTERS else f"{low * 100:+.1f} to {high * 100:+.1f}"
+    return Cell(format_difference(pair.difference, unit, pair.n) + mark, bounds if pair.n >= FEW else "")
+
+
+def format_difference(value: float, unit: str, n: int) -> str:
+    """Write a difference of two values over n items, with its sign and their decimals."""
+    return f"{value:+.1f}" if unit == CHARACTERS else f"{value * 100:+.{_decimals(n)}f}"

@@ -70,15 +70,17 @@ def print_grids(grids: Sequence[Grid], file: IO[str] | None = None, verbose: boo
         _draw(console, grid, verbose)
 
 
-def write_columns(grid: Grid) -> Iterator[str]:
-    """Yield a table as plain lines, its head first, without title, rules and notes."""
+def write_plainly(title: str, grid: Grid) -> Iterator[str]:
+    """Yield a table as plain lines: a title, its alarms, its head and lines without rules, its other notes."""
     from rich.cells import cell_len
 
+    yield from (title, *(note for note in grid.notes if isinstance(note, Alarm)))
     labels = [grid.corner, *(line.label for line in grid.lines)]
     width = max(map(cell_len, labels))
     columns = [[head, *(cell.text for cell in cells)] for head, cells in _justify(grid)]
     for label, *texts in zip(labels, *columns, strict=True):
         yield "  ".join((label + " " * (width - cell_len(label)), *texts)).rstrip()
+    yield from (note for note in grid.notes if not isinstance(note, Alarm))
 
 
 def align_cells(grid: Grid, blank: str = " ") -> list[list[Cell]]:

@@ -16,13 +16,18 @@ from ..core.benchmark import load
 from ..core.prompts import load_prompts
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
+from ..scoring.validity import is_invalid
 from ..systems.rag.system import RAG
 from .cells import CHARACTERS, FEW, Row, unit_of
 from .grid import Alarm, Detail
 from .paper import PaperTables, load_tables
 from .published import Published, find_beside
 
-INTERVALS = f"95% bootstrap intervals over {FEW} or more questions (no width where all values are equal)"
+INTERVALS = f"95% intervals over {FEW} or more questions: Wilson's of shares (logit in clusters), else bootstrap (BCa)"
+TESTS = (
+    "p: McNemar's mid-p for shares, with Bonett and Price's interval; else 10,000 random swaps, with the bootstrap's."
+)
+_FEW_RECIPES = 3  # each of which is told of in a line under a table
 _REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
 
 
@@ -53,6 +58,7 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
     notes = [_note_data(runs)]
     if given := sorted({name for run in runs for name in run.given}):
         notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
+    notes += _note_recipes(runs)
     notes += list(dict.fromkeys(line for run in runs for line in _note_replaced(run)))
     notes += [*_note_entities(runs), *_note_services(runs)]
     if any("prompt" in (run.inputs.judging or {}) for run in runs):
@@ -72,22 +78,33 @@ def note_scores(benchmark: str, rows: Sequence[Row], profiles: Sequence[str]) ->
     """Say which metrics did not run, and what could not be scored under the profiles shown."""
     tables = load_tables(benchmark)
     shown = [row for row in rows if row["profile"] in profiles]
-    return [*note_not_run(tables, rows), *_note_judged(shown), *note_unscored(tables, shown)]
+    return [*note_keys(shown), *note_not_run(tables, rows), *_note_judged(shown), *note_unscored(tables, shown)]
 
 
 def _note_judged(rows: Sequence[Row]) -> list[str]:
-    """Say of every judged metric that ran how many of its items were scored."""
-    counts: dict[str, dict[str, None]] = {}
+    """Say of every judged metric that ran how many of its items were scored, by profile where these differ."""
+    counts: dict[tuple[str, str], dict[str, list[str]]] = {}  # of a split and a key, of each count the profiles
     for row in rows:
         if "n_scored" in row and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge":
-            counts.setdefault(f"{row['n_scored']} of {row['n_total']}", {})[show_key(row["metric"], row["key"])] = None
-    return [f"Judged, scored {count}: {', '.join(keys)}." for count, keys in counts.items()]
+            place = f"{row['config']} {row['split']}", show_key(row["metric"], row["key"])
+            found = counts.setdefault(place, {})
+            found.setdefault(f"{row['n_scored']} of {row['n_total']}", []).append(row["profile"])
+    alike: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # of a count the splits and the keys
+    for (where, key), found in counts.items():
+        for count, profiles in found.items():
+            places, keys = alike.setdefault(f"{count}{f' ({profiles[0]})' if len(found) > 1 else ''}", ({}, {}))
+            places[where] = keys[key] = None
+    several = len(alike) > 1 and len({where for where, _ in counts}) > 1
+    return [
+        f"Judged{''.join(f', {where}' for where in places if several)}, scored {said}: {', '.join(keys)}."
+        for said, (places, keys) in alike.items()
+    ]
 
 
 def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
     """List what could not be scored, by metric, profile, split and reason, and say what becomes of it."""
     found: dict[str, dict[str, list[str]]] = {}
-    lacking = [row for row in rows if row.get("unscored")]
+    lacking = [row for row in rows if row.get("unscored") and not is_invalid(row)]  # of those a line on top says it
     for row in lacking:
         counts = ", ".join(f"{reason} {count}" for reason, count in row["unscored"].items())
         place = f"{row['config']} {row['split']}: {counts}"
@@ -138,6 +155,14 @@ def note_directions(keys: Iterable[tuple[str, str]]) -> list[str]:
     return [f"Of {', '.join(lower)} lower is better."] if lower else []
 
 
+def note_keys(rows: Iterable[Row]) -> list[str]:
+    """Explain the values that no paper defines."""
+    keys = dict.fromkeys((row["metric"], row["key"]) for row in rows)
+    return [
+        f"{show_key(metric, key)}: {about}." for metric, key in keys if (about := metric_record(metric).key(key).about)
+    ]
+
+
 def name_units(rows: Iterable[Row]) -> str:
     """Name the units of values: percent, and lengths by their keys."""
     lengths = dict.fromkeys(row["key"] for row in rows if unit_of(row) == CHARACTERS)
@@ -168,7 +193,6 @@ def _join(labels: Iterable[str]) -> str:
 
 def list_settings(inputs: Inputs) -> list[str]:
     """List how passages were found, and in what else a run differs from the benchmark's own settings."""
-    bundled = hashlib.sha256(dumps(load_prompts(inputs.benchmark)).encode()).hexdigest()[:16]
     searched = {name: value for name, value in (inputs.retrieval or {}).items() if name != "corpus"}
     if searched.get("chunk_size", 0) >= WHOLE:
         searched = {name: value for name, value in searched.items() if name not in ("chunk_size", "chunk_overlap")}
@@ -182,13 +206,33 @@ def list_settings(inputs: Inputs) -> list[str]:
         parts.append(f"the first {inputs.limit} questions of a split")
     if inputs.samples > 1:
         parts.append(f"{inputs.samples} answers a question")
-    if inputs.prompts not in (None, bundled) and not served:
+    if _has_own_prompts(inputs) and not served:
         parts.append("prompts of the user's own")
     if inputs.judge:
         parts.append(f"judge {inputs.judge.replace('; ', ', ')}")
     names = {"llm": f"asked as {inputs.llm}"}
     parts += [f"{names.get(role, role)}, served by {name}" for role, name in inputs.served_as.items()]
     return parts
+
+
+def _has_own_prompts(inputs: Inputs) -> bool:
+    """Whether the model was asked with prompts of the user's own."""
+    bundled = hashlib.sha256(dumps(load_prompts(inputs.benchmark)).encode()).hexdigest()[:16]
+    return inputs.prompts not in (None, bundled)
+
+
+def _note_recipes(runs: Sequence[RunRecord]) -> list[str]:
+    """Say which printed rows runs replicate, with which model and whose prompts; of a sweep of many, as a detail."""
+    notes = []
+    for run in runs:
+        if run.row:
+            model = f" ({run.row['model']})" if "model" in run.row else ""
+            row = f"published row {run.row['row']}{model}; " if "row" in run.row else ""
+            served = f", served by {run.inputs.served_as['llm']}" if "llm" in run.inputs.served_as else ""
+            prompts = "the user's own" if _has_own_prompts(run.inputs) else "ours"
+            notes.append(f"Recipe {run.row['recipe']}: {row}asked: {run.inputs.llm}{served}; prompts: {prompts}.")
+    notes = list(dict.fromkeys(notes))
+    return notes if len(notes) <= _FEW_RECIPES else [Detail(note) for note in notes]
 
 
 def head_replaced(run: RunRecord) -> str:

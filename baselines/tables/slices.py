@@ -12,7 +12,7 @@ from quadrag.metric_record import show_key
 from ..scoring.rows import ALL
 from .cells import Row, break_heading, value_cell
 from .grid import Cell, Grid, Line
-from .notes import INTERVALS, name_units
+from .notes import INTERVALS, name_units, note_keys
 
 
 def select_whole(scores: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -52,7 +52,7 @@ def slice_grids(scores: Sequence[Row], title: str, profile: str) -> list[Grid]:
             lines.append(Line(f" {value}", cells))
         names = {row["key"]: show_key(row["metric"], row["key"]) for row in parts}
         heads = ["n", *(break_heading(names[key]) for key in keys)]
-        units = name_units(row for row in parts if row["key"] in keys)
-        notes = [f"{units}, {profile} profile, {INTERVALS}."]
+        shown = [row for row in parts if row["key"] in keys]
+        notes = [f"{name_units(shown)}, {profile} profile, {INTERVALS}.", *note_keys(shown)]
         grids.append(Grid(f"{title}, {split}: slices", "slice", heads, lines, notes))
     return grids

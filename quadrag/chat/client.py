@@ -256,7 +256,7 @@ class ChatClient:
         if batch.missing and self.replay and not batch.stored:
             raise self._nothing_to_replay(batch)
         if self._unreached and not batch.missing:
-            say(f"{self._unreached}; all replies are taken from the ledger")
+            say(f"{self._unreached}; all replies are kept ones")
             self._unreached = None
         stop: BudgetReached | None = None
         if batch.missing and not self.replay:

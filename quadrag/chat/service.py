@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from quadrag.chat.keys import Keys
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.spec import Spec, without_user
-from quadrag.errors import QuadragError
+from quadrag.errors import NotServed, QuadragError
 
 _LISTED = 20  # names of models in a message
 
@@ -35,14 +35,15 @@ def check_listed(listed: Sequence[str], model: str, served_as: str | None, place
         option: the one by which users say `served_as`.
 
     Raises:
-        QuadragError: the list has neither, or the model under its own name too.
+        NotServed: the list has neither.
+        QuadragError: it has the model under its own name too.
     """
     serves = f"{place} serves {list_names(listed)}"
     if served_as is not None and model in listed:
         raise QuadragError(f"{serves}, so {model} is served by itself; leave out {option}")
     if listed and (served_as or model) not in listed:
         way = f"or, where it answers to any name, say with {option} which of them does"
-        raise QuadragError(f"{serves}, not {served_as or model}; name one of these behind the address's #, {way}")
+        raise NotServed(f"{serves}, not {served_as or model}; name one of these behind the address's #, {way}")
 
 
 def name_others(ledger: Ledger | None, keys: Collection[bytes], service: str, role: str) -> str:

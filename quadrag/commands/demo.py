@@ -63,6 +63,7 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.report.summary import headline_cells, pick_headlines
     from quadrag.baselines.tables.grid import Cell, Grid, Line
+    from quadrag.baselines.tables.notes import note_keys
     from quadrag.metric_record import show_key
 
     rows = [pick_headlines(result.scores, "official")[0] for _, result in runs]
@@ -72,4 +73,5 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
         Line(folder.name, [Cell(f"{key:<{width}}"), *headline_cells(row)])
         for (folder, _), key, row in zip(runs, keys, rows, strict=True)
     ]
-    return Grid(load(name).sample, "task", [f"{'metric':<{width}}", "value", "95% interval", "n"], lines)
+    columns = [f"{'metric':<{width}}", "value", "95% interval", "n"]
+    return Grid(load(name).sample, "task", columns, lines, note_keys(rows))

@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -16,6 +17,7 @@ _EXAMPLES = (
     "quadrag score mine.jsonl --benchmark rgb --config negative_rejection_en",
     "quadrag report runs/a runs/b --html compare.html",
 )
+_MEANT = {"compare": "report", "evaluate": "run", "eval": "run", "download": "prepare", "ls": "list"}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -28,6 +30,11 @@ class _Parser(argparse.ArgumentParser):
 def parse(version: str, argv: Sequence[str] | None) -> argparse.Namespace:
     """Read the arguments; none at all are answered with the help, a mistyped option with its command's nearest ones."""
     parser = build_parser(version)
+    first = next(iter(sys.argv[1:] if argv is None else argv), "-")
+    if not first.startswith("-") and first not in commands.NAMES:
+        near = [_MEANT[first]] if first in _MEANT else difflib.get_close_matches(first, commands.NAMES)
+        meant = f"perhaps {' or '.join(near)}" if near else f"expected one of {', '.join(commands.NAMES)}"
+        parser.error(f"no command {first!r}; {meant}")
     arguments, extra = parser.parse_known_args(argv)
     if arguments.command is None and not extra:
         parser.print_help()

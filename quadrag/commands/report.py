@@ -54,12 +54,13 @@ def run(arguments: argparse.Namespace) -> None:
         findings = read_findings(Path(arguments.without))
         grids = [tabulate_without(result, findings, profiles[0]) for result in results]
     elif len(runs) > 1:
+        campaign.refuse_mixed(results)
         for name, parts in runs:
             campaign.refuse_repeated_tasks(name, parts)
         merged = [(name, merge_runs(parts)) for name, parts in runs]
         profile = arguments.profile or "official"
         grids = tabulate_several(merged, profile, arguments.verbose)
-        page = tabulate_several(merged, profile)
+        page = tabulate_several(merged, profile) if arguments.html else None
     elif len(results) > 1:
         grids = []
         for benchmark in dict.fromkeys(result.run.inputs.benchmark for result in results):

@@ -16,6 +16,7 @@ from quadrag.commands import options
 from quadrag.commands.session import (
     call_request,
     print_calls,
+    print_next,
     print_results,
     report_failures,
     results_alone,
@@ -249,6 +250,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     if latency := describe_latency(results):
         print(f"latency of an answer: {latency}")
     print(f"\n{out / 'report.html'}")
+    print_next(campaign.runs[0][0] if len(results) == 1 else out, results)
     return report_failures(campaign.runs)
 
 

@@ -18,6 +18,7 @@ from quadrag.commands import options
 from quadrag.commands.session import (
     call_request,
     print_calls,
+    print_next,
     print_results,
     report_failures,
     results_alone,
@@ -82,6 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
         if out:
             write_page(out / "report.html", "quadrag: score", results, page)
             print(f"\n{out / 'report.html'}")
+            if len(results) == 1:
+                print_next(out, results)
         return report_failures(scored)
 
 

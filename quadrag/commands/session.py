@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -112,13 +113,20 @@ def print_results(
 
 
 def print_calls(results: Sequence[Any]) -> None:
-    """Print how many calls were made, and whose replies were taken from the ledger."""
+    """Print how many calls were made, and whose kept replies were used."""
     from quadrag.baselines.report.page import describe_calls, describe_kept
 
     if spent := describe_calls(results):
         print(f"\ncalls: {spent}")
     if kept := describe_kept(results):
-        print(f"from the ledger: {kept}")
+        print(f"kept replies: {kept}")
+
+
+def print_next(folder: Path, results: Sequence[Any]) -> None:
+    """Print the command that goes on from what finished runs came to, in a line."""
+    place = shlex.quote(str(folder))
+    if not any(result.stopped for result in results):
+        print(f"next: quadrag {f'show {place} --wrong' if len(results) == 1 else f'report {place} ANOTHER'}")
 
 
 def report_failures(results: Sequence[tuple[Path, Any]]) -> int:
@@ -150,7 +158,7 @@ def _kinds_to_retry(results: Sequence[Any]) -> list[str]:
     found = {
         "unreadable": "unparsable" in reasons,
         "cut": "truncated" in reasons or any(result.run.cut for result in results),
-        "empty": any(result.run.empty for result in results),
+        "empty": any(result.run.empty and "llm" in result.run.usage for result in results),
     }
     return [kind for kind, there in found.items() if there]
 

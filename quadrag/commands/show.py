@@ -1,15 +1,17 @@
 """Show single questions of a run: passages, answer, gold, values, the judge.
 
-What the judge said is looked up in the ledger. `--wrong` begins with the worst.
+What the judge said is looked up among the kept replies. `--wrong` begins with the worst.
 """
 
 import argparse
 from pathlib import Path
 
 from quadrag.commands import options
+from quadrag.errors import QuadragError
 
 EXAMPLES = (
     "quadrag show runs/a --wrong",
+    "quadrag show runs/a --wrong --split noise_40",
     "quadrag show runs/a --unscored --limit 5",
     "quadrag show runs/a --id 17",
 )
@@ -22,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--wrong", action="store_true", help="those whose value is not the best one, the worst first")
     which.add_argument("--unscored", action="store_true", help="those that some metric has no value of")
     which.add_argument("--id", metavar="ID", help="one question")
+    parser.add_argument("--split", metavar="S", help="of one split (default: of all that were run)")
     parser.add_argument("--metric", metavar="M", help="what says that an answer is wrong (default: the first headline)")
     parser.add_argument("--limit", metavar="N", type=options.whole(1), default=10, help="(default: 10)")
     parser.add_argument("--verbose", "-v", action="store_true", help="all metrics, not the headlines alone")
@@ -33,17 +36,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.report.items import RunReader, write_item
+    from quadrag.baselines.runs.campaign import run_folders
     from quadrag.baselines.runs.folder import read_result
     from quadrag.chat.ledger import Ledger
 
     folder = Path(arguments.folder)
+    if folder not in (several := run_folders(folder)) and several:
+        raise QuadragError(f"{folder} holds {len(several)} runs; name one of them, as {several[0]}")
     reader = RunReader(folder, read_result(folder), arguments.data_dir)
-    found = reader.select(arguments.id, arguments.wrong, arguments.unscored, arguments.metric)
+    found = reader.select(arguments.id, arguments.wrong, arguments.unscored, arguments.metric, arguments.split)
     shown = found[: arguments.limit]
     if reader.run.inputs.judge:
         with Ledger(arguments.ledger) as ledger:
             reader.ask_again(shown, ledger)
     for item in shown:
         print("\n".join(write_item(item, arguments.characters, arguments.verbose)), end="\n\n")
+    if not found:
+        none = reader.say_none(arguments.metric, arguments.split)
+        print(none if arguments.wrong else "Every item has a value of every metric")
+        return
     by = f", the worst by {reader.find_metric(arguments.metric)[0].partition('.')[2]} first" if arguments.wrong else ""
     print(f"{len(shown)} of {len(found)} items{by}")

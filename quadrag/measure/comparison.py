@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from quadrag.baselines.report.comparison import compare_runs, pair_results
-from quadrag.baselines.tables.cells import NOTHING, difference_cell, unit_of
-from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids, write_columns
+from quadrag.baselines.report.comparison import compare_runs
+from quadrag.baselines.report.pairs import pair_results
+from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, unit_of
+from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.errors import QuadragError
 from quadrag.measure.evaluation import Evaluation, result
 from quadrag.measure.notebook import table_html
@@ -65,8 +66,8 @@ class Comparison(Mapping[str, Pair]):
         """Return a `pandas.DataFrame` of the differences, a row for each score."""
         import pandas  # type: ignore[import-untyped]
 
-        rows = [(name, pair.difference, *pair.interval, pair.n) for name, pair in self.pairs.items()]
-        return pandas.DataFrame(rows, columns=["score", "difference", "low", "high", "n"])
+        rows = [(name, pair.difference, *pair.interval, pair.n, pair.p) for name, pair in self.pairs.items()]
+        return pandas.DataFrame(rows, columns=["score", "difference", "low", "high", "n", "p"])
 
     @property
     def _grid(self) -> Grid:
@@ -74,14 +75,16 @@ class Comparison(Mapping[str, Pair]):
         for label, name in self.before.headlines.items():
             if pair := self.pairs.get(name):
                 score = self.before.scores[name]
-                cell = difference_cell(*pair, unit_of({"metric": score.metric, "key": score.key}))
+                cell = difference_cell(pair, unit_of({"metric": score.metric, "key": score.key}))
                 lines.append(Line(label, [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
-        title = f"{self.after.name} less {self.before.name}, paired"
-        return Grid(title, "metric", ["difference", "95% interval", "n"], lines, self.invalid)
+        title = f"{self.after.name} minus {self.before.name}, paired"
+        starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
+        notes = [*map(Alarm, self.invalid), *[f"{STAR}."] * starred]
+        return Grid(title, "metric", ["difference", "95% interval", "n"], lines, notes)
 
     def __repr__(self) -> str:
         """Show the differences of the headlines, a line each, and what is not compared."""
-        return "\n".join([self._grid.title, *self.invalid, *write_columns(self._grid)])
+        return "\n".join(write_plainly(self._grid.title, self._grid))
 
     def _repr_html_(self) -> str:
         """Show a notebook the same as a table."""

@@ -15,11 +15,13 @@ from quadrag.baselines.runs.campaign import name_folder, read_runs
 from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
+from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.systems.function import Function
 from quadrag.baselines.tables.cells import count_scored
-from quadrag.baselines.tables.grid import Grid, print_grids, write_columns
+from quadrag.baselines.tables.grid import Grid, print_grids, write_plainly
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.measure.arguments import refuse_misspelt
 from quadrag.measure.notebook import table_html
 from quadrag.run_record import NAME, read_run
 
@@ -91,7 +93,7 @@ class Evaluation(Mapping[str, Score]):
                 key=row["key"],
                 split=row["split"],
                 signature=row["signature"],
-                valid="figure" not in row,
+                valid=not is_invalid(row),
             )
         return found
 
@@ -178,7 +180,7 @@ class Evaluation(Mapping[str, Score]):
 
     def __repr__(self) -> str:
         """Show the headlines, a line each."""
-        return "\n".join([self._title, *self._grid.notes, *write_columns(self._grid)])
+        return "\n".join(write_plainly(self._title, self._grid))
 
     def _repr_html_(self) -> str:
         """Show a notebook the headlines with a bar for each share."""
@@ -229,6 +231,7 @@ def evaluate(
     Raises:
         QuadragError: a name or an option is unknown, files are missing, the judge is dead, or `out` holds another run.
     """
+    refuse_misspelt(evaluate, benchmark, config, options)
     _check_profile(profile)
     if batch_size is not None and batch_size < 1:
         raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")

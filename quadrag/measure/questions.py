@@ -9,6 +9,7 @@ from quadrag.baselines.runs.request import RunRequest, make_task
 from quadrag.baselines.systems.function import Function, OpenQuestion, pose
 from quadrag.baselines.systems.system import Assignment
 from quadrag.errors import QuadragError
+from quadrag.measure.arguments import refuse_misspelt
 from quadrag.records import Passage, Question
 
 
@@ -34,6 +35,7 @@ def questions(
     Raises:
         QuadragError: a name or an option is unknown, or files are missing.
     """
+    refuse_misspelt(questions, benchmark, config, options)
     work, found, _ = take_questions(benchmark, config, split, data_dir, limit, options)
     return [pose(work, question, question.passages) for question in found]
 

@@ -85,7 +85,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: Any, home: Home, tmp_path: Path
         out, err = capsys.readouterr()
         monkeypatch.chdir(tmp_path)
         shutil.rmtree(copy)
-        varying = ("calls: ", "from the ledger: ", "latency ")
+        varying = ("calls: ", "kept replies: ", "latency ")
         out = "\n".join(line for line in out.splitlines() if not line.startswith(varying))
         return Ran(code, out, [line for line in err.splitlines() if not line.endswith("shown again")])
 

@@ -111,7 +111,15 @@ def test_a_failed_verdict_counts_as_the_profile_says_and_is_told(cli, server):
     assert official["n_scored"] + official["n_not_applicable"] + sum(official["unscored"].values()) == 15
     assert corrected["value"] == pytest.approx(2 / 15) and corrected["unscored"] == {"unparsable": 13}
     told = " ".join(out.split())
+    # A metric without a value has no profile that left anything out, and its n are the verdicts that were read.
+    assert "Unscored" not in told and "official counts" not in told
+    assert "Judged, scored 2 of 15: truthfulness, accuracy, hallucination." in told
+    assert "truthfulness – n 2 accuracy – n 2 hallucination – n 2 missing – n 2" in told and "15 of 15" not in told
+    code, out, _ = cli("run", "crag", "task_1_2", *SAMPLE, *arguments, "--out", "c", "-v", "--max-failed", "1")
+    told = " ".join(out.split())
+    assert code == 0
     assert "Unscored, truthfulness, accuracy, hallucination, missing" in told and "unparsable 13" in told
+    assert "n 15" in told
     assert (
         "Truthfulness: official counts unscored items as hallucinations, corrected keeps them as a share of their own."
         in told
@@ -200,7 +208,7 @@ def test_an_entity_llm_finds_the_entities_in_place_of_the_model_that_answers(cli
     told = " ".join(out.split())
     assert "Entities by k: 15 of 15 questions." in told
     assert "model of the entities" in Path("a/report.html").read_text(encoding="utf-8")
-    assert "calls: 15 made, 0 from the ledger; entity 15 made, 0 from the ledger" in told
+    assert "calls: 15 made, 0 kept replies used; entity 15 made, 0 kept replies used" in told
     assert cli(*arguments, *entity, "--out", "b")[0] == 0 and len(server.state.bodies) == 30
     assert stages(Path("a")) == stages(Path("b"))
     code, _, err = cli(*arguments, "--out", "a")
@@ -392,9 +400,9 @@ def test_a_model_file_of_the_challenge_is_run_as_it_is_and_asked_once(cli, stage
     assert any("<" in row["answer"] for row in answers.values()), "the pages come with their HTML"
     info = json.loads(Path("a/run.json").read_text())
     assert info["inputs"]["llm"] == "challenge:user_config.py#UserModel" and info["latency"]["p95"] < 30
-    assert "calls: 15 made, 0 from the ledger" in out and "latency of an answer: median" in out
+    assert "calls: 15 made, 0 kept replies used" in out and "latency of an answer: median" in out
     code, out, _ = cli(*arguments, "--option", "time_limit=30", "--out", "b")
-    assert code == 0 and "calls: 0 made, 15 from the ledger" in out
+    assert code == 0 and "calls: 0 made, 15 kept replies used" in out
     assert stages(Path("a")) == stages(Path("b"))
 
 

@@ -220,6 +220,7 @@ def test_a_sweep_over_models_is_not_run_with_one(cli):
     for llm in ("extractive", "http://127.0.0.1:9/v1#m", "local:m"):
         code, _, err = cli("run", "--recipe", "crud_rag-table8", "--data-dir", "sample", "--llm", llm)
         assert code == 2 and "the recipes ask 8 models" in err and err.count("\n") == 1
+        assert f"for one model: quadrag run crud_rag --all --llm {llm};" in err
     assert not Path("runs").exists()
 
 
@@ -289,6 +290,7 @@ def test_a_model_that_is_not_there_ends_a_sweep_with_one_line_that_names_the_rec
         code, _, err = cli("run", *arguments, "--llm", server.url)
         assert code == 2 and err.count("\n") == 1
         assert "quadrag: rgb-table7-qwen-7b-chat-zh: " in err and "`quadrag report s` shows what is done" in err
+        assert f"for one model: quadrag run rgb --all --llm {server.url}#MODEL;" in err
         code, out, err = cli("report", "s")
         assert code == 0 and "Table 7" in out and err == "", "what is not served has not begun"
         server.state.models.append("Qwen/Qwen-7B-Chat")

@@ -374,7 +374,7 @@ def test_the_unscored_are_told_with_their_reason(judged):
     assert re.search(r"Unscored, hal\b[^:]*: all auto: unparsable \d+\.", told)
     assert "Official leaves unscored items out, corrected counts them as wrong." in told
     assert "acc by topic and task" in told and narrow(judged.ran.out)
-    assert "calls: 208 made, 0 from the ledger; judge 1040 made" in told
+    assert "calls: 208 made, 0 kept replies used; judge 1040 made" in told
 
 
 def test_a_prompt_holds_the_protocols_reference_lines(house, judged, table):

@@ -1,12 +1,13 @@
 """`quadrag show`: single questions with passages, answer, gold, values, and what the judge said of them."""
 
 import json
+from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, Rule
 
 from quadrag.cli import main
-from quadrag.records import read_jsonl
+from quadrag.records import read_jsonl, write_jsonl
 
 CRAG = ("run", "crag", "task_1_2", "--split", "public", "--data-dir", "sample")
 
@@ -70,3 +71,37 @@ def test_what_cannot_be_shown_is_one_line(judged, capsys, tmp_path):
         code, (_, err) = show(capsys, judged, *more)
         assert code == 2 and message in err and err.count("\n") == 1
     assert json.loads((judged / "run" / "run.json").read_text())["data_dir"] == "sample"
+
+
+def test_that_nothing_is_wrong_is_said_and_a_split_is_shown_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    right = [row | {"answer": " ".join(one["text"] for one in row["passages"])} for row in ask(capsys)]
+    one_wrong = [right[0] | {"answer": "?"}, *right[1:]]
+    write_jsonl(Path("all.jsonl"), right)
+    write_jsonl(Path("one.jsonl"), one_wrong)
+    for name in ("all", "one"):
+        assert main(["score", f"{name}.jsonl", "--data-dir", "sample", "--out", name]) == 0
+    out = shown(capsys, "one", "--wrong")
+    assert out.count("  question  ") == 1 and "1 of 1 items, the worst by accuracy first" in out
+    wrong, other = one_wrong[0]["split"], one_wrong[-1]["split"]
+    assert out.startswith(f"information_integration_en {wrong} ") and wrong != other
+    assert shown(capsys, "one", "--wrong", "--split", other) == "No item is wrong: all 12 have the best accuracy\n"
+    assert "of 12 items" in shown(capsys, "one", "--split", wrong)
+    assert shown(capsys, "all", "--wrong") == "No item is wrong: all 36 have the best accuracy\n"
+    assert shown(capsys, "all", "--unscored") == "Every item has a value of every metric\n"
+    assert main(["show", "all", "--split", "noise40"]) == 2
+    assert "unknown split of this run 'noise40'; nearest: noise_40" in capsys.readouterr().err
+    assert main(["show", "."]) == 2
+    assert "holds 2 runs; name one of them, as all" in capsys.readouterr().err
+
+
+def shown(capsys, folder, *more):
+    capsys.readouterr()
+    assert main(["show", folder, *more]) in (0, None)
+    return capsys.readouterr().out
+
+
+def ask(capsys):
+    capsys.readouterr()
+    main(["questions", "rgb", "information_integration_en", "--data-dir", "sample"])
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]

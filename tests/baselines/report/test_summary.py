@@ -43,7 +43,8 @@ def test_a_summary_is_what_a_newcomer_reads(cli):
     code, out, err = cli("run", "crud_rag", "summary", "--limit", "4", *SAMPLE, "--out", "a")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert len(lines) <= 18 and max(map(len, lines)) <= 80 and lines[-1] == "a/report.html"
+    assert len(lines) <= 18 and max(map(len, lines)) <= 80
+    assert lines[-2:] == ["a/report.html", "next: quadrag show a --wrong"]
     assert rows(out) == [
         ["rouge_l", "25.6", "–", "4 of 4", "33.77 gpt-3.5-turbo"],
         ["bleu", "13.6", "–", "4 of 4", "25.19 gpt-3.5-turbo"],
@@ -125,7 +126,9 @@ def test_lines_for_logs_have_the_same_decimals_and_json_all_digits(cli):
 def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
     result = quadrag.evaluate("crag", "task_1_2", lambda question: "Paris", data_dir="sample", out="python")
     shown = cli("score", answers_of_crag, "--benchmark", "crag", "--config", "task_1_2", *SAMPLE).out
-    title, head, *lines = repr(result).splitlines()
+    title, head, *lines, about = repr(result).splitlines()
+    assert about == "accuracy_bounded: an accepted answer stands word for word in the reply; ours, not the paper's."
+    assert " ".join(shown.split()).count(about) == 1
     assert title == "crag task_1_2 public, <lambda>, official profile"
     assert [re.split(r" {2,}", line) for line in lines] == [row[:4] for row in rows(shown)]
     assert len({line.index(" of ") for line in lines}) == 1 and head.split("  ")[0] == "metric"

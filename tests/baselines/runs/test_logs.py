@@ -75,6 +75,30 @@ def test_an_output_is_an_answer_or_has_the_state_of_quadrag_run(given: Any, text
     assert inspect_answer(given) == (text, state)
 
 
+@pytest.mark.skipif(find_spec("inspect_ai") is None, reason="Inspect is not installed")
+def test_a_sample_that_failed_has_no_answer_whatever_was_said_before(tmp_path: Path) -> None:
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalError, EvalLog, EvalSample, EvalSpec, write_eval_log
+    from inspect_ai.model import ModelOutput
+
+    spec = EvalSpec(created="2026-01-01T00:00:00Z", task="t", dataset=EvalDataset(), model="m", config=EvalConfig())
+    failed = EvalError(message="overloaded", traceback="", traceback_ansi="")
+    samples = [
+        EvalSample(
+            id=str(at),
+            epoch=1,
+            input="?",
+            target="",
+            metadata={"config": "all", "split": "auto"},
+            output=ModelOutput.from_content("m", "yes"),
+            error=error,
+        )
+        for at, error in enumerate((None, failed))
+    ]
+    write_eval_log(EvalLog(eval=spec, samples=samples), str(tmp_path / "a.eval"))
+    found = [(row["answer"], row["state"]) for row in read_inspect_log(tmp_path / "a.eval")]
+    assert found == [("yes", "ok"), (None, "api_error")]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "reader"),
     [
@@ -141,3 +165,18 @@ def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
         list(read_lighteval_details(tmp_path / "details.parquet"))
     with pytest.raises(QuadragError, match=r"cannot read .*none\.parquet"):
         list(read_lighteval_details(tmp_path / "none.parquet"))
+
+
+def test_empty_replies_in_a_log_have_failed_those_of_a_file_have_not(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = {"config": "negative_rejection_en", "split": "test"}
+    said = {"conditions": '{"retriever": "own", "options": {}}'}
+    docs = [{**place, "id": str(at), "query": "?"} for at in range(12)]
+    write_jsonl(Path("log.jsonl"), [{"doc": {**one, **said}, "resps": [[""]], "filtered_resps": [""]} for one in docs])
+    write_jsonl(Path("own.jsonl"), [{**place, "id": one["id"], "answer": ""} for one in docs])
+    score = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")
+    logged, own = (cli("score", file, *score) for file in ("log.jsonl", "own.jsonl"))
+    assert logged.code == 3 and "12 of 12 items failed (12 empty reply)" in " ".join(logged.out.split())
+    assert own.code == 0 and "INVALID" not in own.out

@@ -14,6 +14,7 @@ from rag_server import RagServer
 
 from quadrag.chat.ledger import Ledger
 from quadrag.records import read_jsonl
+from quadrag.run_record import read_run
 
 ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", 4, "--ledger", "L")
 
@@ -63,12 +64,12 @@ def test_a_folder_is_of_its_services(cli, server, judge):
 
 def test_replies_say_from_where_and_since_when(cli, server):
     asked = (*ONE, "--llm", f"{server.url}#m")
-    assert "calls: 4 made, 0 from the ledger\n" in cli(*asked, "--out", "a").out
+    assert "calls: 4 made, 0 kept replies used\n" in cli(*asked, "--out", "a").out
     with Ledger(Path("L")) as ledger:
         oldest = sqlite3.connect(ledger.path).execute("SELECT min(json_extract(value, '$.created')) FROM replies")
         then = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(oldest.fetchone()[0]))
     ran = cli(*asked, "--out", "b")
-    assert f"calls: 0 made, 4 from the ledger\nfrom the ledger: {server.url}, oldest of {then}\n" in ran.out
+    assert f"calls: 0 made, 4 kept replies used\nkept replies: {server.url}, oldest of {then}\n" in ran.out
     assert then in Path("b/report.html").read_text(encoding="utf-8")
 
 
@@ -78,10 +79,10 @@ def test_a_dead_server_is_told_where_all_replies_are_kept(cli):
         assert cli(*asked, "--out", "a").code == 0
     ran = cli(*asked, "--out", "b")
     assert ran.code == 0 and ran.err.count("\n") == 1 and answers("a") == answers("b")
-    assert re.match(rf"quadrag: {server.url}\S* .*; all replies are taken from the ledger$", ran.err.strip())
+    assert re.match(rf"quadrag: {server.url}\S* .*; all replies are kept ones$", ran.err.strip())
     assert cli(*asked, "--replay", "--out", "c").err == "", "a replay asks nobody"
     lacking = cli(*asked[:-2], "--llm", f"{server.url}#m", "--limit", 9, "--out", "d")
-    assert lacking.code == 2 and lacking.err.count("\n") == 1 and "taken from the ledger" not in lacking.err
+    assert lacking.code == 2 and lacking.err.count("\n") == 1 and "kept ones" not in lacking.err
 
 
 def test_a_reply_of_no_known_service_is_for_replays_or_asked_for(cli, server):
@@ -176,6 +177,21 @@ def test_fresh_asks_anew_and_a_stopped_fresh_run_goes_on(cli, server):
         assert len(ledger) == 4, "the new reply takes the old one's place"
 
 
+def test_several_fresh_runs_that_were_killed_go_on_with_what_was_unfinished(cli, server):
+    asked = ("run", "--recipe", "rgb-table7-chatgpt-zh", "--data-dir", "sample", "--limit", 4, "--ledger", "L")
+    asked = (*asked, "--llm", f"{server.url}#m", "--out", "r")
+    first, second = (Path("r") / f"counterfactual_robustness_zh{end}" for end in ("-none", ""))
+    assert cli(*asked, "--fresh").code == 0 and server.requests == 8
+    killed = read_run(second)
+    killed.state = "running"
+    killed.write(second)
+    server.state.text = "another answer"
+    assert cli(*asked, "--fresh").code == 0 and server.requests == 8, "what the killed command asked is fresh"
+    assert cli(*asked, "--fresh").code == 0 and server.requests == 16, "all was finished"
+    assert answers(first) == answers(second) == ["another answer"] * 4
+    assert record(first)["fresh"] == record(second)["fresh"]
+
+
 def test_a_fresh_run_that_finds_the_server_dead_leaves_what_was_finished(cli, stages):
     with ChatServer() as server:
         asked = (*ONE, "--llm", f"{server.url}#m", "--out", "r")
@@ -238,7 +254,7 @@ def test_score_asks_again_too(cli, server, judge):
     again = cli(*asked)
     assert (
         judge.requests == 3 * first
-        and f"0 made, {first} from the ledger\nfrom the ledger: {judge.url}, oldest of" in again.out
+        and f"0 made, {first} kept replies used\nkept replies: {judge.url}, oldest of" in again.out
     )
 
 

@@ -94,7 +94,9 @@ def plain(n=12):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("rnu",), ("rnu", "run")),
+        (("rnu",), ("rnu", "perhaps run")),
+        (("compare", "a", "b"), ("no command 'compare'; perhaps report",)),
+        (("xyzzy",), ("expected one of demo, list",)),
         (("run", "rgb", "--nonsense"), ("--nonsense", "quadrag run --help")),
         (("run", "rgb", "noise_robustness_en", "--max-token", "5", "--tempreature=1"), ("nearest: --temperature",)),
         (("run",), ("no benchmark", "rgb")),
@@ -116,7 +118,9 @@ def plain(n=12):
         ((*RUN, "--original"), ("--original", "--all")),
         ((*RUN, "--all"), ("--all", "negative_rejection_en")),
         (("run", "rgb", "--all", "--recipe", "rgb-table1-chatgpt"), ("--all", "--recipe")),
-        (("run", "--recipe", "rgb-tabel1-chatgpt"), ("nearest: rgb-table1-chatgpt",)),
+        (("run", "--recipe", "rgb-tabel1-chatgpt"), ("nearest rows: rgb-table1-chatgpt",)),
+        (("run", "--recipe", "rgb-table9"), ("tables: rgb-table7, rgb-table5, rgb-table3, rgb-table1, ",)),
+        (("run", "--recipe", "rgb-table7-chatgpt"), ("nearest rows: rgb-table7-chatgpt-en, rgb-table7-chatgpt-zh;",)),
         (("run", "--recipe", "none.yaml"), ("none.yaml",)),
         (("run", "--recipe", "rgb-table1-chatgpt"), ("gpt-3.5-turbo", "--llm")),
         (("run", "crag", "--recipe", "rgb-table1-chatgpt", "--llm", DEAD), ("rgb", "crag")),

@@ -18,6 +18,7 @@ import quadrag
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.cli import main
+from quadrag.errors import QuadragError
 from quadrag.records import read_jsonl
 
 ROOT = Path(__file__).parents[3]
@@ -233,6 +234,17 @@ def test_a_wrong_argument_is_one_line(changes, message):
     assert "\n" not in str(told.value) and not asked
     with pytest.raises(quadrag.QuadragError, match="expected a function"):
         measure("text")
+
+
+def test_a_misspelt_argument_is_no_option():
+    for misspelt, meant in (("profil", "profile"), ("data_dirs", "data_dir"), ("splits", "split")):
+        with pytest.raises(QuadragError, match=f"evaluate has no argument '{misspelt}'; did you mean {meant}"):
+            quadrag.evaluate(*SUMMARY, str, **{misspelt: "sample"})
+    with pytest.raises(QuadragError, match="questions has no argument 'limits'; did you mean limit"):
+        quadrag.questions(*SUMMARY, limits=3)
+    # What is near to an argument, and an option: `data_dir` and OmniEval's `auto_dir`.
+    with pytest.raises(QuadragError, match="no_folder"):
+        quadrag.questions("omnieval", "extractive_qa", auto_dir="no_folder")
 
 
 def test_a_judge_is_asked(tmp_path, monkeypatch):

@@ -1,29 +1,36 @@
-"""Means, bootstrap intervals and paired differences: worked by hand, enumerated, resampled one by one, simulated."""
+"""Means and their intervals: worked by hand, resampled one by one, and SciPy's over the same draws."""
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import bootstrap
+from scipy.stats import norm as normal
+from scipy.stats import t as student
 
 from quadrag.stats import (
     NOT_APPLICABLE,
     SEED,
     Interval,
     Item,
+    Mean,
     Summary,
+    bca,
     macro,
-    paired_difference,
     resampling,
     summarise,
     summarise_all,
+    wilson,
 )
+from quadrag.stats.intervals import influences, stretch_of
+from quadrag.stats.items import choose_fill, make_group, number_units
 
 REASONS = ("api_error", "unparsable", "truncated", NOT_APPLICABLE)
 VALUES = st.floats(-1, 1).map(lambda value: round(value, 3))
@@ -38,6 +45,11 @@ FEW: dict[str, Any] = {"resamples": 200}
 def ones(*values: float | None) -> list[Item]:
     """Items of one value a question; None is a failed call."""
     return [Item(i, value, "api_error" if value is None else None) for i, value in enumerate(values)]
+
+
+def width(found: Summary | Mean) -> float:
+    assert found.interval is not None
+    return found.interval.high - found.interval.low
 
 
 def test_worked_example() -> None:
@@ -55,24 +67,25 @@ def test_worked_example() -> None:
 
 
 def test_no_items_no_values() -> None:
-    empty = Summary(None, None, None, 0, 0, 0, {})
+    empty = Summary(None, None, None, None, 0, 0, 0, {})
     assert summarise([]) == summarise([], profile="corrected") == empty
     failed = ones(None, None)
-    assert summarise(failed) == Summary(None, None, None, 2, 0, 0, {"api_error": 2})
-    assert summarise(failed, profile="corrected") == Summary(0.0, None, Interval(0, 0), 2, 0, 0, {"api_error": 2})
+    assert summarise(failed) == Summary(None, None, None, None, 2, 0, 0, {"api_error": 2})
+    assert summarise(failed, profile="corrected") == Summary(
+        0.0, None, Interval(*(round(side, 12) for side in wilson(0, 2))), "wilson", 2, 0, 0, {"api_error": 2}
+    )
     off = [Item(0, None, NOT_APPLICABLE)]
-    assert summarise(off, profile="corrected") == summarise(off) == Summary(None, None, None, 1, 0, 1, {})
+    assert summarise(off, profile="corrected") == summarise(off) == Summary(None, None, None, None, 1, 0, 1, {})
     assert summarise([Item(0, None)]).unscored == {"api_error": 1}, "without a reason it is a failed call"
 
 
 def test_an_unknown_profile_is_refused() -> None:
-    for call in (lambda: summarise([], profile="both"), lambda: paired_difference([], [], profile="both")):
-        with pytest.raises(ValueError, match="profile is 'both'; expected 'official' or 'corrected'"):
-            call()
+    with pytest.raises(ValueError, match="profile is 'both'; expected 'official' or 'corrected'"):
+        summarise([], profile="both")
 
 
-def brute_force(items: Sequence[Item], profile: str, worst: float, resamples: int) -> tuple[float, float] | None:
-    """The interval by resampling whole questions one by one, in plain Python."""
+def drawn_means(items: Sequence[Item], profile: str, worst: float, resamples: int) -> list[float]:
+    """The means over resamples of whole questions, one by one, in plain Python."""
     questions = list(dict.fromkeys(item.question for item in items))
     rng = np.random.RandomState(SEED)
     means = []
@@ -88,25 +101,37 @@ def brute_force(items: Sequence[Item], profile: str, worst: float, resamples: in
                     values.append(worst)
         if values:
             means.append(sum(values) / len(values))
-    return tuple(np.quantile(means, [0.025, 0.975])) if means else None
+    return means
 
 
+@pytest.mark.filterwarnings("ignore")  # SciPy warns where it has no answer
 @settings(max_examples=40)
-@given(ITEMS.filter(bool), PROFILES, st.sampled_from([0.0, -1.0]))
-def test_interval_equals_brute_force(items: list[Item], profile: str, worst: float) -> None:
-    found = summarise(items, profile=profile, worst=worst, resamples=60).interval
-    expected = brute_force(items, profile, worst, 60)
-    if found is None:
-        assert expected is None
-    else:
-        assert found == pytest.approx(expected)
-
-
-def test_interval_approaches_the_exact_bootstrap_distribution() -> None:
-    values = [0.0, 0.2, 0.7, 1.0, 0.4]
-    exact = sorted(sum(drawn) / 5 for drawn in itertools.product(values, repeat=5))
-    interval = summarise(ones(*values), resamples=20000).interval
-    assert interval == pytest.approx(np.quantile(exact, [0.025, 0.975]), abs=0.015)
+@given(st.lists(VALUES | st.none(), min_size=1, max_size=25), PROFILES, st.sampled_from([0.0, -1.0]))
+def test_the_bootstrap_is_scipys_over_the_same_draws(values: list[float | None], profile: str, worst: float) -> None:
+    items = ones(*values)
+    found = summarise(items, profile=profile, worst=worst, resamples=99)
+    known = [worst if value is None else value for value in values if profile == "corrected" or value is not None]
+    if not known or set(known) <= {0, 1}:
+        assert found.method == (None if not known else "wilson")
+        return
+    assert found.method == "bca"
+    means = drawn_means(items, profile, worst, 99)
+    if len(set(known)) == 1:
+        assert found.interval == pytest.approx((known[0], known[0]), abs=1e-9)
+        return
+    # As few units as these vary too little in a resample: SciPy is asked for a level that makes up for it.
+    n = len(known)
+    reach = student.ppf(0.975, n - 1) * (n / (n - 1)) ** 0.5
+    theirs = bootstrap(
+        (known,),
+        np.mean,
+        method="BCa",
+        n_resamples=0,
+        bootstrap_result=SimpleNamespace(bootstrap_distribution=np.array(means)),
+        confidence_level=float(1 - 2 * normal.sf(reach)),
+    ).confidence_interval
+    if np.isfinite(theirs.low + theirs.high):  # SciPy has no answer where the estimate is beyond all resamples
+        assert found.interval == pytest.approx((theirs.low, theirs.high), abs=1e-9)
 
 
 @given(ITEMS, PROFILES)
@@ -121,8 +146,11 @@ def test_counts_and_order_hold(items: list[Item], profile: str) -> None:
         assert low <= high
         worst = [0.0] if profile == "corrected" and found.unscored else []
         bounds = [item.value for item in items if item.value is not None] + worst
-        assert min(bounds) - 1e-9 <= low
-        assert high <= max(bounds) + 1e-9
+        if found.method == "bca":
+            assert min(bounds) - 1e-9 <= low
+            assert high <= max(bounds) + 1e-9
+        else:
+            assert 0 <= low <= high <= 1
         assert min(bounds) - 1e-9 <= found.value <= max(bounds) + 1e-9
     if profile == "official":
         assert found.value == pytest.approx(found.over_scored)
@@ -145,11 +173,12 @@ def test_same_items_same_bytes(items: list[Item], profile: str) -> None:
     assert summarise(items, profile=profile, **FEW) == summarise(list(items), profile=profile, **FEW)
 
 
-@given(st.integers(1, 40), VALUES)
-def test_equal_values_have_no_width(n: int, value: float) -> None:
+@given(st.integers(1, 40), VALUES.filter(lambda value: value not in (0, 1)))
+def test_equal_values_have_no_width_but_for_shares(n: int, value: float) -> None:
     found = summarise(ones(*[value] * n), **FEW)
     assert found.value == pytest.approx(value)
     assert found.interval == pytest.approx((value, value))
+    assert summarise(ones(*[1] * n)).interval == pytest.approx(wilson(n, n))
 
 
 def test_the_interval_holds_the_value_and_narrows_with_more_questions() -> None:
@@ -165,111 +194,43 @@ def test_the_interval_holds_the_value_and_narrows_with_more_questions() -> None:
 
 def test_samples_of_one_question_come_along_together() -> None:
     """Ten samples a question tell no more about the questions than one does, where they all agree."""
-    once = ones(*[i % 3 == 0 for i in range(30)])
+    once = ones(*np.random.RandomState(2).random_sample(30))
     often = [item for item in once for _ in range(10)]
     single, clustered = summarise(once), summarise(often)
     assert clustered.interval == pytest.approx(single.interval)
     assert clustered.value == pytest.approx(single.value)
     assert (clustered.n_total, clustered.n_scored) == (300, 300)
+    # Rounds of a conversation do so as well: they have its name as their unit.
+    rounds = [Item(i, item.value, unit=item.question) for i, item in enumerate(often)]
+    assert summarise(rounds) == clustered
     apart = summarise([Item(i, item.value) for i, item in enumerate(often)])
-    assert apart.interval is not None
-    assert single.interval is not None
-    narrower = (apart.interval.high - apart.interval.low) / (single.interval.high - single.interval.low)
-    assert narrower == pytest.approx(10**-0.5, rel=0.25)
+    assert width(apart) / width(single) == pytest.approx(10**-0.5, rel=0.25)
 
 
-def test_a_rate_over_part_of_the_items_is_a_ratio_in_every_resample() -> None:
+def test_shares_in_clusters_are_as_sure_as_their_clusters() -> None:
+    once = ones(*[float(i % 3 == 0) for i in range(60)])
+    often = [item for item in once for _ in range(10)]
+    single, clustered = summarise(once), summarise(often)
+    assert (single.method, clustered.method) == ("wilson", "logit")
+    assert width(clustered) / width(single) == pytest.approx(1, rel=0.05)
+    mixed = [Item(i // 10, float(i % 3 == 0)) for i in range(600)]
+    assert width(summarise(mixed)) < width(clustered) / 3, "clusters that are alike"
+    alike = [Item(i // 2, float(i % 2)) for i in range(60)]
+    assert summarise(alike).interval == pytest.approx(wilson(15, 30)), (
+        "all clusters are the same: each counts as one item"
+    )
+
+
+def test_a_rate_over_part_of_the_items_is_over_these_alone() -> None:
     """Error correction: over the questions where the error was seen; how many those are varies with the draw."""
     seen = [Item(i, float(i % 2)) for i in range(4)]
     unseen = [Item(i, None, NOT_APPLICABLE) for i in range(4, 40)]
     found = summarise(seen + unseen)
     assert (found.value, found.n_total, found.n_scored, found.n_not_applicable) == (0.5, 40, 4, 36)
-    assert found.interval == Interval(0.0, 1.0), "few of 40 count in a draw, and often all alike"
+    assert found.interval == pytest.approx(wilson(2, 4))
     assert summarise(seen + unseen, profile="corrected") == found, "not applicable is not a failure"
-
-
-def test_coverage() -> None:
-    """About 95 of 100 intervals hold the true rate: Bernoulli with p = 0.3, 100 questions, 300 repetitions."""
-    rng = np.random.RandomState(7)
-    held = 0
-    for _ in range(300):
-        interval = summarise(ones(*(rng.random_sample(100) < 0.3).astype(float)), resamples=400).interval
-        assert interval is not None
-        held += interval.low <= 0.3 <= interval.high
-    assert 0.90 <= held / 300 <= 0.98
-
-
-def paired_brute_force(first: Sequence[Item], second: Sequence[Item], resamples: int) -> Any:
-    questions = list(dict.fromkeys(item.question for item in first))
-    rng = np.random.RandomState(SEED)
-    differences = []
-    for _ in range(resamples):
-        drawn = [questions[i] for i in rng.randint(0, len(questions), len(questions))]
-        means = []
-        for items in (first, second):
-            values = [item.value for q in drawn for item in items if item.question == q and item.value is not None]
-            means.append(sum(values) / len(values) if values else None)
-        if None not in means:
-            differences.append(means[1] - means[0])
-    return np.quantile(differences, [0.025, 0.975]) if differences else None
-
-
-@settings(max_examples=40)
-@given(st.lists(st.tuples(VALUE_OR_REASON, VALUE_OR_REASON), min_size=1, max_size=10), st.randoms())
-def test_paired_difference_equals_brute_force(pairs: list[Any], rng: random.Random) -> None:
-    first = [Item(i, *pair[0]) for i, pair in enumerate(pairs)]
-    second = [Item(i, *pair[1]) for i, pair in enumerate(pairs)]
-    # Only what both could score is compared; what one could not is as good as unscored in both.
-    both = [pair[0][0] is not None and pair[1][0] is not None for pair in pairs]
-    paired = [
-        [one if there else Item(one.question, None, "api_error") for one, there in zip(side, both, strict=True)]
-        for side in (first, second)
-    ]
-    found = paired_difference(first, rng.sample(second, len(second)), resamples=60)
-    expected = paired_brute_force(*paired, 60)
-    means = [summarise(items, **FEW).value for items in paired]
-    if None in means or expected is None:
-        assert found is None
-        return
-    assert found is not None
-    difference, interval, n = found
-    assert n == sum(both)
-    assert difference == pytest.approx(means[1] - means[0], abs=1e-12)
-    assert interval == pytest.approx(expected, abs=1e-12)
-
-
-def test_pairing_sees_what_two_intervals_hide() -> None:
-    rng = np.random.RandomState(3)
-    hard = rng.random_sample(200)
-    first = ones(*(hard < 0.5).astype(float))
-    second = ones(*(hard < 0.55).astype(float))
-    apart = [summarise(items).interval for items in (first, second)]
-    assert apart[0] is not None
-    assert apart[1] is not None
-    assert apart[1].low < apart[0].high, "the two intervals overlap"
-    found = paired_difference(first, second)
-    assert found is not None
-    difference, interval, _ = found
-    assert 0 < interval.low < difference < interval.high
-    back = paired_difference(second, first)
-    assert back is not None
-    assert (back.difference, *back.interval) == pytest.approx((-difference, -interval.high, -interval.low))
-
-
-def test_paired_difference_profiles_and_refusals() -> None:
-    first, second = ones(1, 1, 0, 0), ones(1, None, 1, 1)
-    official, corrected = paired_difference(first, second), paired_difference(first, second, profile="corrected")
-    assert official is not None
-    assert corrected is not None
-    assert official.difference == pytest.approx(1 - 1 / 3), "the second question is scored in one run alone"
-    assert corrected.difference == pytest.approx(0.75 - 0.5)
-    assert (official.n, corrected.n) == (3, 4)
-    same = paired_difference(first, first)
-    assert same == (0.0, Interval(0.0, 0.0), 4)
-    assert paired_difference(first, second[:3]) is None
-    assert paired_difference(first, ones(1, 1, 1, 1, 1)) is None
-    assert paired_difference([], []) is None
-    assert paired_difference(first, ones(None, None, None, None)) is None
+    graded = [Item(i, 0.5 + i % 2) for i in range(4)]
+    assert summarise(graded + unseen).interval == Interval(0.5, 1.5), "few of 40 count in a draw, and often all alike"
 
 
 COLUMNS = st.lists(st.lists(VALUE_OR_REASON, min_size=3, max_size=3), min_size=1, max_size=12)
@@ -289,15 +250,17 @@ def test_metrics_summarised_together_are_as_each_by_itself(table: Any, profile: 
 
 
 def test_nothing_is_summarised_of_nothing() -> None:
-    empty = Summary(None, None, None, 0, 0, 0, {})
+    empty = Summary(None, None, None, None, 0, 0, 0, {})
     assert summarise_all([]) == [] and summarise_all([[], []]) == [empty, empty]
     for call in (lambda: summarise_all([], profile="both"), lambda: macro([], profile="both")):
         with pytest.raises(ValueError, match="profile is 'both'"):
             call()
 
 
-def macro_brute_force(groups: Sequence[Sequence[Item]], profile: str, worst: float, resamples: int) -> Any:
-    """One metric's mean over groups and its interval in plain Python: every group drawn from by itself."""
+def macro_brute_force(
+    groups: Sequence[Sequence[Item]], weights: Sequence[float], profile: str, worst: float, resamples: int
+) -> tuple[float | None, list[float]]:
+    """One metric's mean over groups and its resamples in plain Python: every group drawn from by itself."""
 
     def mean(items: Sequence[Item]) -> float | None:
         values = [item.value for item in items if item.value is not None]
@@ -306,80 +269,99 @@ def macro_brute_force(groups: Sequence[Sequence[Item]], profile: str, worst: flo
         return sum(values) / len(values) if values else None
 
     def over(means: Sequence[float | None]) -> float | None:
-        there = [value for value in means if value is not None]
-        return sum(there) / len(there) if there else None
+        there = [(value, weight) for value, weight in zip(means, weights, strict=True) if value is not None and weight]
+        total = sum(weight for _, weight in there)
+        return sum(value * weight for value, weight in there) / total if total else None
 
     drawn: list[list[float | None]] = []
     for at, items in enumerate(groups):
         rng = np.random.RandomState(SEED + at)
         drawn.append([mean([items[i] for i in rng.randint(0, len(items), len(items))]) for _ in range(resamples)])
-    value = over([mean(items) for items in groups])
     means = [found for row in zip(*drawn, strict=True) if (found := over(row)) is not None]
-    return value, None if value is None else tuple(np.quantile(means, [0.025, 0.975]))
+    return over([mean(items) for items in groups]), means
 
 
 @settings(max_examples=40)
-@given(st.lists(COLUMNS, min_size=1, max_size=5), PROFILES, st.sampled_from([0.0, 1.0, -1.0]))
-def test_macro_means_and_their_stratified_intervals_equal_brute_force(groups: Any, profile: str, worst: float) -> None:
-    stacked = [columns_of(table) for table in groups]
-    found = macro(stacked, profile=profile, worst=worst, resamples=60)
+@given(
+    st.lists(st.tuples(COLUMNS, st.sampled_from([0.0, 0.5, 1.0, 3.0])), min_size=1, max_size=5),
+    PROFILES,
+    st.sampled_from([0.0, 1.0, -1.0]),
+)
+def test_means_over_groups_are_drawn_as_by_brute_force(groups: Any, profile: str, worst: float) -> None:
+    stacked = [columns_of(table) for table, _ in groups]
+    weights = [weight for _, weight in groups]
+    found = macro(stacked, weights=weights, profile=profile, worst=worst, resamples=60)
     assert len(found) == 3
-    for metric, (value, interval) in enumerate(found):
-        expected, bounds = macro_brute_force([columns[metric] for columns in stacked], profile, worst, 60)
+    for metric, (value, interval, method) in enumerate(found):
+        members = [columns[metric] for columns in stacked]
+        expected, means = macro_brute_force(members, weights, profile, worst, 60)
         assert value == (None if expected is None else pytest.approx(expected, abs=1e-12))
-        assert interval == (None if bounds is None else pytest.approx(bounds, abs=1e-11))
+        if method != "bca":
+            assert method in (None, "wilson") and (method is None) == (interval is None) == (value is None)
+            continue
+        fill = choose_fill(profile, worst)
+        made = [
+            make_group(items, number_units(items), fill, weight) for items, weight in zip(members, weights, strict=True)
+        ]
+        counting = [group for group in made if group.weight and group.sums[1].any()]
+        influence = influences(counting)
+        again = bca(np.array(means), expected or 0.0, np.concatenate(influence), stretch=stretch_of(influence))
+        assert interval == pytest.approx(again, abs=1e-11)
 
 
 def test_groups_count_alike_whatever_their_size() -> None:
     large, small = ones(*[1] * 30), ones(0, 0)
-    ((value, interval),) = macro([[large], [small]])
-    assert (value, interval) == (0.5, Interval(0.5, 0.5)), "all values of a group are equal: no width"
+    ((value, interval, method),) = macro([[large], [small]])
+    assert (value, method) == (0.5, "wilson")
+    assert interval is not None and interval.low < 0.4 and interval.high > 0.6
     assert summarise([Item(i, item.value) for i, item in enumerate([*large, *small])]).value == pytest.approx(30 / 32)
+    ((weighted, _, _),) = macro([[large], [small]], weights=[1, 3])
+    assert weighted == 0.25
 
 
 def test_a_group_without_values_is_left_out_of_a_macro_mean() -> None:
     off = [Item(i, None, NOT_APPLICABLE) for i in range(4)]
     failed = ones(None, None)
-    assert macro([[ones(1, 1)], [off]]) == [(1.0, Interval(1, 1))]
-    assert macro([[ones(1, 1)], [off]], profile="corrected") == [(1.0, Interval(1, 1))]
-    assert macro([[ones(1, 1)], [failed]]) == [(1.0, Interval(1, 1))], "official leaves out what has no value"
-    assert macro([[ones(1, 1)], [failed]], profile="corrected") == [(0.5, Interval(0.5, 0.5))]
-    assert macro([[ones(0, 0)], [failed]], profile="corrected", worst=1.0) == [(0.5, Interval(0.5, 0.5))]
-    assert macro([[off], [off]]) == macro([[failed]]) == [(None, None)] and macro([]) == []
+    alone = Mean(1.0, summarise(ones(1, 1)).interval, "wilson")
+    assert macro([[ones(1, 1)], [off]]) == macro([[ones(1, 1)], [off]], profile="corrected") == [alone]
+    assert macro([[ones(1, 1)], [failed]]) == [alone], "official leaves out what has no value"
+    assert macro([[ones(1, 1)], [ones(0)]], weights=[2, 0]) == [alone], "what has no weight has no say"
+    for worst in (0.0, 1.0):
+        ((value, interval, _),) = macro([[ones(1 - worst, 1 - worst)], [failed]], profile="corrected", worst=worst)
+        assert value == 0.5 and interval is not None and interval.low < 0.5 < interval.high
+    nothing = [Mean(None, None, None)]
+    assert macro([[off], [off]]) == macro([[failed]]) == macro([[ones(1)]], weights=[0]) == nothing
+    assert macro([]) == []
 
 
 def test_groups_are_drawn_from_apart_and_not_in_step() -> None:
     """Two groups drawn alike would be as uncertain as one; drawn apart, their mean is less so by the root of two."""
     group = ones(*np.random.RandomState(5).random_sample(200))
-    ((_, one),) = macro([[group]])
-    ((_, two),) = macro([[group], [group]])
-    assert one is not None
-    assert two is not None
-    assert one == summarise(group).interval
-    assert (two.high - two.low) / (one.high - one.low) == pytest.approx(0.5**0.5, rel=0.1)
+    (one,) = macro([[group]])
+    (two,) = macro([[group], [group]])
+    assert one.interval == summarise(group).interval
+    assert width(two) / width(one) == pytest.approx(0.5**0.5, rel=0.1)
 
 
-def test_a_stratified_interval_is_narrower_than_one_over_all_where_groups_differ() -> None:
-    groups = [ones(*[float(level)] * 10) for level in range(5)]
-    ((value, interval),) = macro([[group] for group in groups])
+def test_shares_of_groups_are_surer_than_of_all_where_groups_differ() -> None:
+    groups = [ones(*[1.0 if i < right else 0.0 for i in range(40)]) for right in (2, 20, 38)]
+    (mean,) = macro([[group] for group in groups])
     pooled = summarise([Item((at, i), item.value) for at, group in enumerate(groups) for i, item in enumerate(group)])
-    assert value == pooled.value == 2.0
-    assert interval == Interval(2.0, 2.0) and pooled.interval is not None and pooled.interval.low < 1.7
+    assert mean.value == pytest.approx(pooled.value)
+    assert (mean.method, pooled.method) == ("wilson", "wilson") and width(mean) < 0.85 * width(pooled)
+    (same,) = macro([[group] for group in groups[:1]])
+    assert same.interval == pytest.approx(wilson(2, 40)), "of one group it is Wilson's own"
 
 
 @pytest.mark.parametrize("n", [254, 255, 256, 257])
-def test_intervals_are_the_same_whether_draws_are_kept_or_not(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draws_are_the_same_whether_they_are_kept_or_not(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of up to 255 questions they are kept, in a byte each, since none is drawn more often."""
-    off = (None, NOT_APPLICABLE)
-    table = [[(float((i * 7) % 5), None), off if i % 3 else (1.0, None)] for i in range(n)]
-    columns = columns_of(table)
-    usual = summarise_all(columns, **FEW), macro([columns, columns], **FEW)
-    assert usual[0][0].interval == pytest.approx(brute_force(columns[0], "official", 0.0, 200), abs=1e-12)
-    for kept in (0, 10_000):
-        if kept and n > 255:
-            continue
-        monkeypatch.setattr(resampling, "_KEPT", kept)
-        assert (summarise_all(columns, **FEW), macro([columns, columns], **FEW)) == usual
+    items = [Item(i, float((i * 7) % 5)) for i in range(n)]
+    sums = make_group(items, number_units(items), None).sums
+    usual = resampling.resample_means(sums[None], 50, SEED)
+    assert usual[0] == pytest.approx(drawn_means(items, "official", 0.0, 50), abs=1e-12)
+    monkeypatch.setattr(resampling, "_KEPT", 0 if n <= 255 else 255)
+    assert (resampling.resample_means(sums[None], 50, SEED) == usual).all()
 
 
 def test_a_question_drawn_as_often_as_can_be_fits_into_a_byte() -> None:

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
+from statsmodels.stats.multitest import multipletests
 
-from quadrag.stats import mcnemar
+from quadrag.stats import holm, mcnemar
 
 COUNTS = st.integers(0, 3000)
 
@@ -31,3 +32,14 @@ def test_mcnemar_by_hand() -> None:
     assert mcnemar(0, 0) == mcnemar(7, 7) == (1, 1)
     with pytest.raises(ValueError, match="-1 and 2; expected two numbers of items, at least 0"):
         mcnemar(-1, 2)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_statsmodels(values: list[float]) -> None:
+    assert holm(values) == pytest.approx(list(multipletests(values, method="holm")[1]), abs=1e-9)
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06]) and holm([]) == []
+    with pytest.raises(ValueError, match=r"1\.5 among p values"):
+        holm([0.2, 1.5])
