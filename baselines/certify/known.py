@@ -145,4 +145,4 @@ def list_sets() -> Iterator[str]:
     width = max(map(len, sets.SETS))
     for name, about in sets.SETS.items():
         source = sources()[about.files][0]
-        yield f"{name:{width}}  {', '.join(about.graded)}; {source.repository} at {source.commit[:8]}, {source.licence}"
+        yield f"{name:{width}}  {', '.join(about.graded)}; {source.repository}, {source.licence}"

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from quadrag.metric_record import metric_record, show_key
+
 from ..core.result import PROFILES, Result
 from ..tables.slices import select_whole
 from .asking import read_signature
@@ -26,20 +28,22 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
         judge = read_signature(row["signature"])["judge"]
         certificate = find_certificate(certificates, row["signature"])
         if certificate is None:
-            unknown.setdefault(judge, {})[row["metric"]] = None
+            unknown.setdefault(judge, {})[show_key(row["metric"], row["key"])] = None
         else:
             known.setdefault((judge, certificate.sentence), []).append(row)
     for (judge, sentence), found in known.items():
-        yield f"Judge {judge} {sentence} ({', '.join(dict.fromkeys(row['metric'] for row in found))})."
+        keys = dict.fromkeys(show_key(row["metric"], row["key"]) for row in found)
+        yield f"Judge {judge} {sentence} ({', '.join(keys)})."
         for row in found:
             yield from _note_corrected(row, find_certificate(certificates, row["signature"]))
-    for judge, metrics in unknown.items():
-        yield f"judge not certified: {judge} ({', '.join(metrics)}); `quadrag certify-judge` does it."
+    for judge, lacking in unknown.items():
+        yield f"judge not certified: {judge} ({', '.join(lacking)}); `quadrag certify-judge` does it."
 
 
 def _is_judged(row: Mapping[str, Any]) -> bool:
     given = read_signature(row.get("signature", ""))
-    return "not_run" not in row and given.get("judge", _NONE) != _NONE and given.get("prompt", _NONE) != _NONE
+    asked = given.get("judge", _NONE) != _NONE and given.get("prompt", _NONE) != _NONE
+    return asked and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge"
 
 
 def _note_corrected(row: Mapping[str, Any], certificate: Certificate | None) -> Iterator[str]:

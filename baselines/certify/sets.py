@@ -169,7 +169,7 @@ def _wice(labels: LabelSet, files: Files, partly: str) -> None:
             )
     labels.groups = "article"
     said = "a hallucination" if partly == "1" else "none"
-    other = "WiCE" if partly == "0" else "WiCE-partly-supported"
+    other = "WiCE" if partly == "0" else "WiCE-lenient"
     labels.notes.append(
         f"Nearly hallucination: a claim of people. Partly supported counts as {said}; {other} has the other."
     )
@@ -235,7 +235,7 @@ SETS = {
     "UHGEval": Known("uhgeval", ("omnieval.hal",), partial(_uhgeval, whole=False)),
     "UHGEval-texts": Known("uhgeval", ("omnieval.hal",), partial(_uhgeval, whole=True)),
     "WiCE": Known("wice", ("omnieval.hal",), partial(_wice, partly="1")),
-    "WiCE-partly-supported": Known("wice", ("omnieval.hal",), partial(_wice, partly="0")),
+    "WiCE-lenient": Known("wice", ("omnieval.hal",), partial(_wice, partly="0")),
     "RAGChecker": Known("ragchecker", ("omnieval.acc", "omnieval.com"), _ragchecker),
     "ALCE": Known("alce", ("omnieval.utl",), _alce),
 }

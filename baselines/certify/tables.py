@@ -33,8 +33,7 @@ def describe_labels(labels: LabelSet) -> str:
     """Say in a line what the labels are."""
     counts = [sum(item.label == one for item in labels.items) for one in labels.classes]
     said = ", ".join(f"{one} {count}" for one, count in zip(labels.classes, counts, strict=True))
-    source = f"; {labels.source}" if labels.source else ""
-    return f"{labels.name}: {len(labels.items)} labels ({'ranked' if labels.ranked else said}){source}"
+    return f"{labels.name}: {len(labels.items)} labels ({'ranked' if labels.ranked else said})"
 
 
 def say_against(found: Against, first: str, second: str) -> str:
@@ -50,6 +49,10 @@ def say_against(found: Against, first: str, second: str) -> str:
         f"{said}: of {found.n} items {first} alone is right on {found.first_only}, {second} alone on "
         f"{found.second_only} (McNemar, mid-p {found.test.mid_p:.4f}, exact {found.test.exact:.4f})."
     )
+
+
+def _notes(labels: LabelSet) -> list[str]:
+    return [*([f"Labels: {labels.source}."] if labels.source else []), *labels.notes]
 
 
 def _agreement(found: Sequence[Figures]) -> Grid:
@@ -69,7 +72,7 @@ def _agreement(found: Sequence[Figures]) -> Grid:
         "judge",
         ["agreement", "kappa", "AC1", "n"],
         lines,
-        list(labels.notes),
+        _notes(labels),
     )
     grid.notes += [] if ceiling else [_UNSEEN]
     grid.notes.append(_intervals(found))
@@ -171,7 +174,7 @@ def _ranks(found: Sequence[Figures]) -> Grid:
             Cell(_four(one.correlation.kendall)),
         ]
         lines.append(Line(one.verdicts.judge, [*cells, Cell(str(one.correlation.n))]))
-    notes = [*labels.notes, _UNSEEN, f"95% intervals by {labels.groups} ({found[0].groups}), drawn with replacement."]
+    notes = [*_notes(labels), _UNSEEN, f"95% intervals by {labels.groups} ({found[0].groups}), drawn with replacement."]
     notes += [note for one in found for note in _about(one)]
     return Grid(f"Agreement with people, {labels.name}", "judge", ["Spearman", "Kendall", "n"], lines, notes)
 

@@ -49,7 +49,9 @@ def flat(text):
 
 
 def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
-    sentence = "Judge j agrees with people 0.73 (0.57–0.84) on labels, kappa -0.05 (truthfulness)."
+    sentence = (
+        "Judge j agrees with people 0.73 (0.57–0.84) on labels, kappa -0.05 (truthfulness, accuracy, hallucination)."
+    )
     assert sentence in flat(certified.out)
     assert sentence in flat(Path("runs/a/report.html").read_text(encoding="utf-8"))
     assert sentence in flat(cli("report", "runs/a", "--certificate", "c.json", "--verbose").out)
@@ -57,10 +59,10 @@ def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
 
 
 def test_any_other_judge_is_not_certified(cli, certified):
-    assert "judge not certified: j (truthfulness)" in flat(cli("report", "runs/a").out)
+    assert "judge not certified: j (truthfulness, accuracy, hallucination)" in flat(cli("report", "runs/a").out)
     for name, judge in (("other", "other"), ("own", "j")):
         done = cli("report", f"runs/{name}", "--certificate", "c.json")
-        assert f"judge not certified: {judge} (truthfulness)" in flat(done.out)
+        assert f"judge not certified: {judge} (truthfulness, accuracy, hallucination)" in flat(done.out)
     cli("run", *RUN, "--out", "runs/unjudged")
     assert "certified" not in cli("report", "runs/unjudged").out
 
