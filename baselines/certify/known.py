@@ -81,7 +81,11 @@ def open_labels(named: str, metric: str | None = None, data_dir: str | Path | No
     files = _locate(about.files, Path(data_dir)) if data_dir is not None else _fetch(about.files)
     found = LabelSet(name, graded, [], {path.name: sha256(path) for path in files.values()})
     found.source = _describe(about.files, files)
-    about.read(found, files)
+    try:
+        about.read(found, files)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        named = ", ".join(map(str, files.values()))
+        raise QuadragError(f"{named}: not in the form of {name} ({error!r}); expected its authors' files") from None
     if not found.ranked:
         check_classes(found, name)
     return found

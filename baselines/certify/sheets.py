@@ -6,6 +6,7 @@ A row is a mapping of texts with the place that an error names. What it means is
 import csv
 import hashlib
 import io
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,20 +90,25 @@ def _read_export(path: Path, content: bytes) -> Iterator[Line]:
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise QuadragError(f"{path} is no list of objects; expected an export of Label Studio or Argilla, or CSV")
     for number, one in enumerate(found, 1):
-        if "annotations" in one:
-            shown, said = one.get("data"), list(_label_studio(one["annotations"]))
-        elif "responses" in one:
-            shown, said = {**(one.get("metadata") or {}), **(one.get("fields") or {})}, list(_argilla(one["responses"]))
-        else:
-            shown, said = one, []
-        row = {
-            str(name): value if isinstance(value, str) else _text(value) for name, value in dict(shown or {}).items()
-        }
-        row.setdefault("id", _text(one.get("id")))
-        if "annotations" in one or "responses" in one:
-            row["label"] = said[0] if len(set(said)) == 1 else ""
-            row |= {f"{ANNOTATOR}{place}": text for place, text in enumerate(said, 1) if len(said) > 1}
-        yield Line(f"{path}, item {number}", row)
+        try:
+            yield Line(f"{path}, item {number}", _read_object(one))
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            raise QuadragError(
+                f"{path}, item {number} is not as Label Studio or Argilla export it; expected their JSON, or CSV"
+            ) from None
+
+
+def _read_object(one: Mapping[str, Any]) -> dict[str, str]:
+    if "annotations" in one:
+        shown, said = one.get("data"), list(_label_studio(one["annotations"]))
+    elif "responses" in one:
+        shown, said = {**(one.get("metadata") or {}), **(one.get("fields") or {})}, list(_argilla(one["responses"]))
+    else:
+        return {str(name): _text(value) for name, value in one.items()}
+    row = {str(name): _text(value) for name, value in dict(shown or {}).items()}
+    row.setdefault("id", _text(one.get("id")))
+    row["label"] = said[0] if len(set(said)) == 1 else ""
+    return row | {f"{ANNOTATOR}{place}": text for place, text in enumerate(said, 1) if len(said) > 1}
 
 
 def _label_studio(annotations: Any) -> Iterator[str]:
@@ -129,6 +135,4 @@ def _argilla(responses: Any) -> Iterator[str]:
 
 
 def _text(value: Any) -> str:
-    import json
-
     return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from chat_server import ChatServer, Rule
@@ -153,6 +156,61 @@ def test_a_set_that_cannot_be_fetched_is_told_in_one_line(cli, monkeypatch):
     done = cli("certify-judge", "wice")
     assert done.code == 2
     assert re.fullmatch(r"quadrag: cannot fetch http://127.0.0.1:9/ryokamoi/wice/\w{40}/data/[^\n]*\n", done.err)
+
+
+def test_a_set_is_fetched_verified_and_kept(cli, monkeypatch, real_data):
+    genuine = real_data("real_labels") / "wice" / "claim_dev.jsonl"
+    content = genuine.read_bytes()
+
+    class Mirror(BaseHTTPRequestHandler):
+        asked: ClassVar[list[str]] = []
+
+        def do_GET(self):
+            self.asked.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(content if len(self.asked) > 1 else content[:-1])
+
+        def log_message(self, format, *arguments):
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Mirror) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("QUADRAG_MIRROR", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("QUADRAG_CACHE", str(Path("cache").absolute()))
+        short = cli("certify-judge", "wice", "--items", "items.csv")
+        done = cli("certify-judge", "wice", "--items", "items.csv")
+        again = cli("certify-judge", "WiCE-lenient", "--items", "more.csv")
+        server.shutdown()
+    assert short.code == 2 and "3490478 bytes, expected 3490479" in short.err
+    assert done.out == "items.csv: 349 items\n" and again.out == "more.csv: 349 items\n"
+    path = "/ryokamoi/wice/ddeb6c183665e2a20c5f03c5aa07f03888b9870f/data/entailment_retrieval/claim/dev.jsonl"
+    assert Mirror.asked == [path, path], "kept for the other set of the same file"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("wice/dev.jsonl", '{"label": "no"}\n', r"dev.jsonl: not in the form of WiCE \(KeyError\('meta'\)\)"),
+        ("evouna/NQ.json", "5", r"NQ.json: not in the form of EVOUNA"),
+        ("openqa_eval/NQ301_BEM.tsv", "a\tb\n", r"NQ301_human.tsv, .* is not in the folder"),
+        (
+            "export.json",
+            '[{"id": 1, "annotations": 5}]',
+            r"export.json, item 1 is not as Label Studio or Argilla export",
+        ),
+        ("export.json", '{"id": 1}', r"export.json is no list of objects"),
+        ("sheet.csv", "id,label\n1,\x00\n", r"sheet.csv:2 has label"),
+    ],
+)
+def test_one_line_for_files_that_are_something_else(cli, tmp_path, name, content, said):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+    sets = {"wice": "wice", "evouna": "evouna", "openqa_eval": "openqa-eval"}
+    done = cli("certify-judge", sets.get(path.parent.name, name), "--data-dir", ".", "--verdicts", "v.csv")
+    assert done.code == 2
+    assert re.fullmatch(f"quadrag: [^\n]*{said}[^\n]*\n", done.err), done.err
 
 
 def test_rules_need_no_judge(cli, tmp_path):
