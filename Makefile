@@ -68,7 +68,7 @@ test-lighteval: .venv-lighteval/.ready wheel
 test-harness: .venv-harness/.ready wheel
 	$(call as_wheel,.venv-harness)
 	.venv-harness/bin/python $(PYTEST) $(AT_ONCE) tests/quadrag/harnesses/test_lm_eval.py tests/quadrag/harnesses/test_inspect.py
-	.venv-harness/bin/python $(PYTEST) tests/spaces
+	.venv-harness/bin/python $(PYTEST) tests/spaces tests/baselines/page/test_viewer.py
 	.venv-harness/bin/python $(PYTEST) tests/test_readme.py -k "lm_eval or inspect or logs"
 
 # Built once, whatever is tested with it.

@@ -1,6 +1,7 @@
 """How often 95% intervals hold the truth, and tests see what is not there: by simulation, as tables in Markdown.
 
-Run: python benchmarks/coverage.py [--sets 2000] [--seed 1]. Two to four minutes on one core.
+Run: python benchmarks/coverage.py [PART ...] [--sets 2000] [--seed 1]. A part is a kind of interval (plain, clustered,
+macro, weighted, graded), or one of difference, tests, power and time. All take some minutes of one core.
 
 A cell is the share, in percent, of simulated sets whose interval holds the truth. A set has n items, of which the rate
 says how many are right. A cell passes when its own interval, Wilson's over the sets, meets 93 to 97%; one that does not
@@ -155,39 +156,60 @@ def _cell(hits: int, sets: int, band: tuple[float, float] = BAND) -> str:
     return f"{100 * hits / sets:.1f}{'' if high >= band[0] and low <= band[1] else ' !'}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    sets, seed = arguments.sets, arguments.seed
-    print(f"Coverage of 95% intervals, percent of {sets:,} sets:\n")
-    print(f"| kind | rate | {HEAD}")
-    for kind in KINDS:
+def show_coverage(kinds: list[str], sets: int, seed: int) -> None:
+    print(f"Coverage of 95% intervals, percent of {sets:,} sets:\n\n| kind | rate | {HEAD}")
+    for kind in kinds:
         for rate in RATES:
             cells = [_cell(cover(kind, n, rate, sets, seed), sets) for n in SIZES]
             print(f"| {kind} | {rate:.0%} | {' | '.join(cells)} |", flush=True)
+
+
+def show_difference(sets: int, seed: int) -> None:
+    print("Coverage of the 95% interval of a difference of shares:\n")
+    print(f"| items that differ | {HEAD[:-4]}")
     for rate in RATES:
         cells = [_cell(cover_difference(n, rate, sets, seed), sets) for n in SIZES]
-        print(f"| difference of shares | {rate:.0%} | {' | '.join(cells)} |")
-    print(f"\nFalse positives at 5%, percent of {sets:,} sets; a cell without ! meets 4 to 6:\n")
-    print(
-        "| test | items that differ | "
-        + " | ".join(f"n = {n:,}" for n in SIZES)
-        + " |\n|---|---|"
-        + "---|" * len(SIZES)
-    )
+        print(f"| {rate:.0%} | {' | '.join(cells)} |")
+
+
+def show_tests(sets: int, seed: int) -> None:
+    print(f"False positives at 5%, percent of {sets:,} sets; a cell without ! meets 4 to 6:\n")
+    print(f"| test | items that differ | {HEAD}")
     for rate in RATES:
         found = [false_positives(n, rate, sets, seed) for n in SIZES]
         for name in found[0]:
             cells = [_cell(one[name], sets, (0.04, 0.06)) for one in found]
             print(f"| {name} | {rate:.0%} | {' | '.join(cells)} |", flush=True)
-    print("\nPower beside its formula, of 300 items of which 20% differ:\n")
+
+
+def show_power(sets: int, seed: int) -> None:
+    print("Power beside its formula, of 300 items of which 20% differ:\n")
     print("| difference | formula | McNemar, mid-p | swaps |\n|---|---|---|---|")
     for difference, formula, seen, swapped in powers(300, 0.2, sets, seed):
         print(f"| {difference:.3f} | {100 * formula:.1f} | {100 * seen:.1f} | {100 * swapped:.1f} |")
+
+
+def show_time(sets: int, seed: int) -> None:
     drawn, swapped = time_resamples()
-    print(f"\n10,000 items, processor seconds: {drawn:.2f} for 10,000 resamples, {swapped:.2f} for 10,000 swaps.")
+    print(f"10,000 items, processor seconds: {drawn:.2f} for 10,000 resamples, {swapped:.2f} for 10,000 swaps.")
+
+
+OTHERS = {"difference": show_difference, "tests": show_tests, "power": show_power, "time": show_time}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*KINDS, *OTHERS, []], metavar="PART", help="all by default")
+    parser.add_argument("--sets", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    parts = arguments.parts or [*KINDS, *OTHERS]
+    if kinds := [part for part in parts if part in KINDS]:
+        show_coverage(kinds, arguments.sets, arguments.seed)
+    for part in parts:
+        if part in OTHERS:
+            print()
+            OTHERS[part](arguments.sets, arguments.seed)
 
 
 if __name__ == "__main__":

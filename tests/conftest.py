@@ -232,3 +232,14 @@ def quadrag(python: Callable[..., subprocess.CompletedProcess[str]]) -> Callable
         return python("import sys; from quadrag.cli import main; sys.exit(main())", *arguments, **options)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One headless Chromium for all tests; they are skipped where there is none, or no Playwright."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("no Chromium is on the path")
+    with playwright.sync_playwright() as running, running.chromium.launch(executable_path=found) as started:
+        yield started

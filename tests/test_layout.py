@@ -37,6 +37,7 @@ FLOORS = (
     "baselines/runs",
     "baselines/certify",
     "baselines/report",
+    "baselines/page",
     "quadrag/measure",
     "quadrag/harnesses",
     "quadrag/commands",

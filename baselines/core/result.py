@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -41,6 +42,7 @@ class Result:
 
     `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
     then partial. `asked` is what is kept of the questions, by their keys; nothing in folders of before.
+    `folder` is where the run lies, None where it was not kept.
     `certificates` are those that the user gave for its judges.
     """
 
@@ -50,4 +52,10 @@ class Result:
     reused: bool = False
     stopped: str | None = None
     asked: Mapping[Key, Asked] = field(default_factory=dict)
+    folder: Path | None = None
     certificates: Sequence[Any] = ()
+
+    @property
+    def digests(self) -> dict[Key, str]:
+        """The digests of the questions with their gold, by their keys."""
+        return {key: one.sha256 for key, one in self.asked.items()}

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.chat.keys import known_keys
@@ -19,6 +19,7 @@ from ..core.result import PROFILES, Result
 from ..core.settings import Retrieval
 from ..core.task import Task, load_questions
 from ..runs import retrieve
+from ..runs.inputs import digest_each
 from ..runs.stages import read_answers
 from ..scoring.modules import ScoringInputs, compute
 from ..systems.rag.system import RAG, as_served
@@ -37,6 +38,7 @@ class ShownItem:
         failure: what went wrong where there is no answer, "" where nothing is known.
         headlines: the metrics that a summary shows.
         verdicts: what the judge said, by metric.
+        sample: which answer of the model it is, from 0.
     """
 
     question: Question
@@ -46,6 +48,25 @@ class ShownItem:
     failure: str = ""
     headlines: Sequence[str] = ()
     verdicts: dict[str, list[str]] = field(default_factory=dict)
+    sample: int = 0
+
+
+class Which(NamedTuple):
+    """Which items of a run are meant: those to which all that is given applies.
+
+    Attributes:
+        ident: the id of one.
+        wrong: those whose value of a metric is not the best one.
+        unscored: those without a value of some metric.
+        metric: the one that says what is wrong, as ``rouge_l``; the first with a better end when None.
+        split: of this one alone.
+    """
+
+    ident: str | None = None
+    wrong: bool = False
+    unscored: bool = False
+    metric: str | None = None
+    split: str | None = None
 
 
 class RunReader:
@@ -82,42 +103,34 @@ class RunReader:
         )
         found, _ = load_questions(self.task, self.benchmark)
         self.questions = {question.key: question for question in found}
-        there = [question for key, question in self.questions.items() if key in set(map(_key, result.items))]
+        keys = set(map(_key, result.items))
+        there = [question for key, question in self.questions.items() if key in keys]
+        changed = any(result.digests.get(key, one) != one for key, one in digest_each(there).items())
+        if changed or len(there) < len(keys):
+            raise QuadragError(f"the data of {inputs.benchmark} are not those that {folder} was made on")
         self.passages: dict[Key, tuple[Passage, ...]] = {}
         if (folder / "retrieved.jsonl").exists():
             self.passages = retrieve.read(folder / "retrieved.jsonl", there)
-        self.answers: dict[Key, Answer] = {}
+        self.answers: dict[tuple[Key, int], Answer] = {}  # by sample too
         if (folder / "answers.jsonl").exists():
             known_questions = {question.key: question for question in there}
-            self.answers = {answer.key: answer for answer in read_answers(folder / "answers.jsonl", known_questions)}
+            read = read_answers(folder / "answers.jsonl", known_questions)
+            self.answers = {(answer.key, answer.sample): answer for answer in read}
 
-    def select(
-        self,
-        ident: str | None = None,
-        wrong: bool = False,
-        unscored: bool = False,
-        metric: str | None = None,
-        split: str | None = None,
-    ) -> list[ShownItem]:
-        """Select items, the worst first where they are wrong.
-
-        Args:
-            ident: the id of one.
-            wrong: those whose value of a metric is not the best one.
-            unscored: those without a value of some metric.
-            metric: the one that says what is wrong, as ``rouge_l``; the first with a better end when None.
-            split: of this one alone.
+    def select(self, which: Which | None = None) -> list[ShownItem]:
+        """Select items, the worst first where they are wrong; all of them by default.
 
         Raises:
             QuadragError: no item has the id, no metric the name, or no split.
         """
-        rows = self._items_in(split)
-        if ident is not None and not (rows := [row for row in rows if row["id"] == ident]):
-            raise QuadragError(f"no item of this run has the id {ident!r}")
-        if unscored:
+        which = which or Which()
+        rows = self._items_in(which.split)
+        if which.ident is not None and not (rows := [row for row in rows if row["id"] == which.ident]):
+            raise QuadragError(f"no item of this run has the id {which.ident!r}")
+        if which.unscored:
             rows = [row for row in rows if any(entry.get("reason") for entry in _values(row).values())]
-        if wrong:
-            name, sign, best = self.find_metric(metric)
+        if which.wrong:
+            name, sign, best = self.find_metric(which.metric)
             scored = [
                 (sign * value, place) for place, row in enumerate(rows) if (value := _value(row, name)) is not None
             ]
@@ -126,20 +139,23 @@ class RunReader:
         return [
             ShownItem(
                 self.questions[key],
-                self.answers.get(key),
+                self.answers.get((key, row["sample"])),
                 self.passages.get(key, self.questions[key].passages),
                 _values(row),
                 self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
                 headlines=headlines,
+                sample=row["sample"],
             )
             for row in rows
             if (key := _key(row)) in self.questions
         ]
 
-    def say_none(self, metric: str | None = None, split: str | None = None) -> str:
-        """Say in a line why `select` found none wrong."""
-        name = self.find_metric(metric)[0]
-        rows = self._items_in(split)
+    def say_none(self, which: Which) -> str:
+        """Say in a line why `select` found none."""
+        if not which.wrong:
+            return "Every item has a value of every metric"
+        name = self.find_metric(which.metric)[0]
+        rows = self._items_in(which.split)
         scored = sum(_value(row, name) is not None for row in rows)
         lacking = f"{len(rows) - scored} items have no value, see --unscored" if scored < len(rows) else ""
         right = f"No item is wrong: all {scored} have the best {name.partition('.')[2]}" if scored else ""
@@ -231,6 +247,39 @@ def _values(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def _value(row: Mapping[str, Any], name: str) -> float | None:
     value = (row.get(name) or {}).get("official")
     return float(value) if value is not None else None
+
+
+def write_items(
+    reader: RunReader,
+    which: Which,
+    limit: int = 10,
+    longest: int = 200,
+    every: bool = False,
+    ledger: str | None = None,
+) -> Iterator[str]:
+    """Write items of a run as lines of text, and how many there are.
+
+    Args:
+        reader: of the run.
+        which: of its items.
+        limit: the first ones alone.
+        longest: as of `write_item`, with `every`.
+        every: see there.
+        ledger: where replies are kept; in the user's cache folder when None.
+    """
+    found = reader.select(which)
+    if not found:
+        yield reader.say_none(which)
+        return
+    shown = found[:limit]
+    if reader.run.inputs.judge:
+        with Ledger(ledger) as kept:
+            reader.ask_again(shown, kept)
+    for item in shown:
+        yield from write_item(item, longest, every)
+        yield ""
+    by = f", the worst by {reader.find_metric(which.metric)[0].partition('.')[2]} first" if which.wrong else ""
+    yield f"{len(shown)} of {len(found)} items{by}"
 
 
 def write_item(item: ShownItem, longest: int, every: bool = False) -> Iterator[str]:

@@ -14,7 +14,7 @@ from quadrag.metric_record import metric_record, show_key
 from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import Result
-from ..tables.cells import FEW, NOTHING, Row, count_items, count_scored, value_cell
+from ..tables.cells import FEW, NOTHING, Row, count_items, scored_of, value_cell
 from ..tables.grid import Cell, Grid, Line, align_cells
 from ..tables.notes import (
     name_units,
@@ -70,8 +70,7 @@ def headline_grid(result: Result, profile: str) -> Grid:
 def headline_cells(row: Row) -> list[Cell]:
     """Make the cells of a headline."""
     cell = value_cell(row)
-    applicable = row["n_total"] - row.get("n_not_applicable", 0)
-    return [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(f"{count_scored(row)} of {applicable}")]
+    return [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(scored_of(row))]
 
 
 def summarise_run(result: Result, profile: str) -> Grid:

@@ -1,15 +1,17 @@
 """What a comparison of two runs says, in words: which is better on what, what is undecided, what would decide it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from quadrag.metric_record import metric_record, show_key
-from quadrag.stats import Pair, detectable, holm, items_needed
+from quadrag.stats import Pair, detectable, holm, items_needed, rank_agreement
 
-from ..core.result import Result
+from ..core.result import PROFILES, Result
 from ..tables.cells import ALPHA, CHARACTERS, FEW, format_difference
-from .pairs import Place, pair_slices
+from ..tables.slices import select_whole
+from .pairs import Place, pair_slices, place_of
 
 _HUGE = 1_000_000  # questions that nobody has
+_FEW_RUNS = 3  # that have a ranking
 _MANY = 20  # slices of a grouping beyond which nothing is told of them
 
 
@@ -63,6 +65,24 @@ def tell_slices(first: Result, second: Result, places: Iterable[Place], profile:
             for verdict, parts in found.items()
         ]
     return notes
+
+
+def tell_rankings(results: Sequence[Result]) -> list[str]:
+    """Say how alike the two profiles rank three or more runs, by metric, where they do not rank them the same."""
+    if len(results) < _FEW_RUNS:
+        return []
+    scores: dict[Place, dict[str, dict[str, float]]] = {}
+    for at, result in enumerate(results):
+        for row in select_whole(result.scores):
+            if row["value"] is not None:
+                scores.setdefault(place_of(row), {}).setdefault(row["profile"], {})[str(at)] = row["value"]
+    names = _name_places(scores)
+    told = []
+    for place, profiles in scores.items():
+        found = rank_agreement(*(profiles.get(profile, {}) for profile in PROFILES))
+        if found.n >= _FEW_RUNS and found.spearman is not None and found.spearman < 1 - 1e-9:
+            told.append(f"{names[place]}: Spearman {found.spearman:.2f}, Kendall {found.kendall:.2f}")
+    return [f"Official and corrected rank the runs otherwise: {'; '.join(told)}."] if told else []
 
 
 def _name_places(places: Iterable[Place]) -> dict[Place, str]:

@@ -195,7 +195,8 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
     scores = read_scores(folder, run)
     check_stage(folder, run, "items.jsonl")
     items = read_items(folder / "items.jsonl")
-    return Result(run, mark_invalid(scores, run), items, stopped=run.stopped, asked=read_asked(folder))
+    marked, asked = mark_invalid(scores, run), read_asked(folder)
+    return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder)
 
 
 def find_fresh(folders: Iterable[Path]) -> float:

@@ -152,13 +152,15 @@ def questions_digest(questions: Sequence[Question]) -> str:
     return content.hexdigest()[:16]
 
 
+def digest_each(questions: Sequence[Question]) -> dict[Key, str]:
+    """Return a digest of every question with its gold, by which two runs know the questions that they share."""
+    return {question.key: _digest([question.query, question.references]) for question in questions}
+
+
 def describe_each(benchmark: Benchmark, questions: Sequence[Question], conditions: Conditions) -> dict[Key, Asked]:
     """Return what is kept of every question."""
-    units, strata = find_units(questions), benchmark.strata(questions, conditions)
-    return {
-        one.key: Asked(_digest([one.query, one.references]), units.get(one.key), one.slices, strata.get(one.key))
-        for one in questions
-    }
+    units, strata, digests = find_units(questions), benchmark.strata(questions, conditions), digest_each(questions)
+    return {one.key: Asked(digests[one.key], units.get(one.key), one.slices, strata.get(one.key)) for one in questions}
 
 
 def _digest(value: Any) -> str:

@@ -114,7 +114,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
             run.files[name] = hashlib.sha256(text.encode()).hexdigest()
         write_asked(out, kept)
         run.write(out)
-    return Result(run, marked, scored.items, stopped=scored.stopped, asked=kept)
+    return Result(run, marked, scored.items, stopped=scored.stopped, asked=kept, folder=out)
 
 
 def name_folders(files: Sequence[Path], out: Path) -> list[Path]:

@@ -92,6 +92,11 @@ def count_scored(row: Row) -> int:
     return int(row.get("n_scored", 0 if row["value"] is None else row["n_total"]))
 
 
+def scored_of(row: Row) -> str:
+    """Write how many items have a value of their own, of those that the metric is about."""
+    return f"{count_scored(row)} of {row['n_total'] - row.get('n_not_applicable', 0)}"
+
+
 def difference_cell(pair: Pair, unit: str = RATE, p: float | None = None) -> Cell:
     """Make the cell of a difference of two values, written as the values are; `STAR` says what marks it.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
-from .cells import NOTHING, Row, count_items, value_cell
+from .cells import NOTHING, Row, count_items, scored_of, value_cell
 from .grid import Cell, Line
 from .published import Published
 
@@ -55,16 +55,22 @@ def our_lines(
         lines.append(Line(label if first else f"  {profile}", cells, rule=rule and first))
         if bounds and first:
             lines += [_bound_line("  95% from", rows, 0), _bound_line("  95% to", rows, 1)]
-        fewer = any(row and count_items(row) not in (None, row["n_total"]) for row in rows)
+        fewer = any(row and ("figure" in row or count_items(row) not in (None, row["n_total"])) for row in rows)
         if {"always": first, "fewer": first and fewer, "each": fewer, "never": False}[counts]:
             lines.append(count_line(rows))
     return lines
 
 
 def count_line(rows: Sequence[Row | None]) -> Line:
-    """Make the line of how many items values are over."""
-    counts = [None if row is None else count_items(row) for row in rows]
-    return Line("  n", [Cell(NOTHING if count is None else str(count)) for count in counts])
+    """Make the line of how many items values are over; of a metric that too many items failed, of how many."""
+    return Line("  n", [Cell(_count(row)) for row in rows])
+
+
+def _count(row: Row | None) -> str:
+    count = None if row is None else count_items(row)
+    if row is None or count is None:
+        return NOTHING
+    return scored_of(row) if "figure" in row else str(count)
 
 
 def printed_lines(

@@ -7,6 +7,7 @@ fifteen seconds, and ends with a page on which all tables stand.
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,12 @@ def run(arguments: argparse.Namespace) -> None:
     print("they show that all works, and what a result looks like.", flush=True)
 
     from quadrag.baselines.core.benchmark import known
-    from quadrag.baselines.report.page import write_page
+    from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_matrices
     from quadrag.baselines.runs.campaign import run_demo
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.hub.export.card import read_card
 
     out = Path(arguments.out)
     results: list[Any] = []
@@ -46,9 +48,10 @@ def run(arguments: argparse.Namespace) -> None:
         ours = [result for _, result in runs]
         print_grids([_first_headlines(name, runs)])
         results += ours
-        tables += tabulate_paper(name, ours)
-        tables += tabulate_matrices(ours[0]) if len(ours) == 1 else []
-    write_page(out / "report.html", "quadrag demo: the bundled samples", results, tables)
+        made = [*tabulate_paper(name, ours), *(tabulate_matrices(ours[0]) if len(ours) == 1 else [])]
+        known_as = read_card(name)[0]["pretty_name"]
+        tables += [replace(grid, title=f"{known_as}: {grid.title.removeprefix(name).lstrip(', ')}") for grid in made]
+    write_page(out / "report.html", [("demo", results)], tables)
     print("\nOne metric a task, in percent, of its first set of questions; n: how many were")
     print(
         f"scored. {len(results)} runs took {time.monotonic() - started:.1f} s. All tables, beside the papers' numbers:"

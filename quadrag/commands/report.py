@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.labels(parser)
     options.certificates(parser)
     options.verbose(parser)
+    parser.add_argument("--ledger", metavar="FILE", help="where replies are kept (default: in the user's cache folder)")
     parser.add_argument("--profile", choices=("official", "corrected"), help="this one alone (compared: official)")
 
 
@@ -33,8 +34,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.audit.finding import read_findings
     from quadrag.baselines.certify.certificate import read_certificates
+    from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.comparison import merge_runs
-    from quadrag.baselines.report.page import write_page
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.several import tabulate_several
@@ -71,5 +72,5 @@ def run(arguments: argparse.Namespace) -> None:
         page = tabulate_run(results[0], profiles, arguments.labels, every=True)
     print_grids(grids, verbose=arguments.verbose)
     if arguments.html:
-        write_page(Path(arguments.html), "quadrag: report", results, page or grids)
+        write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger)
         print(f"\n{arguments.html}")

@@ -195,7 +195,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     from quadrag.baselines.certify.certificate import read_certificates
-    from quadrag.baselines.report.page import describe_latency, write_page
+    from quadrag.baselines.page.page import write_page
+    from quadrag.baselines.report.facts import describe_latency
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
@@ -235,7 +236,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         campaign.certify(certificates)
         grids = tabulate_paper(request.named_benchmark(), campaign.results, profiles)
     results = campaign.results
-    write_page(out / "report.html", f"quadrag: {out.name}", results, page or grids)
+    write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)
     if reused := sum(result.reused for result in results):
         part = "" if reused == len(results) else f"{reused} of {len(results)} runs "
         print(f"{out}: {part}finished before, shown again", file=sys.stderr)

@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.certify.certificate import read_certificates
-    from quadrag.baselines.report.page import write_page
+    from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.several import tabulate_several
     from quadrag.baselines.report.summary import show_run
@@ -81,7 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
         print_results(arguments, stdout, out, results, grids)
         print_calls(results)
         if out:
-            write_page(out / "report.html", "quadrag: score", results, page)
+            write_page(
+                out / "report.html",
+                [(str(file), [result]) for file, result in scored],
+                page,
+                arguments.labels,
+                arguments.ledger,
+            )
             print(f"\n{out / 'report.html'}")
             if len(results) == 1:
                 print_next(out, results)

@@ -114,7 +114,7 @@ def print_results(
 
 def print_calls(results: Sequence[Any]) -> None:
     """Print how many calls were made, and whose kept replies were used."""
-    from quadrag.baselines.report.page import describe_calls, describe_kept
+    from quadrag.baselines.report.facts import describe_calls, describe_kept
 
     if spent := describe_calls(results):
         print(f"\ncalls: {spent}")
@@ -125,8 +125,10 @@ def print_calls(results: Sequence[Any]) -> None:
 def print_next(folder: Path, results: Sequence[Any]) -> None:
     """Print the command that goes on from what finished runs came to, in a line."""
     place = shlex.quote(str(folder))
-    if not any(result.stopped for result in results):
-        print(f"next: quadrag {f'show {place} --wrong' if len(results) == 1 else f'report {place} ANOTHER'}")
+    if any(result.stopped for result in results):
+        return
+    which = "--unscored" if results[0].run.invalid else "--wrong"
+    print(f"next: quadrag {f'show {place} {which}' if len(results) == 1 else f'report {place} ANOTHER'}")
 
 
 def report_failures(results: Sequence[tuple[Path, Any]]) -> int:

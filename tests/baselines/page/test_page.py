@@ -1,0 +1,192 @@
+"""The page is one file whose own script and style alone are run; texts of data and models are text there."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import html.parser
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from quadrag.baselines.page.answers import collect_answers, flatten
+from quadrag.baselines.page.packed import pack, pack_answers
+from quadrag.baselines.page.page import render_page
+from quadrag.baselines.runs import campaign as campaigns
+from quadrag.baselines.tables.grid import Cell, Grid, Line
+
+RUN = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample")
+
+
+class Checked(html.parser.HTMLParser):
+    """Collects what a page holds, and checks that its elements close."""
+
+    VOID = ("meta", "br", "input")
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.text, self.heads, self.names = [], [], [], [], set()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.names |= {name for name, _ in attrs}
+        self.heads += [value for name, value in attrs if name == "data-head"]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def parse(page):
+    parser = Checked()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+    return parser
+
+
+def unpack(page, name):
+    """What a block of a page holds."""
+    [(encoding, text)] = re.findall(rf'<script id="{name}" type="text/plain">(\S+) (\S+)</script>', page)
+    return json.loads(gzip.decompress(base64.b64decode(text)).decode(encoding))
+
+
+def collect(*folders, **options):
+    return collect_answers(campaigns.read_runs(folders), **options)
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    """The sample campaign's folder."""
+    from quadrag.cli import main
+
+    folder = tmp_path_factory.mktemp("campaign")
+    assert main(["run", "rgb", "--all", "--data-dir", "sample", "--out", str(folder / "all")]) == 0
+    return folder / "all"
+
+
+def test_a_page_holds_no_markup_of_the_datas():
+    evil = "<script>alert('x')</script>&amp;\""
+    grid = Grid(evil, evil, [evil], [Line(evil, [Cell(evil, evil)])], [evil])
+    page = render_page(evil, [(evil, evil)], [grid], [evil], [("index", "utf-8 x")])
+    parser = parse(page)
+    assert parser.tags.count("script") == 3, "the words, a block and the page's own"
+    assert "".join(parser.text).count(evil) == 12
+    assert parser.heads == [evil], "what heads a value where there are no columns"
+
+
+def test_only_the_pages_own_script_and_style_are_run(campaign):
+    page = (campaign / "report.html").read_text(encoding="utf-8")
+    [policy] = re.findall('http-equiv="Content-Security-Policy" content="(.*?)"', page)
+    assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy
+    for kind in ("style", "script"):
+        [own] = re.findall(f"<{kind}>(.*?)</{kind}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    names = parse(page).names
+    assert "style" not in names and not [name for name in names if name.startswith("on")]
+    assert {"src", "srcset"}.isdisjoint(names) and not re.search(r'href="[^#]', page), "nothing is fetched"
+
+
+def test_the_page_of_a_campaign(campaign):
+    page = (campaign / "report.html").read_text(encoding="utf-8")
+    parser = parse(page)
+    assert parser.tags.count("table") == 4
+    text = "".join(parser.text)
+    assert "96.33" in text and "Chinese" in text and "bundled sample" in text
+    date = json.loads((campaign / "noise_robustness_en" / "run.json").read_text())["started"][:10]
+    assert re.findall("<title>(.*)</title>", page) == [f"quadrag: rgb 8 configs, extractive, {date}"]
+    lead = page.split("</header>")[1].split("<nav>")[0]
+    assert "These numbers measure nothing: the questions are made-up" in lead
+    links = re.findall('<a href="#(t.*?)">(.*?)</a>', page)
+    assert len(links) == 4 and all(f'<h2 id="{place}">{title}</h2>' in page for place, title in links)
+    assert re.search(r'<th scope="row" class="d[1-9]">\S', page), "style sets labels in, not blanks"
+    items = [path.read_text(encoding="utf-8").count("\n") for path in campaign.glob("*/items.jsonl")]
+    assert len(unpack(page, "index")["items"]) == sum(items) > 200
+
+
+def test_the_page_of_a_comparison_has_both_answers_of_a_question(campaign, cli, tmp_path):
+    for name in ("a", "b"):
+        shutil.copytree(campaign / "noise_robustness_en", tmp_path / name)
+    info = json.loads((tmp_path / "b" / "run.json").read_text())
+    del info["sum"]  # as of a version that kept none
+    info["inputs"]["llm"] = "other-model"
+    (tmp_path / "b" / "run.json").write_text(json.dumps(info))
+    shown = cli("report", "a", "b", "--html", "deep/compare.html", "--labels", "zh")
+    assert shown.code == 0
+    page = Path("deep/compare.html").read_text(encoding="utf-8")
+    text = "".join(parse(page).text)
+    assert "extractive, other-model" in text and "两次运行不一致" in text
+    assert re.findall('<td class="(.*?)" data-head="(.*?)">', page)[0] == ("difference", "B - A")
+    index = unpack(page, "index")
+    assert index["runs"] == ["a", "b"]
+    assert all(len(item["answers"]) == len(item["values"]) == 2 for item in index["items"])
+
+
+def test_a_question_stands_whole_in_the_index_and_the_items(campaign):
+    answers = collect(campaign / "noise_robustness_en")
+    rows = [json.loads(line) for line in (campaign / "noise_robustness_en" / "answers.jsonl").open(encoding="utf-8")]
+    assert len(answers.items) == len(rows)
+    for row, listed, item in zip(rows, answers.index["items"], answers.items, strict=True):
+        assert listed["id"] == row["id"] and listed["groups"]["split"] == row["split"]
+        assert listed["answers"][0] + item["runs"][0]["rest"] == row["answer"]
+        assert len(item["runs"][0]["passages"]) == 5 and item["gold"]
+    numbers = {number for item in answers.items for number, *_ in item["runs"][0]["passages"]}
+    assert numbers == set(answers.passages.values()) == set(range(len(answers.passages)))
+    assert len(answers.passages) < 5 * len(rows), "each distinct passage once"
+
+
+def test_more_than_a_page_holds_is_told(campaign):
+    answers = collect(campaign / "noise_robustness_en", most=7)
+    assert len(answers.items) == len(answers.index["items"]) == 7
+    assert answers.told == [
+        f"53 answers are left out here; `quadrag show {campaign / 'noise_robustness_en'}` has them all."
+    ]
+
+
+def test_without_the_data_a_page_has_its_tables_and_says_why(campaign, cli, tmp_path):
+    shutil.copytree(campaign / "noise_robustness_en", tmp_path / "a")
+    info = json.loads((tmp_path / "a" / "run.json").read_text())
+    del info["sum"]
+    info["data_dir"] = str(tmp_path / "gone")
+    (tmp_path / "a" / "run.json").write_text(json.dumps(info))
+    assert cli("report", "a", "--html", "page.html").code == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "Single answers are not shown: " in page and "<table" in page and 'id="index"' not in page
+
+
+def test_every_sample_of_a_question_is_an_answer_of_its_own(cli, server):
+    assert cli(*RUN, "--llm", f"{server.url}#m", "--samples", "2", "--limit", "2", "--out", "r").code == 0
+    items = collect("r").index["items"]
+    assert [(item["id"], item["sample"]) for item in items[:4]] == [("0", 0), ("0", 1), ("1", 0), ("1", 1)]
+
+
+def test_packing_keeps_every_text_and_takes_the_smaller_encoding():
+    values = ["half of a pair \ud83d", "</script><!--", "".join(map(chr, range(0x4E00, 0x5200, 3))), 1.5, None]
+    for value, expected in ((values, "utf-16le"), (["plain"], "utf-8")):
+        encoding, text = pack(value).split(" ")
+        assert encoding == expected and pack(value) == f"{encoding} {text}"
+        read = json.loads(gzip.decompress(base64.b64decode(text)).decode(encoding))
+        assert read == value
+    assert pack_answers(collect()) == ()
+
+
+@pytest.mark.parametrize(
+    ("references", "texts"),
+    [
+        ("a", ["a"]),
+        (None, []),
+        ([["a", "b"], "c"], ["a", "b", "c"]),
+        ({"answer": "a", "wrong": ["b", 2]}, ["answer: a", "wrong: b; 2"]),
+    ],
+)
+def test_references_of_every_shape_are_texts(references, texts):
+    assert list(flatten(references)) == texts

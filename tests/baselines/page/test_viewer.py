@@ -1,0 +1,233 @@
+"""What a person does on the page, in a real browser: search, filter, sort, open, go on, compare, print."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quadrag.baselines.page.answers import Answers
+from quadrag.baselines.page.packed import ITEMS, pack_answers
+from quadrag.baselines.page.page import HERE, render_page
+from quadrag.records import Passage
+
+EVIL = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>javascript:window.hit=1 \' ${window.hit=1}'
+MANY = 3 * ITEMS + 7
+
+
+def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
+    """Items of which every third is wrong in the first run, every fourth in the second."""
+    names = [f"run {'AB'[at]}{evil}" for at in range(runs)]
+    passages = {Passage(f"p{n}{evil}", f"title {n}{evil}", f"passage number {n} 中文{evil}"): n for n in range(count)}
+    listed, items = [], []
+    for n in range(count):
+        there = [n != 6 or run == 0 for run in range(runs)]
+        values = [
+            [float(n % (3 + run) != 0), None if n == 5 else n / count] if has else [None, None]
+            for run, has in enumerate(there)
+        ]
+        asked = f"What is number {n}?{evil}"
+        listed.append(
+            {
+                "place": f"rgb/c/all/{n}/0/0",
+                "id": f"{n}{evil}",
+                "sample": 0,
+                "question": asked[:20],
+                "answers": [f"It is {n}." if has else None for has in there],
+                "values": values,
+                "groups": {"benchmark": "rgb", "topic": f"topic {n % 2}{evil}"},
+            }
+        )
+        side = {
+            "rest": f" The end of {n}.{evil}",
+            "failure": "",
+            "passages": [[n, 0.5, True], [(n + 1) % count, None, False]],
+            "reasons": {},
+            "verdicts": {f"judge{evil}": [f"Verdict {n}{evil}"]},
+        }
+        item = {"rest": asked[20:], "history": [["before" + evil, None]], "gold": [f"{n}{evil}"]}
+        items.append({**item, "runs": [side if answer else None for answer in listed[-1]["answers"]]})
+    metrics = [{"label": f"exact{evil}", "sign": 1, "best": 1.0}, {"label": "rank", "sign": 1, "best": 1.0}]
+    return Answers({"runs": names, "metrics": metrics, "items": listed}, items, passages)
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    """A function that opens the page of some answers; what goes wrong in it fails the test."""
+    wrong: list[str] = []
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+
+    def show(answers: Answers, labels: str = "en", address: str = "") -> Any:
+        file = tmp_path / "page.html"
+        file.write_text(render_page("title", [], [], [], pack_answers(answers), labels), encoding="utf-8")
+        page = context.new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        page.on("request", lambda asked: wrong.append(asked.url) if not asked.url.startswith("file:") else None)
+        page.goto(f"{file.as_uri()}{address}")
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield show
+    context.close()
+    assert wrong == []
+
+
+def count_of(page: Any) -> str:
+    return str(page.inner_text("#count"))
+
+
+def counted(page: Any, beginning: str) -> None:
+    """Wait until a search is done and has found so many."""
+    page.locator("#count", has_text=beginning).wait_for()
+
+
+def listed(page: Any) -> list[int]:
+    """The numbers of the entries in the list."""
+    return [int(text.removeprefix("What is number ").rstrip("?")) for text in page.locator("#list b").all_inner_texts()]
+
+
+def test_the_list_shows_questions_and_the_beginnings_of_answers(opened):
+    page = opened(make_answers())
+    assert count_of(page) == f"{MANY} of {MANY} answers"
+    assert listed(page) == list(range(100))
+    assert "B: It is 1." in page.locator("#list li").nth(1).inner_text()
+    page.click("#more")
+    assert listed(page) == list(range(MANY)) and page.is_hidden("#more")
+
+
+def test_filters_by_verdict_and_group_and_sorts(opened):
+    page = opened(make_answers())
+    page.select_option("#which", "wrong")
+    wrong = [n for n in range(MANY) if n % 3 == 0 or n % 4 == 0]
+    assert listed(page) == wrong
+    page.select_option("#group", label="topic 1")
+    assert listed(page) == [n for n in wrong if n % 2]
+    page.select_option("#group", "")
+    page.select_option("#which", "disagree")
+    assert set(listed(page)) == {n for n in range(MANY) if (n % 3 == 0) != (n % 4 == 0)} - {6}
+    page.select_option("#which", "won")
+    assert set(listed(page)) == {n for n in range(MANY) if n % 3 == 0 and n % 4} - {6}
+    page.select_option("#which", "all")
+    page.select_option("#metric", label="rank")
+    page.select_option("#sort", "worst")
+    assert listed(page)[:6] == [0, 1, 2, 3, 4, 6], "what has no value comes last"
+    page.select_option("#which", "unscored")
+    assert listed(page) == [5]
+
+
+def test_a_search_reads_whole_texts_and_passages_where_asked(opened):
+    page = opened(make_answers())
+    page.fill("#search", "END OF 77")
+    counted(page, "1 of")
+    assert listed(page) == [77]
+    page.fill("#search", "number 77 中文")
+    counted(page, "0 of")
+    page.check("#deep")
+    counted(page, "2 of")
+    assert listed(page) == [76, 77], "both show the passage"
+
+
+def test_one_click_shows_the_whole_of_a_question(opened):
+    page = opened(make_answers())
+    page.click("#list li:nth-child(9) button")
+    page.wait_for_selector("#item h3")
+    text = page.inner_text("#item")
+    for part in ("What is number 8?", "It is 8. The end of 8.", "passage number 8", "passage number 9", "Verdict 8"):
+        assert part in text
+    assert "run A" in text and "run B" in text and "▼" in text, "B lost what A had"
+    assert page.locator("#item mark.shared").first.inner_text() == "8", "what answer and gold share is marked"
+    assert page.locator("#item .gold").count() == 2, "the gold passage, in both runs"
+    assert page.url.endswith("#item=rgb/c/all/8/0/0")
+    page.click("#list li:nth-child(7) button")
+    page.locator("#item h3", has_text="number 6?").wait_for()
+    assert "(not in this run)" in page.inner_text("#item")
+
+
+def test_keys_go_on_search_and_close(opened):
+    page = opened(make_answers())
+    page.select_option("#which", "wrong")
+    page.evaluate("document.activeElement.blur()")
+    for key, number in (("j", 0), ("j", 3), ("j", 4), ("k", 3)):
+        page.keyboard.press(key)
+        page.locator("#item h3", has_text=f"number {number}?").wait_for()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Escape")
+    assert not page.evaluate("document.body.classList.contains('opened')")
+
+
+def test_a_link_opens_its_question(opened):
+    page = opened(make_answers(), address="#item=rgb/c/all/142/0/0")
+    page.wait_for_selector("#item h3")
+    assert "What is number 142?" in page.inner_text("#item")
+    page = opened(make_answers(), address="#item=%ff%")
+    assert count_of(page) == "This page has no such answer."
+
+
+def test_hostile_texts_stay_texts(opened):
+    page = opened(make_answers(evil=EVIL))
+    scripts = page.evaluate("document.scripts.length")
+    page.click("#list li:nth-child(2) button")
+    page.wait_for_selector("#item h3")
+    page.fill("#search", "<img src=x")
+    counted(page, f"{MANY} of")
+    assert page.evaluate("window.hit") is None
+    assert page.evaluate("document.scripts.length") == scripts
+    assert page.locator("main img").count() == 0
+    assert page.inner_text("#item").count(EVIL) >= 8
+
+
+def test_one_run_has_no_choice_between_runs(opened):
+    page = opened(make_answers(runs=1))
+    for name in ("disagree", "won", "lost", "change"):
+        assert page.locator(f'option[value="{name}"]').count() == 0
+    page.click("#list button")
+    page.wait_for_selector("#item h3")
+    assert "run A" not in page.inner_text("#item")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_theme_follows_the_system_until_it_is_chosen(opened, scheme):
+    page = opened(make_answers())
+    page.emulate_media(color_scheme=scheme)
+    paper = "getComputedStyle(document.body).backgroundColor"
+    colours = {"light": "rgb(255, 255, 255)", "dark": "rgb(21, 24, 27)"}
+    assert page.evaluate(paper) == colours[scheme]
+    page.click("#theme")
+    assert page.evaluate(paper) == next(colour for name, colour in colours.items() if name != scheme)
+
+
+def test_a_narrow_page_shows_the_list_or_the_question(opened):
+    page = opened(make_answers())
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.click("#list button")
+    page.wait_for_selector("#item h3")
+    assert page.is_hidden("#list") and page.is_visible("#item .back")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.click("#item .back")
+    assert page.is_visible("#list")
+
+
+def test_print_leaves_out_what_is_for_the_screen(opened):
+    page = opened(make_answers())
+    page.click("#list button")
+    page.wait_for_selector("#item h3")
+    page.emulate_media(media="print")
+    assert page.is_hidden(".controls") and page.is_hidden("#list") and page.is_visible("#item h3")
+
+
+def test_the_words_are_those_of_a_language(opened):
+    page = opened(make_answers(), labels="zh")
+    assert count_of(page) == f"{MANY} 条回答中的 {MANY} 条"
+    assert page.evaluate("document.documentElement.lang") == "zh"
+    words = json.loads(page.evaluate("document.getElementById('words').textContent"))
+    used = set(re.findall(r"WORDS\.(\w+)", (HERE / "viewer.js").read_text(encoding="utf-8")))
+    assert used <= words.keys() and len(used) > 10
