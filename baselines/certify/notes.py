@@ -32,10 +32,10 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
         else:
             known.setdefault((judge, certificate.sentence), []).append(row)
     for (judge, sentence), found in known.items():
-        keys = dict.fromkeys(show_key(row["metric"], row["key"]) for row in found)
+        keys = dict.fromkeys(show_key(one["metric"], one["key"]) for one in found)
         yield f"Judge {judge} {sentence} ({', '.join(keys)})."
-        for row in found:
-            yield from _note_corrected(row, find_certificate(certificates, row["signature"]))
+        for one in found:
+            yield from _note_corrected(one, find_certificate(certificates, one["signature"]))
     for judge, lacking in unknown.items():
         yield f"judge not certified: {judge} ({', '.join(lacking)}); `quadrag certify-judge` does it."
 

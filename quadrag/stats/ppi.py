@@ -109,15 +109,17 @@ def ppi_stratified(
         ValueError: a stratum has no label.
     """
     found, shares = [], []
-    total = len(strata) + len(others_strata)
-    for name in dict.fromkeys([*strata, *others_strata]):
-        here = np.array([one == name for one in strata], dtype=bool)
-        rest = _values([value for value, one in zip(others, others_strata, strict=True) if one == name])
-        if not here.any():
+    mine, theirs, numbers = _values(labels), _values(verdicts), _values(others)
+    names = {name: at for at, name in enumerate(dict.fromkeys([*strata, *others_strata]))}
+    here, there = (np.array([names[one] for one in column], dtype=np.int64) for column in (strata, others_strata))
+    total = len(here) + len(there)
+    for name, at in names.items():
+        chosen, rest = here == at, numbers[there == at]
+        if not chosen.any():
             raise ValueError(f"stratum {name!r} has no label; expected one at least")
-        one = _stratum(_values(labels)[here], _values(verdicts)[here], rest)
-        found.append(_smooth(_values(labels)[here], one) if _is_rate(labels) else one)
-        shares.append((int(here.sum()) + len(rest)) / total)
+        one = _stratum(mine[chosen], theirs[chosen], rest)
+        found.append(_smooth(mine[chosen], one) if _is_rate(labels) else one)
+        shares.append((int(chosen.sum()) + len(rest)) / total)
     return _estimate(found, shares, _is_rate(labels), level, total)
 
 
