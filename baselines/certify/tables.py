@@ -15,6 +15,10 @@ from .draw import Sheet
 from .figures import Against, Figures
 from .labels import LabelSet
 
+_PPI = "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels; tuning constant"
+_DRAWN = (
+    "Labels drawn by the judge's verdicts, each verdict weighed by its share of the run; Wilson's interval likewise."
+)
 _UNSEEN = "The ceiling is unknown: no item was labelled by several people."
 
 
@@ -197,8 +201,7 @@ def tabulate_corrected(name: str, found: Corrected, sheet: Sheet) -> Grid:
     ]
     notes = [
         found.sentence,
-        "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels; tuning constant "
-        f"{found.estimate.tuning:.2f}.",
+        _DRAWN if sheet.drawn else f"{_PPI} {found.estimate.tuning:.2f}.",
     ]
     notes += [f"{sheet.blank} rows have no label; the others are taken for the draw."] if sheet.blank else []
     notes += [] if sheet.drawn else ["The labels are taken for a random draw of this run's items."]
