@@ -21,7 +21,7 @@ from .sheets import read_sheet
 
 SEED = 2333
 NOTHING = "none"
-_COLUMNS = ("id", "question", "gold", "answer", "label", "probability")
+_COLUMNS = ("id", "question", "passages", "gold", "answer", "label", "probability")
 
 
 class Judged(NamedTuple):
@@ -32,6 +32,7 @@ class Judged(NamedTuple):
     gold: str
     answer: str
     value: float | None
+    passages: str = ""
 
     @property
     def stratum(self) -> str:
@@ -82,7 +83,7 @@ def write_sheet(path: Path, items: Sequence[Judged], n: int, graded: Graded, see
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow([*_COLUMNS, f"one of: {' '.join(graded.grades)}"])
     for item, probability in drawn:
-        rows.writerow([item.id, item.question, item.gold, item.answer, "", f"{probability:.6g}", ""])
+        rows.writerow([item.id, item.question, item.passages, item.gold, item.answer, "", f"{probability:.6g}", ""])
     write_text(path, out.getvalue())
     return given
 

@@ -16,9 +16,7 @@ from .figures import Against, Figures
 from .labels import LabelSet
 
 _PPI = "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels; tuning constant"
-_DRAWN = (
-    "Labels drawn by the judge's verdicts, each verdict weighed by its share of the run; Wilson's interval likewise."
-)
+_DRAWN = "Labels were drawn by the judge's verdicts; each verdict weighs as its share of the run. Wilson's interval."
 _UNSEEN = "The ceiling is unknown: no item was labelled by several people."
 
 

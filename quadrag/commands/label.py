@@ -54,6 +54,7 @@ def _read_items(arguments: argparse.Namespace) -> Any:
     from quadrag.baselines.certify.grades import find_graded, graded_keys
     from quadrag.baselines.report.items import RunReader
     from quadrag.baselines.runs.folder import read_result
+    from quadrag.metric_record import metric_record
 
     folder = Path(arguments.folder)
     result = read_result(folder)
@@ -66,6 +67,7 @@ def _read_items(arguments: argparse.Namespace) -> Any:
         raise QuadragError(f"{folder} has no judged {graded.name}; expected --metric {' or '.join(there)}")
     reader = RunReader(folder, result, arguments.data_dir)
     several = len({row["id"] for row in result.items}) < len(result.items)
+    by_passages = "contexts" in metric_record(graded.metric).needs
     items = []
     for row, shown in zip(result.items, reader.select(), strict=True):
         value = row[entry]
@@ -74,8 +76,12 @@ def _read_items(arguments: argparse.Namespace) -> Any:
             continue
         name = "/".join((row["split"], row["id"], str(row["sample"]))) if several else row["id"]
         gold = show_gold(shown.question.references)
+        before = "".join(f"{asked}\n{said or ''}\n" for asked, said in shown.question.history)
+        # Whoever judges what an answer was made from must see it.
+        passages = "\n\n".join(passage.text for passage in shown.passages) if by_passages else ""
         failed = (value.get("reason") or {}).get("official")
-        items.append(Judged(name, shown.question.query, gold, answer, None if failed else value["official"]))
+        said = None if failed else value["official"]
+        items.append(Judged(name, before + shown.question.query, gold, answer, said, passages))
     if not items:
         raise QuadragError(f"{folder} holds no judged answer; expected one at least")
     return graded, items
