@@ -59,7 +59,7 @@ STANDS_FOR = (
     (r"^quadrag push ORG ", "HF_ENDPOINT={hub} HF_TOKEN=hf_t HF_HUB_OFFLINE=0 quadrag push quadrag-test "),
     (r"http://127\.0\.0\.1:8081/v1", "{judge}"),
     # A recipe asks for the paper's model by name, which the one server here does not list.
-    (r"(--recipe \S+)", r"\1 --served-as M"),
+    (r"(run --recipe \S+)", r"\1 --served-as M"),
     (r"(--entity-llm \S+)", r"\1 --entity-served-as M"),
 )
 # What a command needs that an environment may lack, with the module that brings it; None is had nowhere here.

@@ -16,6 +16,7 @@ from ..tables.notes import INTERVALS, head_replaced, name_units, note_corpus, no
 from ..tables.paper import load_tables
 from ..tables.published import Published, find_beside
 from ..tables.slices import select_whole, slice_grids
+from .samples import tabulate_samples
 
 
 def name_run(run: RunRecord) -> str:
@@ -41,6 +42,7 @@ def tabulate_run(
     head = f"{name_units(scores)}, {profiles[0]} profile, {INTERVALS}."
     notes = [*note_ours([result], [head], scores, profiles), *note_judges([result], profiles[0])]
     grids = [Grid(title_of(result), "metric", splits, _metric_lines(scores, splits, profiles), notes)]
+    grids += tabulate_samples(result, profiles[0], title_of(result))
     matrices = tabulate_matrices(result, profiles[0], labels, every)
     grids += matrices or slice_grids(result.scores, title_of(result), profiles[0])
     rows = [row for row in rows_beside(result) if row.split in splits]

@@ -32,6 +32,7 @@ from ..tables.paper import load_tables
 from ..tables.published import Published
 from ..tables.slices import select_whole
 from .run import rows_beside, tabulate_run, title_of
+from .samples import tabulate_samples
 
 MOST = 5  # headlines of a split
 
@@ -42,7 +43,7 @@ def show_run(result: Result, profiles: Sequence[str], labels: str = "en", verbos
         return tabulate_run(result, profiles, labels)
     grid = summarise_run(result, profiles[0])
     grid.notes.append("All metrics, both profiles, slices, settings, the papers' conditions: --verbose.")
-    return [grid]
+    return [grid, *tabulate_samples(result, profiles[0], title_of(result))]
 
 
 def pick_headlines(scores: Sequence[dict[str, Any]], profile: str) -> list[dict[str, Any]]:

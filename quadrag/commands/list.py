@@ -2,26 +2,40 @@
 
 Of one BENCHMARK: what each config asks, its rows, languages and metrics. A
 recipe is a row of a published table, for `quadrag run --recipe`; a judge a
-preset that asks as a paper did, for `--judge NAME=http://HOST/v1`.
+preset that asks as a paper did, for `--judge NAME=http://HOST/v1`. Of one
+recipe: each setting as the paper or its code has it, as a run has it, and why
+they differ.
 """
 
 import argparse
 from collections.abc import Iterator
 from typing import Any
 
-EXAMPLES = ("quadrag list", "quadrag list rgb")
+EXAMPLES = ("quadrag list", "quadrag list rgb", "quadrag list --recipe rgb-table7-chatgpt-en")
 _WIDTH = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK", nargs="?", help="describe this one (default: list all)")
+    parser.add_argument(
+        "--recipe",
+        metavar="NAME|FILE",
+        help="settings of a published row and of its recipe; of all whose names begin so, as rgb, crud_rag-table3",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
 
+    if arguments.recipe:
+        from quadrag.baselines.report.settings import print_settings
+
+        recipes, named = catalogue.recipes(), arguments.recipe
+        begun = [] if named in recipes else [name for name in recipes if name.startswith(f"{named}-")]
+        print_settings(begun or [named])
+        return
     if arguments.benchmark:
         print("\n".join(_describe(catalogue.benchmark_name(arguments.benchmark))))
         return

@@ -186,6 +186,13 @@ def words(*known: str) -> Callable[[str], tuple[str, ...]]:
     return some_words
 
 
+def some_text(text: str) -> str:
+    """Read a text that is not empty."""
+    if not text:
+        raise argparse.ArgumentTypeError("an empty text; expected one to stop at")
+    return text
+
+
 def whole(least: int) -> Callable[[str], int]:
     """Return a reader of whole numbers from `least`."""
 

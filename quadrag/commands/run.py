@@ -108,6 +108,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="above 1: what was written becomes less likely; a server that refuses it, or top-k, is asked without",
     )
     how.add_argument("--max-tokens", metavar="N", type=options.whole(1), help="longest answer, in tokens")
+    how.add_argument(
+        "--stop",
+        metavar="TEXT",
+        action="append",
+        type=options.some_text,
+        help="an answer ends before this text; may be repeated; a server that refuses it is asked without",
+    )
     how.add_argument("--seed", metavar="N", type=options.whole(0), help="sent with every call")
     how.add_argument("--samples", metavar="N", type=options.whole(1), default=1, help="answers a question (default: 1)")
     how.add_argument(
