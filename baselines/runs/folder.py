@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.records import Key, read_jsonl, write_jsonl, write_text
