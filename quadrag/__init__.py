@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from quadrag.baselines.systems.function import OpenQuestion
     from quadrag.errors import QuadragError
     from quadrag.measure.comparison import Comparison, compare
-    from quadrag.measure.evaluation import Evaluation, Score, evaluate, result
+    from quadrag.measure.evaluation import Evaluation, Score, result
     from quadrag.measure.questions import corpus, questions
+    from quadrag.measure.system import evaluate
     from quadrag.records import Passage
 
 __all__ = [
@@ -40,7 +41,7 @@ _PLACES = {
     "Score": "measure.evaluation",
     "compare": "measure.comparison",
     "corpus": "measure.questions",
-    "evaluate": "measure.evaluation",
+    "evaluate": "measure.system",
     "questions": "measure.questions",
     "result": "measure.evaluation",
 }

@@ -8,6 +8,8 @@ environment that has it.
 
 from __future__ import annotations
 
+import bz2
+import json
 import os
 import re
 import shutil
@@ -59,7 +61,7 @@ STANDS_FOR = (
     (r"^quadrag push ORG ", "HF_ENDPOINT={hub} HF_TOKEN=hf_t HF_HUB_OFFLINE=0 quadrag push quadrag-test "),
     (r"http://127\.0\.0\.1:8081/v1", "{judge}"),
     # A recipe asks for the paper's model by name, which the one server here does not list.
-    (r"(--recipe \S+)", r"\1 --served-as M"),
+    (r"(run --recipe \S+)", r"\1 --served-as M"),
     (r"(--entity-llm \S+)", r"\1 --entity-served-as M"),
 )
 # What a command needs that an environment may lack, with the module that brings it; None is had nowhere here.
@@ -88,7 +90,10 @@ REFUSED = (
 )
 SERVES = re.compile(r"^quadrag kg serve ")
 # A page whose steps are run on genuine files, which skips it where there are none; and under which names they lie.
-GENUINE = {"docs/real-answers.md": {"RGB": "RGB", "rgb_answers": "real_labels/rgb_answers"}}
+GENUINE = {
+    "docs/real-answers.md": {"RGB": "RGB", "rgb_answers": "real_labels/rgb_answers"},
+    "docs/judges.md": {"labels": "real_labels"},
+}
 
 
 def unlike() -> list[Section]:
@@ -188,6 +193,9 @@ def upstream(folder: Path) -> None:
     (folder / "models").mkdir()
     (folder / "models" / "user_config.py").write_text(MODEL_FILE, encoding="utf-8")
     (folder / "prompts.yaml").write_text(PROMPTS, encoding="utf-8")
+    with bz2.open(next((folder / "CRAG" / "data").glob("*_v5.jsonl.bz2")), "rt", encoding="utf-8") as rows:
+        rated = [f"{json.loads(row)['interaction_id']},acceptable\n" for row in rows]
+    (folder / "ratings.csv").write_text("id,rating\n" + "".join(rated), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -32,8 +32,8 @@ class MetricUse(NamedTuple):
     With `ranks` it is given the ids of the documents retrieved and of the relevant ones in place of answers and
     references, with `contexts` the passages shown too. With `panel` it averages several judges, else it asks the one at
     `judge` in the order given, or the last. `shape` brings a question's references into the module's form. Without
-    `nothing` the module knows no item that lacks a reference. `unmeasured` says why none of the keys can be computed,
-    whatever judge there is. What a key needs and means is said by the metric's own record.
+    `nothing` the module knows no item that lacks a reference. With `rated` people judge. `unmeasured` says why none of
+    the keys can be computed, whatever judge there is. What a key needs and means is said by the metric's own record.
     """
 
     module: str
@@ -46,13 +46,14 @@ class MetricUse(NamedTuple):
     judge: int = 0
     nothing: bool = True
     unmeasured: str | None = None
+    rated: bool = False
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """The keys that need a judge; none where nothing can be computed."""
+        """The keys that need a judge; none where people judge, or nothing can be computed."""
         return (
             ()
-            if self.unmeasured
+            if self.unmeasured or self.rated
             else tuple(key for key in self.keys if metric_record(self.module).key(key).needs == "judge")
         )
 

@@ -12,6 +12,7 @@ from quadrag.reading import parse_yaml
 Prompts = Mapping[str, Mapping[str, str]]
 Message = dict[str, str]
 JUDGE = "judge"  # what a judge is told, where the user's own file says it
+_SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ROOMS = Path(__file__).parents[1]  # a folder for each benchmark
 
 
@@ -36,15 +37,15 @@ def load_prompts(benchmark: str, path: str | None = None) -> Prompts:
     """Read the prompts of a benchmark, or the user's own from a file of the same form.
 
     What the user's own may hold otherwise stands under ``own`` in the bundled file: under ``names`` what a paper calls
-    the slots, under ``free`` the slots that may be left out, under ``ends`` the texts that may have none of their
-    slots, which are then put at the end; a text there that is not bundled may be left out.
+    the slots, under ``free`` by key the slots that may be left out, under ``ends`` the texts that may have none of
+    their slots, which are then put at the end; a text there that is not bundled may be left out.
 
     Raises:
-        QuadragError: the file cannot be read, lacks a text or a slot, or has a text that nothing asks for.
+        QuadragError: the file cannot be read, lacks a text or a slot, or has a text or a slot that nothing asks for.
     """
     bundled = _ROOMS / benchmark / "prompts.yaml"
     wanted: dict[str, Any] = dict(_read(bundled))
-    own: dict[str, Any] = {"names": {}, "free": (), "ends": {}, **wanted.pop("own", {})}
+    own: dict[str, Any] = {"names": {}, "free": {}, "ends": {}, **wanted.pop("own", {})}
     if path is None:
         return wanted
     content = _read(Path(path))
@@ -60,22 +61,25 @@ def load_prompts(benchmark: str, path: str | None = None) -> Prompts:
                 raise QuadragError(f"{path} has no text {key}.{name}; expected the form of {bundled}")
             if name not in texts:
                 raise unknown_name(f"text of {path} in {key}", str(name), texts)
-        slots = own["ends"].get(key, ())
-        fitted = {name: _fit(given[name], text, slots, own, f"{path}: {key}.{name}") for name, text in texts.items()}
-        prompts[key] = fitted
+        prompts[key] = {
+            name: _fit(given[name], text, key, own, f"{path}: {key}.{name}") for name, text in texts.items()
+        }
     return prompts
 
 
-def _fit(given: str, bundled: str, ends: Sequence[str], own: Mapping[str, Any], what: str) -> str:
+def _fit(given: str, bundled: str, key: str, own: Mapping[str, Any], what: str) -> str:
     """Return a text of the user's own with our names of its slots, which are those of the bundled one or of its end."""
     for theirs, ours in own["names"].items():
         given = given.replace(f"{{{theirs}}}", f"{{{ours}}}")
-    if ends and not any(f"{{{slot}}}" in given for slot in ends):
-        return given
-    for slot in sorted({*ends, *re.findall(r"\{([a-z_]+)\}", bundled)}.difference(own["free"])):
-        times = bundled.count(f"{{{slot}}}") or 1
-        if given.count(f"{{{slot}}}") != times:
-            raise QuadragError(f"{what} needs {{{slot}}} {times} time(s)")
+    ends, free = own["ends"].get(key, ()), own["free"].get(key, ())
+    there, known = _SLOT.findall(given), [*dict.fromkeys([*_SLOT.findall(bundled), *ends, *free])]
+    if strange := next((slot for slot in there if slot not in known), None):
+        if not known:
+            raise QuadragError(f"{what} has the slot {{{strange}}}, and nothing is put into this text; leave it out")
+        raise unknown_name(f"slot of {what}", strange, known)
+    lacking = next((slot for slot in known if slot not in (*there, *free)), None)
+    if lacking and not (ends and not set(ends) & set(there)):
+        raise QuadragError(f"{what} has no {{{lacking}}}; expected it at least once")
     return given
 
 

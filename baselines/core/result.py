@@ -1,6 +1,6 @@
 """What a run came to, as the tables and the commands take it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -43,6 +43,7 @@ class Result:
     `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
     then partial. `asked` is what is kept of the questions, by their keys; nothing in folders of before.
     `folder` is where the run lies, None where it was not kept.
+    `certificates` are those that the user gave for its judges.
     """
 
     run: RunRecord
@@ -52,6 +53,7 @@ class Result:
     stopped: str | None = None
     asked: Mapping[Key, Asked] = field(default_factory=dict)
     folder: Path | None = None
+    certificates: Sequence[Any] = ()
 
     @property
     def digests(self) -> dict[Key, str]:

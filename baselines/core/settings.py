@@ -1,8 +1,10 @@
 """Settings of a search, what a retriever uses of them, and the conditions under which answers are scored."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
+
+from quadrag.trust import Trust
 
 WHOLE = 1_000_000  # characters of a chunk that is a whole passage, since none is longer
 FILES = "files"  # as a source of chunks
@@ -25,6 +27,7 @@ class Retrieval:
         reranker: the same of a cross-encoder.
         index: None for exact search, or ``milvus:URI``.
         top_k: passages shown, from 1.
+        trust: the models whose own code may run. No setting: the user alone says it, of this run.
     """
 
     tokenizer: str = "unigram"
@@ -37,6 +40,10 @@ class Retrieval:
     reranker: str = "bge-rank"
     index: str | None = None
     top_k: int = 8
+    trust: Trust = field(default_factory=Trust)
+
+
+SETTINGS = tuple(one.name for one in fields(Retrieval) if one.name != "trust")  # what files and recipes may say
 
 
 @dataclass(frozen=True, slots=True)

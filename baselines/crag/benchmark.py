@@ -7,6 +7,7 @@ work. ``own`` leaves all that to a model of the challenge. Neither domain nor ty
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.reading import parse_yaml
 from quadrag.records import Key, Passage, Question
+from quadrag.sheet import Place, find_mark, read_marks
 
 from ..core.benchmark import Benchmark, Finder, JudgePreset, MetricUse
 from ..core.options import OptionSpec
@@ -44,11 +46,19 @@ def _tokenizer(name: Any) -> str:
 
 
 def _weighing(path: Any) -> str:
+    return _identify(path, _weights(str(path)))
+
+
+def _rating(path: Any) -> str:
+    return _identify(path, [[*place, rating] for place, rating in _ratings(str(path)).items()])
+
+
+def _identify(path: Any, content: Any) -> str:
     import hashlib
 
     from quadrag.records import dumps
 
-    return f"{Path(str(path)).name} {hashlib.sha256(dumps(_weights(str(path))).encode()).hexdigest()[:16]}"
+    return f"{Path(str(path)).name} {hashlib.sha256(dumps(content).encode()).hexdigest()[:16]}"
 
 
 _GRAPH = ("snippets-kg", "pages-kg")
@@ -63,11 +73,13 @@ OPTIONS = {
     "time_limit": OptionSpec(least=1, retrievers=("own",)),
     "trim": OptionSpec(check=_tokenizer),
     "weights": OptionSpec(check=_weighing),
+    "ratings": OptionSpec(check=_rating),
     "judge_failure": OptionSpec("hallucination", ("hallucination", "excluded"), judged=True),
 }
 
 _KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
-_WEIGHTED = tuple(f"{key}_weighted" for key in _KEYS)
+_RATED = ("perfect", "acceptable")  # with ratings by people
+_RATINGS = (*_RATED, "missing", "incorrect")
 _TRUTH = MetricUse("truthfulness", _KEYS, panel=True)
 _CONTAINED = MetricUse(
     "rgb_accuracy", ("accuracy_bounded",), shape=lambda golds: [golds] if golds else None, nothing=False
@@ -141,13 +153,15 @@ def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, 
 
 
 def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
-    """Return truthfulness, weighted too where weights are given, and what can be said without a judge.
+    """Return truthfulness, by people where they rated, weighted too where weights are given, and what needs neither.
 
     The latter is whether an accepted answer stands in the reply, whole words and numbers, which is not the paper's.
     """
     truth = _TRUTH
+    if conditions.options.get("ratings"):
+        truth = truth._replace(keys=(*_KEYS, *_RATED), rated=True)
     if conditions.options.get("weights"):
-        truth = truth._replace(keys=(*_KEYS, *_WEIGHTED))
+        truth = truth._replace(keys=(*truth.keys, *(f"{key}_weighted" for key in truth.keys)))
     return [truth, _CONTAINED]
 
 
@@ -171,6 +185,8 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
             table = weights.get(place[0]) if isinstance(next(iter(weights.values())), dict) else weights
             if not isinstance(table, dict) or place[1] not in table:
                 raise QuadragError(f"{conditions.options['weights']} has no weight of {place[1]} in {place[0]}")
+    if conditions.options.get("ratings"):
+        found["ratings"] = _ratings_of(questions, str(conditions.options["ratings"]))
     if conditions.options.get("trim"):
         found["tokenizer"] = Trimmer(str(conditions.options["trim"]))
     if conditions.options.get("judge_failure"):
@@ -237,6 +253,40 @@ def _weights(path: str) -> Mapping[str, Any]:
     raise QuadragError(f"{path} holds no weights; expected {{question type: number}}, or {{domain: {{type: number}}}}")
 
 
+def _ratings(path: str) -> dict[Place, str]:
+    """Read what people say of answers, in a column `rating`; "" where they said nothing.
+
+    Raises:
+        QuadragError: the file cannot be read, or says something else.
+    """
+    found = {}
+    for place, mark in read_marks(Path(path).expanduser(), "rating").items():
+        rating = "" if mark.value is None else str(mark.value).strip().lower()
+        if rating not in ("", *_RATINGS):
+            raise QuadragError(
+                f"{mark.where}: rating is {rating[:60]!r}; expected one of {', '.join(_RATINGS)}, or none"
+            )
+        found[place] = rating
+    return found
+
+
+def _ratings_of(questions: Sequence[Question], path: str) -> list[str | None]:
+    """Return the ratings of the answers to these questions, of which each stands there once a sample.
+
+    Raises:
+        QuadragError: none is rated.
+    """
+    ratings = _ratings(path)
+    samples: Counter[str] = Counter()
+    found = []
+    for question in questions:
+        found.append(find_mark(ratings, Place(question.split, question.id, samples[question.id])) or None)
+        samples[question.id] += 1
+    if not any(found):
+        raise QuadragError(f"{path} rates none of {len(questions)} answers; expected their ids in the column id")
+    return found
+
+
 def campaign(original: bool = False) -> list[tuple[str, str | None]]:
     """Return the four settings of the paper's tables: a model alone, and tasks 1, 2 and 3."""
     return [("task_1_2", "none"), ("task_1_2", "snippets"), ("task_1_2", "snippets-kg"), ("task_3", "snippets-kg")]
@@ -277,8 +327,8 @@ BENCHMARK = Benchmark(
     option_help="kg=FILE, later=hide|show (what the graph dates after the question), entities=model|rules, "
     "web_window=N, kg_window=N (tokens: of window_tokenizer=T, else four characters each), "
     "time_limit=SECONDS (challenge), "
-    "trim=TOKENIZER (answers to 75 tokens), weights=FILE, judge_failure=hallucination|excluded, release=v5|v4, "
-    "private_file=FILE",
+    "trim=TOKENIZER (answers to 75 tokens), weights=FILE, ratings=FILE (by people), "
+    "judge_failure=hallucination|excluded, release=v5|v4, private_file=FILE",
     headlines=("truthfulness", "accuracy", "hallucination", "accuracy_bounded", "missing"),
     supplied="snippets",
     handed_over="own",

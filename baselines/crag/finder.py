@@ -70,7 +70,7 @@ class PageFinder:
         if task.retriever.startswith("pages"):
             from ..retrieval.encoder import Encoder
 
-            self._encoder = Encoder(task.retrieval.embedding)
+            self._encoder = Encoder(task.retrieval.embedding, trust=task.retrieval.trust)
             self._encoder.check()
             reader = {"selectolax": version("selectolax"), "pages": pages_fingerprint(task)}
             self.inputs["search"] = {"embedding": self._encoder.describe(), **reader}
@@ -172,14 +172,13 @@ class PageFinder:
 
 @contextmanager
 def _room_for_entities(llm: Any) -> Iterator[None]:
-    """Ask with room for a list of entities, where answers are to be short."""
-    given = llm.parameters.get("max_tokens", _ENTITY_TOKENS)
-    if given >= _ENTITY_TOKENS:
-        yield
-        return
+    """Ask with room for a list of entities, where answers are to be short, and do not stop where answers do."""
+    given = dict(llm.parameters)
     # In place: an open client sends those that it was opened with.
-    llm.parameters["max_tokens"] = _ENTITY_TOKENS
+    if given.get("max_tokens", _ENTITY_TOKENS) < _ENTITY_TOKENS:
+        llm.parameters["max_tokens"] = _ENTITY_TOKENS
+    llm.parameters.pop("stop", None)
     try:
         yield
     finally:
-        llm.parameters["max_tokens"] = given
+        llm.parameters.update(given)

@@ -12,6 +12,7 @@ from ..tables.lines import our_lines, printed_lines
 from ..tables.notes import INTERVALS, note_ours, note_paper
 from ..tables.paper import PaperTables
 from ..tables.published import Published, read_table
+from .systems import tabulate_systems
 
 NAME = "crag"
 KEYS = ("accuracy", "hallucination", "missing", "truthfulness")
@@ -69,13 +70,15 @@ def _note_entities(results: Sequence[Result]) -> list[str]:
 
 
 def _note_unscored(rows: Sequence[Row]) -> str:
-    excluded = any("failures:excluded" in row["signature"] for row in rows)
+    unrated = all(set(row["unscored"]) == {"unrated"} for row in rows)  # what people left open is no failure
+    excluded = unrated or any("failures:excluded" in row["signature"] for row in rows)
     official = "leaves unscored items out" if excluded else "counts unscored items as hallucinations"
     return f"Truthfulness: official {official}, corrected keeps them as a share of their own."
 
 
 TABLES = PaperTables(
     tabulate=tabulate,
+    systems=tabulate_systems,
     service="CRAG names no gold documents, so the service's retrieval is not measured.",
     unscored={"truthfulness": _note_unscored},
 )

@@ -45,6 +45,7 @@ def merge_runs(results: Sequence[Result]) -> Result:
             for result in results
             for (config, split, name), one in result.asked.items()
         },
+        certificates=results[0].certificates,
     )
 
 

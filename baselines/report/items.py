@@ -1,11 +1,12 @@
 """Single questions of a run as a person reads them: question, passages, answer, gold, values, the judge's words."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from quadrag.chat.calling import Alias
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.chat.keys import known_keys
 from quadrag.chat.ledger import Ledger
@@ -16,7 +17,7 @@ from quadrag.run_record import RunRecord
 
 from ..core.benchmark import Benchmark, load
 from ..core.result import PROFILES, Result
-from ..core.settings import Retrieval
+from ..core.settings import SETTINGS
 from ..core.task import Task, load_questions
 from ..runs import retrieve
 from ..runs.inputs import digest_each
@@ -89,8 +90,7 @@ class RunReader:
         self.benchmark: Benchmark = load(inputs.benchmark)
         if inputs.retriever == RAG:
             self.benchmark = as_served(self.benchmark)
-        known = {setting.name for setting in fields(Retrieval)}
-        given = {name: value for name, value in (inputs.retrieval or {}).items() if name in known}
+        given = {name: value for name, value in (inputs.retrieval or {}).items() if name in SETTINGS}
         self.task = Task(
             inputs.benchmark,
             inputs.config,
@@ -98,7 +98,7 @@ class RunReader:
             data_dir or self.run.data_dir,
             inputs.retriever,
             replace(self.benchmark.retrieval, **given),
-            {name: value for name, value in inputs.options.items() if not isinstance(value, Mapping)},
+            {name: value for name, value in inputs.options.items() if not self._is_of_a_file(name, value)},
             inputs.limit,
         )
         found, _ = load_questions(self.task, self.benchmark)
@@ -116,6 +116,11 @@ class RunReader:
             known_questions = {question.key: question for question in there}
             read = read_answers(folder / "answers.jsonl", known_questions)
             self.answers = {(answer.key, answer.sample): answer for answer in read}
+
+    def _is_of_a_file(self, name: str, value: Any) -> bool:
+        """Whether an option is that of a file, which `run.json` names by its content: it says nothing of questions."""
+        known = self.benchmark.options.get(name)
+        return isinstance(value, Mapping) or (known is not None and known.check is not None)
 
     def select(self, which: Which | None = None) -> list[ShownItem]:
         """Select items, the worst first where they are wrong; all of them by default.
@@ -205,7 +210,7 @@ class RunReader:
             ledger=ledger,
             replay=True,
             parameters=judging["parameters"],
-            service=inputs.services.get("judge"),
+            alias=Alias(inputs.services.get("judge")),
         )
         for item in items:
             if item.answer is None:

@@ -4,12 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
 from ..tables.grid import Grid
 from ..tables.notes import head_replaced
 from ..tables.paper import load_tables
 from ..tables.slices import select_whole
-from .run import tabulate_run
+from .run import tabulate_run, title_of
+from .samples import tabulate_samples
 
 
 def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence[str] = PROFILES) -> list[Grid]:
@@ -28,7 +30,8 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
     for head in dict.fromkeys(head_replaced(result.run) for result in results):
         group = [result for result in results if head_replaced(result.run) == head]
         grids += [_mark_rows(replace(grid, title=head + grid.title), group) for grid in tabulate(group, profiles)]
-    return grids
+        grids[-1].notes += note_judges(group, profiles[0])
+    return grids + [grid for one in results for grid in tabulate_samples(one, profiles[0], title_of(one))]
 
 
 def _mark_rows(grid: Grid, results: Sequence[Result]) -> Grid:

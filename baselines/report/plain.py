@@ -8,6 +8,7 @@ from ..core.result import Result
 from ..scoring.validity import is_invalid
 from ..tables.cells import FEW, NOTHING, count_items, count_scored, format_value, unit_of
 from ..tables.slices import select_whole
+from .samples import spread_samples
 
 
 def describe_results(results: Sequence[Result], profiles: Sequence[str], folder: Path | None) -> dict[str, Any]:
@@ -21,7 +22,8 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
     Returns:
         ``benchmark``, ``config`` and ``name`` (what answered), null where runs differ; ``folder``; ``valid``, and why
         not (``invalid``); what is partial (``stopped``, ``coverage``); and ``rows``, one for every metric over all
-        questions of a split. A row that could not be computed says why (``not_run``).
+        questions of a split. A row that could not be computed says why (``not_run``), one of several samples says how
+        far they lie apart (``samples``).
     """
     runs = [result.run for result in results]
 
@@ -58,6 +60,7 @@ def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
     inputs = result.run.inputs
     for row in select_whole(result.scores):
         if row["profile"] in profiles:
+            spread = spread_samples(result, row)
             yield {
                 "name": inputs.llm,
                 "retriever": inputs.retriever,
@@ -65,6 +68,7 @@ def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
                 "n": count_scored(row),
                 "n_total": row["n_total"],
                 "signature": row["signature"],
+                **({"samples": spread._asdict()} if spread else {}),
                 "valid": not is_invalid(row),
                 **({"not_run": row["not_run"]} if "not_run" in row else {}),
             }

@@ -1,11 +1,13 @@
 """The tables of one run: its scores, its slices or matrices, the printed rows beside its official values."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import attrgetter, itemgetter
 
 from quadrag.metric_record import show_key
 from quadrag.run_record import RunRecord
 
+from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
 from ..core.settings import NONE
 from ..tables.cells import Row, break_heading
@@ -15,6 +17,7 @@ from ..tables.notes import INTERVALS, head_replaced, name_units, note_corpus, no
 from ..tables.paper import load_tables
 from ..tables.published import Published, find_beside
 from ..tables.slices import select_whole, slice_grids
+from .samples import tabulate_samples
 
 
 def name_run(run: RunRecord) -> str:
@@ -38,14 +41,21 @@ def tabulate_run(
     scores = select_whole(result.scores)
     splits = list(dict.fromkeys(row["split"] for row in scores)) or inputs.splits
     head = f"{name_units(scores)}, {profiles[0]} profile, {INTERVALS}."
-    notes = note_ours([result], [head], scores, profiles)
+    notes = [*note_ours([result], [head], scores, profiles), *note_judges([result], profiles[0])]
     grids = [Grid(title_of(result), "metric", splits, _metric_lines(scores, splits, profiles), notes)]
+    grids += tabulate_samples(result, profiles[0], title_of(result))
     matrices = tabulate_matrices(result, profiles[0], labels, every)
     grids += matrices or slice_grids(result.scores, title_of(result), profiles[0])
     rows = [row for row in rows_beside(result) if row.split in splits]
     if rows:
         grids.append(_tabulate_beside(result.run, scores, splits, rows))
-    return grids
+    return grids + tabulate_systems(result, profiles)
+
+
+def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
+    """Make the tables of a run as a whole system, rated or timed; [] where its benchmark has none."""
+    systems = load_tables(result.run.inputs.benchmark).systems
+    return systems(replace(result, scores=select_whole(result.scores)), profiles) if systems else []
 
 
 def tabulate_matrices(

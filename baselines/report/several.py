@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from quadrag.metric_record import show_key
 from quadrag.stats import holm
 
+from ..certify.notes import note_judges
 from ..core.result import Result
 from ..tables.cells import STAR
 from ..tables.grid import Cell, Detail, Grid, Line
@@ -26,6 +27,7 @@ def tabulate_several(runs: Sequence[tuple[str, Result]], profile: str = "officia
     """
     grids = [compare_runs(runs, profile, every)]
     results = [result for _, result in runs]
+    grids[0].notes += note_judges(results, profile)
     return grids if len(runs) == 2 else [*grids, _tabulate_differences(results, profile, every)]
 
 

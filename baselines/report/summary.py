@@ -11,6 +11,7 @@ from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
 
+from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import Result
 from ..tables.cells import FEW, NOTHING, Row, count_items, scored_of, value_cell
@@ -30,7 +31,8 @@ from ..tables.notes import (
 from ..tables.paper import load_tables
 from ..tables.published import Published
 from ..tables.slices import select_whole
-from .run import rows_beside, tabulate_run, title_of
+from .run import rows_beside, tabulate_run, tabulate_systems, title_of
+from .samples import tabulate_samples
 
 MOST = 5  # headlines of a split
 
@@ -41,7 +43,8 @@ def show_run(result: Result, profiles: Sequence[str], labels: str = "en", verbos
         return tabulate_run(result, profiles, labels)
     grid = summarise_run(result, profiles[0])
     grid.notes.append("All metrics, both profiles, slices, settings, the papers' conditions: --verbose.")
-    return [grid]
+    systems = tabulate_systems(result, profiles) if result.run.inputs.options.get("ratings") else []
+    return [grid, *systems, *tabulate_samples(result, profiles[0], title_of(result))]
 
 
 def pick_headlines(scores: Sequence[dict[str, Any]], profile: str) -> list[dict[str, Any]]:
@@ -93,6 +96,7 @@ def summarise_run(result: Result, profile: str) -> Grid:
         *note_beside([run]),
         *note_not_run(tables, [row for row in select_whole(result.scores) if row["profile"] == profile]),
         *note_unscored(tables, rows),
+        *note_judges([result], profile),
         *note_directions((row["metric"], row["key"]) for row in rows),
     ]
     if any(best):

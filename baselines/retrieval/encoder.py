@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from quadrag.errors import QuadragError
+from quadrag.trust import Trust
 
 from .chunk import LONE_SURROGATE
-from .weights import LazyModel, Preset, one_line
+from .loading import LazyModel
+from .weights import Preset, one_line
 
 Vectors = npt.NDArray[np.float32]
 Progress = Callable[[int, int], None]
@@ -81,6 +83,7 @@ class Encoder(LazyModel):
         max_length: int | None = None,
         batch_size: int = 64,
         device: str | None = None,
+        trust: Trust | None = None,
     ) -> None:
         """Name the model.
 
@@ -93,11 +96,12 @@ class Encoder(LazyModel):
             max_length: tokens of a text that count; None for the preset's or the model's own number.
             batch_size: texts that go through the model at once; memory, not results, depends on it.
             device: as torch names it; None is ``cuda`` where there is one, else ``cpu``.
+            trust: whether code of its own may run; None: it may not.
 
         Raises:
             QuadragError: no model can have that name.
         """
-        super().__init__(name, PRESETS, device)
+        super().__init__(name, PRESETS, device, trust)
         preset = PRESETS.get(name)
         if preset is not None and instruction in (None, "card"):
             instruction = preset.instruction if instruction is None else preset.card_instruction

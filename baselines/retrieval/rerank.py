@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from quadrag.errors import QuadragError
+from quadrag.trust import Trust
 
 from .chunk import LONE_SURROGATE
-from .weights import LazyModel, Preset, one_line
+from .loading import LazyModel
+from .weights import Preset, one_line
 
 PRESETS = {"bge-rank": Preset("BAAI/bge-reranker-base")}
 
@@ -23,7 +25,13 @@ class Reranker(LazyModel):
     expected = "a cross-encoder"
 
     def __init__(
-        self, name: str, *, max_length: int | None = None, batch_size: int = 32, device: str | None = None
+        self,
+        name: str,
+        *,
+        max_length: int | None = None,
+        batch_size: int = 32,
+        device: str | None = None,
+        trust: Trust | None = None,
     ) -> None:
         """Name the model.
 
@@ -32,11 +40,12 @@ class Reranker(LazyModel):
             max_length: tokens of a pair that count; None for the model's own number.
             batch_size: pairs that go through the model at once.
             device: as torch names it; None is ``cuda`` where there is one, else ``cpu``.
+            trust: whether code of its own may run; None: it may not.
 
         Raises:
             QuadragError: no model can have that name.
         """
-        super().__init__(name, PRESETS, device, max_length=max_length)
+        super().__init__(name, PRESETS, device, trust, max_length=max_length)
         self.max_length, self._batch_size = max_length, batch_size
 
     def describe(self) -> dict[str, Any]:

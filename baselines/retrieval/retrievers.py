@@ -85,6 +85,15 @@ class Bm25(Retriever):
         return Bm25Index.open(shelf.get(key, build)).search
 
 
+def name_encoder(settings: Retrieval) -> Encoder:
+    """Name the encoder of a search, with what it puts before texts.
+
+    Raises:
+        QuadragError: no model can have that name.
+    """
+    return Encoder(settings.embedding, on_passages=settings.instruction == "both", trust=settings.trust)
+
+
 class Dense(Retriever):
     """Vectors of a sentence embedding: searched exactly here, or by Milvus."""
 
@@ -95,7 +104,7 @@ class Dense(Retriever):
             from .milvus import address
 
             address(settings.index)
-        self._encoder = Encoder(settings.embedding, on_passages=settings.instruction == "both")
+        self._encoder = name_encoder(settings)
 
     def describe(self) -> dict[str, Any]:
         """See `Retriever.describe`."""
@@ -162,7 +171,7 @@ class HybridRerank(Hybrid):
     def __init__(self, settings: Retrieval) -> None:
         """Name the cross-encoder too; see `Retriever`."""
         super().__init__(settings)
-        self._reranker = Reranker(settings.reranker)
+        self._reranker = Reranker(settings.reranker, trust=settings.trust)
 
     def describe(self) -> dict[str, Any]:
         """See `Retriever.describe`."""

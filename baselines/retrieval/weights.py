@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from quadrag.errors import NotReady, QuadragError, unknown_name
-
-from ..core.trust import Pins, find_pins, refuse_code
-from .loading import refuse_faults, watch_loading
+from quadrag.trust import Pins, Trust, refuse_code
 
 # Beside the weights in many repositories, and without a say in what the model computes.
 _IDLE = {".md", ".onnx", ".h5", ".msgpack", ".ot", ".png", ".jpg"}
@@ -66,7 +64,7 @@ class Weights:
         if self.code and self.pins is None:
             self.check_code()
         if find_spec("sentence_transformers") is None:
-            raise _no_loader(self.kind, self.model, ImportError("not installed"))
+            raise no_loader(self.kind, self.model, ImportError("not installed"))
         self.identity()
         self.check_code()
 
@@ -156,13 +154,14 @@ class Weights:
         return digest.hexdigest()
 
 
-def locate(kind: str, name: str, presets: Mapping[str, Preset]) -> Weights:
+def locate(kind: str, name: str, presets: Mapping[str, Preset], trust: Trust) -> Weights:
     """Return the place of a model's weights; the Hub is not asked yet.
 
     Args:
         kind: what the model is to the user, as a noun: ``"embedding"``.
         name: a preset's name, a folder, or ``ORG/NAME`` with or without ``@REVISION``.
         presets: the names known.
+        trust: the models whose own code may run.
 
     Raises:
         QuadragError: the name can be none of these.
@@ -171,107 +170,23 @@ def locate(kind: str, name: str, presets: Mapping[str, Preset]) -> Weights:
         spec = find_spec(preset.package) if preset.package else None
         if spec is not None and spec.origin is not None:
             return Weights(kind, preset.model, Path(spec.origin).parent / "model")
-        pins = find_pins(name, folder=False)
+        pins = trust.find(name, folder=False)
         return Weights(kind, preset.model, None, pins and pins.revision, name, preset.code, pins)
     folder = Path(name).expanduser()
     if name and folder.is_dir():
-        return Weights(kind, folder.resolve().name, folder, None, name, False, find_pins(name, folder=True))
+        return Weights(kind, folder.resolve().name, folder, None, name, False, trust.find(name, folder=True))
     model, _, wanted = name.partition("@")
     if model.count("/") != 1 or model.startswith((".", "~", "/")):
         raise QuadragError(
             f"{unknown_name(kind, name, presets)}; or name a folder that is there, or ORG/NAME on the Hub"
         )
-    pins = find_pins(name, folder=False)
+    pins = trust.find(name, folder=False)
     return Weights(kind, model, None, pins.revision if pins else wanted or None, name, False, pins)
 
 
-class LazyModel:
-    """A model of sentence-transformers, loaded when it is first asked for and kept until it is closed.
-
-    `kind` is what it is to the user, `loader` the class that loads it, `expected` what the class wants.
-    """
-
-    kind: ClassVar[str]
-    loader: ClassVar[str]
-    expected: ClassVar[str]
-
-    def __init__(self, name: str, presets: Mapping[str, Preset], device: str | None, **options: Any) -> None:
-        """Name the model; `options` are the loader's own.
-
-        Raises:
-            QuadragError: no model can have that name.
-        """
-        self.name = name
-        self.weights = locate(self.kind, name, presets)
-        self._device, self._options = device, options
-        self._model: Any = None
-
-    def check(self) -> None:
-        """Find out, without loading it, whether the model can be loaded; see `Weights.check`."""
-        self.weights.check()
-
-    def close(self) -> None:
-        """Let the model go."""
-        self._model = None
-
-    def _adjust(self, model: Any) -> None:
-        """Look at a model that was just loaded, and set what the loader takes no option for."""
-
-    def _loaded(self) -> Any:
-        if self._model is None:
-            try:
-                import sentence_transformers
-            except ImportError as error:
-                raise _no_loader(self.kind, self.name, error) from None
-            self.weights.check_code()
-            _quiet_loading()
-            place, revision = self.weights.place, self.weights.revision
-            own, how = _code_options(self.weights.pins)
-            options = {
-                "device": _pick_device(self._device),
-                "model_kwargs": {"dtype": "float32", **own},
-                **self._options,
-            }
-            options |= {"config_kwargs": own, "processor_kwargs": own, **how}
-            try:
-                with watch_loading() as faults:
-                    model = getattr(sentence_transformers, self.loader)(place, revision=revision, **options)
-            except Exception as error:  # whatever a foreign file makes the loaders raise
-                raise QuadragError(
-                    f"cannot load {self.kind} {place} ({one_line(error)}); expected {self.expected}"
-                ) from error
-            self._adjust(model)
-            refuse_faults(f"{self.kind} {place}", faults)
-            self._model = model.eval()
-        return self._model
-
-
-def _no_loader(kind: str, name: str, error: ImportError) -> QuadragError:
+def no_loader(kind: str, name: str, error: ImportError) -> QuadragError:
+    """Return the error of a model without the package that loads it."""
     return NotReady(f"{kind} {name} needs sentence-transformers ({one_line(error)}); pip install 'quadrag[dense]'")
-
-
-def _code_options(pins: Pins | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what the loaders of a model's parts are told of its code, and what the loader of all is told."""
-    if pins is None:
-        return {}, {}
-    return {} if pins.code_revision is None else {"code_revision": pins.code_revision}, {"trust_remote_code": True}
-
-
-def _quiet_loading() -> None:
-    """Keep the bars that transformers draws while it loads out of logs."""
-    import sys
-
-    from transformers.utils import logging
-
-    if not sys.stderr.isatty():
-        logging.disable_progress_bar()
-
-
-def _pick_device(device: str | None) -> str:
-    """Return the device named, else ``cuda`` where there is one, else ``cpu``."""
-    import torch
-
-    return device or ("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def one_line(error: BaseException) -> str:

@@ -41,6 +41,11 @@ class Campaign:
         """The results alone."""
         return [result for _, result in self.runs]
 
+    def certify(self, certificates: Sequence[Any]) -> None:
+        """Lay certificates of judges beside the results, for whoever shows them."""
+        for result in self.results:
+            result.certificates = certificates
+
 
 def name_folder(task: Task, model: str) -> str:
     """Name a run's folder where the user does not: config, split, what is not the default, and what answers."""
@@ -70,7 +75,7 @@ def name_campaign_folder(request: RunRequest, runs: Runs, model: str) -> str:
     config, retriever, _ = runs[0]
     # Where the retriever is the user's choice, runs with another one are another campaign.
     name = request.named_benchmark()
-    one = replace(_task_among(request, config, retriever, {}), options=request.options)
+    one = replace(task_among(request, config, retriever, {}), options=request.options)
     chosen = _variant(one) if load(name).corpus else []
     return "runs/" + "-".join([f"{name}-all{'-original' if request.original else ''}", *chosen, _as_file_name(model)])
 
@@ -116,7 +121,7 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path, fresh_
                 campaign.lacking[config] = missing
                 continue
         folder = out / name_config_folder(config, retriever or benchmark.default_retriever, benchmark)
-        tasks.append((folder, _task_among(request, config, retriever, options)))
+        tasks.append((folder, task_among(request, config, retriever, options)))
     if session.fresh:
         session.fresh_since = fresh_since or find_fresh(folder for folder, _ in tasks)
     for folder, task in tasks:
@@ -177,7 +182,7 @@ def _check_all(session: Session, request: RunRequest, runs: Runs) -> None:
         QuadragError: one cannot, or an option or a judge is of no use to any run.
     """
     benchmark = load(request.named_benchmark())
-    tasks = [_task_among(request, *run) for run in runs]
+    tasks = [task_among(request, *run) for run in runs]
     for name in request.options:
         if not any(name in one.options for one in tasks):
             raise QuadragError(f"none of these runs uses the option {name}; leave it out")
@@ -193,7 +198,7 @@ def _check_all(session: Session, request: RunRequest, runs: Runs) -> None:
                 finder.close()
 
 
-def _task_among(request: RunRequest, config: str, retriever: str | None, options: Mapping[str, Any]) -> Task:
+def task_among(request: RunRequest, config: str, retriever: str | None, options: Mapping[str, Any]) -> Task:
     """Make the task of one run among several."""
     one = make_task(replace(request, config=config, retriever=retriever or request.retriever))
     known = load(one.benchmark).options

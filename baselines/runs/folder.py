@@ -9,12 +9,11 @@ Times, cost, host and command are in `run.json` alone, so that the other files o
 import contextlib
 import copy
 import hashlib
-import json
 import re
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +24,12 @@ from quadrag.run_record import NAME, Inputs, RunRecord, read_run
 
 from ..core.result import Asked, Result, Stratum
 from ..scoring.validity import mark_invalid
+from .inputs import is_longer, tell_difference, with_judges
 
 LOCK = ".lock"  # held by the run that is at work in the folder
 PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long
 ANSWERING = "answering.jsonl"  # what a function of the user's has answered so far
 QUESTIONS = "questions.jsonl"  # what is kept of each
-# Options that name where models were.
-_MOVED = {
-    "services.llm": "--service",
-    "services.entity": "--entity-service",
-    "services.judge": "--judge-service",
-}
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 
 
@@ -64,23 +58,16 @@ class RunFolder:
         if (path / NAME).exists():
             found = read_run(path)
             if not (path / STAGES[2]).exists():  # nothing is judged yet, as where the judge was dead or mistyped
-                found.inputs = _with_judges(found.inputs, inputs)
+                found.inputs = with_judges(found.inputs, inputs)
             was = found.inputs.limit
-            longer = was is not None and (inputs.limit is None or inputs.limit > was)
-            alike = limited(was) if limited and was is not None and longer else inputs
+            alike = limited(was) if limited and was is not None and is_longer(was, inputs.limit) else inputs
             if found.inputs == inputs:
                 self.run = found
             elif found.inputs == alike and not found.given and all(_stands(path, found, name) for name in found.files):
                 self._extend(found, inputs)
             elif any((path / name).exists() for name in (ANSWERING, *STAGES[1:])):
                 other = inputs if found.inputs == alike else alike
-                name, had, now = _first_difference("", asdict(found.inputs), asdict(other))
-                way = "name another folder with --out, or remove it"
-                if name == "limit" and not longer:
-                    way = f"a smaller one needs a folder of its own: {way}"
-                if name in _MOVED:
-                    way = f"{way}; if it is the same server in another place, give {_MOVED[name]} {_short(had)}"
-                raise QuadragError(f"{path} holds a run with {name} {_short(had)}, not {_short(now)}; {way}")
+                raise QuadragError(f"{path} holds a run with {tell_difference(found.inputs, other)}")
             else:
                 # Nothing is answered yet, as after a mistyped model: there is nothing to lose.
                 if _stands(path, found, STAGES[0]):
@@ -238,30 +225,6 @@ def _read_asked(row: Mapping[str, Any]) -> Asked:
 
 def _stands(path: Path, run: RunRecord, stage: str) -> bool:
     return stage in run.files and (path / stage).is_file() and run.files[stage] == sha256(path / stage)
-
-
-def _with_judges(was: Inputs, now: Inputs) -> Inputs:
-    """Return inputs with the judges of others."""
-
-    def by_role(mine: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, str]:
-        judges = {role: name for role, name in theirs.items() if role.startswith("judge")}
-        return {role: name for role, name in mine.items() if not role.startswith("judge")} | judges
-
-    services, served_as = by_role(was.services, now.services), by_role(was.served_as, now.served_as)
-    return replace(was, judge=now.judge, judging=now.judging, services=services, served_as=served_as)
-
-
-def _first_difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:
-    """Return the first part in which two values of an input differ: of a mapping, the entry."""
-    while isinstance(was, dict) and isinstance(now, dict):
-        key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
-        name, was, now = f"{name}.{key}".removeprefix("."), was.get(key), now.get(key)
-    return name, was, now
-
-
-def _short(value: Any) -> str:
-    text = "none" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 @contextlib.contextmanager

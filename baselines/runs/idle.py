@@ -72,7 +72,7 @@ def _refuse_idle_prompts(request: RunRequest, calls: CallRequest) -> None:
 
 def _refuse_idle_aliases(request: RunRequest, calls: CallRequest) -> None:
     """Refuse what is said of a server where none is asked."""
-    if request.service and calls.alias.served_as is not None:
+    if request.service and calls.calling.alias.served_as is not None:
         raise QuadragError("--served-as is of a chat model, and a RAG service names its own; leave it out")
     answering = request.service.url if request.service else request.llm or EXTRACTIVE
     judges = [judge_spec(named)[0] for named in calls.judges]
@@ -80,7 +80,7 @@ def _refuse_idle_aliases(request: RunRequest, calls: CallRequest) -> None:
         raise QuadragError(
             f"--judge-service and --judge-served-as are of judges in their order, and {len(judges) or 'none'} is named"
         )
-    asked = ((calls.alias, answering), (calls.entity_alias, request.entity_llm or "no --entity-llm"))
+    asked = ((calls.calling.alias, answering), (calls.entity_alias, request.entity_llm or "no --entity-llm"))
     for alias, spec in (*asked, *zip(calls.judge_aliases, judges, strict=False)):
         for name, value in (("service", alias.service), ("served-as", alias.served_as)):
             if value is not None and not spec.lower().startswith(("http://", "https://")):
@@ -93,7 +93,7 @@ def _refuse_idle_kept(request: RunRequest, calls: CallRequest) -> None:
     flags = {"--reuse-unnamed": kept.unnamed, "--fresh": kept.fresh, "--retry": bool(kept.retry)}
     asked = calls.judges or request.service or request.entity_llm or request.llm not in (None, EXTRACTIVE)
     for flag in (flag for flag, given in flags.items() if given):
-        if calls.replay:
+        if calls.calling.replay:
             raise QuadragError(f"{flag} is of replies that are asked for, and --replay asks for none; leave one out")
         if not asked:
             raise QuadragError(f"{flag} is of models that are asked, and there is none; leave it out")

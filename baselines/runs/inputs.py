@@ -5,7 +5,9 @@ texts by a digest; addresses, times and costs are not among them.
 """
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 from quadrag import __version__, stats
@@ -22,6 +24,12 @@ from ..scoring.modules import Embed
 from ..systems.system import Assignment, Completer, System
 
 ENTITY = "entity"  # the role of the model that finds the entities of questions
+# Options that name where models were.
+_MOVED = {
+    "services.llm": "--service",
+    "services.entity": "--entity-service",
+    "services.judge": "--judge-service",
+}
 
 
 class Models(Protocol):
@@ -165,3 +173,48 @@ def describe_each(benchmark: Benchmark, questions: Sequence[Question], condition
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(dumps(value).encode()).hexdigest()[:16]
+
+
+def with_judges(was: Inputs, now: Inputs) -> Inputs:
+    """Return inputs with the judges of others."""
+
+    def by_role(mine: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, str]:
+        judges = {role: name for role, name in theirs.items() if role.startswith("judge")}
+        return {role: name for role, name in mine.items() if not role.startswith("judge")} | judges
+
+    services, served_as = by_role(was.services, now.services), by_role(was.served_as, now.served_as)
+    return replace(was, judge=now.judge, judging=now.judging, services=services, served_as=served_as)
+
+
+def is_longer(was: int | None, now: int | None) -> bool:
+    """Whether a limit lets more questions pass than another one did."""
+    return was is not None and (now is None or now > was)
+
+
+def tell_difference(was: Inputs, now: Inputs) -> str:
+    """Say in which input two runs differ first, and what the user may do who asks for the second in the first's folder.
+
+    Args:
+        was: of the run that the folder holds.
+        now: of the one that is asked for.
+    """
+    name, had, wanted = _first_difference("", asdict(was), asdict(now))
+    way = "name another folder with --out, or remove it"
+    if name == "limit" and not is_longer(was.limit, now.limit):
+        way = f"a smaller one needs a folder of its own: {way}"
+    if name in _MOVED:
+        way = f"{way}; if it is the same server in another place, give {_MOVED[name]} {_short(had)}"
+    return f"{name} {_short(had)}, not {_short(wanted)}; {way}"
+
+
+def _first_difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:
+    """Return the first part in which two values of an input differ: of a mapping, the entry."""
+    while isinstance(was, dict) and isinstance(now, dict):
+        key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
+        name, was, now = f"{name}.{key}".removeprefix("."), was.get(key), now.get(key)
+    return name, was, now
+
+
+def _short(value: Any) -> str:
+    text = "none" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -51,8 +51,8 @@ class Session:
     reuse: Reuse = field(default_factory=Reuse)
     served_as: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False
-    fresh_since: float | None = None  # of several runs: Unix time from which replies count, of one None
     entity_llm: Completer | None = None
+    fresh_since: float | None = None  # of several runs: Unix time from which replies count, of one None
 
     def run(self, task: Task, out: Path, alone: bool = True) -> Result:
         """Run a task into a folder, or go on with what the folder holds.

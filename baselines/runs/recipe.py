@@ -8,7 +8,7 @@ printed row, for the reader.
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,11 @@ from quadrag.errors import QuadragError, unknown_name
 from quadrag.reading import parse_yaml
 
 from ..core.benchmark import load
-from ..core.settings import Retrieval
+from ..core.settings import SETTINGS
 from ..systems.models import takes_sampling
 from .request import RunRequest
 
 Runs = list[tuple[str, str | None, dict[str, Any]]]  # config, retriever (None: the user's choice), options
-_SETTINGS = tuple(field.name for field in fields(Retrieval))
 # What a recipe may say of how a model is asked: from where to where, both included.
 _SAMPLING: dict[str, tuple[float, float]] = {
     "temperature": (0, 100),
@@ -34,7 +33,8 @@ _SAMPLING: dict[str, tuple[float, float]] = {
 }
 _WHOLE = ("sampling_top_k", "max_tokens", "seed")
 _NAMES = ("model", "entity_model", "api", "template")
-_RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", *_NAMES, *_SAMPLING, "published")
+_STOP = "stop"  # a list of texts
+_RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", *_NAMES, *_SAMPLING, _STOP, "published")
 _COUNTS = {"chunk_size": 1, "chunk_overlap": 0, "top_k": 1}  # settings that are whole numbers, with the least
 _REPLACEABLE = ("embedding",)  # what a user without the recipe's weights may put others in place of
 _TABLE = re.compile(r"\w+-table\d+")
@@ -76,7 +76,7 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
         if not llm:
             raise QuadragError(f"the recipe {name} asks {recipe['model']}; say where with --llm http://HOST:PORT/v1")
         llm = _with_model(llm, recipe["model"])
-    said = {setting: recipe[setting] for setting in _SAMPLING if setting in recipe and takes_sampling(llm)}
+    said = {setting: recipe[setting] for setting in (*_SAMPLING, _STOP) if setting in recipe and takes_sampling(llm)}
     asked = {"api": request.api, "template": request.template}
     if request.api is None and (llm or "").startswith("http"):  # weights that are loaded here have their own way
         asked = {"api": recipe.get("api"), "template": request.template or recipe.get("template")}
@@ -193,6 +193,9 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
         value = recipe.get(key, low)
         if type(value) not in (int, float) or not low <= value <= high or (key in _WHOLE and value != int(value)):
             raise QuadragError(f"{path}: {key} is {value!r}; expected a number from {low:g} to {high:g}")
+    texts = recipe.get(_STOP, ["."])
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
+        raise QuadragError(f"{path}: {_STOP} is {texts!r}; expected a list of texts")
     _check_settings(path, recipe.get("retrieval", {}))
     return path.stem, {**recipe, "benchmark": catalogue.benchmark_name(recipe["benchmark"])}
 
@@ -200,10 +203,10 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
 def _check_settings(path: Path, settings: Any) -> None:
     """Hold a recipe's settings of the retrieval against their kinds."""
     if not isinstance(settings, dict):
-        raise QuadragError(f"{path}: retrieval is {settings!r}; expected a mapping of {', '.join(_SETTINGS)}")
+        raise QuadragError(f"{path}: retrieval is {settings!r}; expected a mapping of {', '.join(SETTINGS)}")
     for key, value in settings.items():
-        if key not in _SETTINGS:
-            raise unknown_name(f"setting of the recipe {path.name}", str(key), _SETTINGS)
+        if key not in SETTINGS:
+            raise unknown_name(f"setting of the recipe {path.name}", str(key), SETTINGS)
         if key in _COUNTS and (type(value) is not int or value < _COUNTS[key]):
             raise QuadragError(f"{path}: {key} is {value!r}; expected a whole number from {_COUNTS[key]}")
         if key not in _COUNTS and not isinstance(value, str):

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.chat.server import MOST_REPLY_BYTES
+from quadrag.chat.calling import Alias, Calling
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.run_record import MOST_FAILED
+from quadrag.trust import Trust
 
 from ..core.benchmark import load
 from ..core.task import Task
-from ..systems.models import Alias
 from ..systems.rag.system import RAG
 
 
@@ -45,13 +45,14 @@ class RunRequest:
         llm: the spec of what answers.
         entity_llm: the spec of the model that finds the entities of questions; None: the one that answers does.
         service: a RAG service in its place.
-        sampling: temperature, top_p, max_tokens, seed, sampling_top_k and repetition_penalty, as far as given.
+        sampling: temperature, top_p, max_tokens, stop, seed, sampling_top_k and repetition_penalty, as far as given.
         api: how a server is asked: ``chat``, which None is too, or ``completions``.
         template: what makes a prompt of a chat for completions; see `load_template`.
         all_configs: all that the paper's tables need.
         original: of these, on the unrefined data.
         recipe: a row or table of a paper.
         replaced: the settings of the recipe that are given otherwise, as it says them.
+        trust: the models whose own code may run.
         row: the printed row that the recipe replicates, as the record of a run has it.
     """
 
@@ -75,6 +76,7 @@ class RunRequest:
     original: bool = False
     recipe: str | None = None
     replaced: Mapping[str, str] = field(default_factory=dict)
+    trust: Trust = field(default_factory=Trust)
     row: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -117,20 +119,14 @@ class CallRequest:
         judge_format: ``text``, ``json`` or ``schema``; ``text`` when None.
         judge_max_tokens: of a verdict; 1024 when None.
         bertscore: the sentence embedding of a metric.
-        concurrency: calls in flight.
+        calling: how, less what is to be opened: prices, budget and ledger; its alias is of the model that answers.
         prices: a file.
         budget: limit on the command's cost.
         ledger: a file; None is the user's own.
-        replay: answer from the ledger alone.
         kept: which of its replies count.
-        alias: what the user says of the server of the model that answers.
-        judge_aliases: likewise of the judges, in their order.
+        judge_aliases: what the user says of the servers of the judges, in their order.
         entity_alias: likewise of the model that finds entities.
         max_failed: the share of a metric's items above which its value is not shown.
-        timeout: seconds that an attempt may take; None: the client's own limits.
-        max_reply_bytes: the longest reply that is read.
-        allow_redirect: hosts that a server may send the client on to.
-        trusted: models whose own code may run, with their commits; see `core.trust`.
         command: as typed, less passwords.
     """
 
@@ -138,20 +134,14 @@ class CallRequest:
     judge_format: str | None = None
     judge_max_tokens: int | None = None
     bertscore: str | None = None
-    concurrency: int = 16
+    calling: Calling = field(default_factory=Calling)
     prices: str | None = None
     budget: float | None = None
     ledger: str | Path | None = None
-    replay: bool = False
     kept: Kept = Kept()
-    alias: Alias = field(default_factory=Alias)
     judge_aliases: Sequence[Alias] = ()
     entity_alias: Alias = field(default_factory=Alias)
     max_failed: float = MOST_FAILED
-    timeout: float | None = None
-    max_reply_bytes: int = MOST_REPLY_BYTES
-    allow_redirect: Sequence[str] = ()
-    trusted: Sequence[str] = ()
     command: Sequence[str] = ()
 
 
@@ -177,7 +167,7 @@ def make_task(request: RunRequest) -> Task:
         split=request.split,
         data_dir=request.data_dir,
         retriever=request.retriever or _implied(request) or benchmark.default_retriever,
-        retrieval=replace(benchmark.retrieval, **request.retrieval),
+        retrieval=replace(benchmark.retrieval, **request.retrieval, trust=request.trust),
         options=request.options,
         limit=request.limit,
         samples=request.samples,

@@ -12,8 +12,10 @@ from pathlib import Path
 from quadrag import __version__
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
-from quadrag.records import jsonl_text, write_text
-from quadrag.run_record import Inputs, RunRecord
+from quadrag.records import Answer, jsonl_text, write_text
+from quadrag.run_files import sha256
+from quadrag.run_record import Inputs, RunRecord, read_run
+from quadrag.stats import spread
 
 from ..core.benchmark import load
 from ..core.options import identify_options
@@ -96,6 +98,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     )
     run = RunRecord(inputs, "stopped" if scored.stopped else "finished", stopped=scored.stopped, source=source)
     run.data_dir = one.data_dir
+    run.latency_seconds = _read_latencies(path, answers)
+    run.latency = spread(list(run.latency_seconds.values()))
     run.command, run.verdict, run.max_failed = list(session.command), scored.verdict, session.max_failed
     run.usage = session.spent_since(before)
     run.service = asdict(evidence) if evidence else None
@@ -115,6 +119,18 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         write_asked(out, kept)
         run.write(out)
     return Result(run, marked, scored.items, stopped=scored.stopped, asked=kept, folder=out)
+
+
+def _read_latencies(path: Path, answers: Sequence[Answer]) -> dict[str, float]:
+    """Return how long answers took that a run of ours made and left beside its `run.json`; {} of others."""
+    try:
+        made = read_run(path.parent)
+    except QuadragError:  # it is not a run's folder, and need be none
+        return {}
+    if made.files.get(path.name) != sha256(path):
+        return {}
+    places = ("/".join((*answer.key, str(answer.sample))) for answer in answers)
+    return {place: made.latency_seconds[place] for place in places if place in made.latency_seconds}
 
 
 def name_folders(files: Sequence[Path], out: Path) -> list[Path]:

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
+from quadrag.chat.calling import Alias, Calling
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.prices import Budget, Prices
 from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 
 from ..core.benchmark import load
-from ..core.trust import trusting
 from ..scoring.modules import verdict_format
 from ..systems.extractive import EXTRACTIVE, Extractive
-from ..systems.models import Alias, Calling, Embedding, check_roles, judge_spec, open_completer, open_system
+from ..systems.models import Embedding, check_roles, judge_spec, open_completer, open_system
 from ..systems.rag.service import RagService
 from ..systems.rag.system import Rag
 from ..systems.system import Completer, System
@@ -23,7 +24,7 @@ from .pipeline import Session
 from .request import CallRequest, RunRequest
 
 _VERDICT_TOKENS = 1024
-_ENTITY_TOKENS = 512  # of a list of entities
+ENTITY_PARAMETERS = {"temperature": 0, "max_tokens": 512}  # of a list of entities
 
 
 @contextmanager
@@ -45,40 +46,25 @@ def open_session(
         if given is not None and not given.strip():
             raise QuadragError(f"{flag} is empty; expected extractive, http://HOST:PORT/v1#MODEL or the like")
     refuse_idle_options(request, calls)
-    with trusting(calls.trusted):
-        yield from _open(request, calls, budget, system)
-
-
-def _open(request: RunRequest, calls: CallRequest, budget: Budget | None, system: System | None) -> Iterator[Session]:
     prices = Prices.load(calls.prices) if calls.prices else None
-    embed = Embedding(calls.bertscore) if calls.bertscore else None
+    embed = Embedding(calls.bertscore, request.trust) if calls.bertscore else None
     spec = request.llm or EXTRACTIVE
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
     if system is not None and not calls.judges and request.entity_llm is None:
-        yield Session(system, (), calls.command, embed, calls.max_failed)
+        yield Session(system, command=calls.command, embed=embed, max_failed=calls.max_failed)
         return
     reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry))
     aliases = {
-        "llm": calls.alias,
+        "llm": calls.calling.alias,
         ENTITY: calls.entity_alias,
         **{name_judge(at): alias for at, alias in enumerate(calls.judge_aliases)},
     }
     served = {role: alias.served_as for role, alias in aliases.items() if alias.served_as is not None}
     with ExitStack() as stack:
         ledger = stack.enter_context(Ledger(calls.ledger))
-        calling = Calling(
-            ledger,
-            calls.concurrency,
-            prices,
-            budget,
-            calls.replay,
-            calls.timeout,
-            calls.max_reply_bytes,
-            calls.allow_redirect,
-            reuse,
-        )
-        system = system or _open_system(request, calls, spec, calling)
+        calling = replace(calls.calling, ledger=ledger, prices=prices, budget=budget, reuse=reuse, trust=request.trust)
+        system = system or _open_system(request, spec, calling)
         stack.callback(system.close)
         judges = []
         check_roles(calls.judges)
@@ -91,44 +77,57 @@ def _open(request: RunRequest, calls: CallRequest, budget: Budget | None, system
             entity_llm = _open_entity_llm(request.entity_llm, calls, calling)
             stack.callback(entity_llm.close)
         yield Session(
-            system, judges, calls.command, embed, calls.max_failed, reuse, served, calls.kept.fresh, entity_llm
+            system,
+            judges,
+            command=calls.command,
+            embed=embed,
+            max_failed=calls.max_failed,
+            reuse=reuse,
+            served_as=served,
+            fresh=calls.kept.fresh,
+            entity_llm=entity_llm,
         )
 
 
-def _open_system(request: RunRequest, calls: CallRequest, spec: str, calling: Calling) -> System:
+def _open_system(request: RunRequest, spec: str, calling: Calling) -> System:
     if request.service:
         service = RagService(
             request.service.url,
-            ledger=calling.ledger,
-            concurrency=calling.concurrency,
-            replay=calling.replay,
+            calling,
             name=request.service.name,
             body=request.service.body,
             timeout=request.service.timeout,
             parameters=request.sent_sampling,  # a service has a temperature of its own
-            budget=calling.budget,
-            max_reply_bytes=calling.max_reply_bytes,
-            allow_redirect=calling.allow_redirect,
-            known_as=calls.alias.service,
-            reuse=calling.reuse,
         )
         return Rag(service)
-    parameters = {"temperature": load(request.named_benchmark()).temperature, **request.sent_sampling}
-    return open_system(spec, calling, parameters, calls.alias, _read_time_limit(request), request.template)
+    parameters = answer_parameters(request)
+    return open_system(spec, calling, parameters, _read_time_limit(request), request.template)
+
+
+def answer_parameters(request: RunRequest) -> dict[str, Any]:
+    """Return how a chat model that answers is asked, by the names of a request's fields."""
+    return {"temperature": load(request.named_benchmark()).temperature, **request.sent_sampling}
 
 
 def _open_judge(request: RunRequest, calls: CallRequest, calling: Calling, role: int, named: str) -> Any:
     shape = verdict_format(load(request.named_benchmark()), calls.judge_format or "text", role)
     spec, preset = judge_spec(named)
     _refuse_as_asked("--judge", spec, "judges nothing")
-    longest = _VERDICT_TOKENS if calls.judge_max_tokens is None else calls.judge_max_tokens
     alias = dict(enumerate(calls.judge_aliases)).get(role, Alias(role="judge-"))
-    return open_completer(spec, calling, {"temperature": 0, "max_tokens": longest, **preset, **shape}, alias)
+    own = replace(calling, alias=alias)
+    return open_completer(spec, own, {**judge_parameters(calls), **preset, **shape})
+
+
+def judge_parameters(calls: CallRequest) -> dict[str, Any]:
+    """Return how a judge is asked where neither its preset nor a form of verdicts says otherwise."""
+    longest = _VERDICT_TOKENS if calls.judge_max_tokens is None else calls.judge_max_tokens
+    return {"temperature": 0, "max_tokens": longest}
 
 
 def _open_entity_llm(spec: str, calls: CallRequest, calling: Calling) -> Completer:
     _refuse_as_asked("--entity-llm", spec, "finds no entities")
-    return open_completer(spec, calling, {"temperature": 0, "max_tokens": _ENTITY_TOKENS}, calls.entity_alias)
+    own = replace(calling, alias=calls.entity_alias)
+    return open_completer(spec, own, ENTITY_PARAMETERS)
 
 
 def _refuse_as_asked(flag: str, spec: str, why: str) -> None:

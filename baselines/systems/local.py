@@ -15,8 +15,8 @@ from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.reply import Failure, Reply, as_verdict, split_reasoning
 from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError
+from quadrag.trust import Pins, Trust, refuse_code
 
-from ..core.trust import find_pins, refuse_code
 from ..retrieval.loading import refuse_faults, watch_loading
 
 _MAX_TOKENS = 512
@@ -27,7 +27,13 @@ class LocalModel:
     """A model of transformers; `model` is its name or folder, as requested."""
 
     def __init__(
-        self, model: str, *, ledger: Ledger | Shelf | None = None, replay: bool = False, parameters: Mapping[str, Any]
+        self,
+        model: str,
+        *,
+        ledger: Ledger | Shelf | None = None,
+        replay: bool = False,
+        parameters: Mapping[str, Any],
+        trust: Trust | None = None,
     ) -> None:
         """Name the model; it is loaded at the first call that the ledger does not answer.
 
@@ -37,6 +43,7 @@ class LocalModel:
             replay: answer from the ledger alone.
             parameters: temperature (0: greedy), top_p, top_k, repetition_penalty, max_tokens (512 when absent) and
                 seed; None values are dropped.
+            trust: whether code of its own may run; None: it may not.
         """
         self.model = model
         self.parameters = {name: value for name, value in parameters.items() if value is not None}
@@ -45,7 +52,10 @@ class LocalModel:
             raise QuadragError(f"local models take {', '.join(sorted(_PARAMETERS))}, not {', '.join(sorted(unknown))}")
         self.on_progress: Callable[[int, int], None] | None = None
         self.spent: dict[str, Any] = {"calls": 0, "cached": 0, "prompt_tokens": 0, "completion_tokens": 0}
-        self._ledger, self._replay = ledger, replay
+        self._ledger, self._replay, self._trust = ledger, replay, trust or Trust()
+        # Another commit is another model, for the ledger and for `run.json`.
+        pins = self._trust.pins.get(model, Pins())
+        self.parameters |= {name: commit for name, commit in pins._asdict().items() if commit is not None}
         self._loaded: tuple[Any, Any] | None = None
 
     def complete(
@@ -95,7 +105,7 @@ class LocalModel:
             if not sys.stderr.isatty():
                 logging.disable_progress_bar()
             folder = Path(self.model).expanduser().is_dir()
-            pins = find_pins(self.model, folder)
+            pins = self._trust.find(self.model, folder)
             # Said either way: left open, transformers asks at the terminal.
             how: dict[str, Any] = {"trust_remote_code": pins is not None}
             how |= {name: value for name, value in (pins._asdict() if pins else {}).items() if value is not None}

@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from quadrag.chat.ledger import Ledger
+from quadrag.chat.calling import Calling
 from quadrag.chat.ledger_file import UNNAMED
-from quadrag.chat.prices import Budget, Prices
-from quadrag.chat.server import MOST_REPLY_BYTES
-from quadrag.chat.shelf import Reuse, Shelf
+from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.trust import Trust
 
 from ..core.benchmark import JudgePreset, known, load
 from .challenge.model import ChallengeModel
@@ -64,58 +62,10 @@ def judge_spec(text: str) -> tuple[str, dict[str, Any]]:
     return place, {} if place.startswith("local:") else dict(preset.parameters)
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """What the user says of a server.
-
-    Attributes:
-        service: what the ledger calls it; None: its addresses.
-        served_as: the model on its list that answers to the name that is asked; None: the name itself.
-        role: what the options that say it begin with, as ``judge-``.
-    """
-
-    service: str | None = None
-    served_as: str | None = None
-    role: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Calling:
-    """How the models of a session are called, whichever they are.
-
-    Attributes:
-        ledger: where replies are kept.
-        concurrency: calls in flight at once.
-        prices: what tokens cost.
-        budget: hard limit, shared by all models of a session.
-        replay: answer from the ledger alone.
-        timeout: seconds that an attempt may take; None: the client's own limits.
-        max_reply_bytes: the longest reply that is read.
-        allow_redirect: hosts that a server may send the client on to.
-        reuse: which kept replies count.
-    """
-
-    ledger: Ledger
-    concurrency: int = 16
-    prices: Prices | None = None
-    budget: Budget | None = None
-    replay: bool = False
-    timeout: float | None = None
-    max_reply_bytes: int = MOST_REPLY_BYTES
-    allow_redirect: Sequence[str] = ()
-    reuse: Reuse | None = None
-
-    @property
-    def shelf(self) -> Shelf:
-        """The replies of what is no service: it runs here."""
-        return Shelf(self.ledger, UNNAMED, self.reuse)
-
-
 def open_completer(
     spec: str,
     calling: Calling,
     parameters: Mapping[str, Any],
-    alias: Alias | None = None,
     template: str | None = None,
 ) -> Completer:
     """Return the chat model that a spec names.
@@ -123,43 +73,28 @@ def open_completer(
     Args:
         spec: ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
         calling: how it is called.
-        parameters: temperature, top_p, max_tokens, seed, top_k and repetition_penalty; of the last three those that
-            a server refuses are left out.
-        alias: what the user says of the server.
+        parameters: temperature, top_p, max_tokens, seed, top_k, repetition_penalty and stop; of the last four those
+            that a server refuses are left out.
         template: of a model without a chat interface, which is asked for completions; see `load_template`.
 
     Raises:
         QuadragError: the spec or a setting cannot be used, or the server does not serve the model.
     """
-    alias = alias or Alias()
     if spec.startswith("local:"):
         _refuse_budget("local", calling)
         from .local import LocalModel
 
         name = spec.removeprefix("local:")
-        return LocalModel(name, ledger=calling.shelf, replay=calling.replay, parameters=parameters)
+        kept = _kept_here(calling)
+        return LocalModel(name, ledger=kept, replay=calling.replay, parameters=parameters, trust=calling.trust)
     from quadrag.chat.client import ChatClient
     from quadrag.chat.refusals import leave_out_refused
 
     transport = _completions(template) if template else None
-    client = ChatClient(
-        spec,
-        ledger=calling.ledger,
-        concurrency=calling.concurrency,
-        prices=calling.prices,
-        budget=calling.budget,
-        replay=calling.replay,
-        parameters={**parameters, **(transport.parameters if transport else {})},
-        transport=transport,
-        timeout=calling.timeout,
-        max_reply_bytes=calling.max_reply_bytes,
-        allow_redirect=calling.allow_redirect,
-        service=alias.service,
-        role=alias.role,
-        reuse=calling.reuse,
-    )
+    sent = {**parameters, **(transport.parameters if transport else {})}
+    client = ChatClient(spec, calling, parameters=sent, transport=transport)
     if client.spec.urls and not calling.replay:
-        client.check_served(alias.served_as)
+        client.check_served()
     leave_out_refused(client)
     return client
 
@@ -181,7 +116,6 @@ def open_system(
     spec: str,
     calling: Calling,
     parameters: Mapping[str, Any],
-    alias: Alias,
     time_limit: float | None = None,
     template: str | None = None,
 ) -> System:
@@ -191,7 +125,6 @@ def open_system(
         spec: as above.
         calling: how it is called.
         parameters: of a chat model.
-        alias: what the user says of its server.
         time_limit: seconds that a challenge: model may take for a query of a batch.
         template: of a chat model without a chat interface.
 
@@ -203,8 +136,13 @@ def open_system(
     if spec.startswith("challenge:"):
         _refuse_budget("challenge", calling)
         file = spec.removeprefix("challenge:")
-        return Challenge(ChallengeModel(file, ledger=calling.shelf, replay=calling.replay, time_limit=time_limit))
-    return ChatModel(open_completer(spec, calling, parameters, alias, template))
+        return Challenge(ChallengeModel(file, ledger=_kept_here(calling), replay=calling.replay, time_limit=time_limit))
+    return ChatModel(open_completer(spec, calling, parameters, template))
+
+
+def _kept_here(calling: Calling) -> Shelf | None:
+    """Return the replies of what is no service: it runs here."""
+    return None if calling.ledger is None else Shelf(calling.ledger, UNNAMED, calling.reuse)
 
 
 def _refuse_budget(kind: str, calling: Calling) -> None:
@@ -215,8 +153,8 @@ def _refuse_budget(kind: str, calling: Calling) -> None:
 class Embedding:
     """A sentence-transformers model as a metric takes it: texts to vectors; weights are loaded at the first call."""
 
-    def __init__(self, name: str) -> None:
-        """Name the model; `model` enters the signature.
+    def __init__(self, name: str, trust: Trust) -> None:
+        """Name the model, which may run code of its own where that is trusted; `model` enters the signature.
 
         Raises:
             QuadragError: no model can have that name, the extra is not installed, or the weights cannot be had.
@@ -224,7 +162,7 @@ class Embedding:
         from ..retrieval.encoder import Encoder
 
         self.model = name
-        self._encoder = Encoder(name)
+        self._encoder = Encoder(name, trust=trust)
         self._encoder.check()
         self._last: tuple[list[str], Any] = ([], None)
 

@@ -24,6 +24,8 @@ class PaperTables:
             of the profiles the first is shown, the second where it differs. Raises QuadragError.
         matrices: makes the matrices of a run from its scores, slices among them; [] where there are no cells. Further
             arguments: its title, the profile, ``en`` or ``zh`` labels, whether for every metric or the main one alone.
+        systems: makes the tables of one run as a whole system, rated by people or timed; [] where it was neither. A
+            further argument: the profiles.
         mixing: whether the options mix the documents, so that beside such a run printed rows would say nothing.
         corpus_options: the options that put documents into the corpus which the printed rows lack.
         service: what a RAG service cannot be asked, or not measured by.
@@ -33,6 +35,7 @@ class PaperTables:
 
     tabulate: Callable[[Sequence[Result], Sequence[str]], list[Grid]] | None = None
     matrices: Callable[[Sequence[Row], str, str, str, bool], list[Grid]] | None = None
+    systems: Callable[[Result, Sequence[str]], list[Grid]] | None = None
     mixing: bool = False
     corpus_options: tuple[str, ...] = ()
     service: str = ""

@@ -12,7 +12,7 @@ from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError
 
 if TYPE_CHECKING:
-    from quadrag.chat.dispatch import Job
+    from quadrag.chat.network.dispatch import Job
 
 Make = Callable[[Collection[bytes]], None]  # makes calls, and enters what they come to among the outcomes
 
@@ -57,7 +57,7 @@ class Batch:
 
     def jobs(self, keys: Collection[bytes], sized: bool) -> Iterator[Job]:
         """Yield the calls of some of the keys; `sized` where a budget asks for their sizes."""
-        from quadrag.chat.dispatch import Job
+        from quadrag.chat.network.dispatch import Job
 
         for key, place in self.missing.items():
             if key in keys:

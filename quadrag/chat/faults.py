@@ -1,6 +1,6 @@
 """What went wrong with a chat call, in words: single attempts that failed, and servers that are dead.
 
-Every text made here is one line without keys. What to do about a fault is decided in `quadrag.chat.dispatch`.
+Every text made here is one line without keys. What to do about a fault is decided in `quadrag.chat.network.dispatch`.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Fields of a request beyond OpenAI's own interface, which a server may refuse: found out once, left out, told.
+"""Fields of a request that not every server or model takes: found out once, left out, told.
 
 One short question is asked, with the fields that a run is to send. Its reply is kept in the ledger under what was sent:
 so a resumed run and a replay leave out what the first one did, and ask nothing. A server that takes a field and does
@@ -18,7 +18,7 @@ from quadrag.progress import say
 if TYPE_CHECKING:
     from quadrag.chat.client import ChatClient
 
-_BEYOND = ("top_k", "repetition_penalty")
+_BEYOND = ("top_k", "repetition_penalty", "stop")
 _OPTIONAL = (*_BEYOND, "seed")
 _REFUSALS = (400, 422)
 _QUESTION = [{"role": "user", "content": "1 + 1 = ?"}]
@@ -35,7 +35,7 @@ def leave_out_refused(client: ChatClient) -> None:
     if not set(optional) & set(_BEYOND):
         return
     left, why = _look_up(client, optional), "it was refused before"
-    if left is None and not client.replay:
+    if left is None and not client.calling.replay:
         left, why = _find_out(client, optional)
     if left:
         client.parameters = {name: value for name, value in whole.items() if name not in left}

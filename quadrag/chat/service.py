@@ -1,11 +1,19 @@
 """Where a model is served: the service's name in the ledger, the models it lists, the other services with replies."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
 
 from quadrag.chat.keys import Keys
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.spec import Spec, without_user
 from quadrag.errors import NotServed, QuadragError
+from quadrag.progress import say
+
+if TYPE_CHECKING:
+    from quadrag.chat.batch import Batch
+    from quadrag.chat.calling import Alias
 
 _LISTED = 20  # names of models in a message
 
@@ -24,41 +32,78 @@ def list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:_LISTED]) + more or "none"
 
 
-def check_listed(listed: Sequence[str], model: str, served_as: str | None, place: str, option: str) -> None:
-    """Hold a model's name against the list of what serves it; an empty one says nothing.
+def only_model(names: Sequence[str], place: str) -> str:
+    """Return the one model that there is.
 
     Args:
-        listed: the names.
-        model: the one to be asked.
-        served_as: the model that answers to it, as the user says.
-        place: the server, as messages name it.
-        option: the one by which users say `served_as`.
+        names: of the models.
+        place: where they are, as messages name it.
 
     Raises:
-        NotServed: the list has neither.
-        QuadragError: it has the model under its own name too.
+        QuadragError: there is none, or more than one.
     """
-    serves = f"{place} serves {list_names(listed)}"
-    if served_as is not None and model in listed:
-        raise QuadragError(f"{serves}, so {model} is served by itself; leave out {option}")
-    if listed and (served_as or model) not in listed:
-        way = f"or, where it answers to any name, say with {option} which of them does"
-        raise NotServed(f"{serves}, not {served_as or model}; name one of these behind the address's #, {way}")
+    if len(names) != 1:
+        raise QuadragError(f"{place} holds {len(names)} models ({list_names(names)}); append #model to the spec")
+    return names[0]
 
 
-def name_others(ledger: Ledger | None, keys: Collection[bytes], service: str, role: str) -> str:
-    """Name the other services that a ledger has replies of to some calls, and the option that takes each.
+class Known:
+    """What is known of a service before it is asked: its list of models, and whose replies the ledger has."""
 
-    Args:
-        ledger: where replies are kept.
-        keys: of the calls.
-        service: the one that is asked.
-        role: what its options begin with, as ``judge-``.
+    def __init__(self, name: str, alias: Alias, ledger: Ledger | None) -> None:
+        """Take the service's name in the ledger, what the user says of it, and where replies are kept."""
+        self._name, self._alias, self._ledger = name, alias, ledger
+        self._warned = False  # whether it was looked for replies of other services
+        self._unreached: str | None = None  # why the servers could not be reached, until that is told
 
-    Returns:
-        The names, or "".
-    """
-    found = {} if ledger is None else ledger.services(keys)
-    found.pop(service, None)
-    ways = {name: f"--{role}service '{name}'" if name else "--reuse-unnamed" for name in found}
-    return ", ".join(f"{name or 'no known service'} ({count}; {ways[name]})" for name, count in found.items())
+    def note_unreached(self, why: str) -> None:
+        """Note that the servers could not be reached; it is said once every reply is known to be kept."""
+        self._unreached = why
+
+    def tell_unreached(self) -> None:
+        """Say that the servers could not be reached, and that nothing is asked of them."""
+        why, self._unreached = self._unreached, None
+        if why:
+            say(f"{why}; all replies are kept ones")
+
+    def check_listed(self, listed: Sequence[str], model: str, place: str) -> None:
+        """Hold a model's name against the list of what serves it; an empty one says nothing.
+
+        Args:
+            listed: the names.
+            model: the one to be asked.
+            place: the server, as messages name it.
+
+        Raises:
+            NotServed: the list has neither it nor the one that answers to it as the user says.
+            QuadragError: the list has the model under its own name too.
+        """
+        served_as, option = self._alias.served_as, f"--{self._alias.role}served-as"
+        serves = f"{place} serves {list_names(listed)}"
+        if served_as is not None and model in listed:
+            raise QuadragError(f"{serves}, so {model} is served by itself; leave out {option}")
+        if listed and (served_as or model) not in listed:
+            way = f"or, where it answers to any name, say with {option} which of them does"
+            raise NotServed(f"{serves}, not {served_as or model}; name one of these behind the address's #, {way}")
+
+    def warn_of_others(self, missing: Collection[bytes]) -> None:
+        """Say once that the ledger has replies to these calls from elsewhere."""
+        told, self._warned = self._warned, True
+        if not told and (others := self._name_others(missing)):
+            say(f"{self._name} is asked; the ledger also has replies of {others}")
+
+    def nothing_to_replay(self, model: str, batch: Batch) -> QuadragError:
+        """Return the error of a replay for which the ledger has no reply."""
+        path = self._ledger.path if self._ledger is not None else "of no file"
+        others = self._name_others(batch.missing)
+        way = f"it has those of {others}" if others else "run without replay, or as the first run was"
+        lacking = f"{len(batch.missing)} of {len(batch.times)} replies of {model!r} at {self._name}"
+        return QuadragError(f"the ledger {path} lacks {lacking}; {way}")
+
+    def _name_others(self, keys: Collection[bytes]) -> str:
+        """Name the other services that have replies to some calls, and the option that takes each; "" for none."""
+        found = {} if self._ledger is None else self._ledger.services(keys)
+        found.pop(self._name, None)
+        own = f"--{self._alias.role}service"
+        ways = {name: f"{own} '{name}'" if name else "--reuse-unnamed" for name in found}
+        return ", ".join(f"{name or 'no known service'} ({count}; {ways[name]})" for name, count in found.items())

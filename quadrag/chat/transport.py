@@ -15,6 +15,7 @@ from quadrag.chat.keys import Keys, find_keys
 from quadrag.chat.prices import Rate
 from quadrag.chat.reply import Failure, Outcome, Reply, Row, read_completion
 from quadrag.chat.server import Server
+from quadrag.chat.shelf import CUT, EMPTY
 from quadrag.chat.spec import Spec
 from quadrag.errors import QuadragError
 
@@ -64,7 +65,7 @@ class Transport:
             Exception: there is no reply that can be read; `read_fault` says why.
         """
         if client._async_client is None:
-            from quadrag.chat.guard import guard
+            from quadrag.chat.network.guard import guard
 
             guard(await client._get_async_client(), server, _without_nan)
         output: ChatCompletionOutput = await client.chat_completion(messages, model=model, extra_body=body)
@@ -120,12 +121,19 @@ class Transport:
             cost=cost,
         )
 
+    def kind_of(self, row: Row) -> str | None:
+        """Tell whether a reply was cut, or is empty."""
+        result = self.read_outcome(row, True, None)
+        if isinstance(result, Failure) or result.finish_reason == "length":
+            return CUT
+        return None if result.text.strip() else EMPTY
+
 
 def open_session(server: Server) -> Any:
     """Open a connection pool of the HTTP library itself, for what the inference client has no call for."""
     from huggingface_hub import get_async_session
 
-    from quadrag.chat.guard import guard
+    from quadrag.chat.network.guard import guard
 
     session = guard(get_async_session(), server)
     session.close = session.aclose

@@ -108,6 +108,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="above 1: what was written becomes less likely; a server that refuses it, or top-k, is asked without",
     )
     how.add_argument("--max-tokens", metavar="N", type=options.whole(1), help="longest answer, in tokens")
+    how.add_argument(
+        "--stop",
+        metavar="TEXT",
+        action="append",
+        type=options.some_text,
+        help="an answer ends before this text; may be repeated; a server that refuses it is asked without",
+    )
     how.add_argument("--seed", metavar="N", type=options.whole(0), help="sent with every call")
     how.add_argument("--samples", metavar="N", type=options.whole(1), default=1, help="answers a question (default: 1)")
     how.add_argument(
@@ -194,6 +201,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
+    from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.facts import describe_latency
     from quadrag.baselines.report.paper import tabulate_paper
@@ -207,6 +215,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     _check_rag(arguments)
     profiles = options.profiles(arguments)
     request, calls = run_request(arguments), call_request(arguments)
+    certificates = read_certificates(arguments.certificate)
     recipes = recipes_of_table(request.recipe)
     request, runs = (request, None) if recipes else plan_runs(request)
     page = None  # where it has more than the terminal
@@ -215,6 +224,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         check_models(recipes, request.llm)
         out = Path(arguments.out or campaigns.name_recipe_folder(str(request.recipe), request.retrieval))
         campaign = campaigns.run_sweep(request, calls, recipes, out, budget)
+        campaign.certify(certificates)
         benchmark = campaign.results[0].run.inputs.benchmark
         grids = tabulate_paper(benchmark, campaign.results, profiles)
     elif runs is None:
@@ -223,12 +233,14 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         with open_session(request, calls, budget) as session:
             out = Path(arguments.out or campaigns.name_folder(task, session.system.name))
             campaign = campaigns.Campaign([(out, session.run(task, out))])
+        campaign.certify(certificates)
         grids = show_run(campaign.results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_run(campaign.results[0], profiles, arguments.labels, every=True)
     else:
         with open_session(request, calls, budget) as session:
             out = Path(arguments.out or campaigns.name_campaign_folder(request, runs, session.system.name))
             campaign = campaigns.run_all(session, request, runs, out)
+        campaign.certify(certificates)
         grids = tabulate_paper(request.named_benchmark(), campaign.results, profiles)
     results = campaign.results
     write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)

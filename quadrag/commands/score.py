@@ -47,6 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="may be repeated; those of `quadrag run` that questions or scores depend on",
     )
+    parser.add_argument(
+        "--ratings",
+        metavar="SHEET",
+        help="crag: CSV or JSON Lines of id and rating, which people gave the answers in place of a judge: perfect, "
+        "acceptable, missing, incorrect",
+    )
     parser.add_argument("--retriever", metavar="R", help="none: the answers were made without documents")
     parser.add_argument("--prompts", metavar="FILE", help="crag: the judge is told what stands under `judge` there")
     options.calls(parser)
@@ -59,15 +65,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
+    from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.several import tabulate_several
     from quadrag.baselines.report.summary import show_run
 
     profiles, out = options.profiles(arguments), Path(arguments.out) if arguments.out else None
+    certificates = read_certificates(arguments.certificate)
     with results_alone(arguments.format) as stdout:
         scored = _score_files(arguments, [Path(name) for name in arguments.answers], out)
         results = [result for _, result in scored]
+        for result in results:
+            result.certificates = certificates
         if len(scored) > 1:
             named = [(str(file), result) for file, result in scored]
             grids, page = (tabulate_several(named, profiles[0], every) for every in (arguments.verbose, True))
@@ -121,4 +131,8 @@ def _request(arguments: argparse.Namespace, file: Path) -> Any:
     named = {**read_place(file), **given}
     if len(named) < 2:
         raise QuadragError(f"{file} does not say what it answers; name it with --benchmark and --config")
+    if arguments.ratings:
+        if len(arguments.answers) > 1:
+            raise QuadragError("--ratings are of the answers of one file; score each by itself, then compare them")
+        named["option"] = [*arguments.option, f"ratings={arguments.ratings}"]
     return run_request(argparse.Namespace(**{**vars(arguments), **named}))

@@ -13,15 +13,14 @@ from typing import IO, Any
 from quadrag.commands import options
 from quadrag.errors import one_line
 
-_SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "seed")
+_SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "stop", "seed")
 
 
 def run_request(arguments: argparse.Namespace) -> Any:
     """Make the request of what is run, or scored, of the arguments of a command."""
-    from dataclasses import fields
-
-    from quadrag.baselines.core.settings import Retrieval
+    from quadrag.baselines.core.settings import SETTINGS
     from quadrag.baselines.runs.request import RunRequest, Service, read_options
+    from quadrag.trust import Trust
 
     given = vars(arguments)
 
@@ -41,7 +40,7 @@ def run_request(arguments: argparse.Namespace) -> Any:
         samples=given.get("samples", 1),
         prompts=given.get("prompts"),
         retriever=given.get("retriever"),
-        retrieval=those_given([setting.name for setting in fields(Retrieval)]),
+        retrieval=those_given(SETTINGS),
         llm=given.get("llm"),
         entity_llm=given.get("entity_llm"),
         service=service,
@@ -51,38 +50,38 @@ def run_request(arguments: argparse.Namespace) -> Any:
         all_configs=given.get("all", False),
         original=given.get("original", False),
         recipe=given.get("recipe"),
+        trust=Trust.read(given.get("trust_remote_code", ())),
     )
 
 
 def call_request(arguments: argparse.Namespace) -> Any:
     """Make the request of how models are called, of the arguments of a command."""
+    from dataclasses import fields
+
     from quadrag.baselines.runs.request import CallRequest, Kept
-    from quadrag.baselines.systems.models import Alias
-    from quadrag.chat.server import MOST_REPLY_BYTES
+    from quadrag.chat.calling import Alias, Calling
     from quadrag.run_record import MOST_FAILED
 
+    given = vars(arguments)
+    # Ledger, prices and budget are opened where all is known to be of use; trust is of the run.
+    names = {field.name for field in fields(Calling)} - {"ledger", "prices", "budget"}
+    options = {name: given[name] for name in names if given.get(name) is not None}
     return CallRequest(
         judges=arguments.judge,
         judge_format=arguments.judge_format,
         judge_max_tokens=arguments.judge_max_tokens,
         bertscore=arguments.bertscore,
-        concurrency=arguments.concurrency,
+        calling=Calling(**options, alias=Alias(given.get("service"), given.get("served_as"))),
         prices=arguments.prices,
         budget=arguments.budget,
         ledger=arguments.ledger,
-        replay=arguments.replay,
         kept=Kept(arguments.reuse_unnamed, arguments.fresh, arguments.retry),
-        alias=Alias(vars(arguments).get("service"), vars(arguments).get("served_as")),
         judge_aliases=[
             Alias(service, served_as, "judge-")
             for service, served_as in zip_longest(arguments.judge_service, arguments.judge_served_as)
         ],
-        entity_alias=Alias(vars(arguments).get("entity_service"), vars(arguments).get("entity_served_as"), "entity-"),
+        entity_alias=Alias(given.get("entity_service"), given.get("entity_served_as"), "entity-"),
         max_failed=MOST_FAILED if arguments.max_failed is None else arguments.max_failed,
-        timeout=arguments.timeout,
-        max_reply_bytes=arguments.max_reply_bytes or MOST_REPLY_BYTES,
-        allow_redirect=arguments.allow_redirect,
-        trusted=arguments.trust_remote_code,
         command=_without_secrets(arguments.typed),
     )
 

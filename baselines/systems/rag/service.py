@@ -14,16 +14,14 @@ benchmark's room.
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag, urlsplit, urlunsplit
 
+from quadrag.chat.calling import Calling
 from quadrag.chat.client import ChatClient
-from quadrag.chat.ledger import Ledger
-from quadrag.chat.prices import Budget
 from quadrag.chat.reply import Failure, Reply
-from quadrag.chat.server import MOST_REPLY_BYTES
-from quadrag.chat.shelf import Reuse
 from quadrag.chat.spec import Spec, parse_spec, shown_url, without_user
 from quadrag.errors import QuadragError, one_line
 from quadrag.metrics._shared.slots import fill
@@ -64,44 +62,28 @@ class RagService(ChatClient):
     def __init__(
         self,
         spec: str,
+        calling: Calling | None = None,
         *,
-        ledger: Ledger | None,
-        concurrency: int = 16,
-        timeout: float | None = None,
-        retries: int = 5,
-        replay: bool = False,
         name: str | None = None,
         parameters: Mapping[str, Any] | None = None,
         body: str | Path | None = None,
-        budget: Budget | None = None,
-        max_reply_bytes: int = MOST_REPLY_BYTES,
-        allow_redirect: Sequence[str] = (),
-        known_as: str | None = None,
-        reuse: Reuse | None = None,
+        **options: Any,
     ) -> None:
         """Describe the client; nothing is opened before the first call.
 
         Args:
             spec: where the service is; several addresses, comma-separated, are one service.
-            ledger: where replies are kept and looked up.
-            concurrency: calls in flight at once.
-            timeout: seconds one attempt may take, and in which the service must have answered anything at all; 300
-                and 120 when None.
-            retries: new attempts after one that failed in a way that may pass.
-            replay: answer from the ledger alone, with no network.
+            calling: how it is called, without a budget, to which nothing could hold a service.
             name: what `run.json` and the ledger call the service, whatever its address.
             parameters: temperature, top_p, max_tokens and seed, of a chat completion alone; None is not sent.
             body: a file of JSON with further fields of every request.
-            budget: None; nothing could hold a service to one.
-            max_reply_bytes: the longest reply that is read, as it is when it is unpacked.
-            allow_redirect: hosts that the service may send the client on to, besides its own.
-            known_as: what the ledger calls it, in place of its addresses; see `ChatClient`.
-            reuse: which of its kept replies count; all when None.
+            options: fields of `Calling`, where they are to be other than in `calling`.
 
         Raises:
             QuadragError: an argument cannot be used, or there is a budget.
         """
-        if budget is not None:
+        calling = replace(calling or Calling(), prices=None, **options)
+        if calling.budget is not None:
             raise QuadragError(
                 "--budget bounds calls whose cost is known before; what a RAG service spends is not, leave it out"
             )
@@ -119,23 +101,16 @@ class RagService(ChatClient):
         digest = {"body": hashlib.sha256(dumps(self._extra).encode()).hexdigest()[:16]} if self._extra else {}
         super().__init__(
             spec,
-            ledger=ledger,
-            concurrency=concurrency,
-            timeout=timeout,
-            retries=retries,
-            replay=replay,
+            calling,
             parameters={"contract": self.contract, **given, **digest},
             transport=RagTransport(self.contract),
-            max_reply_bytes=max_reply_bytes,
-            allow_redirect=allow_redirect,
-            service=known_as,
-            reuse=reuse,
         )
         self._sent = given
         self._name = one_line(name or "")
         self._shown = ", ".join(shown_url(url).partition("://")[2] for url in addresses)
         self.spec = Spec(tuple(map(_chat_url, addresses)) if chat else tuple(addresses), parsed.model)
         # The query stays: it may say which service it is.
+        known_as = calling.alias.service
         places = [known_as] if known_as else sorted(urldefrag(without_user(url)).url for url in self.spec.urls)
         self._place = hashlib.sha256(" ".join(places).encode()).hexdigest()
 
@@ -170,7 +145,7 @@ class RagService(ChatClient):
         """Return the model to name in a chat completion; None in the other contract."""
         if self.contract == "json":
             return None
-        if self._model is None and self.replay:
+        if self._model is None and self.calling.replay:
             raise QuadragError(f"a replay cannot ask {self._shown} for its model; append #MODEL to --rag")
         return self.find_model()
 

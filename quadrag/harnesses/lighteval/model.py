@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from lighteval.models.abstract_model import LightevalModel  # type: ignore[import-not-found]
 from lighteval.models.model_output import ModelResponse  # type: ignore[import-not-found]
 
+from quadrag.chat.calling import Alias
 from quadrag.chat.client import ChatClient, Failure, Ledger, Reply
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import one_line
@@ -87,7 +88,8 @@ class ChatModel(LightevalModel):  # type: ignore[misc]  # so it is Any
             self._spec,
             ledger=self._ledger,
             parameters={name: asked.get(name) for name in _REQUEST},
-            **{name: asked[name] for name in ("concurrency", "timeout", "service") if name in asked},
+            **{name: asked[name] for name in ("concurrency", "timeout") if name in asked},
+            alias=Alias(asked.get("service")),
         )
 
 

@@ -1,11 +1,23 @@
-"""What CRAG's tests share: a tokenizer whose tokens can be counted by hand."""
+"""What CRAG's tests share: a tokenizer whose tokens can be counted by hand, and the sample's graph, which is asked."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
+
+from quadrag.baselines.crag.facts.find import find_facts
+from quadrag.baselines.crag.language.entities import Entities, guess
+from quadrag.data.files import sample_dir
+from quadrag.kg.build import build
+from quadrag.kg.clock import at
+from quadrag.kg.graph import Graph
+
+LATE = "03/20/2024, 10:00:00 PT"
 
 
 @pytest.fixture
@@ -17,3 +29,27 @@ def words(tmp_path):
     path = tmp_path / "tokenizer.json"
     tokenizer.save(str(path))
     return str(path)
+
+
+@pytest.fixture(scope="session")
+def graph(tmp_path_factory: Any) -> Iterator[Graph]:
+    """The sample's graph."""
+    path = tmp_path_factory.mktemp("facts") / "kg.sqlite"
+    build(sample_dir("crag") / "mock_api" / "cragkg", path)
+    with Graph(path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def asked(graph: Graph) -> Callable[..., dict[str, list[str]]]:
+    """A function from a question to the lines of its passages by their titles, best first, as of its time."""
+
+    def ask(query: str, query_time: str = LATE, **entities: Any) -> dict[str, list[str]]:
+        known = Entities(**entities) if entities else guess(query, query_time)
+        found = find_facts(at(graph, query_time), known, query, query_time)
+        assert [passage.id for passage in found] == [f"kg/{number}" for number in range(len(found))]
+        assert [passage.score for passage in found] == sorted((passage.score for passage in found), reverse=True)
+        assert len({passage.title for passage in found}) == len(found)
+        return {passage.title: passage.text.split("\n") for passage in found}
+
+    return ask

@@ -118,10 +118,15 @@ def test_a_judges_prompt_serves_a_system_that_is_told_nothing(cli, server):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"web": {"user": "no slot"}}, "web.user needs {query} 1 time(s)"),
-        ({"web": {"user": "{references} {web} {query} {query_time}"}}, "web.user needs {web} 1 time(s)"),
-        ({"entities": {"user": "{query}"}}, "entities.user needs {query_time} 1 time(s)"),
-        ({"judge": {"user": "{answer}"}}, "judge.user needs {reference} 1 time(s)"),
+        ({"web": {"user": "no slot"}}, "web.user has no {web}; expected it at least once"),
+        (
+            {"web": {"user": "{references} {query} {query_tme}"}},
+            "unknown slot of mine.yaml: web.user 'query_tme'; nearest",
+        ),
+        ({"llm_only": {"user": "{web} {query} {query_time}"}}, "unknown slot of mine.yaml: llm_only.user 'web'"),
+        ({"judge": {"user": "{gold} is right"}}, "unknown slot of mine.yaml: judge.user 'gold'"),
+        ({"entities": {"user": "{query}"}}, "entities.user has no {query_time}; expected it at least once"),
+        ({"judge": {"user": "{answer}"}}, "judge.user has no {reference}; expected it at least once"),
         ({"judge": {"system": "x"}}, "no text judge.user"),
         ({"judg": {"user": "x"}}, "unknown key of mine.yaml 'judg'; nearest: judge"),
         (
@@ -161,3 +166,12 @@ def test_the_same_words_by_other_names_of_the_slots_are_the_same_run(cli, server
     code = cli("run", *SAMPLE, *models, "--prompts", "same.yaml", "--out", "a").code
     assert code == 0 and server.state.requests == 15
     assert len(list(read_jsonl(Path("a/answers.jsonl")))) == 15
+
+
+def test_a_slot_is_filled_wherever_it_stands_and_however_often(cli, server):
+    text = 'WEB {query}? {references} Once more, {query} at {query_time}. {"score": {4}} {} {web}'
+    models = ("--llm", f"{server.url}#m", "--retriever", "snippets", "--limit", 1)
+    assert cli("run", *SAMPLE, *models, "--prompts", write(web={"user": text}), "--out", "a").code == 0
+    (asked,) = sent(server, "WEB")
+    question, web = asked.removeprefix("WEB ").split("? ", 1)[0], asked.rpartition('{"score": {4}} {} ')[2]
+    assert asked.count(question) == 2 and asked.count(web) == 2 and "{query" not in asked and web

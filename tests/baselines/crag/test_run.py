@@ -114,7 +114,10 @@ def test_a_failed_verdict_counts_as_the_profile_says_and_is_told(cli, server):
     # A metric without a value has no profile that left anything out, and its n are the verdicts that were read.
     assert "Unscored" not in told and "official counts" not in told
     assert "Judged, scored 2 of 15: truthfulness, accuracy, hallucination." in told
-    assert "truthfulness – n 2 accuracy – n 2 hallucination – n 2 missing – n 2" in told and "15 of 15" not in told
+    assert (
+        all(f"{name} – n 2 of 15" in told for name in ("truthfulness", "accuracy", "hallucination", "missing"))
+        and "15 of 15" not in told
+    )
     code, out, _ = cli("run", "crag", "task_1_2", *SAMPLE, *arguments, "--out", "c", "-v", "--max-failed", "1")
     told = " ".join(out.split())
     assert code == 0

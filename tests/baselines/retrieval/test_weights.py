@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,10 +13,13 @@ import numpy as np
 import pytest
 from tiny_models import make_encoder, make_reranker
 
-from quadrag.baselines.core.trust import trusting
 from quadrag.baselines.retrieval.encoder import Encoder
+from quadrag.baselines.retrieval.registry import make_retriever
 from quadrag.baselines.retrieval.rerank import Reranker
+from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
+from quadrag.baselines.runs.session import open_session
 from quadrag.errors import QuadragError
+from quadrag.trust import Trust
 
 COMMIT, OTHER = "0123456789abcdef" * 2 + "01234567", "f" * 40
 LETTERS = "abcdefgh "
@@ -38,10 +42,9 @@ def test_a_preset_says_that_it_needs_code(name, cli):
     assert code == 2 and err.count("\n") == 1
     assert f"embedding {name} needs code of its own" in err
     assert f"--trust-remote-code {name}=REVISION,CODE_REVISION" in err
-    with trusting([f"{name}={COMMIT},{OTHER}"]):
-        weights = Encoder(name).weights
-        weights.check_code()
-        assert weights.wanted == COMMIT and weights.pins.code_revision == OTHER
+    weights = Encoder(name, trust=Trust.read([f"{name}={COMMIT},{OTHER}"])).weights
+    weights.check_code()
+    assert weights.wanted == COMMIT and weights.pins.code_revision == OTHER
     with pytest.raises(QuadragError, match="needs code of its own"):
         Encoder(name).weights.check_code()
 
@@ -55,23 +58,43 @@ def test_both_commits_are_named(named, cli):
 
 
 def test_a_folder_has_no_commits_and_a_name_on_the_hub_has(tmp_path):
-    with (
-        trusting([f"{tmp_path}={COMMIT},{OTHER}", "org/model"]),
-        pytest.raises(QuadragError, match="alone, it is a folder"),
-    ):
-        Encoder(str(tmp_path))
-    with trusting(["org/model"]), pytest.raises(QuadragError, match="on the Hub"):
-        Encoder("org/model")
+    trust = Trust.read([f"{tmp_path}={COMMIT},{OTHER}", "org/model"])
+    with pytest.raises(QuadragError, match="alone, it is a folder"):
+        Encoder(str(tmp_path), trust=trust)
+    with pytest.raises(QuadragError, match="on the Hub"):
+        Encoder("org/model", trust=trust)
 
 
 def test_a_folder_says_in_its_configuration_that_it_has_code(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"auto_map": {"AutoModel": "turned.Turned"}}))
     with pytest.raises(QuadragError, match=f"needs code of its own.*--trust-remote-code {tmp_path} or"):
         Encoder(str(tmp_path)).weights.check_code()
-    with trusting([str(tmp_path)]):
-        encoder = Encoder(str(tmp_path))
-        encoder.weights.check_code()
-        assert encoder.describe()["code"] == "as in the folder"
+    encoder = Encoder(str(tmp_path), trust=Trust.read([str(tmp_path)]))
+    encoder.weights.check_code()
+    assert encoder.describe()["code"] == "as in the folder"
+
+
+def test_two_runs_of_one_process_do_not_see_each_others_trust(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"auto_map": {"AutoModel": "turned.Turned"}}))
+    asked = {"embedding": str(tmp_path), "reranker": str(tmp_path)}
+    plain = RunRequest("crud_rag", "summary", data_dir="sample", retriever="hybrid-rerank", retrieval=asked)
+    trusting = replace(plain, trust=Trust.read([str(tmp_path)]))
+
+    def codes(request):
+        task = make_task(request)
+        models = make_retriever(task.retriever, task.retrieval).describe()
+        return [models["embedding"].get("code"), models["reranker"].get("code")]
+
+    with open_session(trusting, CallRequest()), open_session(plain, CallRequest()):
+        assert codes(trusting) == ["as in the folder"] * 2
+        assert codes(plain) == [None] * 2
+
+
+def test_a_recipe_trusts_nothing(tmp_path, cli):
+    recipe = {"benchmark": "crud_rag", "runs": [{"config": "summary"}], "retrieval": {"trust": "jina-zh"}}
+    (tmp_path / "own.yaml").write_text(json.dumps(recipe))
+    code, _, err = cli("run", "--recipe", str(tmp_path / "own.yaml"))
+    assert code == 2 and "unknown setting of the recipe own.yaml 'trust'" in err
 
 
 @pytest.fixture
@@ -91,8 +114,8 @@ def test_code_runs_where_it_is_allowed(tmp_path):
     (plain / "turned.py").write_text(CODE)
     with pytest.raises(QuadragError, match="needs code of its own"):
         Encoder(str(plain)).documents(["abc"])
-    with trusting([str(plain)]):
-        assert np.allclose(Encoder(str(plain)).documents(["abc", "fgh"]), -vectors, atol=1e-6)
+    trusted = Encoder(str(plain), trust=Trust.read([str(plain)]))
+    assert np.allclose(trusted.documents(["abc", "fgh"]), -vectors, atol=1e-6)
 
 
 def alter(folder: Path, change) -> Path:

@@ -308,7 +308,7 @@ def test_a_refused_call_is_a_failure_where_the_server_answered_before(server, le
 
 
 def test_a_server_that_went_away_is_not_tried_again_for_every_call(server, monkeypatch):
-    monkeypatch.setattr("quadrag.chat.dispatch._GONE_AFTER", 0.5)
+    monkeypatch.setattr("quadrag.chat.network.dispatch._GONE_AFTER", 0.5)
     with ChatClient(server.url + "#m", concurrency=2) as client:
         assert isinstance(client(chats(1))[0], str)
         server.stop()

@@ -11,11 +11,11 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from quadrag.chat.dispatch import Dispatcher, Job, Limits
 from quadrag.chat.faults import Fault
+from quadrag.chat.network.dispatch import Dispatcher, Job, Limits
+from quadrag.chat.network.wire import Wire
 from quadrag.chat.reply import Outcome
 from quadrag.chat.shelf import Shelf
-from quadrag.chat.wire import Wire
 
 _TELL_EVERY = 0.1  # seconds
 

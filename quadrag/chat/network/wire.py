@@ -1,7 +1,7 @@
 """One attempt at one of a model's servers: a ledger row, or a `Fault` that says why there is none.
 
 It chooses among base URLs by load, rests a URL whose connections fail and pauses one that asks for it. What is sent
-and read is the work of its `Transport`. It does not retry, count or store: see `quadrag.chat.dispatch`.
+and read is the work of its `Transport`. It does not retry, count or store: see `quadrag.chat.network.dispatch`.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 from huggingface_hub import get_async_session
 
 from quadrag.chat.faults import Fault
-from quadrag.chat.guard import guard
 from quadrag.chat.keys import basic_credentials
+from quadrag.chat.network.guard import guard
 from quadrag.chat.reply import Row
 from quadrag.chat.server import Bounds, Server
 from quadrag.chat.spec import Spec, page_url

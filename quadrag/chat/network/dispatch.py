@@ -1,6 +1,6 @@
 """Many calls at once: bounded concurrency, retries, a hard budget, group commit; a dead server is found early.
 
-Everything here runs on one event loop. Single attempts are `quadrag.chat.wire`'s work.
+Everything here runs on one event loop. Single attempts are `quadrag.chat.network.wire`'s work.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ from decimal import Decimal
 from typing import Any
 
 from quadrag.chat.faults import Fault
+from quadrag.chat.network.wire import LONGEST_WAIT, Endpoint, Wire, backoff
 from quadrag.chat.prices import TEMPLATE_TOKENS, Budget, Rate
 from quadrag.chat.reply import Outcome, Row
 from quadrag.chat.shelf import Shelf
-from quadrag.chat.wire import LONGEST_WAIT, Endpoint, Wire, backoff
 
 # While nothing has answered yet, a lost call is tried again this often and then waits for the others.
 _FIRST_TRIES = 2

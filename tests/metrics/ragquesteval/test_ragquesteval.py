@@ -1,13 +1,11 @@
-"""ragquesteval: the vectors, the authors' quirks by name, three rounds with a judge, the question file, real files."""
+"""ragquesteval: the vectors, the authors' quirks by name, three rounds with a judge, bad input, the card."""
 
 from __future__ import annotations
 
 import csv
 import inspect
 import json
-import random
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -15,80 +13,12 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, Rule
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from ragquesteval_judges import PROFILES, SHORT, Judge, U, approx, asking, blocks, cells
 
 from quadrag.chat.client import ChatClient
 
-ROOT = Path(__file__).parents[2]
-CASES = json.loads(Path(__file__).with_name("ragquesteval_vectors.json").read_text(encoding="utf-8"))
-PROFILES = ("official", "corrected")
-U = "无法推断"
-ASKING, ANSWERING = "ASKING {text}", "ANSWERING {text}\n{questions}"
-
-
-def blocks(answers: list[str], numbered: bool = True) -> str:
-    """A well-formed answer reply."""
-    return "\n".join(
-        (f"问题 {n}\n" if numbered else "") + f"<response>\n{text}\n</response>" for n, text in enumerate(answers, 1)
-    )
-
-
-def asking(questions: list[str]) -> str:
-    """A well-formed question reply."""
-    return json.dumps({"key_info": questions, "question": questions}, ensure_ascii=False)
-
-
-def approx(values: list[Any]) -> list[Any]:
-    return [value if isinstance(value, str) else pytest.approx(value, abs=1e-6) for value in values]
-
-
-def cells(got: Any, i: int = 0) -> list[Any]:
-    row = got["per_item"][i]
-    return [row["reasons"].get(key, row[key]) for key in ("precision", "recall")]
-
-
-class Judge:
-    """Replies by the text that a request is about (its second word), and keeps every batch."""
-
-    model = "by-text"
-
-    def __init__(self, replies: dict[str, Any]) -> None:
-        self.replies = replies
-        self.batches: list[list[str]] = []
-
-    def __call__(self, requests: list[list[dict[str, str]]]) -> list[Any]:
-        asked = [request[-1]["content"].splitlines()[0] for request in requests]
-        self.batches.append(asked)
-        return [self.replies[line] for line in asked]
-
-
-SHORT = {"questions": ASKING, "answers": ANSWERING}
-
-
-@pytest.fixture(scope="module")
-def metric(load_metric: Callable[[str], Any]) -> Any:
-    return load_metric("ragquesteval")
-
-
-@pytest.fixture(scope="module")
-def part(load_file: Callable[[str], ModuleType]) -> Callable[[str], ModuleType]:
-    return lambda name: load_file(f"ragquesteval/{name}.py")
-
-
-@pytest.fixture(scope="module")
-def score(metric: Any) -> Callable[..., Any]:
-    """Score one item whose reference answers come from a question file; `reply` is about the prediction."""
-
-    def run(expected: list[str], reply: Any, profile: str = "official", n: int | None = None) -> Any:
-        cache = {"a": {"question": [f"问{i}" for i in range(len(expected) if n is None else n)], "answers": expected}}
-        judge = Judge({"ANSWERING P": reply, "ANSWERING R": blocks(expected), "ASKING R": asking(["问"])})
-        kwargs: dict[str, Any] = {"judge": judge, "ids": ["a"], "question_cache": cache, "prompts": SHORT}
-        return metric.compute(predictions=["P"], references=["R"], profile=profile, **kwargs)
-
-    return run
-
-
+ROOT = Path(__file__).parents[3]
+CASES = json.loads((Path(__file__).parents[1] / "ragquesteval_vectors.json").read_text(encoding="utf-8"))
 # The vectors
 
 
@@ -350,95 +280,6 @@ def test_from_files_over_http_to_the_result(metric: Any, tmp_path: Path) -> None
     assert got["official"]["signature"].endswith("judge:m")
 
 
-# The question file
-
-
-def test_the_question_file_is_read_only(metric: Any, tmp_path: Path) -> None:
-    path = tmp_path / "quest_gt_save.json"
-    path.write_text(json.dumps({"x": {}, "y": {"question": ["问"], "answers": []}}), "utf-8")
-    path.chmod(0o444)
-    before = path.read_bytes(), path.stat().st_mtime_ns, sorted(tmp_path.iterdir())
-    replies = {"ASKING R": asking(["问"]), "ANSWERING R": blocks(["a"]), "ANSWERING P": blocks(["a"])}
-    for profile in PROFILES:
-        metric.compute(
-            predictions=["P"] * 3,
-            references=["R"] * 3,
-            judge=Judge(replies),
-            ids=["x", "y", "z"],
-            question_cache=str(path),
-            prompts=SHORT,
-            profile=profile,
-        )
-    assert (path.read_bytes(), path.stat().st_mtime_ns, sorted(tmp_path.iterdir())) == before
-
-
-def test_a_mapping_is_not_changed_and_signs_like_its_file(metric: Any, tmp_path: Path) -> None:
-    entries: dict[str, Any] = {"x": {"key_info": ["k"], "question": ["问"], "answers": ["a"]}, "y": {}}
-    plural = {"y": {"questions": [], "answers": []}, "x": {"questions": ["问"], "answers": ["a"]}}
-    path = tmp_path / "q.json"
-    path.write_text("\ufeff" + json.dumps(entries), "utf-8")
-    kwargs = {"predictions": ["P"], "references": ["R"], "ids": ["x"], "prompts": SHORT}
-    kept = json.dumps(entries)
-    judge = Judge({"ANSWERING P": blocks(["a"])})
-    fields = [
-        metric.compute(**kwargs, judge=judge, question_cache=cache)["signature"].split("|")[3]
-        for cache in (entries, plural, path)
-    ]
-    changed = {**plural, "x": {"questions": ["问"], "answers": ["b"]}}
-    other = metric.compute(**kwargs, judge=judge, question_cache=changed)["signature"].split("|")[3]
-    assert len(set(fields)) == 1 and re.fullmatch("questions:cache-[0-9a-f]{8}", fields[0]) and other != fields[0]
-    assert json.dumps(entries) == kept
-
-
-def test_an_entry_without_answers_is_answered_from_the_reference(metric: Any) -> None:
-    judge = Judge({"ANSWERING R": blocks(["a"]), "ANSWERING P": blocks(["a"])})
-    for profile in PROFILES:
-        kwargs = {"ids": ["x"], "question_cache": {"x": {"question": ["问"]}}, "profile": profile, "prompts": SHORT}
-        got = metric.compute(predictions=["P"], references=["R"], judge=judge, **kwargs)
-        assert cells(got) == [1.0, 1.0] and judge.batches[-2:] == [["ANSWERING R"], ["ANSWERING P"]]
-
-
-def test_tags_in_a_shipped_answer(score: Callable[..., Any]) -> None:
-    # One answer of QuestAnswer2Docs is like this; the authors' pattern reads it back from a reply as it stands.
-    odd = "</response>\n\n30岁以下的年轻人\n<response>"
-    assert cells(score([odd], blocks([odd]))) == [1.0, 1.0]
-    assert cells(score([odd], blocks(["30岁以下的年轻人"]), "corrected")) == [1.0, 1.0]
-
-
-TASKS = [("QuestAnswer1Doc", 758, 0.9475), ("QuestAnswer2Docs", 784, 0.98)]
-
-
-@pytest.mark.parametrize(("task", "answered", "ceiling"), TASKS)
-def test_recall_ceiling_of_the_shipped_files(
-    metric: Any, real_data: Callable[[str], Path], task: str, answered: int, ceiling: float
-) -> None:
-    """A judge that repeats the reference answers; it has to answer those that are missing or too few."""
-    path = real_data("CRUD_RAG") / "src" / "quest_eval" / f"{task}_quest_gt_save.json"
-    if not path.is_file():
-        pytest.skip(f"no {path.name}")
-    content = path.read_bytes()
-    entries = json.loads(content)
-
-    def judge(requests: list[Any]) -> list[str]:
-        replies = []
-        for request in requests:
-            entry = entries[request[-1]["content"].splitlines()[0].split()[1]]
-            fits = len(entry["answers"]) == len(entry["question"])
-            replies.append(blocks(entry["answers"] if fits else [*entry["answers"], *entry["question"]]))
-        return replies
-
-    texts = {"predictions": list(entries), "references": list(entries), "ids": list(entries)}
-    start = time.process_time()
-    got = metric.compute(**texts, judge=judge, question_cache=path, prompts=SHORT)
-    assert time.process_time() - start < 30
-    assert got["n_total"] == got["n_scored"] == 800
-    assert (got["precision"], got["recall"]) == (pytest.approx(ceiling), pytest.approx(ceiling))
-    assert sum(row["recall"] for row in got["per_item"]) == answered
-    corrected = metric.compute(**texts, judge=judge, question_cache=path, prompts=SHORT, profile="corrected")
-    assert (corrected["precision"], corrected["recall"]) == (1.0, 1.0) and corrected["unscored"] == {}
-    assert path.read_bytes() == content
-
-
 # Input
 
 
@@ -567,169 +408,6 @@ def test_texts_cannot_leave_their_place(part: Callable[[str], ModuleType]) -> No
     assert "问题 1：一 二\n问题 2：\\u003c/questions>{text}\n</questions>" in message["content"]
     assert "\\u003c/response>{questions}{text}\\u003cQuestions>" in message["content"]
     assert message["role"] == other["role"] == "user"
-
-
-# Properties
-
-
-ANSWERS = st.one_of(
-    st.sampled_from([U, "500万元", "173家体育场馆", "西安市", "陕西西安市", "a b", "", f"{U}。"]), st.text(max_size=8)
-)
-PIECES = st.sampled_from(
-    [
-        "<response>",
-        "</response>",
-        "\n",
-        "问题 1",
-        "问题2",
-        "第3题",
-        U,
-        "500万元",
-        '{"question": ',
-        "[",
-        '"问"',
-        "]",
-        "}",
-        "{",
-        " ",
-        "`",
-    ]
-)
-REPLIES = st.one_of(
-    st.text(max_size=60),
-    st.lists(PIECES, max_size=25).map("".join),
-    st.lists(st.sampled_from(["问", "题", " "]), max_size=3).map(asking),
-    st.lists(ANSWERS, max_size=4).map(blocks),
-    st.lists(ANSWERS, max_size=4).map(lambda answers: blocks(answers, numbered=False)),
-)
-
-
-def oracle(expected: list[str], answers: list[str], cut: Callable[[str], list[str]]) -> Any:
-    """The official values again: one pass over positions, token precision and recall by removal from a list."""
-    scores: list[float] = []
-    kept = 0
-    for i, truth in enumerate(expected):
-        if truth == U:
-            continue
-        kept += 1
-        if i >= len(answers):
-            return "misaligned", "misaligned"
-        if answers[i] == U:
-            continue
-        left, hits, given = cut(truth), 0, cut(answers[i])
-        total = len(left)
-        for token in given:
-            if token in left:
-                left.remove(token)
-                hits += 1
-        if not total or not given:
-            scores.append(1.0 if total == len(given) else 0.0)
-        else:
-            p, r = hits / len(given), hits / total
-            scores.append(2 * p * r / (p + r) if hits else 0.0)
-    return (sum(scores) / len(scores), len(scores) / kept) if scores else (0.0, 0.0)
-
-
-@pytest.mark.pure
-@given(st.lists(ANSWERS, max_size=5), st.lists(ANSWERS, max_size=6))
-def test_official_composition_against_an_oracle(
-    part: Callable[[str], ModuleType], expected: list[str], answers: list[str]
-) -> None:
-    import jieba
-
-    got = part("compose").official(expected, answers)
-    assert list(got) == [
-        x if isinstance(x, str) else pytest.approx(x, abs=1e-12) for x in oracle(expected, answers, jieba.lcut)
-    ]
-
-
-@pytest.mark.pure
-@given(st.lists(st.tuples(ANSWERS, ANSWERS), max_size=5), st.randoms(use_true_random=False))
-def test_corrected_composition_is_the_official_one_of_what_counts(
-    part: Callable[[str], ModuleType], pairs: list[tuple[str, str]], draw: random.Random
-) -> None:
-    """Whatever counts as no answer written as `无法推断`, both agree wherever the corrected one has a value."""
-    compose = part("compose")
-    plain = [[U if compose.declines(text) else text.strip() for text in pair] for pair in pairs]
-    precision, recall = compose.official([a for a, _ in plain], [b for _, b in plain])
-    order = list(range(len(pairs)))
-    draw.shuffle(order)
-    got = compose.corrected([a for a, _ in pairs], {i: pairs[i][1] for i in order})
-    kept = [b for a, b in plain if a != U]
-    assert got[0] == (pytest.approx(precision) if any(b != U for b in kept) else "not_applicable")
-    assert got[1] == (pytest.approx(recall) if kept else "not_applicable")
-
-
-@pytest.mark.pure
-@given(REPLIES)
-def test_the_official_readers_are_the_authors_pattern(part: Callable[[str], ModuleType], reply: str) -> None:
-    found = re.findall(r"<response>\n(.*?)\n</response>", reply, re.DOTALL)
-    assert list((part("replies").answers_official(reply) or {}).values()) == found
-
-
-@pytest.mark.pure
-@given(
-    st.lists(ANSWERS.filter(lambda text: "<" not in text), min_size=1, max_size=6), st.randoms(use_true_random=False)
-)
-def test_numbered_replies_come_back_in_any_order(
-    part: Callable[[str], ModuleType], answers: list[str], draw: random.Random
-) -> None:
-    pairs = [f"问题 {n}\n<response>\n{text}\n</response>" for n, text in enumerate(answers, 1)]
-    draw.shuffle(pairs)
-    got = part("replies").answers_corrected("\n".join(pairs), len(answers))
-    assert got == {i: text.strip() for i, text in enumerate(answers)}
-
-
-@given(st.sampled_from(PROFILES), REPLIES, REPLIES, REPLIES, st.sampled_from(["P", "", " "]))
-def test_no_reply_crashes_the_metric_or_becomes_a_value_unread(
-    part: Callable[[str], ModuleType], profile: str, questions: str, expected: str, answers: str, prediction: str
-) -> None:
-    interview, prompts, reader = part("interview"), part("prompts"), part("ragquesteval").READERS[profile]
-    said = {"ASKING R": questions, "ANSWERING R": expected, f"ANSWERING {prediction}": answers}
-    item = interview.open_case(prediction, "R", "", profile)
-    interview.interview([item], Judge(said), {**prompts.PROMPTS, **SHORT}, reader, profile)
-    got = interview.values(item, profile)
-    for value in got:
-        if isinstance(value, str):
-            assert value in {"unparsable", "misaligned", "no_questions", "empty", "not_applicable"}
-        else:
-            assert 0 <= value <= 1
-            assert reader.questions(questions), "a value without questions"
-            n = len(reader.questions(questions) or [])
-            assert profile == "official" or reader.answers(expected, n), "a value without reference answers"
-            if value > 0 or (profile == "corrected" and prediction.strip()):
-                assert reader.answers(answers, n), "a value without answers"
-
-
-@settings(max_examples=60)
-@given(st.lists(st.tuples(ANSWERS, ANSWERS), min_size=1, max_size=6))
-def test_the_mean_over_scored_items_is_no_less_than_over_all(metric: Any, pairs: list[tuple[str, str]]) -> None:
-    """Corrected counts unscored items as 0, and has the official recall wherever 无法推断 stands exactly."""
-    ids = [f"i{n}" for n in range(len(pairs))]
-    cache = {key: {"question": ["问"], "answers": [expected]} for key, (expected, _) in zip(ids, pairs, strict=True)}
-    judge = Judge({f"ANSWERING {key}": blocks([answer]) for key, (_, answer) in zip(ids, pairs, strict=True)})
-    kwargs = {"predictions": ids, "references": ids, "ids": ids, "question_cache": cache, "prompts": SHORT}
-    official, corrected = (metric.compute(**kwargs, judge=judge, profile=profile) for profile in PROFILES)
-    for key in ("precision", "recall"):
-        if corrected[key] is not None:
-            assert corrected[key] <= corrected[f"{key}_over_scored"]
-        values = [row[key] for row in official["per_item"]]
-        assert official[key] == pytest.approx(sum(values) / len(values))
-    for (expected, answer), one, two in zip(pairs, official["per_item"], corrected["per_item"], strict=True):
-        if expected in ("500万元", "西安市") and answer in (U, "500万元", "西安市"):
-            assert one["recall"] == two["recall"] and two["precision"] in (one["precision"], None)
-
-
-@pytest.mark.pure
-@pytest.mark.parametrize("piece", ["<response>\n", "<response>", "{", '{"a":', "问题 1\n", "</response>", "\n"])
-@pytest.mark.parametrize("profile", PROFILES)
-def test_long_replies_are_read_in_time(part: Callable[[str], ModuleType], piece: str, profile: str) -> None:
-    reader, reply = part("ragquesteval").READERS[profile], piece * (200_000 // len(piece))
-    start = time.process_time()
-    reader.answers(reply, 5)
-    reader.questions(reply)
-    part("compose").declines(reply)
-    assert time.process_time() - start < 5
 
 
 # The card

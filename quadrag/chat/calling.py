@@ -1,0 +1,122 @@
+"""How chat models are called: one record, which goes whole from the command that asks for a call to what makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from quadrag.chat.ledger import Ledger, canonical
+from quadrag.chat.prices import Budget, Prices, Rate
+from quadrag.chat.server import MOST_REPLY_BYTES, Bounds
+from quadrag.chat.shelf import Reuse
+from quadrag.errors import QuadragError
+from quadrag.trust import Trust
+
+# Fields of the request that the client sets itself, or whose replies it could not read.
+_RESERVED = ("messages", "model", "n", "stream", "stream_options")
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """What the user says of a server.
+
+    Attributes:
+        service: what the ledger calls it; None: its base URLs, sorted, less what is secret. Replies of another
+            service do not count.
+        served_as: the model on its list that answers to the name that is asked; None: the name itself.
+        role: what the options that say it begin with, as ``judge-``.
+    """
+
+    service: str | None = None
+    served_as: str | None = None
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """How models are called, whichever they are.
+
+    Attributes:
+        ledger: where replies are kept and looked up; none are when None.
+        concurrency: calls in flight at once, over all URLs of a model.
+        timeout: seconds one attempt may take, and in which a server must have answered anything at all; those of the
+            transport when None, for chat completions 120 and 60.
+        retries: new attempts after one that failed in a way that may pass.
+        prices: what tokens cost.
+        budget: hard limit on one client's cost, or a `Budget` that several clients share; needs prices and
+            ``max_tokens``.
+        replay: answer from the ledger alone, with no network.
+        max_reply_bytes: the longest reply that is read, as it is when it is unpacked.
+        allow_redirect: hosts that a server may send the client on to, besides its own.
+        reuse: which of the service's kept replies count; all when None.
+        alias: what the user says of the server.
+        trust: which models that run here may run code of their own.
+    """
+
+    ledger: Ledger | None = None
+    concurrency: int = 16
+    timeout: float | None = None
+    retries: int = 5
+    prices: Prices | None = None
+    budget: Budget | float | None = None
+    replay: bool = False
+    max_reply_bytes: int = MOST_REPLY_BYTES
+    allow_redirect: Sequence[str] = ()
+    reuse: Reuse | None = None
+    alias: Alias = Alias()
+    trust: Trust = field(default_factory=Trust)
+
+    def check(self, parameters: Mapping[str, Any]) -> None:
+        """Find out whether calls can be made so.
+
+        Args:
+            parameters: further fields of the request.
+
+        Raises:
+            QuadragError: they cannot.
+        """
+        for name in _RESERVED:
+            if name in parameters:
+                raise QuadragError(f"parameter {name!r} is the client's own; leave it out")
+        try:
+            canonical(parameters)
+        except (TypeError, ValueError) as error:
+            raise QuadragError(f"the parameters are no JSON: {error}") from None
+        least = self.concurrency >= 1 and self.retries >= 0 and self.max_reply_bytes >= 1
+        if not least or not (self.timeout is None or self.timeout > 0):
+            raise QuadragError(
+                f"concurrency {self.concurrency}, retries {self.retries}, timeout {self.timeout}, max_reply_bytes "
+                f"{self.max_reply_bytes}: expected at least 1, at least 0, above 0 and at least 1"
+            )
+        for host in self.allow_redirect:
+            if not host or any(sign in host for sign in "/@?#") or host != host.strip():
+                raise QuadragError(f"{host!r} is no host to allow a redirect to; expected one as api.example.com")
+        if self.replay and self.ledger is None:
+            raise QuadragError("a replay needs a ledger; name the one that the run wrote")
+        if self.budget is None:
+            return
+        if self.prices is None:
+            raise QuadragError("a budget needs prices; name a price file with --prices")
+        longest = parameters.get("max_tokens", parameters.get("max_completion_tokens"))
+        if not (isinstance(longest, int) and longest > 0):
+            raise QuadragError("a budget needs max_tokens (--max-tokens): without it a call's cost has no bound")
+
+    def bound(self, timeout: float, first: float) -> Bounds:
+        """Return what a server is allowed; the seconds are those where the user names none."""
+        hosts = frozenset(host.lower() for host in self.allow_redirect)
+        return Bounds(self.timeout or timeout, self.timeout or first, self.max_reply_bytes, hosts)
+
+    def rate(self, model: str) -> Rate | None:
+        """Return a model's prices; None where there are none at all.
+
+        Raises:
+            QuadragError: others have prices, and it has none.
+        """
+        return None if self.prices is None else self.prices.rate(model)
+
+    def open_budget(self) -> Budget | None:
+        """Return the budget to hold calls to: the shared one, else one of the client's own."""
+        if self.budget is None or self.prices is None or isinstance(self.budget, Budget):
+            return self.budget if isinstance(self.budget, Budget) else None
+        return Budget(self.budget, self.prices.currency)

@@ -1,0 +1,163 @@
+"""Sort the wrong answers of a run of rgb by what went wrong, as the paper does.
+
+Its Tables 2, 4 and 6 name the classes; an answer may have several. A judge
+gives them (--judge, written to RUN/errors.jsonl), or people do: --sheet writes
+a sheet to fill in, --labels reads it, or a corrected copy of errors.jsonl.
+"""
+
+import argparse
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag.commands import options
+from quadrag.commands.session import call_request, run_request
+from quadrag.errors import QuadragError, one_line
+
+EXAMPLES = (
+    "quadrag errors runs/a --judge http://HOST/v1",
+    "quadrag errors runs/a --sheet wrong.csv",
+    "quadrag errors runs/a --labels wrong.csv",
+)
+FILE = "errors.jsonl"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("folder", metavar="RUN", help="the folder of a run of rgb")
+    parser.add_argument("--sheet", metavar="FILE", help="write the wrong answers here, as CSV for people to fill in")
+    parser.add_argument("--labels", metavar="FILE", help="classes that people gave: such a sheet, or lines of JSON")
+    parser.add_argument("--metric", metavar="M", help="what says that an answer is wrong (default: the first headline)")
+    parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
+    options.calls(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command."""
+    from quadrag.baselines.core.settings import NONE
+    from quadrag.baselines.report.items import RunReader
+    from quadrag.baselines.report.run import title_of
+    from quadrag.baselines.rgb.benchmark import NAME
+    from quadrag.baselines.rgb.error_table import tabulate_errors
+    from quadrag.baselines.rgb.errors import find_testbed, sort_by_people
+    from quadrag.baselines.runs.folder import read_result
+    from quadrag.baselines.runs.idle import refuse_idle_options
+    from quadrag.baselines.tables.grid import Alarm, print_grids
+    from quadrag.baselines.tables.notes import note_partial
+
+    if sum(map(bool, (arguments.judge, arguments.sheet, arguments.labels))) != 1:
+        raise QuadragError("what sorts the wrong answers? Expected one of --judge SPEC, --sheet FILE, --labels FILE")
+    folder = Path(arguments.folder)
+    result = read_result(folder)
+    inputs = result.run.inputs
+    if inputs.benchmark != NAME or inputs.retriever == NONE:
+        what = f"{inputs.benchmark}, --retriever {inputs.retriever}"
+        raise QuadragError(f"{folder} is a run of {what}; expected one of {NAME} with documents")
+    testbed = find_testbed(inputs.config)
+    arguments.benchmark = inputs.benchmark
+    request, calls = run_request(arguments), call_request(arguments)
+    refuse_idle_options(request, calls)
+    reader = RunReader(folder, result, arguments.data_dir)
+    wrong = _wrong_answers(reader, arguments.metric)
+    if arguments.sheet:
+        _write_sheet(Path(arguments.sheet), wrong)
+        print(f"{arguments.sheet}: {len(wrong)} wrong answers; fill in `classes`, several with ; between them:")
+        for name, meaning in testbed.classes.items():
+            print(textwrap.fill(f"{name}: {meaning}", 80, initial_indent="  ", subsequent_indent="    "))
+        return 0
+    stopped = None
+    if arguments.labels:
+        verdicts, by = sort_by_people(Path(arguments.labels), wrong, testbed), f"people ({arguments.labels})"
+    else:
+        verdicts, by, stopped = _judge(request, calls, wrong, testbed)
+        _write_verdicts(folder / FILE, result, wrong, verdicts)
+    answers = Counter(row["split"] for row in result.items)
+    grid = tabulate_errors(title_of(result), testbed, answers, wrong, verdicts, calls.max_failed)
+    invalid = [note for note in grid.notes if isinstance(note, Alarm)]
+    metric = reader.find_metric(arguments.metric)[0].partition(".")[2]
+    grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_partial([result])]
+    grid.notes += [Alarm(f"PARTIAL: {stopped}.")] if stopped else []
+    print_grids([grid])
+    if arguments.judge:
+        print(f"\n{folder / FILE}")
+    for line in [stopped] if stopped else invalid[:1]:
+        print(f"quadrag: {one_line(line)}", file=sys.stderr)
+    return 2 if stopped else 3 if invalid else 0
+
+
+def _wrong_answers(reader: Any, metric: str | None) -> list[Any]:
+    """Return the wrong answers of a run, those without an answer left out."""
+    from quadrag.baselines.report.items import Which
+    from quadrag.baselines.rgb.errors import WrongAnswer
+    from quadrag.sheet import Place
+
+    if not reader.answers:
+        raise QuadragError("the folder holds no answers.jsonl; run it again, or score the answers again with --out")
+    found = reader.select(Which(wrong=True, metric=metric))
+    shown = [item for item in found if item.answer and item.answer.answer is not None]
+    return [
+        WrongAnswer(
+            Place(item.question.split, item.question.id, item.answer.sample),
+            item.question.query,
+            item.question.references,
+            [passage.text for passage in item.passages],
+            item.answer.answer,
+        )
+        for item in shown
+    ]
+
+
+def _write_sheet(path: Path, wrong: Sequence[Any]) -> None:
+    """Write wrong answers for people, a line each; what a terminal would obey, and keys, are not shown."""
+    from quadrag.chat.keys import known_keys
+    from quadrag.sheet import write_sheet
+
+    line = known_keys().line
+    rows = [
+        {
+            **{name: str(value) for name, value in one.place._asdict().items()},
+            "question": line(one.question),
+            "accepted": line("; ".join(" / ".join(part) for part in one.accepted)),
+            "answer": line(one.answer),
+            "documents": "\n".join(f"[{at}] {line(text)}" for at, text in enumerate(one.documents, 1)),
+            "classes": "",
+        }
+        for one in wrong
+    ]
+    write_sheet(path, ["split", "id", "sample", "question", "accepted", "answer", "documents", "classes"], rows)
+
+
+def _judge(request: Any, calls: Any, wrong: Sequence[Any], testbed: Any) -> tuple[list[Any], str, str | None]:
+    """Have a judge sort wrong answers; return the verdicts, who gave them, and why it was asked no further."""
+    from quadrag.baselines.rgb.errors import prompt_hash, sort_by_judge
+    from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.progress import Progress
+
+    if len(calls.judges) > 1:
+        raise QuadragError(f"errors asks one judge, and {len(calls.judges)} were named; give --judge once")
+    with (
+        open_session(request, calls, open_budget(calls)) as session,
+        Progress("verdicts", len(wrong) or 1) as bar,
+    ):
+        if session.fresh:
+            session.reuse.since = session.reuse.began
+        (judge,) = session.judges
+        judge.on_progress = bar.update
+        verdicts, stopped = sort_by_judge(wrong, testbed, judge, session.reuse)
+        return verdicts, f"{judge.model}, our instructions ({prompt_hash(testbed)})", stopped
+
+
+def _write_verdicts(path: Path, result: Any, wrong: Sequence[Any], verdicts: Sequence[Any]) -> None:
+    """Write what a judge said of each wrong answer, in the form that --labels reads."""
+    from quadrag.records import write_jsonl
+
+    inputs = result.run.inputs
+    rows = []
+    for one, verdict in zip(wrong, verdicts, strict=True):
+        place = {"benchmark": inputs.benchmark, "config": inputs.config, **one.place._asdict()}
+        said = {"classes": None, "reason": verdict} if isinstance(verdict, str) else {"classes": list(verdict)}
+        rows.append(place | said)
+    write_jsonl(path, rows)

@@ -1,0 +1,98 @@
+"""One's own system measured on a benchmark: `evaluate`."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.runs.campaign import name_folder
+from quadrag.baselines.runs.folder import ANSWERING
+from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
+from quadrag.baselines.runs.session import open_session
+from quadrag.baselines.systems.function import Function
+from quadrag.chat.calling import Calling
+from quadrag.errors import QuadragError
+from quadrag.measure.arguments import refuse_misspelt
+from quadrag.measure.evaluation import Evaluation, check_profile
+from quadrag.run_record import NAME, read_run
+
+
+def evaluate(
+    benchmark: str,
+    config: str,
+    system: Callable[[Any], Any],
+    *,
+    split: str | None = None,
+    data_dir: str | None = None,
+    judge: str | Sequence[str] = (),
+    limit: int | None = None,
+    name: str | None = None,
+    out: str | Path | None = None,
+    profile: str = "official",
+    batch_size: int | None = None,
+    concurrency: int = 16,
+    **options: Any,
+) -> Evaluation:
+    """Measure one's own system on a benchmark.
+
+    Args:
+        benchmark: its name, as ``crud_rag``.
+        config: its config, as ``summary``.
+        system: a function from a question (``.id .query .history .passages``, never the gold) to an answer, or to an
+            answer and its passages, best first: ids, or objects with ``id`` and ``text``. It may be a coroutine
+            function. Of what it raises, the question is unscored.
+        split: one split; all that are measured by default when None.
+        data_dir: the folder of the upstream files, or ``sample``; what `quadrag prepare` built when None.
+        judge: what judges, as ``http://127.0.0.1:8081/v1#MODEL``; several for benchmarks that take several.
+        limit: the first questions of every split alone.
+        name: what to call the system; the function's own name when None.
+        out: the folder of the run. A run that stopped goes on there: questions that it answered are not asked again.
+            When None, a folder below ``runs`` that no finished run is in.
+        profile: ``official``, as the authors' code computes, or ``corrected``, as the paper defines.
+        batch_size: hand the function lists of so many questions, for lists of as many results.
+        concurrency: calls in flight, of a coroutine function and of the judge.
+        options: of the benchmark, as ``noise_ratio=0.4``.
+
+    Returns:
+        The scores by metric.
+
+    Raises:
+        QuadragError: a name or an option is unknown, files are missing, the judge is dead, or `out` holds another run.
+    """
+    refuse_misspelt(evaluate, benchmark, config, options)
+    check_profile(profile)
+    if batch_size is not None and batch_size < 1:
+        raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")
+    if concurrency < 1:
+        raise QuadragError(f"concurrency is {concurrency}; expected a whole number from 1")
+    if not callable(system):
+        raise QuadragError(f"the system is a {type(system).__name__}; expected a function from a question to an answer")
+    record = load(benchmark)
+    request = RunRequest(benchmark, config, split, data_dir, options, limit, retriever=record.supplied)
+    task = make_task(request)
+    function = Function(system, name, batch_size, concurrency)
+    folder = Path(out) if out is not None else _find_folder(name_folder(task, function.name))
+    if (folder / NAME).exists() and read_run(folder).state == "finished":
+        raise QuadragError(
+            f"{folder} holds a finished run; whether the system has changed cannot be seen: name another, "
+            "or read this one with quadrag.result"
+        )
+    function.kept = folder / ANSWERING
+    judges = [judge] if isinstance(judge, str) else list(judge)
+    calls = CallRequest(judges=judges, calling=Calling(concurrency=concurrency), command=["quadrag.evaluate"])
+    with open_session(request, calls, system=function) as session:
+        found = session.run(task, folder)
+    for line in found.run.invalid:
+        warnings.warn(f"INVALID, {line}", stacklevel=2)
+    return Evaluation(found, folder, profile)
+
+
+def _find_folder(wanted: str) -> Path:
+    """Return the first folder of a name, with a number from the second on, that holds no finished run."""
+    number = 1
+    while True:
+        folder = Path(wanted if number == 1 else f"{wanted}-{number}")
+        if not (folder / NAME).exists() or read_run(folder).state != "finished":
+            return folder
+        number += 1

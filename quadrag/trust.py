@@ -1,0 +1,76 @@
+"""Models whose own code may run here: those that the user names, at the commits that the user names.
+
+Some weights come with Python code, without which they cannot be loaded, or are loaded as another model and give wrong
+vectors in silence. Code from the Hub runs with all rights of the user, so it runs at a named commit alone. What is
+trusted stands in the records of a run, and nowhere else: another run of the process trusts what its own user named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from quadrag.errors import NotReady, QuadragError
+
+_COMMIT = re.compile("[0-9a-f]{40}")
+_FLAG = "--trust-remote-code"
+
+
+class Pins(NamedTuple):
+    """The commits of a model's weights and of its code; None for what lies in a folder here."""
+
+    revision: str | None = None
+    code_revision: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """The models whose code may run, by what the user calls them; none by default."""
+
+    pins: Mapping[str, Pins] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, named: Sequence[str]) -> Trust:
+        """Read what ``--trust-remote-code`` names.
+
+        Args:
+            named: each ``MODEL=REVISION,CODE_REVISION``, commits of 40 hexadecimal digits; or the folder of a model
+                that holds its code.
+
+        Raises:
+            QuadragError: one is not of this form.
+        """
+        found = {}
+        for text in named:
+            name, mark, commits = text.rpartition("=") if "=" in text else (text, "", "")
+            pins = commits.split(",") if mark else []
+            if len(pins) not in (0, 2) or not all(map(_COMMIT.fullmatch, pins)):
+                raise QuadragError(
+                    f"{_FLAG} {text!r} names no commits; expected MODEL=REVISION,CODE_REVISION, each 40 hexadecimal "
+                    "digits, or the folder of a model that holds its code"
+                )
+            found[name] = Pins(*pins)
+        return cls(found)
+
+    def find(self, name: str, folder: bool) -> Pins | None:
+        """Return what the user named for a model, a folder or one on the Hub; None where nothing was.
+
+        Raises:
+            QuadragError: commits are lacking for one on the Hub, or were named for a folder.
+        """
+        pins = self.pins.get(name)
+        if pins is not None and folder == bool(pins.revision):
+            want = f"{name} alone, it is a folder" if folder else f"{name}=REVISION,CODE_REVISION, it is on the Hub"
+            raise QuadragError(f"{_FLAG} {name} is not complete or too much; expected {want}")
+        return pins
+
+
+def refuse_code(kind: str, name: str, folder: bool) -> QuadragError:
+    """Return the error of a model whose own code was not allowed."""
+    pins = name if folder else f"{name}=REVISION,CODE_REVISION, the commits of weights and code,"
+    return NotReady(
+        f"{kind} {name} needs code of its own, which would run with your rights; without it the model is another one. "
+        f"Read the code, then give {_FLAG} {pins} or name another model"
+    )
