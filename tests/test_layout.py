@@ -32,6 +32,7 @@ FLOORS = (
     "baselines/scoring",
     "baselines/tables",
     "baselines/audit",
+    "baselines/statistics",
     "baselines/NAME",
     "baselines/runs",
     "baselines/report",

@@ -1,4 +1,4 @@
-"""The data under audit: the splits that a folder can give, with their questions, and what it lacks.
+"""The data that are looked through: the splits that a folder can give, with their questions, and what it lacks.
 
 Which checks a benchmark has says the generator `audit` in the `audit.py` of its room, which is given them.
 """
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
 @dataclass(slots=True)
 class Audited:
-    """What is audited of a benchmark.
+    """What is looked through of a benchmark, to audit or to count it.
 
     Attributes:
         benchmark: its record.
@@ -87,6 +87,28 @@ class Audited:
         builder, self.sources[config] = open_builder(self.benchmark.name, config, self.data_dir, None, split)
         yield from rows(builder, split)
 
+    def check_found(self) -> None:
+        """Hold against what was read that something was.
+
+        Raises:
+            QuadragError: nothing was.
+        """
+        if not self.sources:
+            one = self.configs[0] if len(self.configs) == 1 else ""
+            what = " ".join(filter(None, (self.benchmark.name, one)))
+            lacking = count_off(list(dict.fromkeys(self.lacking.values())))
+            raise QuadragError(f"nothing of {what} is in {self.data_dir or 'the cache'}; it needs {lacking}")
+
+    def tell(self, done: str) -> Iterator[str]:
+        """Yield a line for each config that was read, and for what is not there; `done` is what was done."""
+        for config, source in self.sources.items():
+            yield f"{done}: {config}, {source}"
+        lacking: dict[tuple[str, str], list[str]] = {}
+        for (config, split), reason in self.lacking.items():
+            lacking.setdefault((config, reason), []).append(split)
+        for (config, reason), splits in lacking.items():
+            yield f"not there: {config} ({', '.join(splits)}) needs {reason}"
+
 
 def audit(benchmark: str, config: str | None = None, data_dir: str | None = None) -> tuple[list[Finding], Audited]:
     """Audit a benchmark by the checks of its own room.
@@ -113,8 +135,5 @@ def audit(benchmark: str, config: str | None = None, data_dir: str | None = None
     checks = importlib.import_module(f"..{record.name}.audit", __package__)
     asked = {question.key: shorten(question.query) for part in audited.parts for question in part.questions}
     found = merge_faults(record.name, checks.audit(audited), asked)
-    if not audited.sources:
-        what = " ".join(filter(None, (record.name, config)))
-        lacking = count_off(list(dict.fromkeys(audited.lacking.values())))
-        raise QuadragError(f"nothing of {what} is in {data_dir or 'the cache'}; it needs {lacking}")
+    audited.check_found()
     return found, audited

@@ -91,22 +91,21 @@ def script_options(task: Task, benchmark: Benchmark) -> dict[str, Any]:
         if task.options.get(name) is not None and idle:
             raise QuadragError(f"{idle} does not use the option {name}; leave it out")
         option.read(name, task.options)
-    known = known_options(task.benchmark, task.config)
+    known = known_options(benchmark, task.config)
     for name in task.options:
         if name not in known:
             raise unknown_name(f"option of {task.benchmark}", name, known)
     return {name: value for name, value in task.options.items() if known[name]}
 
 
-def known_options(benchmark: str, config: str) -> dict[str, bool]:
+def known_options(benchmark: Benchmark, config: str) -> dict[str, bool]:
     """Return the names of a config's options, and whether the dataset script alone takes each.
 
     Raises:
-        QuadragError: benchmark or config is unknown.
+        QuadragError: the config is unknown.
     """
-    record = load(benchmark)
-    own = (*record.options, *(record.corpus.options if record.corpus else ()))
-    return dict.fromkeys(options_of(catalogue.config(record.name, config)), True) | dict.fromkeys(own, False)
+    own = (*benchmark.options, *(benchmark.corpus.options if benchmark.corpus else ()))
+    return dict.fromkeys(options_of(catalogue.config(benchmark.name, config)), True) | dict.fromkeys(own, False)
 
 
 def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], str]:

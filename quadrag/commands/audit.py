@@ -34,13 +34,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     found, audited = audit(arguments.benchmark, arguments.config, arguments.data_dir)
     print(jsonl_text(finding.as_row() for finding in found), end="")
-    for config, source in audited.sources.items():
-        print(f"audited: {config}, {source}", file=sys.stderr)
-    lacking: dict[tuple[str, str], list[str]] = {}
-    for (config, split), reason in audited.lacking.items():
-        lacking.setdefault((config, reason), []).append(split)
-    for (config, reason), splits in lacking.items():
-        print(f"not there: {config} ({', '.join(splits)}) needs {reason}", file=sys.stderr)
+    for line in audited.tell("audited"):
+        print(line, file=sys.stderr)
     counts = Counter(finding.check for finding in found)
     said = ", ".join(f"{count} {check}" for check, count in sorted(counts.items())) or "none"
     print(f"findings: {said}", file=sys.stderr)

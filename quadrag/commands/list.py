@@ -5,30 +5,56 @@ recipe is a row of a published table, for `quadrag run --recipe`; a judge a
 preset that asks as a paper did, for `--judge NAME=http://HOST/v1`. Of one
 recipe: each setting as the paper or its code has it, as a run has it, and why
 they differ.
+
+With --statistics the data themselves are counted, as far as they are there:
+questions by their groups and lengths of texts, the paper's counts beside them.
 """
 
 import argparse
+import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
-EXAMPLES = ("quadrag list", "quadrag list rgb", "quadrag list --recipe rgb-table7-chatgpt-en")
+from quadrag.errors import QuadragError
+
+EXAMPLES = (
+    "quadrag list",
+    "quadrag list rgb",
+    "quadrag list --recipe rgb-table7-chatgpt-en",
+    "quadrag list crag --statistics --data-dir CRAG",
+)
 _WIDTH = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK", nargs="?", help="describe this one (default: list all)")
-    parser.add_argument(
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
         "--recipe",
         metavar="NAME|FILE",
         help="settings of a published row and of its recipe; of all whose names begin so, as rgb, crud_rag-table3",
     )
+    shown.add_argument("--statistics", action="store_true", help="count what the benchmark's data hold")
+    parser.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        help="folder of the upstream files or of their checkout, or `sample` (default: what is prepared)",
+    )
+    parser.add_argument("--json", action="store_true", help="the counts as one object for scripts")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
 
+    if arguments.statistics:
+        _count(arguments)
+        return
+    if arguments.data_dir or arguments.json:
+        option = "--data-dir" if arguments.data_dir else "--json"
+        raise QuadragError(f"{option} is for the counts of data; give --statistics too, or leave it out")
     if arguments.recipe:
         from quadrag.baselines.report.settings import print_settings
 
@@ -50,6 +76,23 @@ def run(arguments: argparse.Namespace) -> None:
     print("judges, as --judge NAME=http://HOST/v1:")
     for name, preset in judge_presets().items():
         print(f"  {name:30} {preset.source}")
+
+
+def _count(arguments: argparse.Namespace) -> None:
+    """Print what the data of a benchmark hold, and on stderr where they are and what is not there."""
+    from quadrag.baselines.statistics.count import count
+    from quadrag.baselines.statistics.table import as_object, tabulate
+    from quadrag.baselines.tables.grid import print_grids
+
+    if not arguments.benchmark:
+        raise QuadragError("--statistics is of one benchmark; name it, as in `quadrag list rgb --statistics`")
+    counted = count(arguments.benchmark, arguments.data_dir)
+    if arguments.json:
+        print(json.dumps(as_object(counted), ensure_ascii=False))
+    else:
+        print_grids(tabulate(counted))
+    for line in counted.data.tell("counted"):
+        print(line, file=sys.stderr)
 
 
 def _describe(benchmark: str) -> Iterator[str]:

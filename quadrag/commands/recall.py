@@ -2,7 +2,7 @@
 
 By the number of pages: an upper bound for whatever reads these pages: without
 --judge an answer counts that stands in them word for word, with one also what
-the judge finds there.
+the judge finds in the snippets, or with --judge-reads pages in the pages too.
 """
 
 import argparse
@@ -28,6 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pages", metavar="N,N", help="numbers of pages (default: 1,2,3,4,5; task_3: 1,2,5,10,20,50)")
     parser.add_argument("--limit", metavar="N", type=options.whole(1), help="the first N questions")
     parser.add_argument("--out", metavar="FILE", help="write the rows here too, as JSON")
+    parser.add_argument(
+        "--judge-reads",
+        choices=("snippets", "pages"),
+        default="snippets",
+        help="what the judge is shown; pages: their snippets and a window of each one's text (default: snippets)",
+    )
+    parser.add_argument(
+        "--page-window", metavar="N", type=options.whole(1), help="characters of a page's text (default: 2000)"
+    )
     options.calls(parser)
 
 
@@ -41,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.core.task import load_rows
     from quadrag.baselines.crag.recall.search import parse_cuts
     from quadrag.baselines.crag.recall.table import run_recall
+    from quadrag.baselines.crag.recall.words import WINDOW
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.baselines.tables.grid import print_grids
     from quadrag.progress import Progress
@@ -51,6 +61,12 @@ def run(arguments: argparse.Namespace) -> int:
         expected = "; ".join(f"{name} {' or '.join(load(name).pages)}" for name in known_names() if load(name).pages)
         raise QuadragError(f"{benchmark} {arguments.config} has no pages; expected {expected}")
     cuts = parse_cuts(arguments.pages or ("1,2,5,10,20,50" if arguments.config == "task_3" else "1,2,3,4,5"))
+    reads_pages = arguments.judge_reads == "pages"
+    if reads_pages and not arguments.judge:
+        raise QuadragError("--judge-reads pages says what a judge is shown; name one with --judge")
+    if arguments.page_window and not reads_pages:
+        raise QuadragError("--page-window is of --judge-reads pages; give that too, or leave it out")
+    window = (arguments.page_window or WINDOW) if reads_pages else 0
     request, calls = run_request(arguments), call_request(arguments)
     found, source, known = load_rows(
         benchmark,
@@ -70,7 +86,13 @@ def run(arguments: argparse.Namespace) -> int:
             raise QuadragError(f"recall asks one judge, and {len(session.judges)} were named; give --judge once")
         judge = session.judges[0] if session.judges else None
         grid, stopped = run_recall(
-            rows, cuts, judge, source, out, lambda done: bar.update(done, max(done, arguments.limit or known or done))
+            rows,
+            cuts,
+            judge,
+            source,
+            out,
+            lambda done: bar.update(done, max(done, arguments.limit or known or done)),
+            window,
         )
     print_grids([grid])
     if out:

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import known_options
 from quadrag.errors import QuadragError
 
@@ -23,5 +24,5 @@ def refuse_misspelt(function: Callable[..., Any], benchmark: str, config: str, o
     """
     for name in options:
         near = difflib.get_close_matches(name, inspect.signature(function).parameters, n=1, cutoff=0.75)
-        if near and name not in known_options(benchmark, config):
+        if near and name not in known_options(load(benchmark), config):
             raise QuadragError(f"{function.__name__} has no argument {name!r}; did you mean {near[0]}?")

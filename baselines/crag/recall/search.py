@@ -1,15 +1,15 @@
 """Search recall by number of pages: how many questions of CRAG have an answer in the first k (the paper's Figure 2).
 
 Three ways: an accepted answer stands in a snippet; in a snippet or the text of a page; a judge finds the snippets
-sufficient. The first two compare words and numbers and understand nothing: what is put otherwise is not found, and
-what stands there for another reason is. It ranks no pages, and reads those of one question at a time. What it found is
-shown by `table`.
+sufficient, or snippets and a window of every page's text. The first two compare words and numbers and understand
+nothing: what is put otherwise is not found, and what stands there for another reason is. It ranks no pages, and reads
+those of one question at a time. What it found is shown by `table`.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count, islice
 from typing import Any, NamedTuple
 
@@ -19,14 +19,12 @@ from quadrag.stats import NOT_APPLICABLE, Item, Summary, summarise_all
 
 from .. import webpage
 from . import sufficiency
+from .words import excerpt, normalise
 
 WAYS = ("snippets", "pages", "sufficient")
 SHORT = 3  # characters of an answer that is likely to stand on a page by chance
 _TOGETHER = 32  # questions that a judge is asked about together
 
-_THOUSANDS = re.compile(r"(?<![0-9])(?<![0-9][.,])[0-9]{1,3}(?:,[0-9]{3})+(?!,?[0-9])")
-_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")  # soft hyphens and the like, within words
-_WORD = re.compile(r"[0-9]+(?:\.[0-9]+)+|[^\W_]+")
 # The protocol's answers that stand on no page, and what upstream has in place of none.
 _NOTHING_TO_FIND = (" invalid question ", " i don t know ", " nan ", "")
 
@@ -64,11 +62,16 @@ class RecallAt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchRecall:
-    """What was found, question by question and summed up; `stopped` says why a judge was asked no further."""
+    """What was found, question by question and summed up.
+
+    `window`: characters of each page's text that the judge read beside the snippet, 0 for snippets alone. `stopped`
+    says why it was asked no further.
+    """
 
     cuts: tuple[int, ...]
     judge: str | None
     prompt: str | None
+    window: int
     questions: Sequence[PageSearch]
     scores: Sequence[RecallAt]
     stopped: str | None = None
@@ -77,16 +80,6 @@ class SearchRecall:
     def ways(self) -> list[str]:
         """The ways that were gone."""
         return _ways(self.judge)
-
-
-def normalise(text: str) -> str:
-    """Return the words and numbers of a text, casefolded, a blank between and around them; "" for none.
-
-    Compatibility forms are one (NFKC), 1,234 is 1234, and 3.5 is one number, which has no 5 in it.
-    """
-    plain = _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).casefold()
-    words = _WORD.findall(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), plain))
-    return f" {' '.join(words)} " if words else ""
 
 
 def accepted_answers(row: Mapping[str, Any]) -> list[str]:
@@ -112,7 +105,7 @@ def search_recall(
     rows: Iterable[Mapping[str, Any]],
     cuts: Sequence[int],
     judge: sufficiency.Judge | None = None,
-    longest: int = sufficiency.LONGEST,
+    window: int = 0,
     advance: Callable[[int], None] | None = None,
 ) -> SearchRecall:
     """Search the pages of questions for their answers.
@@ -121,7 +114,7 @@ def search_recall(
         rows: of `crag` task_1_2 or task_3, in order; one at a time is in memory.
         cuts: numbers of pages, from 1, in any order.
         judge: is asked about snippets, of 32 questions together; None leaves that way out.
-        longest: characters of a snippet that the judge sees.
+        window: characters of each page's text that it reads too; 0 for snippets alone.
         advance: is told how many questions are done.
 
     Raises:
@@ -133,7 +126,8 @@ def search_recall(
         raise QuadragError(f"numbers of pages are {list(cuts)}; expected some, from 1")
     asked = None if judge is None else _UntilBudget(judge)
     questions: list[PageSearch] = []
-    searched = _search_rows(rows, numbers[-1], advance)
+    searched = _search_rows(rows, numbers[-1], window if judge else 0, advance)
+    longest = sufficiency.LONGEST + (window + 1 if window else 0)
     while group := list(islice(searched, _TOGETHER)):
         if asked is not None:
             cases = [(found, case) for found, case in group if found.applicable]
@@ -146,7 +140,7 @@ def search_recall(
     model = None if judge is None else str(getattr(judge, "model", None) or "unnamed")
     prompt = None if judge is None else sufficiency.prompt_hash(longest)
     scores = [score for longer in (False, True) for score in _summarise(questions, _ways(model), numbers, longer)]
-    return SearchRecall(tuple(numbers), model, prompt, questions, scores, asked.stopped if asked else None)
+    return SearchRecall(tuple(numbers), model, prompt, window, questions, scores, asked.stopped if asked else None)
 
 
 class _UntilBudget:
@@ -171,18 +165,18 @@ def _ways(judge: str | None) -> list[str]:
 
 
 def _search_rows(
-    rows: Iterable[Mapping[str, Any]], most: int, advance: Callable[[int], None] | None
+    rows: Iterable[Mapping[str, Any]], most: int, window: int, advance: Callable[[int], None] | None
 ) -> Iterator[tuple[PageSearch, sufficiency.Case]]:
     done = count(1)
     for row in rows:  # not through enumerate, which keeps a row until it has the next
-        found = _search(row, most)
+        found = _search(row, most, window)
         del row
         if advance is not None:
             advance(next(done))
         yield found
 
 
-def _search(row: Mapping[str, Any], most: int) -> tuple[PageSearch, sufficiency.Case]:
+def _search(row: Mapping[str, Any], most: int, window: int) -> tuple[PageSearch, sufficiency.Case]:
     if "search_results" not in row or "page_result" not in row:
         raise QuadragError(f"{row['id']} has no pages; expected a row of crag task_1_2 or task_3")
     accepted = accepted_answers(row)
@@ -191,7 +185,8 @@ def _search(row: Mapping[str, Any], most: int) -> tuple[PageSearch, sufficiency.
     in_snippet = _find_first(map(normalise, snippets), answers)
     # Pages behind the first snippet that has it can change nothing, and the same page is often there twice.
     pages = list(dict.fromkeys(row["page_result"][: most if in_snippet is None else in_snippet - 1]))
-    hit = _find_first((normalise(webpage.text(html or "")) for html in pages), answers) if answers else None
+    text_of = cache(lambda html: webpage.text(html or ""))
+    hit = _find_first((normalise(text_of(html)) for html in pages), answers) if answers else None
     found = PageSearch(
         id=row["id"],
         pages=len(row["search_results"]),
@@ -202,7 +197,11 @@ def _search(row: Mapping[str, Any], most: int) -> tuple[PageSearch, sufficiency.
             "pages": in_snippet if hit is None else row["page_result"].index(pages[hit - 1]) + 1,
         },
     )
-    return found, sufficiency.Case(row["query"], row["query_time"] or "", accepted, snippets)
+    results = [snippet[: sufficiency.LONGEST] for snippet in snippets]
+    if window and answers:
+        texts = [excerpt(text_of(html), row["query"], accepted, window) for html in row["page_result"][:most]]
+        results = ["\n".join(filter(None, pair)) for pair in zip(results, texts, strict=True)]
+    return found, sufficiency.Case(row["query"], row["query_time"] or "", accepted, results)
 
 
 def _find_first(texts: Iterable[str], answers: Sequence[str]) -> int | None:

@@ -1,7 +1,7 @@
 """Whether search results suffice to answer a question: the judge's instructions, and how its verdict is read.
 
 The words are ours (the paper's are not released), so a number made with them is not the authors'. Question, accepted
-answers and snippets go in as JSON strings, with markup written as escapes: a page's text cannot end its own string or
+answers and results go in as JSON strings, with markup written as escapes: a page's text cannot end its own string or
 spell a tag. A verdict that cannot be read, or that says both, is none.
 """
 
@@ -39,12 +39,12 @@ _ESCAPED = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>{}`\u2028\u
 
 
 class Case(NamedTuple):
-    """A question as a judge sees it; the snippets are those of its pages, in their order."""
+    """A question as a judge sees it; a result is what it reads of a page: the snippet, or that and some of its text."""
 
     question: str
     asked_at: str
     accepted: Sequence[str]
-    snippets: Sequence[str]
+    results: Sequence[str]
 
 
 def prompt_hash(longest: int) -> str:
@@ -53,7 +53,7 @@ def prompt_hash(longest: int) -> str:
 
 
 def messages(case: Case, pages: int, longest: int = LONGEST) -> list[dict[str, str]]:
-    """Build the one user message about the first pages of a case; snippets without text are left out."""
+    """Build the one user message about the first pages of a case; results without text are left out."""
     shown = _shown(case, pages, longest)
     names = ("question", "asked_at", "answers", "results")
     values = (_quoted(case.question), _quoted(case.asked_at), _listed(case.accepted), _listed(shown))
@@ -62,7 +62,7 @@ def messages(case: Case, pages: int, longest: int = LONGEST) -> list[dict[str, s
 
 
 def _shown(case: Case, pages: int, longest: int) -> list[str]:
-    return [snippet[:longest] for snippet in case.snippets[:pages] if snippet.strip()]
+    return [result[:longest] for result in case.results[:pages] if result.strip()]
 
 
 def _listed(texts: Sequence[str]) -> str:
@@ -119,7 +119,7 @@ def ask(cases: Sequence[Case], cuts: Sequence[int], judge: Judge, longest: int =
         cases: n questions.
         cuts: numbers of pages, ascending.
         judge: takes a list of chat-message lists, returns for each a text or an object with a `reason`.
-        longest: characters of a snippet that are shown.
+        longest: characters of a result that are shown.
 
     Returns:
         For each case and cut the verdict, or the reason why there is none.

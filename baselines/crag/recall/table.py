@@ -15,6 +15,7 @@ from .search import SHORT, SearchRecall, search_recall
 from .sufficiency import Judge
 
 _HEADS = {"snippets": "in a\nsnippet", "pages": "in snippet or\npage text", "sufficient": "snippets\nsuffice"}
+_WITH_TEXT = "snippets and\npage text\nsuffice"
 _PUBLISHED = (
     "Published: arXiv:2406.04744, Figure 2: of its 4,409 questions about 69% have the answer within 5 pages and 85% "
     "within 50, pages in the order of the search; by a way of deciding that is the authors' own."
@@ -41,7 +42,8 @@ def recall_grid(recall: SearchRecall, source: str) -> Grid:
             cells = [interval_cell(one.value, one.interval, one.n_scored) for one in summaries]
             lines.append(Line(f"{' ' * longer}{cut} page{'s' * (cut > 1)}", cells))
             lines.append(Line(f"{' ' * longer}  n", [Cell(str(one.n_scored)) for one in summaries]))
-    columns = [_HEADS[way] for way in recall.ways]
+    heads = _HEADS | ({"sufficient": _WITH_TEXT} if recall.window else {})
+    columns = [heads[way] for way in recall.ways]
     return Grid("Figure 2. Search recall by number of pages", "first", columns, lines, _notes(recall, source, short))
 
 
@@ -61,7 +63,7 @@ def _notes(recall: SearchRecall, source: str, short: int) -> list[str]:
     if recall.judge is None:
         notes.append("Not run: snippets judged sufficient (--judge).")
     else:
-        notes.append(f"Judged by {recall.judge}, our instructions ({recall.prompt}).")
+        notes.append(f"Judged by {recall.judge}, our instructions ({recall.prompt}). {_say_read(recall.window)}")
         notes += _unscored(recall)
     fewer = {cut: sum(question.pages < cut for question in questions) for cut in recall.cuts}
     few = [f"{count} of {len(questions)} for {cut}" for cut, count in fewer.items() if count]
@@ -69,6 +71,15 @@ def _notes(recall: SearchRecall, source: str, short: int) -> list[str]:
         notes.append(f"Questions with fewer pages than asked for, all of which count: {', '.join(few)}.")
     notes.append(_PUBLISHED)
     return [*notes, _DRAWN] if most <= 5 else notes
+
+
+def _say_read(window: int) -> str:
+    if not window:
+        return "It read snippets alone (page text too: --judge-reads pages)."
+    return (
+        f"Of each page it read the snippet and up to {window:,} characters of text: the sentences with most words "
+        "of the question and of the answers."
+    )
 
 
 def _unscored(recall: SearchRecall) -> list[str]:
@@ -120,6 +131,7 @@ def run_recall(
     source: str,
     out: Path | None = None,
     advance: Callable[[int], None] | None = None,
+    window: int = 0,
 ) -> tuple[Grid, str | None]:
     """Do what `quadrag recall` does: search, write the JSON file where one is named, make the table.
 
@@ -128,8 +140,9 @@ def run_recall(
         cuts: likewise.
         judge: likewise.
         source: which rows these are, and where they come from.
-        out: the JSON file: ``source``, ``judge``, ``prompt``, ``stopped``, ``scores``, ``items``.
+        out: the JSON file: ``source``, ``judge``, ``prompt``, ``window``, ``stopped``, ``scores``, ``items``.
         advance: likewise.
+        window: likewise.
 
     Returns:
         The table, and why it is partial: the budget ended, and the command's code is then 2; else None.
@@ -137,9 +150,10 @@ def run_recall(
     Raises:
         QuadragError: as `search_recall` does.
     """
-    recall = search_recall(rows, cuts, judge, advance=advance)
+    recall = search_recall(rows, cuts, judge, window, advance)
     if out is not None:
         whole: dict[str, Any] = {"source": source, "judge": recall.judge, "prompt": recall.prompt}
+        whole["window"] = recall.window
         whole |= {"stopped": recall.stopped, "scores": recall_rows(recall), "items": recall_items(recall)}
         write_text(out, dumps(whole) + "\n")
     return recall_grid(recall, source), recall.stopped

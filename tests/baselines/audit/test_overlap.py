@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import namedtuple
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quadrag.baselines.audit import overlap as overlap_module
 from quadrag.baselines.audit.overlap import near_duplicates
 
 News = namedtuple("News", "id text")
@@ -18,10 +20,22 @@ def shingles(text: str, size: int) -> set[str]:
     return {bare[at : at + size] for at in range(len(bare) - size + 1)}
 
 
+@pytest.mark.parametrize("common", [0, 1, 8])
 @given(TEXTS, TEXTS, st.integers(1, 4), st.sampled_from([0.3, 0.5, 1.0]))
 def test_they_share_so_much_of_the_articles_shingles(
-    articles: list[str], corpus: list[str], size: int, overlap: float
+    common: int, articles: list[str], corpus: list[str], size: int, overlap: float
 ) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(overlap_module, "_COMMON", common)  # whatever is looked at last, the same is found
+        check(articles, corpus, size, overlap)
+
+
+def test_articles_of_one_form_are_told_apart() -> None:
+    form = [f"{place}今日天气多云转晴，最高气温二十摄氏度，请市民注意防晒。" for place in "京沪津渝冀晋辽吉黑苏浙皖"]
+    check(form, [*form, "".join(form), form[3][:20], "无关的一篇报道，与天气没有关系。"], 12, 0.3)
+
+
+def check(articles: list[str], corpus: list[str], size: int, overlap: float) -> None:
     named = {str(at): text for at, text in enumerate(articles)}
     news = [News(at, text) for at, text in enumerate(corpus)]
     found = [

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.baselines.crag.recall import sufficiency
-from quadrag.baselines.crag.recall.search import SearchRecall, accepted_answers, normalise, parse_cuts, search_recall
+from quadrag.baselines.crag.recall.search import SearchRecall, accepted_answers, parse_cuts, search_recall
 from quadrag.baselines.crag.recall.table import recall_grid, recall_items, recall_rows, run_recall
+from quadrag.baselines.crag.recall.words import excerpt, normalise
 from quadrag.baselines.tables.grid import print_grids
 from quadrag.chat.client import ChatClient, Failure, Prices
 from quadrag.data.builders import open_builder, rows
@@ -253,6 +254,43 @@ def test_a_judge_is_asked_once_a_question_and_cut_until_it_says_yes() -> None:
         "answers": ["Oslo", "Christiania"],
         "results": ["in Christiania"],
     }
+
+
+def test_a_judge_may_read_page_text_too() -> None:
+    pages = [("no", "It is Oslo."), ("", "Nothing. " + "x. " * 3000), ("in Bergen", "")]
+    judge = Sees()
+    recalled = search_recall([row("q", "Oslo", *pages)], [1, 3], judge, window=500)
+    assert values(recalled, "sufficient") == [1.0, 1.0] and values(recalled, "snippets") == [0.0, 0.0]
+    assert shown(judge.batches[0][0])["results"] == ["no\nIt is Oslo."]
+    assert values(search_recall([row("q", "Oslo", *pages)], [1, 3], Sees()), "sufficient") == [0.0, 0.0]
+    judge = Sees()
+    search_recall([row("q", "Rome", *pages)], [3], judge, window=500)
+    text = shown(judge.batches[0][0])["results"]
+    assert text == ["no\nIt is Oslo.", "Nothing.\nx.", "in Bergen"], "a sentence is shown once"
+    alone, both = (sufficiency.prompt_hash(sufficiency.LONGEST + more) for more in (0, 501))
+    assert recalled.prompt == both != alone
+    notes = " ".join(recall_grid(recalled, "test").notes)
+    assert "Of each page it read the snippet and up to 500 characters of text" in notes
+    assert "It read snippets alone" in " ".join(recall_grid(search_recall(ROWS, [1], Sees()), "test").notes)
+
+
+@pytest.mark.parametrize(
+    ("window", "expected"),
+    [
+        (1000, "A fjord.\nWho won the race?\nIt was Ann Lee.\nAnother race."),
+        (36, "Who won the race?\nIt was Ann Lee."),
+        (17, "Who won the race?"),
+        (1, "A"),
+    ],
+)
+def test_the_window_takes_what_has_most_words_of_question_and_answer(window: int, expected: str) -> None:
+    page = "A fjord. Who won the race? It was Ann Lee. Another race."
+    assert excerpt(page, "who won the race", ["Ann Lee"], window) == expected
+
+
+@given(st.lists(st.sampled_from(["Oslo is it.", "who?", "x" * 70, "a b c d."])), st.integers(1, 200))
+def test_a_window_is_never_passed(sentences: list[str], window: int) -> None:
+    assert len(excerpt(" ".join(sentences), "who is it", ["Oslo"], window)) <= window
 
 
 def test_snippets_are_bounded_and_cannot_leave_their_place() -> None:

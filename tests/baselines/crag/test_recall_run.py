@@ -38,9 +38,30 @@ def test_a_judge_says_whether_the_snippets_suffice(cli):
     assert asked == 4 - row["n_not_applicable"] and whole["judge"] == "j"
 
 
+def test_a_judge_reads_a_window_of_each_page_where_it_is_told_so(cli, real_data):
+    folder = real_data("CRAG")
+    with ChatServer(models=["j"]) as server:
+        server.rules.append(Rule("reply", message={"content": '{"sufficient": false}'}))
+        sizes = {}
+        for name, more in (("snippets", ()), ("pages", ("--judge-reads", "pages", "--page-window", "1500"))):
+            server.state.bodies.clear()
+            place = ("--data-dir", folder, "--pages", "5", "--judge", f"{server.url}#j", "--out", f"{name}.json")
+            done = cli("recall", "crag", "task_1_2", *place, *more)
+            assert done.code == 0, done.err
+            sizes[name] = [len(body["messages"][0]["content"]) for body in server.state.bodies]
+        assert "up to 1,500 characters of text" in " ".join(done.out.split())
+    assert len(sizes["pages"]) == len(sizes["snippets"]) == 6
+    for few, many in zip(sorted(sizes["snippets"]), sorted(sizes["pages"]), strict=True):
+        assert few + 4 * 1000 < many < few + 5 * 1500 * 1.2, "with what quoting adds"
+    written = [json.loads(Path(f"{name}.json").read_text(encoding="utf-8")) for name in ("snippets", "pages")]
+    assert [one["window"] for one in written] == [0, 1500]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ((*ARGUMENTS, "--judge-reads", "pages"), "--judge-reads pages says what a judge is shown; name one"),
+        ((*ARGUMENTS, "--page-window", "9"), "--page-window is of --judge-reads pages"),
         (("recall", "crag", "qa"), "crag qa has no pages; expected crag task_1_2 or task_3"),
         (("recall", "rgb", "negative_rejection_en"), "rgb negative_rejection_en has no pages"),
         ((*ARGUMENTS, "--pages", "0"), "--pages is '0'; expected numbers of pages"),

@@ -29,7 +29,7 @@ def test_the_stage_files_of_a_run(cli, server, judge, stages):
     assert ran.code == 0, ran.err
     assert ran.err == ""
     assert "rejection_rate_judged" in ran.out and "not run" not in ran.out
-    assert ran.out.rstrip().endswith("r/report.html") and Path("r/report.html").is_file()
+    assert ran.out.endswith("\nr/report.html\nnext: quadrag show r --wrong\n") and Path("r/report.html").is_file()
     retrieved, answers, items = (rows(Path("r") / name) for name in STAGES[:3])
     assert [row["id"] for row in retrieved] == [str(i) for i in range(12)]
     assert set(retrieved[0]) == {"benchmark", "config", "split", "id", "passages"}
@@ -290,7 +290,7 @@ def test_what_a_model_says_may_be_any_text(cli, stages):
     assert stages(Path("r")) == stages(Path("r2"))
     answers = rows("r/answers.jsonl")
     assert len(answers) == 3 and all("😀" in row["answer"] and "\u2028" in row["answer"] for row in answers)
-    assert "</script>" not in Path("r/report.html").read_text(encoding="utf-8", errors="replace")
+    assert " </script> 😀" not in Path("r/report.html").read_text(encoding="utf-8", errors="replace")
 
 
 def test_reasoning_is_kept_apart_from_the_answer(cli):
