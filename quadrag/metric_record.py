@@ -6,7 +6,7 @@ loads no evaluate module.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal
@@ -30,6 +30,7 @@ class KeyRecord:
         worst: what an unscored item counts as under ``corrected``.
         label: what it is called where it is shown, as its paper does; "" where its own name says enough.
         about: what stands under a table that has it; "" where its paper defines it.
+        grades: what a person, or a judge, may say of one answer, with its value; None: the key does not apply to it.
     """
 
     name: str
@@ -40,6 +41,7 @@ class KeyRecord:
     worst: float = 0.0
     label: str = ""
     about: str = ""
+    grades: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

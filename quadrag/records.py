@@ -37,7 +37,7 @@ class Question:
     `references` has the shape that the benchmark's metrics take. `passages` are those the benchmark itself supplies,
     `relevant` the ids of the documents that hold the answer, `slots` further texts that its prompt shows, `slices` the
     groups of questions that it belongs to, by the name of the grouping,
-    `history` the turns before it, each a question with its answer.
+    `history` the turns before it, each a question with its answer, `talk` names the conversation that it is a round of.
     """
 
     benchmark: str
@@ -52,6 +52,7 @@ class Question:
     slots: Mapping[str, str] = field(default_factory=dict)
     slices: Mapping[str, str] = field(default_factory=dict)
     history: tuple[tuple[str, str | None], ...] = ()
+    talk: str = ""
 
     @property
     def key(self) -> Key:

@@ -21,7 +21,8 @@ SCRIPTS = sorted(path for path in (ROOT / "datasets_scripts").glob("*/*.py") if 
 # From the ground up: a room imports itself and the rooms above it in this list. A benchmark's room is `baselines/NAME`.
 FLOORS = (
     "metrics/_shared",
-    "quadrag",  # the files at its top: records, errors, paths, progress, statistics, catalogue
+    "quadrag/stats",
+    "quadrag",  # the files at its top: records, errors, paths, progress, catalogue
     "quadrag/data",
     "quadrag/chat",
     "quadrag/kg",
@@ -35,6 +36,7 @@ FLOORS = (
     "baselines/statistics",
     "baselines/NAME",
     "baselines/runs",
+    "baselines/certify",
     "baselines/report",
     "baselines/page",
     "quadrag/measure",
@@ -42,7 +44,7 @@ FLOORS = (
     "quadrag/commands",
 )
 BENCHMARKS = [path.parent.name for path in (ROOT / "baselines").glob("*/benchmark.py") if path.parent.name != "core"]
-MOST = 20  # Python files in a folder
+MOST = 24  # Python files in a folder: the commands are one each
 TOP_FLOOR = ("quadrag/commands", "quadrag/harnesses", "quadrag/measure")
 
 
@@ -184,7 +186,7 @@ def test_no_python_file_is_a_copy_of_another() -> None:
 
 def test_every_command_is_named() -> None:
     files = {path.stem for path in (ROOT / "quadrag" / "commands").glob("*.py")}
-    assert files - {"__init__", "options", "parser", "session"} == set(commands.NAMES)
+    assert files - {"__init__", "options", "parser", "session"} == {name.replace("-", "_") for name in commands.NAMES}
 
 
 @pytest.mark.parametrize("folder", METRICS, ids=lambda folder: folder.name)

@@ -90,7 +90,10 @@ REFUSED = (
 )
 SERVES = re.compile(r"^quadrag kg serve ")
 # A page whose steps are run on genuine files, which skips it where there are none; and under which names they lie.
-GENUINE = {"docs/real-answers.md": {"RGB": "RGB", "rgb_answers": "real_labels/rgb_answers"}}
+GENUINE = {
+    "docs/real-answers.md": {"RGB": "RGB", "rgb_answers": "real_labels/rgb_answers"},
+    "docs/judges.md": {"labels": "real_labels"},
+}
 
 
 def unlike() -> list[Section]:

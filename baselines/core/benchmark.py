@@ -18,6 +18,7 @@ from quadrag.records import Key, Passage, Question
 from .document import CorpusSpec
 from .options import OptionSpec
 from .prompts import Message, Prompts
+from .result import Stratum
 from .settings import Conditions, Retrieval, RetrieverSpec
 
 
@@ -121,6 +122,10 @@ def _no_keywords(metric: MetricUse, questions: Sequence[Question], conditions: C
     return {}
 
 
+def _no_strata(questions: Sequence[Question], conditions: Conditions) -> dict[Key, Stratum]:
+    return {}
+
+
 def _no_finder(task: Any) -> Finder | None:
     return None
 
@@ -146,6 +151,7 @@ class Benchmark:
             so and there are two versions; a retriever of None is the user's choice.
         parse: returns what is scored of a model's reply, by config; the whole of it.
         keywords: returns a metric's keyword arguments besides profile, states, judge and embed. Raises QuadragError.
+        strata: returns the strata of questions for weighted means, by their keys; none where nothing is weighed.
         finder: returns what finds the passages of a `Task`; None where questions or a corpus bring them. Raises
             QuadragError where something that it needs cannot be had.
         asks_entities: whether it asks a model for the entities of the questions of a `Task`.
@@ -177,6 +183,7 @@ class Benchmark:
     campaign: Callable[[bool], list[tuple[str, str | None]]]
     parse: Callable[[str, str], Any] = _whole_reply
     keywords: Callable[[MetricUse, Sequence[Question], Conditions], dict[str, Any]] = _no_keywords
+    strata: Callable[[Sequence[Question], Conditions], Mapping[Key, Stratum]] = _no_strata
     finder: Callable[[Any], Finder | None] = _no_finder
     asks_entities: Callable[[Any], bool] = _no_entities
     retrieval: Retrieval = field(default_factory=Retrieval)

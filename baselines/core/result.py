@@ -1,9 +1,10 @@
 """What a run came to, as the tables and the commands take it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from quadrag.records import Key
 from quadrag.run_record import RunRecord
@@ -11,13 +12,38 @@ from quadrag.run_record import RunRecord
 PROFILES = ("official", "corrected")
 
 
+class Stratum(NamedTuple):
+    """A question's part of a weighted mean: a type of questions within a domain, and the type's weight there."""
+
+    domain: str
+    kind: str
+    weight: float
+
+
+class Asked(NamedTuple):
+    """What is kept of a question in a run's folder.
+
+    Attributes:
+        sha256: a digest of it with its gold, by which two runs know the questions that they share.
+        unit: what hangs together with it; None where it stands alone.
+        slices: the groups of questions that it belongs to, by the name of the grouping.
+        stratum: its part of a weighted mean; None where there is none.
+    """
+
+    sha256: str
+    unit: str | None = None
+    slices: Mapping[str, str] = MappingProxyType({})
+    stratum: Stratum | None = None
+
+
 @dataclass(slots=True)
 class Result:
     """A run, its rows of ``scores.json`` and its lines of ``items.jsonl``.
 
     `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
-    then partial. `digests` are those of the questions with their gold, by their keys; none in folders of before.
+    then partial. `asked` is what is kept of the questions, by their keys; nothing in folders of before.
     `folder` is where the run lies, None where it was not kept.
+    `certificates` are those that the user gave for its judges.
     """
 
     run: RunRecord
@@ -25,5 +51,11 @@ class Result:
     items: list[dict[str, Any]]
     reused: bool = False
     stopped: str | None = None
-    digests: Mapping[Key, str] = field(default_factory=dict)
+    asked: Mapping[Key, Asked] = field(default_factory=dict)
     folder: Path | None = None
+    certificates: Sequence[Any] = ()
+
+    @property
+    def digests(self) -> dict[Key, str]:
+        """The digests of the questions with their gold, by their keys."""
+        return {key: one.sha256 for key, one in self.asked.items()}

@@ -15,12 +15,13 @@ from typing import Any
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.reading import parse_yaml
-from quadrag.records import Passage, Question
+from quadrag.records import Key, Passage, Question
 from quadrag.sheet import Place, find_mark, read_marks
 
 from ..core.benchmark import Benchmark, Finder, JudgePreset, MetricUse
 from ..core.options import OptionSpec
 from ..core.prompts import JUDGE, Message, Prompts, load_prompts
+from ..core.result import Stratum
 from ..core.settings import NONE, Conditions, Retrieval, RetrieverSpec
 
 NAME = "crag"
@@ -193,6 +194,19 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
     return found
 
 
+def strata(questions: Sequence[Question], conditions: Conditions) -> dict[Key, Stratum]:
+    """Return the question types within domains, where weights are given; `keywords` refuses those that do not fit."""
+    if not conditions.options.get("weights"):
+        return {}
+    weights = _weights(str(conditions.options["weights"]))
+    found = {}
+    for question in questions:
+        domain, kind = (question.slices.get(name, "") for name in ("domain", "question_type"))
+        table = weights.get(domain, {}) if isinstance(next(iter(weights.values())), dict) else weights
+        found[question.key] = Stratum(domain, kind, float(table.get(kind, 0)))
+    return found
+
+
 class Trimmer:
     """A tokenizer as the metric takes it to cut answers to the challenge's 75 tokens."""
 
@@ -303,6 +317,7 @@ BENCHMARK = Benchmark(
     messages=messages,
     metrics=metrics,
     keywords=keywords,
+    strata=strata,
     finder=finder,
     asks_entities=asks_entities,
     campaign=campaign,

@@ -37,7 +37,7 @@ def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[
         turns = tuple((turn["question"], turn["answer"]) for turn in row["history"])
         asked = row["question"]
         # A round's id ends in its number after that of its line; the first round has no turns before it, but is one.
-        talk = "." in row["id"].rpartition("/")[2]
+        talk = row["id"].rpartition(".")[0] if "." in row["id"].rpartition("/")[2] else ""
         said = _said([question for question, _ in turns], asked, how) if talk else asked
         yield Question(
             benchmark=NAME,
@@ -52,6 +52,7 @@ def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[
             slots={"question": asked if how == "turns" else said, "asked": asked},
             slices={"topic": row["topic"], "task": row["task"], "cell": f"{row['topic']}/{row['task']}"},
             history=turns,
+            talk=talk,
         )
 
 

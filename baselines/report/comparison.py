@@ -4,23 +4,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from quadrag.metric_record import metric_record, show_key
-from quadrag.records import Key
-from quadrag.stats import Pair, paired_difference
+from quadrag.metric_record import show_key
+from quadrag.stats import Pair
 
 from ..core.benchmark import load
 from ..core.result import Result
 from ..core.settings import NONE
-from ..scoring.rows import items_of
-from ..scoring.validity import is_invalid
-from ..tables.cells import NOTHING, STAR, Row, difference_cell, value_cell
+from ..scoring.rows import ALL
+from ..tables.cells import NOTHING, STAR, Row, value_cell
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line
-from ..tables.notes import INTERVALS, list_settings, name_units, note_keys, note_partial, note_runs
-from ..tables.slices import select_whole
+from ..tables.notes import INTERVALS, TESTS, list_settings, name_units, note_keys, note_partial, note_runs
+from .pairs import Place, pair_cell, pair_results, place_of
 from .run import name_run
 from .summary import pick_headlines
+from .words import tell_pairs, tell_slices
 
-Place = tuple[str, str, str, str]  # config, split, metric, key
 _FEW, _WIDE = 3, 16  # runs whose columns are headed by their names, and characters of a name
 
 
@@ -28,18 +26,26 @@ def merge_runs(results: Sequence[Result]) -> Result:
     """Put the runs of one campaign together; where a config ran several times, splits say how they were answered."""
     ran = Counter(result.run.inputs.config for result in results)
 
-    def name_splits(result: Result, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def how(result: Result) -> str:
         inputs = result.run.inputs
         if ran[inputs.config] == 1 or inputs.retriever == load(inputs.benchmark).default_retriever:
-            return list(rows)
-        how = "no documents" if inputs.retriever == NONE else inputs.retriever
-        return [row | {"split": f"{row['split']} ({how})"} for row in rows]
+            return ""
+        return f" ({'no documents' if inputs.retriever == NONE else inputs.retriever})"
+
+    def name_splits(result: Result, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [row | {"split": row["split"] + how(result)} for row in rows]
 
     return Result(
         results[0].run,
         [row for result in results for row in name_splits(result, result.scores)],
         [row for result in results for row in name_splits(result, result.items)],
         stopped="; ".join(result.stopped for result in results if result.stopped) or None,
+        asked={
+            (config, split + how(result), name): one
+            for result in results
+            for (config, split, name), one in result.asked.items()
+        },
+        certificates=results[0].certificates,
     )
 
 
@@ -53,25 +59,32 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     """
     columns = name_columns(len(runs))
     results = [result for _, result in runs]
-    tables = [{_place(row): row for row in select_whole(one.scores) if row["profile"] == profile} for one in results]
+    tables = [_select(one.scores, profile) for one in results]
     pair = len(runs) == 2
     lines: list[Line] = []
     shown: list[Row] = []
+    pairs: dict[tuple[Place, str], Pair] = {}
     shared: dict[str, int] = {}
     last = None
-    places = [_place(row) for one in results for row in pick_headlines(one.scores, profile)]
-    for place in dict.fromkeys(place for table in tables for place in table) if every else dict.fromkeys(places):
-        config, split, _, key = place
-        rows = [table.get(place) for table in tables]
+    places = dict.fromkeys(place_of(row) for one in results for row in pick_headlines(one.scores, profile))
+    every_place = dict.fromkeys(place for table in tables for place in table)
+    for place, part in every_place if every else [(place, ALL) for place in places]:
+        config, split, metric, key = place
+        rows = [table.get((place, part)) for table in tables]
         shown += filter(None, rows)
         cells = [value_cell(row) for row in rows]
         if pair:
-            cell, n = _difference(results, place, profile)
-            cells.append(cell)
-            shared[f"{config} {split}"] = max(n, shared.get(f"{config} {split}", 0))
-        lines.append(Line(f"{config} {split}: {show_key(place[2], key)}", cells, rule=last not in (None, config)))
+            found = pair_results(results[0], results[1], place, profile, part.partition(":")[2] or None)
+            cells.append(pair_cell(found, place) if found else Cell(NOTHING))
+            shared[f"{config} {split}"] = max(found.n if found else 0, shared.get(f"{config} {split}", 0))
+            pairs |= {(place, part): found} if found else {}
+        over = part.replace("macro:", ", macro over ") if part != ALL else ""
+        lines.append(Line(f"{config} {split}: {show_key(metric, key)}{over}", cells, rule=last not in (None, config)))
         last = config
     notes: list[str] = []
+    if pair:
+        told = {place: pairs[place, ALL] for place in places if (place, ALL) in pairs}
+        notes += [*tell_pairs(told), *tell_slices(*results, told, profile)]
     settings = [list_settings(result.run.inputs) for result in results]
     for column, (name, result), ours in zip(columns, runs, settings, strict=True):
         notes += [Alarm(f"{column}: {note}") for note in note_partial([result])]
@@ -84,9 +97,16 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     heads = heads if len(runs) <= _FEW else columns
     if pair:
         heads.append("B - A")
-        notes.append(f"B - A: B minus A, paired bootstrap over questions scored in both; {STAR}; –: nothing to pair.")
+        notes.append(f"B - A: B minus A on questions scored in both; {STAR}; –: nothing to pair.")
+        notes.append(Detail(TESTS))
         notes.append(f"Questions scored in both: {_count_shared(shared)}.")
     return Grid("Comparison", "config, split: metric", heads, lines, notes)
+
+
+def _select(scores: Sequence[dict[str, Any]], profile: str) -> dict[tuple[Place, str], Row]:
+    """Select the rows over all items and the means over groups, by their places."""
+    rows = [row for row in scores if row.get("slice", ALL) == ALL or row["slice"].startswith("macro:")]
+    return {(place_of(row), row.get("slice", ALL)): row for row in rows if row["profile"] == profile}
 
 
 def _count_shared(shared: Mapping[str, int]) -> str:
@@ -105,51 +125,3 @@ def _shorten(name: str) -> str:
 def name_columns(count: int) -> list[str]:
     """Name the columns of so many runs: by letters, as far as these go."""
     return [chr(ord("A") + rank) if count <= 26 else str(rank) for rank in range(count)]
-
-
-def pair_results(first: Result, second: Result, place: Place, profile: str = "official") -> Pair | None:
-    """Pair two runs on the questions that both have and scored; None where nothing can be paired, or one is invalid.
-
-    They are the same questions where their ids, texts and gold agree; where a folder does not say so, the runs must
-    have the same ids.
-
-    Args:
-        first: a run.
-        second: another one of the same benchmark.
-        place: config, split, metric and key.
-        profile: ``official`` or ``corrected``.
-    """
-    for row in (*select_whole(first.scores), *select_whole(second.scores)):
-        if row["profile"] == profile and _place(row) == place and is_invalid(row):
-            return None
-    config, split, metric, key = place
-    sides = []
-    for result, other in ((first, second), (second, first)):
-        rows = [row for row in result.items if (row["config"], row["split"]) == (config, split)]
-        items = items_of(rows, f"{metric}.{key}", profile)
-        if first.digests and second.digests:
-            items = [one for one in items if _same(result.digests, other.digests, one.question)]
-        sides.append(items)
-    record = metric_record(metric).key(key)
-    return paired_difference(*sides, profile=profile, worst=record.worst) if all(sides) else None
-
-
-def _same(here: Mapping[Key, str], there: Mapping[Key, str], question: Any) -> bool:
-    return question in there and here.get(question) == there[question]
-
-
-def _difference(results: Sequence[Result], place: Place, profile: str) -> tuple[Cell, int]:
-    """Return the cell of a difference, and on how many questions it is."""
-    pair = pair_results(results[0], results[1], place, profile)
-    if pair is None:
-        return Cell(NOTHING), 0
-    return pair_cell(pair, place), pair.n
-
-
-def pair_cell(pair: Pair, place: Place) -> Cell:
-    """Make the cell of a paired difference."""
-    return difference_cell(*pair, metric_record(place[2]).key(place[3]).unit)
-
-
-def _place(row: Row) -> Place:
-    return (row["config"], row["split"], row["metric"], row["key"])

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
 from ..tables.grid import Grid
 from ..tables.notes import head_replaced
@@ -29,6 +30,7 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
     for head in dict.fromkeys(head_replaced(result.run) for result in results):
         group = [result for result in results if head_replaced(result.run) == head]
         grids += [_mark_rows(replace(grid, title=head + grid.title), group) for grid in tabulate(group, profiles)]
+        grids[-1].notes += note_judges(group, profiles[0])
     return grids + [grid for one in results for grid in tabulate_samples(one, profiles[0], title_of(one))]
 
 

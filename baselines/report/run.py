@@ -7,6 +7,7 @@ from operator import attrgetter, itemgetter
 from quadrag.metric_record import show_key
 from quadrag.run_record import RunRecord
 
+from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
 from ..core.settings import NONE
 from ..tables.cells import Row, break_heading
@@ -40,7 +41,7 @@ def tabulate_run(
     scores = select_whole(result.scores)
     splits = list(dict.fromkeys(row["split"] for row in scores)) or inputs.splits
     head = f"{name_units(scores)}, {profiles[0]} profile, {INTERVALS}."
-    notes = note_ours([result], [head], scores, profiles)
+    notes = [*note_ours([result], [head], scores, profiles), *note_judges([result], profiles[0])]
     grids = [Grid(title_of(result), "metric", splits, _metric_lines(scores, splits, profiles), notes)]
     grids += tabulate_samples(result, profiles[0], title_of(result))
     matrices = tabulate_matrices(result, profiles[0], labels, every)

@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 
 from quadrag.metric_record import show_key
+from quadrag.stats import holm
 
+from ..certify.notes import note_judges
 from ..core.result import Result
 from ..tables.cells import STAR
-from ..tables.grid import Cell, Grid, Line
+from ..tables.grid import Cell, Detail, Grid, Line
+from ..tables.notes import TESTS
 from ..tables.slices import select_whole
-from .comparison import compare_runs, name_columns, pair_cell, pair_results
+from .comparison import compare_runs, name_columns
+from .pairs import pair_cell, pair_results
 from .summary import pick_headlines
+from .words import tell_rankings
 
 
 def tabulate_several(runs: Sequence[tuple[str, Result]], profile: str = "official", every: bool = True) -> list[Grid]:
@@ -22,6 +27,7 @@ def tabulate_several(runs: Sequence[tuple[str, Result]], profile: str = "officia
     """
     grids = [compare_runs(runs, profile, every)]
     results = [result for _, result in runs]
+    grids[0].notes += note_judges(results, profile)
     return grids if len(runs) == 2 else [*grids, _tabulate_differences(results, profile, every)]
 
 
@@ -35,17 +41,14 @@ def _tabulate_differences(results: Sequence[Result], profile: str, every: bool) 
     for row in rows:
         config, split, metric, key = place = (row["config"], row["split"], row["metric"], row["key"])
         label = f"{config} {split}: {show_key(metric, key)}"
-        for name, other in zip(names[1:], others, strict=True):
-            pair = pair_results(first, other, place, profile)
-            if pair is None:
-                continue
-            cell = pair_cell(pair, place)
+        pairs = [pair_results(first, other, place, profile) for other in others]
+        found = [(name, pair) for name, pair in zip(names[1:], pairs, strict=True) if pair]
+        for (name, pair), p in zip(found, holm([pair.p for _, pair in found]), strict=True):
+            cell = pair_cell(pair, place, p)
             cells = [Cell(f"{name} - {names[0]}"), Cell(cell.text), Cell(cell.sub), Cell(str(pair.n))]
             lines.append(Line(label, cells))
             label = ""
-    note = (
-        f"Paired bootstrap over questions scored in both; {STAR}. Of runs that do not differ, chance alone marks "
-        "about one in twenty."
-    )
+    notes = [f"On questions scored in both; {STAR}, adjusted by Holm's rule for the runs of a line.", Detail(TESTS)]
+    notes += tell_rankings(results)
     columns = ["", "difference", "95% interval", "n"]
-    return Grid(f"Differences from {names[0]}", "config, split: metric", columns, lines, [note])
+    return Grid(f"Differences from {names[0]}", "config, split: metric", columns, lines, notes)

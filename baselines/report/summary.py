@@ -11,6 +11,7 @@ from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
 
+from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import Result
 from ..tables.cells import FEW, NOTHING, Row, count_items, scored_of, value_cell
@@ -95,6 +96,7 @@ def summarise_run(result: Result, profile: str) -> Grid:
         *note_beside([run]),
         *note_not_run(tables, [row for row in select_whole(result.scores) if row["profile"] == profile]),
         *note_unscored(tables, rows),
+        *note_judges([result], profile),
         *note_directions((row["metric"], row["key"]) for row in rows),
     ]
     if any(best):

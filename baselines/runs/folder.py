@@ -15,20 +15,21 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.records import Key, read_jsonl, write_jsonl, write_text
 from quadrag.run_files import check_stage, read_items, read_scores, sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
 
-from ..core.result import Result
+from ..core.result import Asked, Result, Stratum
 from ..scoring.validity import mark_invalid
 from .inputs import is_longer, tell_difference, with_judges
 
 LOCK = ".lock"  # held by the run that is at work in the folder
 PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long
 ANSWERING = "answering.jsonl"  # what a function of the user's has answered so far
-QUESTIONS = "questions.jsonl"  # a digest of each
+QUESTIONS = "questions.jsonl"  # what is kept of each
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 
 
@@ -181,8 +182,8 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
     scores = read_scores(folder, run)
     check_stage(folder, run, "items.jsonl")
     items = read_items(folder / "items.jsonl")
-    marked, digests = mark_invalid(scores, run), read_digests(folder)
-    return Result(run, marked, items, stopped=run.stopped, digests=digests, folder=folder)
+    marked, asked = mark_invalid(scores, run), read_asked(folder)
+    return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder)
 
 
 def find_fresh(folders: Iterable[Path]) -> float:
@@ -193,15 +194,15 @@ def find_fresh(folders: Iterable[Path]) -> float:
     return time.time() if last is None or done else last
 
 
-def write_digests(folder: Path, digests: Mapping[Key, str]) -> None:
-    """Write the questions' digests into a folder."""
+def write_asked(folder: Path, asked: Mapping[Key, Asked]) -> None:
+    """Write what is kept of the questions into a folder."""
     names = ("config", "split", "id")
-    rows = [dict(zip(names, key, strict=True)) | {"sha256": digest} for key, digest in digests.items()]
-    write_jsonl(folder / QUESTIONS, rows)
+    kept = {key: {name: value for name, value in one._asdict().items() if value} for key, one in asked.items()}
+    write_jsonl(folder / QUESTIONS, [dict(zip(names, key, strict=True)) | one for key, one in kept.items()])
 
 
-def read_digests(folder: Path) -> dict[Key, str]:
-    """Read the questions' digests; none of a folder that has none.
+def read_asked(folder: Path) -> dict[Key, Asked]:
+    """Read what is kept of the questions; nothing of a folder that has none.
 
     Raises:
         QuadragError: the file is damaged.
@@ -210,9 +211,16 @@ def read_digests(folder: Path) -> dict[Key, str]:
     if not path.exists():
         return {}
     try:
-        return {(row["config"], row["split"], row["id"]): row["sha256"] for _, row in read_jsonl(path)}
+        return {(row["config"], row["split"], row["id"]): _read_asked(row) for _, row in read_jsonl(path)}
     except KeyError as error:
         raise QuadragError(f"{path}: a line has no {error}; remove the file, and runs pair by their ids") from None
+    except (TypeError, ValueError):
+        raise QuadragError(f"{path}: a stratum is none; remove the file, and runs pair by their ids") from None
+
+
+def _read_asked(row: Mapping[str, Any]) -> Asked:
+    stratum = Stratum(*row["stratum"]) if "stratum" in row else None
+    return Asked(row["sha256"], row.get("unit"), row.get("slices", {}), stratum)
 
 
 def _stands(path: Path, run: RunRecord, stage: str) -> bool:

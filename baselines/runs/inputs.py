@@ -16,7 +16,10 @@ from quadrag.run_record import Inputs
 
 from ..core.benchmark import Benchmark, Finder
 from ..core.options import identify_options
+from ..core.result import Asked
+from ..core.settings import Conditions
 from ..core.task import Corpus, Task
+from ..scoring.groups import find_units
 from ..scoring.modules import Embed
 from ..systems.system import Assignment, Completer, System
 
@@ -160,6 +163,12 @@ def questions_digest(questions: Sequence[Question]) -> str:
 def digest_each(questions: Sequence[Question]) -> dict[Key, str]:
     """Return a digest of every question with its gold, by which two runs know the questions that they share."""
     return {question.key: _digest([question.query, question.references]) for question in questions}
+
+
+def describe_each(benchmark: Benchmark, questions: Sequence[Question], conditions: Conditions) -> dict[Key, Asked]:
+    """Return what is kept of every question."""
+    units, strata, digests = find_units(questions), benchmark.strata(questions, conditions), digest_each(questions)
+    return {one.key: Asked(digests[one.key], units.get(one.key), one.slices, strata.get(one.key)) for one in questions}
 
 
 def _digest(value: Any) -> str:

@@ -31,9 +31,9 @@ from ..scoring.served import score_service
 from ..scoring.validity import count_empty, mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
-from .folder import RunFolder, find_fresh, lock_folder, read_result, write_digests
+from .folder import RunFolder, find_fresh, lock_folder, read_result, write_asked
 from .idle import refuse_idle_entity_llm
-from .inputs import ENTITY, digest_each, make_inputs, name_judge
+from .inputs import ENTITY, describe_each, make_inputs, name_judge
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
@@ -120,8 +120,8 @@ class Session:
         run.state, run.command, run.versions = "running", list(self.command), _versions()
         run.data_dir, run.replaced, run.row = task.data_dir, dict(task.replaced), dict(task.row)
         folder.save()
-        digests = digest_each(job.questions)
-        write_digests(folder.path, digests)
+        kept = describe_each(job.work.benchmark, job.questions, task.conditions)
+        write_asked(folder.path, kept)
         started = time.time()
         before = self.spent()
         stopped: str | None = None
@@ -162,7 +162,7 @@ class Session:
         run.max_failed = self.max_failed
         marked = mark_invalid(scores, run)
         folder.save()
-        return Result(run, marked, items, stopped=stopped, digests=digests, folder=folder.path)
+        return Result(run, marked, items, stopped=stopped, asked=kept, folder=folder.path)
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""

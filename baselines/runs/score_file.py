@@ -29,8 +29,8 @@ from ..scoring.validity import count_empty, mark_invalid
 from ..systems.rag.system import take_served
 from .answers import lines, named_split
 from .answers import read as read_file
-from .folder import write_digests
-from .inputs import describe_judging, digest_each, name_judges, name_services
+from .folder import write_asked
+from .inputs import describe_each, describe_judging, name_judges, name_services
 from .pipeline import Session
 from .request import RunRequest, make_task
 
@@ -106,7 +106,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None
     run.empty = count_empty(answers) if logged else {}  # those of a model have failed, those of one's own system not
     marked = mark_invalid(scored.scores, run)
-    digests = digest_each(questions)
+    kept = describe_each(benchmark, questions, one.conditions)
     if out:
         files = {
             "answers.jsonl": jsonl_text(answer.as_row() for answer in answers),
@@ -116,9 +116,9 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         for name, text in files.items():
             write_text(out / name, text)
             run.files[name] = hashlib.sha256(text.encode()).hexdigest()
-        write_digests(out, digests)
+        write_asked(out, kept)
         run.write(out)
-    return Result(run, marked, scored.items, stopped=scored.stopped, digests=digests, folder=out)
+    return Result(run, marked, scored.items, stopped=scored.stopped, asked=kept, folder=out)
 
 
 def _read_latencies(path: Path, answers: Sequence[Answer]) -> dict[str, float]:

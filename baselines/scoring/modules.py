@@ -139,6 +139,12 @@ def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str,
         return {"response_format": _module(evaluate, using[0].module, alone).response_format}
 
 
+def load_module(name: str, config: str | None = None) -> Any:
+    """Return an evaluate module, loaded quietly."""
+    with _quiet_evaluate() as evaluate:
+        return _module(evaluate, name, config)
+
+
 @functools.cache
 def _module(evaluate: Any, name: str, config: str | None) -> Any:
     """Load an evaluate module, once: a computation leaves nothing in it."""

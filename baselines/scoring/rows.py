@@ -5,13 +5,15 @@ slice, and every interval, comes from `quadrag.stats`. Nothing is judged here an
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from quadrag.records import Question
-from quadrag.stats import NOT_APPLICABLE, Interval, Item, Summary, macro, summarise_all
+from quadrag.records import Key, Question
+from quadrag.stats import NOT_APPLICABLE, Item, Mean, Summary, macro, summarise_all
 
 from ..core.benchmark import Benchmark, MetricUse
+from ..core.result import Stratum
+from .groups import counts, find_units, stratify
 
 ALL = "all"  # the slice that holds every item
 
@@ -54,13 +56,24 @@ class Measured(NamedTuple):
     values: Mapping[str, Any] | None = None
 
 
-def items_of(lines: Sequence[Mapping[str, Any]], metric: str, profile: str) -> list[Item]:
-    """Read one metric's items from lines of ``items.jsonl``, those that have some; `metric` is ``module.key``."""
-    return [
-        Item((line["config"], line["split"], line["id"]), line[metric].get(profile), _reason(line[metric], profile))
-        for line in lines
-        if metric in line
-    ]
+def items_of(
+    lines: Sequence[Mapping[str, Any]], metric: str, profile: str, units: Mapping[Key, str] | None = None
+) -> list[Item]:
+    """Read one metric's items from lines of ``items.jsonl``, those that have some.
+
+    Args:
+        lines: of the file.
+        metric: ``module.key``.
+        profile: ``official`` or ``corrected``.
+        units: of the questions that do not stand alone, by their keys (`find_units`).
+    """
+    found = []
+    for line in lines:
+        if metric in line:
+            key = (line["config"], line["split"], line["id"])
+            value, why = line[metric].get(profile), _reason(line[metric], profile)
+            found.append(Item(key, value, why, (units or {}).get(key)))
+    return found
 
 
 def _reason(entry: Mapping[str, Any], profile: str) -> str | None:
@@ -75,6 +88,7 @@ def rows_of(
     lines: Sequence[Mapping[str, Any]],
     questions: Sequence[Question],
     measured: Sequence[Measured],
+    strata: Mapping[Key, Stratum] | None = None,
 ) -> list[dict[str, Any]]:
     """Make the rows of ``scores.json`` of one split.
 
@@ -85,14 +99,16 @@ def rows_of(
         lines: of ``items.jsonl``, all of the split.
         questions: of each line, in their order.
         measured: the metrics, in the order of the rows.
+        strata: of the questions, for the intervals of weighted means.
     """
     slices = slices_of(questions)
+    units = find_units(questions)
     place = {"benchmark": benchmark.name, "config": config, "split": split}
     rows: list[dict[str, Any]] = []
     for one in measured:
         for name, members in slices.items():
-            rows += _slice_rows({**place, "slice": name}, one, [lines[at] for at in members])
-        columns = {key: items_of(lines, f"{one.metric.module}.{key}", one.profile) for key in one.metric.keys}
+            rows += _slice_rows({**place, "slice": name}, one, [lines[at] for at in members], units, strata or {})
+        columns = {key: items_of(lines, f"{one.metric.module}.{key}", one.profile, units) for key in one.metric.keys}
         # A key that some lines alone have has no groups to speak of.
         whole = {key: items for key, items in columns.items() if len(items) == len(lines)}
         for grouping, groups in groupings(benchmark, slices):
@@ -101,14 +117,20 @@ def rows_of(
     return rows
 
 
-def _slice_rows(place: Mapping[str, Any], one: Measured, lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _slice_rows(
+    place: Mapping[str, Any],
+    one: Measured,
+    lines: Sequence[Mapping[str, Any]],
+    units: Mapping[Key, str],
+    strata: Mapping[Key, Stratum],
+) -> list[dict[str, Any]]:
     """Make the rows of one metric, profile and slice.
 
-    The value of all items is the module's; that of a slice, and every interval, is the mean over its items. What has no
-    value an item, as a mean weighted by groups, is there for all items alone and without an interval.
+    The value of all items is the module's; that of a slice, and every interval, is of the mean over its items. A mean
+    that is weighted by groups has no value an item, and is there for all items alone; its interval is by its strata.
     """
     metric, whole = one.metric, place["slice"] == ALL
-    columns = {key: items_of(lines, f"{metric.module}.{key}", one.profile) for key in metric.keys}
+    columns = {key: items_of(lines, f"{metric.module}.{key}", one.profile, units) for key in metric.keys}
     # Of the module's own, all lines have a key or none; of the user's, some may.
     itemised = [key for key, items in columns.items() if (items if one.values is None else len(items) == len(lines))]
     found: dict[str, dict[str, Any]] = {}
@@ -124,13 +146,27 @@ def _slice_rows(place: Mapping[str, Any], one: Measured, lines: Sequence[Mapping
         elif key in values:
             if not whole:
                 continue
-            # Over the items of the key that it weighs; no interval, since a resample may lack a group.
-            entry = {**found.get(key.removesuffix("_weighted"), {"n_total": len(lines)})}
-            entry |= {"value": values[key], "interval": None, "over_scored": None}
+            weighed = key.removesuffix("_weighted")
+            entry = {**found.get(weighed, {"n_total": len(lines)}), "value": values[key], "over_scored": None}
+            entry |= _weigh(columns.get(weighed, []), strata, one.profile, metric.worst(weighed))
         else:
             entry = not_run(one.lacking[key] or "no references", len(lines))
         made.append(_row(place, one, key, entry))
     return made
+
+
+def _weigh(items: Sequence[Item], strata: Mapping[Hashable, Stratum], profile: str, worst: float) -> dict[str, Any]:
+    """Find the interval of a weighted mean; None where the strata are not known."""
+    if not items or not strata:
+        return {"interval": None}
+    groups, weights = stratify(items, strata, profile)
+    found = macro([[group] for group in groups], weights=weights, profile=profile, worst=worst)
+    return _interval(found[0]) if found else {"interval": None}
+
+
+def _interval(mean: Mean | Summary) -> dict[str, Any]:
+    """Make the entries of an interval, and of how it was found."""
+    return {"interval": list(mean.interval), "method": mean.method} if mean.interval else {"interval": None}
 
 
 def _by_worst(metric: MetricUse, keys: Iterable[str]) -> list[list[str]]:
@@ -166,7 +202,7 @@ def summaries(columns: Sequence[Sequence[Item]], profile: str, worst: float = 0.
 def _entry(summary: Summary) -> dict[str, Any]:
     return {
         "value": summary.value,
-        "interval": list(summary.interval) if summary.interval else None,
+        **_interval(summary),
         "over_scored": summary.over_scored,
         "n_total": summary.n_total,
         "n_scored": summary.n_scored,
@@ -179,20 +215,20 @@ def _macro_rows(
     place: Mapping[str, Any], one: Measured, columns: Mapping[str, Sequence[Sequence[Item]]]
 ) -> list[dict[str, Any]]:
     """Make the rows of the means over groups, which count alike whatever their size; `columns` are items by group."""
-    means: dict[str, tuple[float | None, Interval | None]] = {}
+    means: dict[str, Mean] = {}
     for keys in _by_worst(one.metric, columns):
         stacked = list(zip(*(columns[key] for key in keys), strict=True))
         found = macro(stacked, profile=one.profile, worst=one.metric.worst(keys[0]))
         means |= dict(zip(keys, found, strict=bool(stacked)))
     made = []
-    for key, (value, interval) in means.items():
+    for key, mean in means.items():
         items = [item for column in columns[key] for item in column]
         reasons = Counter(item.reason or "api_error" for item in items if item.value is None or item.reason)
         without = reasons.pop(NOT_APPLICABLE, 0)
         entry = {
-            "value": value,
-            "interval": list(interval) if interval else None,
-            "n_groups": sum(any(_counts(item, one.profile) for item in column) for column in columns[key]),
+            "value": mean.value,
+            **_interval(mean),
+            "n_groups": sum(any(counts(item, one.profile) for item in column) for column in columns[key]),
             "n_total": len(items),
             "n_scored": len(items) - without - reasons.total(),
             "n_not_applicable": without,
@@ -200,8 +236,3 @@ def _macro_rows(
         }
         made.append(_row(place, one, key, entry))
     return made
-
-
-def _counts(item: Item, profile: str) -> bool:
-    """Whether an item has a say in a mean."""
-    return item.value is not None or (profile == "corrected" and item.reason != NOT_APPLICABLE)

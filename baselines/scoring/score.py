@@ -65,7 +65,8 @@ def score(
                 values = {key: result[key] for key in metric.keys if key in result and not lacking[key]}
                 measured.append(Measured(metric, profile, result["signature"], lacking, values))
         asked = [questions[answer.key] for answer in here]
-        scores += rows_of(benchmark, config, split, [lines[at] for at in places], asked, measured)
+        strata = benchmark.strata(asked, conditions)
+        scores += rows_of(benchmark, config, split, [lines[at] for at in places], asked, measured, strata)
     return lines, scores
 
 

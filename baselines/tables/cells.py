@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quadrag.metric_record import metric_record
+from quadrag.stats import Pair
 
 from ..scoring.validity import is_invalid
 from .grid import Cell
@@ -14,7 +15,8 @@ from .grid import Cell
 Row = Mapping[str, Any]  # of ``scores.json``
 NOTHING = "–"
 RATE, CHARACTERS = "rate", "characters"
-STAR = "*: the 95% interval does not hold 0"
+ALPHA = 0.05  # of differences that are none, the share that is taken for one
+STAR = f"*: p below {ALPHA}"
 FEW = 5  # items, below which a value has no interval: a resample of them says nothing
 MANY = 400  # items, beyond which a rate has two decimals
 # Long words broken where a column is to be narrow.
@@ -95,12 +97,20 @@ def scored_of(row: Row) -> str:
     return f"{count_scored(row)} of {row['n_total'] - row.get('n_not_applicable', 0)}"
 
 
-def difference_cell(value: float, interval: Sequence[float], n: int, unit: str = RATE) -> Cell:
-    """Make the cell of a difference of two values on n questions, written as the values are; `STAR` marks it."""
-    low, high = interval
-    mark = "*" if n >= FEW and (low > 0 or high < 0) else ""
-    if unit == CHARACTERS:
-        text, bounds = f"{value:+.1f}{mark}", f"{low:+.0f} to {high:+.0f}"
-    else:
-        text, bounds = f"{value * 100:+.{_decimals(n)}f}{mark}", f"{low * 100:+.1f} to {high * 100:+.1f}"
-    return Cell(text, bounds if n >= FEW else "")
+def difference_cell(pair: Pair, unit: str = RATE, p: float | None = None) -> Cell:
+    """Make the cell of a difference of two values, written as the values are; `STAR` says what marks it.
+
+    Args:
+        pair: the difference.
+        unit: of the values.
+        p: of the test, adjusted for others beside it; the pair's own by default.
+    """
+    low, high = pair.interval
+    mark = "*" if pair.n >= FEW and (pair.p if p is None else p) < ALPHA else ""
+    bounds = f"{low:+.0f} to {high:+.0f}" if unit == CHARACTERS else f"{low * 100:+.1f} to {high * 100:+.1f}"
+    return Cell(format_difference(pair.difference, unit, pair.n) + mark, bounds if pair.n >= FEW else "")
+
+
+def format_difference(value: float, unit: str, n: int) -> str:
+    """Write a difference of two values over n items, with its sign and their decimals."""
+    return f"{value:+.1f}" if unit == CHARACTERS else f"{value * 100:+.{_decimals(n)}f}"

@@ -23,7 +23,10 @@ from .grid import Alarm, Detail
 from .paper import PaperTables, load_tables
 from .published import Published, find_beside
 
-INTERVALS = f"95% bootstrap intervals over {FEW} or more questions (no width where all values are equal)"
+INTERVALS = f"95% intervals over {FEW} or more questions: Wilson's of shares (logit in clusters), else bootstrap (BCa)"
+TESTS = (
+    "p: McNemar's mid-p for shares, with Bonett and Price's interval; else 10,000 random swaps, with the bootstrap's."
+)
 _FEW_RECIPES = 3  # each of which is told of in a line under a table
 _REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
 

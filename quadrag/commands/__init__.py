@@ -17,7 +17,9 @@ NAMES = (
     "score",
     "show",
     "errors",
+    "label",
     "audit",
+    "certify-judge",
     "report",
     "trec",
     "recall",
@@ -46,5 +48,5 @@ class Command(Protocol):
 
 
 def load(name: str) -> Command:
-    """Return a command's file."""
-    return cast(Command, importlib.import_module(f"quadrag.commands.{name}"))
+    """Return a command's file: `certify-judge` stands in `certify_judge.py`."""
+    return cast(Command, importlib.import_module(f"quadrag.commands.{name.replace('-', '_')}"))

@@ -113,6 +113,17 @@ def calls(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def certificates(parser: Any) -> None:
+    """Say what is known of judges."""
+    parser.add_argument(
+        "--certificate",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="may be repeated; of `quadrag certify-judge`: says how far the judge agrees with people",
+    )
+
+
 def output(parser: argparse.ArgumentParser, what: str) -> None:
     """Say what is shown, and where files go; `what` is the help of --out."""
     parser.add_argument("--profile", choices=("official", "corrected", "both"), default="both", help="(default: both)")
@@ -130,6 +141,7 @@ def output(parser: argparse.ArgumentParser, what: str) -> None:
         help="one object for scripts and nothing else on stdout; the same as --format json",
     )
     labels(parser)
+    certificates(parser)
     verbose(parser)
     parser.add_argument("--out", metavar="DIR", help=what)
 

@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--html", metavar="FILE", help="write the page too")
     options.labels(parser)
+    options.certificates(parser)
     options.verbose(parser)
     parser.add_argument("--ledger", metavar="FILE", help="where replies are kept (default: in the user's cache folder)")
     parser.add_argument("--profile", choices=("official", "corrected"), help="this one alone (compared: official)")
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.audit.finding import read_findings
+    from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.comparison import merge_runs
     from quadrag.baselines.report.paper import tabulate_paper
@@ -44,6 +46,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     runs = campaign.read_runs(arguments.runs)
     results = [result for _, parts in runs for result in parts]
+    certificates = read_certificates(arguments.certificate)
+    for result in results:
+        result.certificates = certificates
     profiles = options.profiles(arguments)
     page = None  # where it has more than the terminal
     if arguments.without:
@@ -56,7 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
         merged = [(name, merge_runs(parts)) for name, parts in runs]
         profile = arguments.profile or "official"
         grids = tabulate_several(merged, profile, arguments.verbose)
-        page = tabulate_several(merged, profile)
+        page = tabulate_several(merged, profile) if arguments.html else None
     elif len(results) > 1:
         grids = []
         for benchmark in dict.fromkeys(result.run.inputs.benchmark for result in results):

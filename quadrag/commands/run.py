@@ -201,6 +201,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
+    from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.facts import describe_latency
     from quadrag.baselines.report.paper import tabulate_paper
@@ -214,6 +215,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     _check_rag(arguments)
     profiles = options.profiles(arguments)
     request, calls = run_request(arguments), call_request(arguments)
+    certificates = read_certificates(arguments.certificate)
     recipes = recipes_of_table(request.recipe)
     request, runs = (request, None) if recipes else plan_runs(request)
     page = None  # where it has more than the terminal
@@ -222,6 +224,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         check_models(recipes, request.llm)
         out = Path(arguments.out or campaigns.name_recipe_folder(str(request.recipe), request.retrieval))
         campaign = campaigns.run_sweep(request, calls, recipes, out, budget)
+        campaign.certify(certificates)
         benchmark = campaign.results[0].run.inputs.benchmark
         grids = tabulate_paper(benchmark, campaign.results, profiles)
     elif runs is None:
@@ -230,12 +233,14 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         with open_session(request, calls, budget) as session:
             out = Path(arguments.out or campaigns.name_folder(task, session.system.name))
             campaign = campaigns.Campaign([(out, session.run(task, out))])
+        campaign.certify(certificates)
         grids = show_run(campaign.results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_run(campaign.results[0], profiles, arguments.labels, every=True)
     else:
         with open_session(request, calls, budget) as session:
             out = Path(arguments.out or campaigns.name_campaign_folder(request, runs, session.system.name))
             campaign = campaigns.run_all(session, request, runs, out)
+        campaign.certify(certificates)
         grids = tabulate_paper(request.named_benchmark(), campaign.results, profiles)
     results = campaign.results
     write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)

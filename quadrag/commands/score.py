@@ -65,15 +65,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
+    from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.several import tabulate_several
     from quadrag.baselines.report.summary import show_run
 
     profiles, out = options.profiles(arguments), Path(arguments.out) if arguments.out else None
+    certificates = read_certificates(arguments.certificate)
     with results_alone(arguments.format) as stdout:
         scored = _score_files(arguments, [Path(name) for name in arguments.answers], out)
         results = [result for _, result in scored]
+        for result in results:
+            result.certificates = certificates
         if len(scored) > 1:
             named = [(str(file), result) for file, result in scored]
             grids, page = (tabulate_several(named, profiles[0], every) for every in (arguments.verbose, True))

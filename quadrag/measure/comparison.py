@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from quadrag.baselines.report.comparison import compare_runs, pair_results
+from quadrag.baselines.report.comparison import compare_runs
+from quadrag.baselines.report.pairs import pair_results
 from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.errors import QuadragError
@@ -65,8 +66,8 @@ class Comparison(Mapping[str, Pair]):
         """Return a `pandas.DataFrame` of the differences, a row for each score."""
         import pandas  # type: ignore[import-untyped]
 
-        rows = [(name, pair.difference, *pair.interval, pair.n) for name, pair in self.pairs.items()]
-        return pandas.DataFrame(rows, columns=["score", "difference", "low", "high", "n"])
+        rows = [(name, pair.difference, *pair.interval, pair.n, pair.p) for name, pair in self.pairs.items()]
+        return pandas.DataFrame(rows, columns=["score", "difference", "low", "high", "n", "p"])
 
     @property
     def _grid(self) -> Grid:
@@ -74,7 +75,7 @@ class Comparison(Mapping[str, Pair]):
         for label, name in self.before.headlines.items():
             if pair := self.pairs.get(name):
                 score = self.before.scores[name]
-                cell = difference_cell(*pair, unit_of({"metric": score.metric, "key": score.key}))
+                cell = difference_cell(pair, unit_of({"metric": score.metric, "key": score.key}))
                 lines.append(Line(label, [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
         title = f"{self.after.name} minus {self.before.name}, paired"
         starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)

@@ -26,7 +26,7 @@ class Score(NamedTuple):
 
     Attributes:
         value: in the metric's own unit, mostly 0 to 1; None where it could not be computed.
-        interval: the 95% bootstrap interval over questions; None where there is none.
+        interval: its 95% interval; None where there is none.
         n: the questions that have a value.
         n_total: all questions.
         unscored: how many have none, by reason.

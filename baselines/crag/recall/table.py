@@ -11,6 +11,7 @@ from quadrag.records import dumps, write_text
 
 from ...tables.cells import interval_cell
 from ...tables.grid import Alarm, Cell, Grid, Line
+from ...tables.notes import INTERVALS
 from .search import SHORT, SearchRecall, search_recall
 from .sufficiency import Judge
 
@@ -52,8 +53,7 @@ def _notes(recall: SearchRecall, source: str, short: int) -> list[str]:
     applicable = sum(question.applicable for question in questions)
     notes: list[str] = [Alarm(f"PARTIAL: {recall.stopped}.")] if recall.stopped else []
     notes += [
-        "Percent of questions, 95% bootstrap intervals over questions (no width where all values are equal). "
-        f"On: {source}.",
+        f"Percent of questions, {INTERVALS}. On: {source}.",
         "Found: an accepted answer stands there, whole words and numbers; case, punctuation, blanks and commas between "
         "thousands aside. What is said in other words is not found.",
         f"Questions: {len(questions)}, of which {applicable} have an answer that can be found; of the others it is "

@@ -428,7 +428,7 @@ def test_a_challenge_model_where_it_cannot_be_is_one_line(cli, arguments, messag
     assert not Path("a/answers.jsonl").exists()
 
 
-def test_weights_add_means_over_domains_without_an_interval(cli, server):
+def test_weights_add_means_over_domains_with_intervals_by_strata(cli, server):
     Path("weights.yaml").write_text(
         json.dumps(
             {
@@ -459,7 +459,10 @@ def test_weights_add_means_over_domains_without_an_interval(cli, server):
         means.append(sum(weights[kind] * sum(found) / len(found) for kind, found in kinds.items()) / total)
     row = scores()["all", "accuracy_weighted", "official"]
     assert row["value"] == pytest.approx(sum(means) / len(means)) and 0 < row["value"] < 1
-    assert row["interval"] is None and row["n_scored"] == 15
+    low, high = row["interval"]
+    assert low < row["value"] < high and (row["method"], row["n_scored"]) == ("wilson", 15)
+    graded = scores()["all", "truthfulness_weighted", "official"]
+    assert graded["interval"][0] < graded["value"] < graded["interval"][1] and graded["method"] == "bca"
     assert "accuracy_weighted" in out
     Path("weights.yaml").write_text(json.dumps(dict.fromkeys(weights, 1)))
     code, _, err = cli("run", "crag", "task_1_2", *SAMPLE, *arguments, "--option", "weights=weights.yaml", "--out", "a")

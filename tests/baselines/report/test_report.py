@@ -131,9 +131,11 @@ def test_the_paired_difference_worked_by_hand():
     grid = compare_runs([("runs/a", first), ("runs/b", second)])
     (line,) = grid.lines
     assert line.label == "noise_robustness_en noise_0: accuracy"
-    assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0*"]
-    # Four of eight questions gained 1, the others 0: a resample's mean gain is a binomial share, 1 to 7 of 8.
-    assert line.cells[2].sub == "+12.5 to +87.5"
+    # Four of eight questions gained 1: by chance in 1 of 8 cases, or 1 of 16 by mid-p. Bonett and Price: 5 and 1 of 10.
+    assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0"]
+    error = ((5 / 10 + 1 / 10 - (4 / 10) ** 2) / 10) ** 0.5
+    low, high = (f"{100 * (4 / 10 + side * 1.96 * error):+.1f}" for side in (-1, 1))
+    assert line.cells[2].sub == f"{low} to {high}" == "-1.1 to +81.1"
     assert any("runs/a" in note for note in grid.notes) and any("runs/b" in note for note in grid.notes)
 
 
@@ -144,7 +146,7 @@ def test_a_difference_that_excludes_zero_is_marked():
     (line,) = compare_runs([("b", second), ("a", first)]).lines
     assert line.cells[2].text == "-90.9*"
     (line,) = compare_runs([("a", first), ("a", first)]).lines
-    assert line.cells[2].text == "+0.0" and line.cells[2].sub == "+0.0 to +0.0"
+    assert line.cells[2].text == "+0.0" and line.cells[2].sub == "-11.5 to +11.5"
 
 
 def test_runs_over_other_questions_have_no_difference():

@@ -14,6 +14,7 @@ from quadrag.baselines.tables.lines import our_lines, printed_lines
 from quadrag.baselines.tables.notes import name_units, note_directions, note_scores, note_unscored
 from quadrag.baselines.tables.paper import PaperTables, load_tables
 from quadrag.baselines.tables.published import read_published, read_table
+from quadrag.stats import Interval, Pair
 
 
 def score(key: str, value: float | None, profile: str = "official", **more: Any) -> dict[str, Any]:
@@ -116,12 +117,14 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
     assert cell(5) == ("12.3", "6.2–12.3") and cell(4) == ("12.3", "")
     (value, low, *_) = our_lines("ours", [score("bleu", 0.5, n_scored=4)], ["bleu"], ["official"], bounds=True)
     assert (value.cells[0].text, low.cells[0].text) == ("50.0", "–")
-    difference = [difference_cell(0.12345, (0.1, 0.2), n) for n in (4, 5, 401)]
-    assert [(one.text, one.sub) for one in difference] == [
+    pairs = [Pair(0.12345, Interval(0.1, 0.2), n, p, "flips", 1.0) for n, p in ((4, 0.0), (5, 0.049), (401, 0.05))]
+    assert [(one.text, one.sub) for one in map(difference_cell, pairs)] == [
         ("+12.3", ""),
         ("+12.3*", "+10.0 to +20.0"),
-        ("+12.35*", "+10.0 to +20.0"),
+        ("+12.35", "+10.0 to +20.0"),
     ]
+    adjusted = difference_cell(pairs[1], "characters", p=0.098)
+    assert (adjusted.text, adjusted.sub) == ("+0.1", "+0 to +0")
 
 
 def test_points_stand_under_points_and_the_marks_of_intervals_too():

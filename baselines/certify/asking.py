@@ -1,0 +1,170 @@
+"""A live judge asked about a label set, exactly as a run asks it: same module, same prompt, same ledger."""
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quadrag.chat.prices import BudgetReached
+from quadrag.chat.reply import as_verdict
+from quadrag.errors import QuadragError
+from quadrag.metric_record import metric_record
+from quadrag.progress import Progress
+
+from ..core.benchmark import known, load
+from ..core.settings import Conditions
+from ..scoring.modules import load_module
+from ..systems.system import Completer
+from .grades import Graded
+from .labels import Item, LabelSet
+from .verdicts import Verdicts
+
+PROFILE = "official"  # how replies are read, as a run does unless it is told otherwise
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+def find_benchmark(graded: Graded) -> tuple[str, str]:
+    """Return a benchmark, and a config of it, whose runs ask a judge for the value.
+
+    Raises:
+        QuadragError: none does.
+    """
+    for name in known():
+        for config in load(name).configs:
+            uses = load(name).metrics(config, Conditions("", top_k=1))
+            if any(use.module == graded.metric and graded.key in use.keys for use in uses):
+                return name, config
+    raise QuadragError(f"no benchmark asks a judge for {graded.name}; give its verdicts with --verdicts")
+
+
+def check_askable(labels: LabelSet) -> None:
+    """Refuse to ask where the items do not show what the judge must see.
+
+    Raises:
+        QuadragError: something is lacking.
+    """
+    if labels.ranked:
+        raise QuadragError(f"no prompt here asks for what {labels.name} labels; give numbers with --verdicts")
+    lacking = [name for name in ("question", "answer") if not any(getattr(item, name) for item in labels.items)]
+    lacking += ["gold"] if not any(item.golds for item in labels.items) else []
+    if "contexts" in _options(labels.graded) and labels.graded.key in ("hal", "utl"):
+        lacking += ["passages"] if not any(item.passages for item in labels.items) else []
+    if lacking:
+        raise QuadragError(
+            f"{labels.name} has no {', '.join(lacking)} to show a judge; add the columns, or give --verdicts"
+        )
+
+
+def ask_judge(labels: LabelSet, judge: Completer, repeats: int = 1) -> Verdicts:
+    """Ask a judge for a verdict on every item.
+
+    Args:
+        labels: the items.
+        judge: a chat model.
+        repeats: how often each is asked; the first is the verdict, the others show whether it says the same again.
+
+    Raises:
+        QuadragError: the server is dead, or the budget is reached.
+    """
+    started = time.perf_counter()
+    rounds: list[dict[str, str | None]] = []
+    reasons: dict[str, str] = {}
+    signature = ""
+    for sample in range(repeats):
+        with Progress(f"{labels.name}: verdicts", len(labels.items)) as progress:
+            judge.on_progress = progress.update
+            rows, signature = _compute(labels, _Sample(judge, sample))
+        given = {item.id: _grade(labels, row) for item, row in zip(labels.items, rows, strict=True)}
+        if not rounds:
+            reasons = {
+                item.id: next(iter(row["reasons"].values()), "unparsable")
+                for item, row in zip(labels.items, rows, strict=True)
+                if given[item.id] is None
+            }
+        rounds.append(given)
+    return Verdicts(
+        judge.model,
+        rounds[0],
+        reasons,
+        rounds[1:],
+        [read_signature(signature)["prompt"]],
+        str(getattr(judge, "service", "")),
+        {name: value for name, value in judge.spent.items() if name != "oldest"},
+        time.perf_counter() - started,
+    )
+
+
+def read_signature(signature: str) -> dict[str, str]:
+    """Return the fields of a metric's signature."""
+    fields = (part.partition(":") for part in signature.split("|")[1:])
+    return {name: value for name, _, value in fields}
+
+
+class _Sample:
+    """A judge asked for its k-th reply to each chat."""
+
+    def __init__(self, judge: Completer, sample: int) -> None:
+        self._judge, self._sample = judge, sample
+        self.model = judge.model
+
+    def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[Any]:
+        try:
+            return [as_verdict(one) for one in self._judge.complete(batch, samples=[self._sample] * len(batch))]
+        except BudgetReached as stop:
+            raise QuadragError(f"{stop}; no certificate was made, what was asked is in the ledger") from None
+
+
+def _compute(labels: LabelSet, judge: _Sample) -> tuple[list[Mapping[str, Any]], str]:
+    """Return the row of each item, of pairs of both answers, and the signature."""
+    graded, items = labels.graded, labels.items
+    shown = [(item, item.answer) for item in items]
+    shown += [(item, item.other or "") for item in items if labels.pairs]
+    options = _options(graded)
+    keywords: dict[str, Any] = {
+        "questions": [item.question for item, _ in shown],
+        "contexts": [list(item.passages) for item, _ in shown],
+        "language": "zh" if any(_CHINESE.search(item.question) for item in items) else "en",
+    }
+    result = load_module(graded.metric, _config(graded)).compute(
+        predictions=[answer for _, answer in shown],
+        references=[_shape(graded, item) for item, _ in shown],
+        judge=judge,
+        profile=PROFILE,
+        **{name: value for name, value in keywords.items() if name in options},
+    )
+    rows, n = result["per_item"], len(items)
+    if labels.pairs:
+        rows = [_better(graded.key, *both) for both in zip(rows[:n], rows[n:], strict=True)]
+    return rows, result["signature"]
+
+
+def _grade(labels: LabelSet, row: Mapping[str, Any]) -> str | None:
+    """Return the grade of a row; a value that stands for a failure is none."""
+    key = labels.graded.key
+    why = row["reasons"].get(key)
+    if why is not None and why != "not_applicable":
+        return None
+    value = None if why else row[key]
+    return next((grade for grade, worth in labels.grades.items() if worth == value), None)
+
+
+def _better(key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a pair: the sign of the second less the first."""
+    reasons = {**first["reasons"], **second["reasons"]}
+    if key in reasons:
+        return {key: None, "reasons": reasons}
+    return {key: float((second[key] > first[key]) - (second[key] < first[key])), "reasons": {}}
+
+
+def _shape(graded: Graded, item: Item) -> Any:
+    """Return accepted answers as the metric takes them: RGB's want any one of a list of lists."""
+    return [list(item.golds)] if graded.metric in ("rejection_rate", "error_detection") else list(item.golds)
+
+
+def _options(graded: Graded) -> Mapping[str, Any]:
+    options: Mapping[str, Any] = load_module(graded.metric, _config(graded)).OPTIONS
+    return options
+
+
+def _config(graded: Graded) -> str | None:
+    return graded.key if graded.key in metric_record(graded.metric).configs else None

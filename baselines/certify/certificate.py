@@ -1,0 +1,161 @@
+"""A certificate: how well a judge agrees with people, in a small file sealed by its own sha256.
+
+Its first entry, ``sum``, is the sha256 of the others as canonical JSON, so that one that was altered is not believed.
+It stands for a judge where a run asked the same model with the same prompt for the same metric.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from quadrag import __version__
+from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
+from quadrag.records import write_text
+from quadrag.stats.ppi import Rates
+
+from .asking import PROFILE, read_signature
+from .figures import Figures
+
+_FORM = "quadrag certificate 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What is known of a judge.
+
+    Attributes:
+        form: the form of the file.
+        quadrag: the version that made it.
+        labels: the label set: name, source, sha256 of each file, how many labels, notes.
+        metric: the evaluate module.
+        key: its value that was graded.
+        judge: the model, or what else judged.
+        service: where it was asked.
+        prompts: the digests of the metric's prompt; none of a judge that no prompt was sent to.
+        profile: how its replies were read.
+        figures: agreement, kappa, AC1 and their intervals, counts, classes, bias, ceiling, cost.
+    """
+
+    form: str
+    quadrag: str
+    labels: dict[str, Any]
+    metric: str
+    key: str
+    judge: str
+    service: str
+    prompts: list[str]
+    profile: str
+    figures: dict[str, Any]
+
+    def write(self, path: Path) -> None:
+        """Write the file."""
+        row = asdict(self)
+        text = json.dumps({"sum": _sum(json.loads(json.dumps(row))), **row}, ensure_ascii=False, indent=1)
+        write_text(path, text + "\n")
+
+    def fits(self, signature: str) -> bool:
+        """Tell whether a row of scores with this signature was judged by this judge with this prompt."""
+        given = read_signature(signature)
+        named = signature.partition("|")[0] == self.metric
+        return named and given.get("judge") == self.judge and given.get("prompt") in self.prompts
+
+    @property
+    def sentence(self) -> str:
+        """What a reader of a score is told."""
+        found, name = self.figures, self.labels["name"]
+        if "spearman" in found:
+            return f"agrees with people on {name} by a rank correlation of {found['spearman']:.2f}"
+        between = found["agreement_interval"]
+        low_high = f" ({_two(between[0])}\u2013{_two(between[1])})" if between else ""
+        return f"agrees with people {_two(found['agreement'])}{low_high} on {name}, kappa {_two(found['kappa'])}"
+
+    @property
+    def rates(self) -> Rates | None:
+        """What the judge says of items that people call right and wrong; None but of two classes."""
+        counts = self.figures.get("confusion")
+        if counts is None or len(counts) != 2:
+            return None
+        (hit, missed), (taken, refused) = counts
+        return Rates(hit / (hit + missed), hit + missed, refused / (taken + refused), taken + refused)
+
+
+def certify(found: Figures) -> Certificate:
+    """Make the certificate of what was measured."""
+    labels, verdicts = found.labels, found.verdicts
+    about = {
+        "name": labels.name,
+        "source": labels.source,
+        "sha256": labels.files,
+        "n": len(labels.items),
+        "notes": labels.notes,
+    }
+    figures: dict[str, Any] = {"groups": found.groups, "grouped_by": labels.groups, "unreadable": found.unreadable}
+    if found.correlation:
+        figures |= found.correlation._asdict()
+    if found.agreement:
+        kinds = ("agreement", "kappa", "ac1")
+        values = (found.agreement.accuracy, found.agreement.kappa, found.agreement.ac1)
+        figures |= {"n": found.agreement.n, **dict(zip(kinds, values, strict=True))}
+        figures |= {f"{kind}_interval": both for kind, both in zip(kinds, found.intervals, strict=True)}
+        figures |= {"classes": labels.classes, "confusion": found.table}
+        figures["by_class"] = {name: one._asdict() for name, one in zip(labels.classes, found.classes, strict=True)}
+        figures["bias"] = [one._asdict() for one in found.bias]
+    figures["ceiling"] = found.ceiling._asdict() if found.ceiling else None
+    figures["consistency"] = found.consistency
+    figures |= {"usage": dict(verdicts.usage), "seconds": round(verdicts.seconds, 3)}
+    return Certificate(
+        _FORM,
+        __version__,
+        about,
+        labels.graded.metric,
+        labels.graded.key,
+        verdicts.judge,
+        verdicts.service,
+        list(verdicts.prompts),
+        PROFILE,
+        figures,
+    )
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Read a certificate.
+
+    Raises:
+        QuadragError: there is none, or it was altered.
+    """
+    try:
+        row = parse_json(path.read_bytes(), path, "a certificate of `quadrag certify-judge --out`")
+    except OSError as error:
+        raise QuadragError(f"cannot read {path} ({error.strerror}); expected a certificate") from None
+    if (
+        not isinstance(row, dict)
+        or row.get("form") != _FORM
+        or set(row) != {"sum", *(f.name for f in fields(Certificate))}
+    ):
+        raise QuadragError(f"{path} is no certificate; expected one of `quadrag certify-judge --out`")
+    if row.pop("sum") != _sum(row):
+        raise QuadragError(f"{path} was altered after it was made; make it again with `quadrag certify-judge --out`")
+    return Certificate(**row)
+
+
+def read_certificates(names: Sequence[str]) -> list[Certificate]:
+    """Read certificates; errors as of `read_certificate`."""
+    return [read_certificate(Path(name)) for name in names]
+
+
+def find_certificate(certificates: Sequence[Certificate], signature: str) -> Certificate | None:
+    """Return the first certificate that stands for the judge of a row; None where none does."""
+    return next((one for one in certificates if one.fits(signature)), None)
+
+
+def _two(value: float | None) -> str:
+    """Round to two decimals, a half upwards, as 0.825 to 0.83."""
+    return "unknown" if value is None else f"{value + 1e-9:.2f}"
+
+
+def _sum(row: Any) -> str:
+    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()

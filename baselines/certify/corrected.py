@@ -1,0 +1,78 @@
+"""A run's judged score corrected for its judge: with labels of the run's own items, or with a certificate alone."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from quadrag.stats import Interval
+from quadrag.stats.ppi import Estimate, ppi_mean, ppi_stratified, rogan_gladen
+
+from .certificate import Certificate
+from .draw import Judged, Sheet
+
+_WORTH = 0.05  # a smaller gain in width is none
+
+
+class Corrected(NamedTuple):
+    """A corrected score.
+
+    Attributes:
+        plain: the judge's own mean over the run.
+        estimate: people's mean, by labels and verdicts.
+        alone: the interval of as many labels drawn at random, without the judge.
+        n: labels.
+        total: judged items.
+    """
+
+    plain: float
+    estimate: Estimate
+    alone: Interval
+    n: int
+    total: int
+
+    @property
+    def sentence(self) -> str:
+        """Say whether the judge narrows anything."""
+        mine, theirs = (one.high - one.low for one in (self.estimate.interval, self.alone))
+        if mine > theirs * (1 - _WORTH):
+            return f"The judge narrows nothing: {self.n} labels alone give an interval as narrow."
+        worth = self.n * ((theirs / mine) ** 2 - 1)
+        share = f"{mine / theirs:.0%}"
+        return f"The judge narrows the interval to {share} of that of labels alone, as {worth:.0f} more labels would."
+
+
+def correct(items: Sequence[Judged], sheet: Sheet) -> Corrected:
+    """Correct a run's score with labels of some of its items.
+
+    Labels of a sheet that was drawn by strata are weighted by them; others are taken for a random draw of all items.
+    """
+    labelled = [item for item in items if item.id in sheet.values]
+    others = [item for item in items if item.id not in sheet.values]
+    values = [sheet.values[item.id] for item in labelled]
+    said, rest = ([item.value or 0.0 for item in column] for column in (labelled, others))
+    if sheet.drawn:
+        there = {item.stratum for item in labelled}
+        # A stratum in which nobody labelled anything is put to the largest one.
+        most = max(there, key=lambda name: sum(item.stratum == name for item in items))
+        strata, theirs = (
+            [one.stratum if one.stratum in there else most for one in column] for column in (labelled, others)
+        )
+        estimate = ppi_stratified(values, said, rest, strata, theirs)
+    else:
+        estimate = ppi_mean(values, said, rest)
+    plain = sum(item.value or 0.0 for item in items) / len(items)
+    return Corrected(plain, estimate, labels_alone(values, estimate.value), len(values), len(items))
+
+
+def labels_alone(values: Sequence[float], mean: float) -> Interval:
+    """Return the interval that as many labels of a random draw have around a mean."""
+    if set(values) <= {0, 1}:
+        from quadrag.stats import wilson
+
+        return wilson(min(max(mean, 0.0), 1.0) * len(values), len(values))
+    return ppi_mean(values, values, [], tuning=0.0).interval
+
+
+def correct_by_certificate(value: float, n: int, certificate: Certificate) -> Estimate | None:
+    """Correct a judge's rate over n items by its certificate alone; None where that says nothing."""
+    rates = certificate.rates
+    return None if rates is None or not (rates.positives and rates.negatives) else rogan_gladen(value, n, rates)

@@ -1,0 +1,134 @@
+"""Which items of a run are worth a person's time: a draw by the judge's verdicts, with known probabilities, as a sheet.
+
+Items of one verdict are a stratum. Half of the labels are shared out as the strata are large, half evenly, so that a
+rare verdict is seen often enough. The sheet does not show the verdict, and its rows are in no order.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from quadrag.errors import QuadragError
+from quadrag.records import write_text
+
+from .grades import Graded
+from .labels import same_text
+from .sheets import read_sheet
+
+SEED = 2333
+NOTHING = "none"
+_COLUMNS = ("id", "question", "passages", "gold", "answer", "label", "probability")
+
+
+class Judged(NamedTuple):
+    """An item of a run: what a person is shown, and the value that the judge gave; None where it gave none."""
+
+    id: str
+    question: str
+    gold: str
+    answer: str
+    value: float | None
+    passages: str = ""
+
+    @property
+    def stratum(self) -> str:
+        """What the judge said, as a name."""
+        return NOTHING if self.value is None else f"{self.value:g}"
+
+
+class Sheet(NamedTuple):
+    """A sheet taken back: people's values by id, whether it was drawn by strata, and how many rows have no label."""
+
+    values: Mapping[str, float]
+    drawn: bool
+    blank: int
+
+
+def share_out(sizes: Mapping[str, int], n: int) -> dict[str, int]:
+    """Return how many of n labels each stratum gets: two at least, or all that it has."""
+    total = sum(sizes.values())
+    wanted = {name: n / 2 * (size / total + 1 / len(sizes)) for name, size in sizes.items()}
+    given = {name: min(size, max(2, int(wanted[name]))) for name, size in sizes.items()}
+    while sum(given.values()) < min(n, total):
+        name = max((one for one in sizes if given[one] < sizes[one]), key=lambda one: wanted[one] - given[one])
+        given[name] += 1
+    return given
+
+
+def write_sheet(path: Path, items: Sequence[Judged], n: int, graded: Graded, seed: int = SEED) -> dict[str, int]:
+    """Draw n items and write them as a sheet whose `label` is to be filled in.
+
+    Returns:
+        How many labels each stratum got.
+
+    Raises:
+        QuadragError: the sheet is there already, as it may hold a person's work.
+    """
+    if path.exists():
+        raise QuadragError(f"{path} is there already; name another file, or take it back with --labels {path}")
+    strata: dict[str, list[Judged]] = {}
+    for item in items:
+        strata.setdefault(item.stratum, []).append(item)
+    draw = Random(seed)
+    given = share_out({name: len(here) for name, here in strata.items()}, n)
+    drawn = [
+        (item, given[name] / len(here)) for name, here in strata.items() for item in draw.sample(here, given[name])
+    ]
+    draw.shuffle(drawn)
+    out = io.StringIO(newline="")
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow([*_COLUMNS, f"one of: {' '.join(graded.grades)}"])
+    for item, probability in drawn:
+        rows.writerow([item.id, item.question, item.passages, item.gold, item.answer, "", f"{probability:.6g}", ""])
+    write_text(path, out.getvalue())
+    return given
+
+
+def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Sheet:
+    """Read people's labels of a run's items.
+
+    Raises:
+        QuadragError: a label is none, an id is not of the run or stands twice, or the run's answer is another one.
+    """
+    sheet = read_sheet(path, "id", "label")
+    known = {item.id: item for item in items}
+    found: dict[str, float] = {}
+    seen: set[str] = set()
+    for line in sheet.lines:
+        name, said = line.row["id"].strip(), line.row["label"].strip()
+        item = known.get(name)
+        if item is None:
+            raise QuadragError(
+                f"{line.place}: this run has no judged item {name!r}; expected its ids, as {items[0].id!r}"
+            )
+        if name in seen:
+            raise QuadragError(f"{line.place}: item {name!r} has two labels; expected one label for an id")
+        seen.add(name)
+        for column, mine in (("question", item.question), ("answer", item.answer)):
+            if line.row.get(column, "").strip() and not same_text(line.row[column], mine):
+                raise QuadragError(
+                    f"{line.place}: the {column} of {name!r} is not this run's; expected a sheet of this very run, "
+                    "of the same data in the same language"
+                )
+        if not said:
+            continue
+        grade = graded.read(said)
+        if grade is None:
+            raise QuadragError(f"{line.place} has label {said!r}; expected {' or '.join(graded.grades)}, or nothing")
+        value = graded.grades[grade]
+        if value is not None:
+            found[name] = value
+    if not found:
+        raise QuadragError(f"{path} holds no label; expected {' or '.join(graded.grades)} in the column label")
+    return Sheet(found, "probability" in sheet.columns, len(sheet.lines) - len(found))
+
+
+def show_gold(references: Any) -> str:
+    """Return accepted answers as a cell of a sheet."""
+    if isinstance(references, str):
+        return references
+    return json.dumps(references, ensure_ascii=False) if references else ""

@@ -1,0 +1,222 @@
+"""What verdicts come to beside labels: agreement with its interval, classes, bias, consistency, and the ceiling.
+
+Items without a readable verdict are counted and left out. Nothing is shown here.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from quadrag.errors import QuadragError
+from quadrag.stats import Interval, McNemar, mcnemar, summarise, wilson
+from quadrag.stats import Item as Value
+from quadrag.stats.agreement import (
+    Agreement,
+    ClassFigures,
+    agreement,
+    agreement_intervals,
+    class_figures,
+    count_pairs,
+)
+
+from .labels import Item, LabelSet
+from .verdicts import Verdicts
+
+_FEWEST = 10  # items of a slice that is shown
+_CORRELATION_DRAWS = 2000
+
+
+class Bias(NamedTuple):
+    """A part of the items: how the judge's mean there is off people's, with the interval of the difference."""
+
+    slicing: str
+    name: str
+    n: int
+    people: float
+    judge: float
+    off: Interval | None
+    accuracy: float
+    kappa: float | None
+
+
+class Correlation(NamedTuple):
+    """Rank correlations of numbers, and the interval of Spearman's."""
+
+    n: int
+    spearman: float
+    kendall: float
+    interval: Interval | None
+
+
+@dataclass(slots=True)
+class Figures:
+    """All that is known of a judge on a label set.
+
+    Attributes:
+        labels: the set.
+        verdicts: of the judge.
+        agreement: over the items with a verdict; None of a ranked set.
+        intervals: of accuracy, kappa and AC1.
+        table: counts, labels by verdicts.
+        classes: the figures of each class.
+        bias: by slice, length of the answer and, of pairs, position.
+        unreadable: items without a verdict by reason.
+        consistency: the share of items on which all repeats say the same, and of how many; None without repeats.
+        ceiling: how people agree with each other; None where that is not known.
+        correlation: of a ranked set.
+        groups: how many groups the items are of.
+    """
+
+    labels: LabelSet
+    verdicts: Verdicts
+    agreement: Agreement | None = None
+    intervals: tuple[Interval | None, Interval | None, Interval | None] = (None, None, None)
+    table: list[list[int]] = field(default_factory=list)
+    classes: list[ClassFigures] = field(default_factory=list)
+    bias: list[Bias] = field(default_factory=list)
+    unreadable: dict[str, int] = field(default_factory=dict)
+    consistency: tuple[float, int] | None = None
+    ceiling: Agreement | None = None
+    correlation: Correlation | None = None
+    groups: int = 0
+
+
+class Against(NamedTuple):
+    """Two judges on the items that both have a verdict on: how often each alone is right, and the test."""
+
+    n: int
+    first_only: int
+    second_only: int
+    test: McNemar
+
+
+def measure(labels: LabelSet, verdicts: Verdicts) -> Figures:
+    """Hold a judge's verdicts against people's labels.
+
+    Raises:
+        QuadragError: no item has a verdict.
+    """
+    judged = [item for item in labels.items if verdicts.given.get(item.id) is not None]
+    if not judged:
+        raise QuadragError(f"{verdicts.judge} has no readable verdict on {labels.name}; expected one at least")
+    lacking = [item.id for item in labels.items if verdicts.given.get(item.id) is None]
+    found = Figures(labels, verdicts, ceiling=measure_ceiling(labels))
+    found.unreadable = dict(Counter(verdicts.reasons.get(name, "unreadable") for name in lacking))
+    found.consistency = _consistency(verdicts)
+    said = [str(verdicts.given[item.id]) for item in judged]
+    groups = [item.group or item.id for item in judged]
+    found.groups = len(set(groups))
+    if labels.ranked:
+        found.correlation = _correlate([float(item.label) for item in judged], list(map(float, said)), groups)
+        return found
+    given = [item.label for item in judged]
+    table = count_pairs(given, said, labels.classes)
+    found.agreement, found.table, found.classes = agreement(table), table.tolist(), class_figures(table)
+    intervals = agreement_intervals(given, said, groups, labels.classes)
+    if found.groups == len(judged):
+        intervals = (wilson(int(np.trace(table)), len(judged)), *intervals[1:])
+    found.intervals = intervals
+    found.bias = list(_biases(labels, judged, said))
+    return found
+
+
+def compare(labels: LabelSet, first: Verdicts, second: Verdicts) -> Against:
+    """Test two judges on the items on which both have a verdict.
+
+    Raises:
+        QuadragError: labels are ranked, or no item has both verdicts.
+    """
+    if labels.ranked:
+        raise QuadragError(f"{labels.name} is ranked; --against tests judges that say a grade")
+    hits = [
+        (one == item.label, other == item.label)
+        for item in labels.items
+        if (one := first.given.get(item.id)) is not None and (other := second.given.get(item.id)) is not None
+    ]
+    if not hits:
+        raise QuadragError(f"{first.judge} and {second.judge} have no item in common; expected verdicts on the same")
+    first_only, second_only = sum(a > b for a, b in hits), sum(b > a for a, b in hits)
+    return Against(len(hits), first_only, second_only, mcnemar(first_only, second_only))
+
+
+def measure_ceiling(labels: LabelSet) -> Agreement | None:
+    """Return how people agree with each other: of several, the pairs of the items that both labelled, together."""
+    pairs = [
+        (one, other)
+        for votes in [*(item.votes for item in labels.items), *labels.split]
+        for at, one in enumerate(votes)
+        for other in votes[at + 1 :]
+        if one is not None and other is not None
+    ]
+    if not pairs:
+        return None
+    return agreement(count_pairs([one for one, _ in pairs], [other for _, other in pairs], labels.classes))
+
+
+def _consistency(verdicts: Verdicts) -> tuple[float, int] | None:
+    said = {name: {verdict} for name, verdict in verdicts.given.items() if verdict is not None}
+    again = set()
+    for repeat in verdicts.repeats:
+        for name, verdict in repeat.items():
+            if name in said and verdict is not None:
+                said[name].add(verdict)
+                again.add(name)
+    return (sum(len(said[name]) == 1 for name in again) / len(again), len(again)) if again else None
+
+
+def _biases(labels: LabelSet, judged: Sequence[Item], said: Sequence[str]) -> list[Bias]:
+    """Measure how far the judge is off in parts of the items; grades without a value are left out."""
+    values = labels.grades
+    rows = [
+        (item, verdict)
+        for item, verdict in zip(judged, said, strict=True)
+        if values[item.label] is not None and values[verdict] is not None
+    ]
+    lengths = sorted(len(item.answer) for item, _ in rows)
+    cuts = [lengths[len(lengths) * part // 3] for part in (1, 2)] if lengths else [0, 0]
+    names = (f"under {cuts[0]}", f"{cuts[0]} to {cuts[1] - 1}", f"from {cuts[1]}")
+    parts: dict[tuple[str, str], list[tuple[Item, str]]] = {}
+    for item, verdict in rows:
+        for slicing, name in item.slices.items():
+            parts.setdefault((slicing, name), []).append((item, verdict))
+        if item.answer and not labels.pairs and cuts[0] < cuts[1]:
+            size = len(item.answer)
+            parts.setdefault(("characters", names[(size >= cuts[0]) + (size >= cuts[1])]), []).append((item, verdict))
+        if labels.pairs:
+            parts.setdefault(("position", "second over first"), []).append((item, verdict))
+    order = {name: place for place, name in enumerate(names)}
+    found = []
+    for (slicing, name), here in sorted(parts.items(), key=lambda one: (one[0][0], order.get(one[0][1], 0))):
+        if len(here) < _FEWEST:
+            continue
+        given, verdicts = [item.label for item, _ in here], [verdict for _, verdict in here]
+        people, judge = ([float(values[grade] or 0) for grade in column] for column in (given, verdicts))
+        off = [Value(item.group or item.id, b - a) for (item, _), a, b in zip(here, people, judge, strict=True)]
+        equal = agreement(count_pairs(given, verdicts, labels.classes))
+        n = len(here)
+        between = summarise(off).interval
+        found.append(Bias(slicing, name, n, sum(people) / n, sum(judge) / n, between, equal.accuracy, equal.kappa))
+    return found
+
+
+def _correlate(people: list[float], judge: list[float], groups: Sequence[str]) -> Correlation:
+    from scipy.stats import kendalltau, rankdata, spearmanr
+
+    if len(set(people)) < 2 or len(set(judge)) < 2:
+        raise QuadragError("all labels, or all verdicts, are one number; expected several to rank")
+    rng = np.random.RandomState(2333)
+    by_group: dict[str, list[int]] = {}
+    for place, group in enumerate(groups):
+        by_group.setdefault(group, []).append(place)
+    places = list(by_group.values())
+    a, b = rankdata(people), rankdata(judge)
+    drawn = []
+    for _ in range(_CORRELATION_DRAWS):
+        chosen = np.concatenate([places[at] for at in rng.randint(0, len(places), len(places))])
+        drawn.append(np.corrcoef(rankdata(a[chosen]), rankdata(b[chosen]))[0, 1])
+    low, high = np.nanquantile(drawn, [0.025, 0.975])
+    rho, tau = spearmanr(people, judge).statistic, kendalltau(people, judge).statistic
+    return Correlation(len(people), float(rho), float(tau), Interval(float(low), float(high)))

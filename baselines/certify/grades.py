@@ -1,0 +1,71 @@
+"""Which value of which metric people and judges grade, and what the grades are: its record says it (`metric.yaml`)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from quadrag import catalogue
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.metric_record import metric_record
+
+PAIRS = {"-1": -1.0, "0": 0.0, "1": 1.0}  # which of two answers is better: the first, neither, the second
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A value that is graded.
+
+    Attributes:
+        metric: the evaluate module.
+        key: of its result.
+        grades: what may be said of an answer, with its value.
+    """
+
+    metric: str
+    key: str
+    grades: Mapping[str, float | None]
+
+    @property
+    def name(self) -> str:
+        """What `--metric` calls it: the metric alone where it has one such key."""
+        return self.metric if len(_keys(self.metric)) == 1 else f"{self.metric}.{self.key}"
+
+    def read(self, text: str) -> str | None:
+        """Return the grade that a text is, whatever the case of its letters; None where it is none."""
+        return next((grade for grade in self.grades if grade.casefold() == text.strip().casefold()), None)
+
+    def grade_of(self, value: float | None) -> str | None:
+        """Return the grade of a value; None where no grade has it."""
+        return next((grade for grade, worth in self.grades.items() if worth == value), None)
+
+
+def find_graded(name: str) -> Graded:
+    """Find what a name as ``truthfulness`` or ``omnieval.acc`` stands for.
+
+    Raises:
+        QuadragError: no metric has the name, or nobody grades it, or several of its values are graded.
+    """
+    module, _, key = name.partition(".")
+    module = catalogue.metric_name(module)
+    keys = _keys(module)
+    if not keys:
+        raise QuadragError(f"{module} asks no judge for a grade; expected one of {', '.join(_names())}")
+    if not key and len(keys) > 1:
+        raise QuadragError(f"{module} has several graded values; expected {' or '.join(f'{module}.{k}' for k in keys)}")
+    if key and key not in keys:
+        raise unknown_name(f"graded value of {module}", key, keys)
+    key = key or next(iter(keys))
+    return Graded(module, key, dict(keys[key]))
+
+
+def _keys(module: str) -> dict[str, Mapping[str, float | None]]:
+    return {name: key.grades for name, key in metric_record(module).keys.items() if key.grades}
+
+
+def _names() -> list[str]:
+    found = {name: _keys(name) for name in catalogue.metrics()}
+    return [name if len(keys) == 1 else f"{name}.{key}" for name, keys in found.items() for key in keys]
+
+
+def graded_keys() -> list[str]:
+    """Return all graded values as rows of items name them, ``truthfulness.accuracy``."""
+    return [f"{name}.{key}" for name in catalogue.metrics() for key in _keys(name)]

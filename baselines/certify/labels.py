@@ -1,0 +1,204 @@
+"""What people said of answers: an item, a set of items, and how a sheet of the user's own is read into one.
+
+Whatever is wrong with a sheet is told in one line that names the place. No judge is asked here.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
+
+from .grades import PAIRS, Graded
+from .sheets import ANNOTATOR, Line, Sheet, read_sheet
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An answer that people labelled.
+
+    Attributes:
+        id: unique in its set.
+        label: the grade that people gave, or a number where the set is ranked.
+        question: what was asked.
+        answer: what was answered.
+        other: a second answer, where the label says which of the two is better.
+        golds: accepted answers.
+        passages: what the answer was to be made from.
+        group: items of one group are drawn together for an interval.
+        slices: groups that the judge may treat unlike, by what groups them: ``system``.
+        votes: what each of several people said, None where one said nothing.
+    """
+
+    id: str
+    label: str
+    question: str = ""
+    answer: str = ""
+    other: str | None = None
+    golds: tuple[str, ...] = ()
+    passages: tuple[str, ...] = ()
+    group: str = ""
+    slices: Mapping[str, str] = field(default_factory=dict)
+    votes: tuple[str | None, ...] = ()
+
+
+@dataclass(slots=True)
+class LabelSet:
+    """Items of one source.
+
+    Attributes:
+        name: what it is called.
+        graded: what people graded.
+        items: in the order of the source.
+        files: the sha256 of each file by its name.
+        source: where it comes from and under which licence; "" of a file of the user's own.
+        notes: what a reader of its figures must know.
+        recorded: verdicts that the source has of judges, by judge and id; None where one cannot be read.
+        pairs: an item is two answers, and its label the better one.
+        ranked: labels are numbers, and agreement is a correlation of ranks.
+        split: what people said of items that were left out since no answer has the most.
+        groups: what a group is, as ``question``.
+    """
+
+    name: str
+    graded: Graded
+    items: list[Item]
+    files: dict[str, str]
+    source: str = ""
+    notes: list[str] = field(default_factory=list)
+    recorded: dict[str, dict[str, str | None]] = field(default_factory=dict)
+    pairs: bool = False
+    ranked: bool = False
+    split: list[tuple[str | None, ...]] = field(default_factory=list)
+    groups: str = "group"
+
+    @property
+    def grades(self) -> Mapping[str, float | None]:
+        """All that a label may be, with its value."""
+        return PAIRS if self.pairs else self.graded.grades
+
+    @property
+    def classes(self) -> list[str]:
+        """All that a label may be."""
+        return list(self.grades)
+
+
+def read_labels(path: Path, graded: Graded) -> LabelSet:
+    """Read a sheet: `id` and `label`, and where there are any `question`, `answer`, `gold`, `passages`, `group`.
+
+    A column `system` is a slice, columns that begin with ``annotator`` hold what each of several people said.
+
+    Raises:
+        QuadragError: the sheet is not of that form, an id stands twice, a label is none, or a class is empty.
+    """
+    sheet = read_sheet(path, "id", "label")
+    people = [name for name in sheet.columns if name.startswith(ANNOTATOR)]
+    items: dict[str, Item] = {}
+    split: list[tuple[str | None, ...]] = []
+    for line in sheet.lines:
+        name = line.row.get("id", "").strip()
+        if not name:
+            raise QuadragError(f"{line.place} has no id; expected one for every label")
+        votes = tuple(_grade(line, person, graded) if line.row.get(person) else None for person in people)
+        label = _grade(line, "label", graded) if line.row.get("label", "").strip() or not any(votes) else _most(votes)
+        if name in items:
+            before = items[name].label
+            said = f"{before!r} and {label!r}" if label != before else f"{before!r} twice"
+            raise QuadragError(f"{line.place}: item {name!r} has two labels ({said}); expected one label for an id")
+        if label is None:
+            split.append(votes)
+            continue
+        items[name] = _item(line, name, label, votes)
+    found = LabelSet(path.stem, graded, list(items.values()), {path.name: sheet.sha256}, split=split)
+    if split:
+        found.notes.append(f"{len(split)} items on which people split evenly are left out.")
+    _name_groups(found, sheet)
+    check_classes(found, str(path))
+    return found
+
+
+def check_classes(labels: LabelSet, where: str) -> None:
+    """Refuse labels with an empty class, where nothing can be said of agreement.
+
+    Raises:
+        QuadragError: of two classes one is empty, or of several all but one.
+    """
+    there = Counter(item.label for item in labels.items)
+    empty = [one for one in labels.classes if not there[one]]
+    if len(labels.classes) - len(empty) < 2:
+        only = next(iter(there), "nothing")
+        raise QuadragError(
+            f"{where}: no item is labelled {' or '.join(empty)}, all {there.total()} are {only}; "
+            "expected items of both, or agreement says nothing"
+        )
+    if empty:
+        labels.notes.append(f"No item is labelled {', '.join(empty)}.")
+
+
+def read_texts(cell: str) -> tuple[str, ...]:
+    """Return the texts of a cell: a JSON list of texts, else the cell itself; none of a blank one."""
+    if cell.lstrip().startswith("["):
+        try:
+            found = parse_json(cell, "a cell")
+        except QuadragError:
+            found = None
+        if isinstance(found, list) and all(isinstance(one, str) for one in found):
+            return tuple(found)
+    return (cell,) if cell.strip() else ()
+
+
+def same_text(one: str, other: str) -> bool:
+    """Tell whether two texts are the same but for white space."""
+    return one.split() == other.split()
+
+
+def _item(line: Line, name: str, label: str, votes: tuple[str | None, ...]) -> Item:
+    row = line.row
+    slices = {name: row[name].strip() for name in ("system", "position") if row.get(name, "").strip()}
+    return Item(
+        name,
+        label,
+        row.get("question", ""),
+        row.get("answer", ""),
+        golds=read_texts(row.get("gold", "")),
+        passages=read_texts(row.get("passages", "")),
+        group=row.get("group", "").strip(),
+        slices=slices,
+        votes=votes,
+    )
+
+
+def _grade(line: Line, column: str, graded: Graded) -> str:
+    """Read a grade.
+
+    Raises:
+        QuadragError: the cell holds none.
+    """
+    text = line.row.get(column, "")
+    found = graded.read(text)
+    if found is None:
+        what = f"{column} {text.strip()!r}" if text.strip() else f"no {column}"
+        raise QuadragError(
+            f"{line.place} has {what}; expected {' or '.join(graded.grades)}, the grades of {graded.name}"
+        )
+    return found
+
+
+def _most(votes: Sequence[str | None]) -> str | None:
+    """Return what most people said; None where no answer has the most."""
+    counts = Counter(vote for vote in votes if vote).most_common(2)
+    return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
+
+
+def _name_groups(labels: LabelSet, sheet: Sheet) -> None:
+    """Group items by the column, else by their question where questions repeat."""
+    if "group" in sheet.columns:
+        return
+    questions = Counter(item.question for item in labels.items if item.question.strip())
+    if questions and max(questions.values()) > 1:
+        from dataclasses import replace
+
+        labels.items = [replace(item, group=item.question) for item in labels.items]
+        labels.groups = "question"

@@ -1,0 +1,61 @@
+"""What a reader of a judged score is told of its judge: how far it agrees with people, or that nobody knows."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from quadrag.metric_record import metric_record, show_key
+
+from ..core.result import PROFILES, Result
+from ..tables.slices import select_whole
+from .asking import read_signature
+from .certificate import Certificate, find_certificate
+from .corrected import correct_by_certificate
+
+_NONE = "none"
+
+
+def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[str]:
+    """Say of each judge of some runs how far it agrees with people, by the runs' certificates, or that nobody knows."""
+    return list(dict.fromkeys(line for result in results for line in _note_run(result, profile)))
+
+
+def _note_run(result: Result, profile: str) -> Iterator[str]:
+    rows = [row for row in select_whole(result.scores) if row["profile"] == profile and _is_judged(row)]
+    unknown: dict[str, dict[str, None]] = {}
+    known: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    certificates: Sequence[Certificate] = result.certificates
+    for row in rows:
+        judge = read_signature(row["signature"])["judge"]
+        certificate = find_certificate(certificates, row["signature"])
+        if certificate is None:
+            unknown.setdefault(judge, {})[show_key(row["metric"], row["key"])] = None
+        else:
+            known.setdefault((judge, certificate.sentence), []).append(row)
+    for (judge, sentence), found in known.items():
+        keys = dict.fromkeys(show_key(one["metric"], one["key"]) for one in found)
+        yield f"Judge {judge} {sentence} ({', '.join(keys)})."
+        for one in found:
+            yield from _note_corrected(one, find_certificate(certificates, one["signature"]))
+    for judge, lacking in unknown.items():
+        yield f"judge not certified: {judge} ({', '.join(lacking)}); `quadrag certify-judge` does it."
+
+
+def _is_judged(row: Mapping[str, Any]) -> bool:
+    given = read_signature(row.get("signature", ""))
+    asked = given.get("judge", _NONE) != _NONE and given.get("prompt", _NONE) != _NONE
+    return asked and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge"
+
+
+def _note_corrected(row: Mapping[str, Any], certificate: Certificate | None) -> Iterator[str]:
+    """Yield the score corrected by a certificate alone, where it is of the value that was graded."""
+    if certificate is None or row["key"] != certificate.key or row.get("over_scored") is None:
+        return
+    found = correct_by_certificate(row["over_scored"], row["n_scored"], certificate)
+    if found is None:
+        return
+    low, high = (f"{100 * bound:.1f}" for bound in found.interval)
+    yield (
+        f"Corrected by the certificate alone (Rogan\u2013Gladen), {row['split']} {row['key']}: {100 * found.value:.1f} "
+        f"({low}\u2013{high}), if the judge errs here as often as on {certificate.labels['name']}. Labels of this "
+        "run's own items are narrower and assume nothing: `quadrag label`."
+    )

@@ -1,0 +1,206 @@
+"""What was measured of judges, as tables: agreement, classes, confusion, bias.
+
+The first has the layout of OmniEval's table 3 (a line for each judge), the second that of CRAG's table 10 (a line for
+each class).
+"""
+
+from collections.abc import Sequence
+
+from quadrag.stats import Interval
+
+from ..tables.cells import NOTHING
+from ..tables.grid import Cell, Grid, Line
+from .corrected import Corrected
+from .draw import Sheet
+from .figures import Against, Figures
+from .labels import LabelSet
+
+_PPI = "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels; tuning constant"
+_DRAWN = "Labels were drawn by the judge's verdicts; each verdict weighs as its share of the run. Wilson's interval."
+_UNSEEN = "The ceiling is unknown: no item was labelled by several people."
+
+
+def tabulate(found: Sequence[Figures]) -> list[Grid]:
+    """Make the tables of judges on one label set: of one judge all, of several those that compare them."""
+    if found[0].labels.ranked:
+        return [_ranks(found)]
+    grids = [_agreement(found)]
+    if len(found) == 1:
+        grids += [_classes(found[0]), _confusion(found[0])]
+        grids += [_bias(found[0])] if found[0].bias else []
+    return grids
+
+
+def describe_labels(labels: LabelSet) -> str:
+    """Say in a line what the labels are."""
+    counts = [sum(item.label == one for item in labels.items) for one in labels.classes]
+    said = ", ".join(f"{one} {count}" for one, count in zip(labels.classes, counts, strict=True))
+    return f"{labels.name}: {len(labels.items)} labels ({'ranked' if labels.ranked else said})"
+
+
+def say_against(found: Against, first: str, second: str) -> str:
+    """Say which of two judges is right more often, and whether that is more than chance."""
+    better, worse = (first, second) if found.first_only >= found.second_only else (second, first)
+    apart = found.test.mid_p < 0.05
+    said = (
+        f"{better} agrees with people more often than {worse}"
+        if apart
+        else f"{first} and {second} cannot be told apart"
+    )
+    return (
+        f"{said}: of {found.n} items {first} alone is right on {found.first_only}, {second} alone on "
+        f"{found.second_only} (McNemar, mid-p {found.test.mid_p:.4f}, exact {found.test.exact:.4f})."
+    )
+
+
+def _notes(labels: LabelSet) -> list[str]:
+    return [*([f"Labels: {labels.source}."] if labels.source else []), *labels.notes]
+
+
+def _agreement(found: Sequence[Figures]) -> Grid:
+    labels = found[0].labels
+    lines = [_agreement_line(one) for one in found]
+    ceiling = found[0].ceiling
+    if ceiling:
+        cells = [
+            Cell(_four(ceiling.accuracy)),
+            Cell(_four(ceiling.kappa)),
+            Cell(_four(ceiling.ac1)),
+            Cell(f"{ceiling.n}"),
+        ]
+        lines.append(Line("people (ceiling)", cells, rule=True))
+    grid = Grid(
+        f"Agreement with people, {labels.name}, {labels.graded.name}",
+        "judge",
+        ["agreement", "kappa", "AC1", "n"],
+        lines,
+        _notes(labels),
+    )
+    grid.notes += [] if ceiling else [_UNSEEN]
+    grid.notes.append(_intervals(found))
+    for one in found:
+        grid.notes += _about(one)
+    return grid
+
+
+def _agreement_line(one: Figures) -> Line:
+    assert one.agreement is not None
+    values = (one.agreement.accuracy, one.agreement.kappa, one.agreement.ac1)
+    cells = [Cell(_four(value), _both(between)) for value, between in zip(values, one.intervals, strict=True)]
+    return Line(one.verdicts.judge, [*cells, Cell(str(one.agreement.n))])
+
+
+def _intervals(found: Sequence[Figures]) -> str:
+    first = found[0]
+    n = first.agreement.n if first.agreement else 0
+    if first.groups < n:
+        return f"95% intervals by {first.labels.groups} ({first.groups}), drawn with replacement."
+    return "95% intervals: Wilson's for agreement, of items drawn with replacement for the others."
+
+
+def _about(one: Figures) -> list[str]:
+    """Say of a judge what could not be read, whether it says the same again, and what it took."""
+    name, notes = one.verdicts.judge, []
+    if one.unreadable:
+        counts = ", ".join(f"{why} {count}" for why, count in sorted(one.unreadable.items()))
+        notes.append(f"{name}: {sum(one.unreadable.values())} items without a verdict ({counts}), left out.")
+    if one.consistency:
+        share, n = one.consistency
+        times = len(one.verdicts.repeats) + 1
+        notes.append(f"{name}: asked {times} times, the same verdict each time on {_four(share)} of {n} items.")
+    usage = one.verdicts.usage
+    if usage:
+        cost = "" if usage.get("cost") is None else f", cost {usage['cost']:.4f}"
+        tokens = f"{usage.get('prompt_tokens', 0)} + {usage.get('completion_tokens', 0)} tokens"
+        kept = f", {usage['cached']} replies from the ledger" if usage.get("cached") else ""
+        notes.append(f"{name}: {usage.get('calls', 0)} calls, {tokens}{cost}, {one.verdicts.seconds:.1f} s{kept}.")
+    return notes
+
+
+def _classes(one: Figures) -> Grid:
+    lines = [
+        Line(
+            name,
+            [*map(Cell, map(_four, (each.accuracy, each.precision, each.recall, each.f1))), Cell(str(each.labels))],
+        )
+        for name, each in zip(one.labels.classes, one.classes, strict=True)
+    ]
+    there = [each for each in one.classes if each.labels]
+    columns = zip(
+        *((each.accuracy, each.precision or 0.0, each.recall or 0.0, each.f1 or 0.0) for each in there), strict=True
+    )
+    means = [Cell(_four(sum(column) / len(there))) for column in columns]
+    lines.append(Line("average", [*means, Cell(str(sum(each.labels for each in there)))], rule=True))
+    columns_named = ["accuracy", "precision", "recall", "F1", "n"]
+    return Grid(f"By class, {one.verdicts.judge}", "people say", columns_named, lines)
+
+
+def _confusion(one: Figures) -> Grid:
+    lines = [
+        Line(name, [Cell(str(count)) for count in row]) for name, row in zip(one.labels.classes, one.table, strict=True)
+    ]
+    return Grid(
+        f"Confusion, {one.verdicts.judge}", "people say", [f"judge {name}" for name in one.labels.classes], lines
+    )
+
+
+def _bias(one: Figures) -> Grid:
+    lines = []
+    before = ""
+    for each in one.bias:
+        cells = [
+            Cell(_four(each.people)),
+            Cell(_four(each.judge)),
+            Cell(f"{each.judge - each.people:+.4f}", _both(each.off)),
+        ]
+        cells += [Cell(_four(each.accuracy)), Cell(_four(each.kappa)), Cell(str(each.n))]
+        lines.append(Line(f"{each.slicing}: {each.name}", cells, rule=bool(before) and before != each.slicing))
+        before = each.slicing
+    said = "A difference whose interval leaves out 0 is a bias. One in twenty does by chance."
+    return Grid(
+        f"Bias, {one.verdicts.judge}",
+        "items",
+        ["people", "judge", "difference", "agreement", "kappa", "n"],
+        lines,
+        [said],
+    )
+
+
+def _ranks(found: Sequence[Figures]) -> Grid:
+    labels = found[0].labels
+    lines = []
+    for one in found:
+        assert one.correlation is not None
+        cells = [
+            Cell(_four(one.correlation.spearman), _both(one.correlation.interval)),
+            Cell(_four(one.correlation.kendall)),
+        ]
+        lines.append(Line(one.verdicts.judge, [*cells, Cell(str(one.correlation.n))]))
+    notes = [*_notes(labels), _UNSEEN, f"95% intervals by {labels.groups} ({found[0].groups}), drawn with replacement."]
+    notes += [note for one in found for note in _about(one)]
+    return Grid(f"Agreement with people, {labels.name}", "judge", ["Spearman", "Kendall", "n"], lines, notes)
+
+
+def _four(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.4f}"
+
+
+def _both(between: Interval | None) -> str:
+    return f"{between.low:.4f} to {between.high:.4f}" if between else ""
+
+
+def tabulate_corrected(name: str, found: Corrected, sheet: Sheet) -> Grid:
+    """Make the table of a corrected score: the judge's own, that of labels alone, and the corrected one."""
+    value, between = found.estimate.value, found.estimate.interval
+    lines = [
+        Line("the judge alone", [Cell(_four(found.plain)), Cell(NOTHING), Cell(str(found.total))]),
+        Line("corrected by labels", [Cell(_four(value)), Cell(_both(between)), Cell(str(found.total))]),
+        Line("labels alone", [Cell(_four(value)), Cell(_both(found.alone)), Cell(str(found.n))]),
+    ]
+    notes = [
+        found.sentence,
+        _DRAWN if sheet.drawn else f"{_PPI} {found.estimate.tuning:.2f}.",
+    ]
+    notes += [f"{sheet.blank} rows have no label; the others are taken for the draw."] if sheet.blank else []
+    notes += [] if sheet.drawn else ["The labels are taken for a random draw of this run's items."]
+    return Grid(f"{name}, corrected for the judge", "score", ["value", "95% interval", "n"], lines, notes)

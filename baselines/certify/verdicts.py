@@ -1,0 +1,177 @@
+"""What a judge said of the items of a label set, without asking anybody: from files, from the set, or by a rule."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError, unknown_name
+
+from .labels import Item, LabelSet, same_text
+from .sheets import read_sheet
+
+RULE, RECORDED = "rule:", "recorded:"
+NO_VERDICT = "no verdict"
+# Why a judge has no verdict, as files may say it in its place; "" is a blank cell.
+_REASONS = ("", "api_error", "raised", "unparsable", "truncated", "unreadable")
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """What a judge said.
+
+    Attributes:
+        judge: what it is called.
+        given: a grade for each id, or a number of a ranked set; None where none could be read.
+        reasons: why not, by id.
+        repeats: further verdicts of the same judge on the same items.
+        prompts: the digests under which a run's signatures name the prompt; none of what no prompt was sent to.
+        service: where it was asked, as the ledger calls it.
+        usage: calls, tokens and cost, of a live judge.
+        seconds: that it took.
+    """
+
+    judge: str
+    given: Mapping[str, str | None]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    repeats: Sequence[Mapping[str, str | None]] = ()
+    prompts: Sequence[str] = ()
+    service: str = ""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def list_judges(labels: LabelSet) -> list[str]:
+    """List the judges that a set needs no model for: those recorded with it, and rules where it has golds."""
+    rules = RULES if not labels.ranked and not labels.pairs and set(labels.classes) == {"right", "wrong"} else {}
+    there = any(item.golds for item in labels.items)
+    return [*(f"{RECORDED}{name}" for name in labels.recorded), *(f"{RULE}{name}" for name in rules if there)]
+
+
+def is_known(spec: str) -> bool:
+    """Tell whether a judge is named that no model is asked for."""
+    return spec.startswith((RULE, RECORDED))
+
+
+def known_verdicts(labels: LabelSet, spec: str) -> Verdicts:
+    """Return the verdicts of a rule, ``rule:bounded``, or of a judge recorded with a set, ``recorded:gpt-4``.
+
+    Raises:
+        QuadragError: there is none of that name here.
+    """
+    if spec not in list_judges(labels):
+        raise unknown_name(f"judge of {labels.name}", spec, [*list_judges(labels), "http://host:port/v1#model"])
+    kind, _, name = spec.partition(":")
+    if f"{kind}:" == RECORDED:
+        return Verdicts(name, labels.recorded[name], dict.fromkeys(_open(labels.recorded[name]), "unreadable"))
+    rule = RULES[name]
+    return Verdicts(spec, {item.id: "right" if rule(item) else "wrong" for item in labels.items})
+
+
+def read_verdicts(labels: LabelSet, paths: Sequence[Path]) -> Verdicts:
+    """Read a judge's verdicts: CSV with `id` and `verdict`. A file that names an id again is a repeat.
+
+    Raises:
+        QuadragError: a file is not of that form, names ids without a label, or shows other answers than people saw.
+    """
+    items = {item.id: item for item in labels.items}
+    rounds: list[dict[str, str | None]] = []
+    reasons: dict[str, str] = {}
+    for path in paths:
+        for name, verdict, reason in _read_file(labels, items, path):
+            place = next((one for one in rounds if name not in one), None)
+            if place is None:
+                rounds.append(place := {})
+            place[name] = verdict
+            if place is rounds[0] and reason:
+                reasons[name] = reason
+    first, *repeats = rounds
+    reasons |= dict.fromkeys(set(items) - set(first), NO_VERDICT)
+    whole = {name: first.get(name) for name in items}
+    return Verdicts(paths[0].stem, whole, reasons, repeats)
+
+
+def _read_file(labels: LabelSet, items: Mapping[str, Item], path: Path) -> list[tuple[str, str | None, str]]:
+    sheet = read_sheet(path, "id", "verdict")
+    found: dict[str, tuple[str, str | None, str]] = {}
+    unknown: dict[str, str] = {}
+    for line in sheet.lines:
+        name, text = line.row["id"].strip(), line.row["verdict"].strip()
+        if name in found:
+            raise QuadragError(f"{line.place}: item {name!r} has two verdicts; expected one in a file")
+        if name not in items:
+            unknown.setdefault(name, line.place)
+            continue
+        for column, shown in (("question", items[name].question), ("answer", items[name].answer)):
+            if shown.strip() and line.row.get(column, "").strip() and not same_text(line.row[column], shown):
+                raise QuadragError(_differ(line.place, name, column, line.row[column], shown))
+        verdict = _number(text) if labels.ranked else labels.graded.read(text) if not labels.pairs else _pair(text)
+        if verdict is None and text not in _REASONS:
+            wanted = "a number" if labels.ranked else " or ".join(labels.classes)
+            raise QuadragError(f"{line.place}: verdict {text!r} on {name!r}; expected {wanted}, or nothing")
+        found[name] = (name, verdict, "" if verdict is not None else text or "unreadable")
+    if unknown:
+        name, place = next(iter(unknown.items()))
+        raise QuadragError(
+            f"{place}: item {name!r} has no label in {labels.name}"
+            + (f", as {len(unknown) - 1} others have none" if len(unknown) > 1 else "")
+            + f"; expected its ids, as {next(iter(items))!r}"
+        )
+    return list(found.values())
+
+
+def _differ(place: str, name: str, column: str, found: str, shown: str) -> str:
+    """Say that two files show different texts for one id."""
+    chinese = [any("\u4e00" <= sign <= "\u9fff" for sign in text) for text in (found, shown)]
+    why = "the files are in different languages" if chinese[0] != chinese[1] else "the files are of different data"
+    return f"{place}: the {column} of {name!r} is {_cut(found)!r}, people saw {_cut(shown)!r}; {why}"
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 40 else f"{line[:39]}…"
+
+
+def _number(text: str) -> str | None:
+    try:
+        return text if float(text) == float(text) else None
+    except ValueError:
+        return None
+
+
+def _pair(text: str) -> str | None:
+    """Return the sign of a difference."""
+    number = _number(text)
+    return None if number is None else str((float(number) > 0) - (float(number) < 0))
+
+
+def _open(verdicts: Mapping[str, str | None]) -> list[str]:
+    return [name for name, verdict in verdicts.items() if verdict is None]
+
+
+def _bounded(item: Item) -> bool:
+    from quadrag.metrics._shared.rgb_labels import bounded
+
+    return bool(bounded(item.answer, [list(item.golds)]))
+
+
+def _plain(item: Item) -> bool:
+    from quadrag.metrics._shared.rgb_labels import correct, label
+
+    return bool(correct(label(item.answer, [[gold.strip() for gold in item.golds]])))
+
+
+def _exact(item: Item) -> bool:
+    return any(_normal(item.answer) == _normal(gold) for gold in item.golds)
+
+
+def _normal(text: str) -> str:
+    """Return lower-case words without articles and punctuation, as SQuAD's exact match compares."""
+    import string
+
+    words = text.lower().translate(str.maketrans("", "", string.punctuation)).split()
+    return " ".join(word for word in words if word not in ("a", "an", "the"))
+
+
+# As a metric's own: an accepted answer as whole numbers and words in the answer, anywhere in it, or all of it.
+RULES: dict[str, Callable[[Item], bool]] = {"bounded": _bounded, "plain": _plain, "exact": _exact}

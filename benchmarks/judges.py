@@ -1,0 +1,110 @@
+"""How often intervals of corrected scores hold the truth, and how wide they are: PPI++, labels alone, Rogan-Gladen.
+
+First a judge that errs on 14% of the answers, over rates and numbers of labels, ten times as many answers unlabelled;
+then, with the real label files, recorded GPT-4 on OpenQA-eval: 200 labels drawn with replacement, the unlabelled part
+redrawn at its full size. Goal: 93 to 97%. A cell passes where the interval of its own counting error meets that band.
+`drawn` is the draw of `quadrag label`, stratum by stratum, of as many labels.
+
+    python benchmarks/judges.py
+    python benchmarks/judges.py REAL/real_labels
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quadrag.baselines.certify.draw import share_out
+from quadrag.baselines.certify.known import open_labels
+from quadrag.baselines.certify.verdicts import known_verdicts
+from quadrag.stats import Interval, wilson
+from quadrag.stats.ppi import Estimate, Rates, ppi_mean, ppi_stratified, rogan_gladen
+
+ERRS = 0.14
+BAND = (0.93, 0.97)
+Values = NDArray[np.float64]
+
+
+def normal(found: Estimate) -> Interval:
+    half = 1.959963984540054 * found.variance**0.5
+    return Interval(found.value - half, found.value + half)
+
+
+def drawn(draw: np.random.RandomState, truth: Values, said: Values, n: int) -> Interval:
+    """Draw n of all items as `quadrag label` does, and estimate."""
+    sizes = {str(value): int((said == value).sum()) for value in sorted(set(said))}
+    given = share_out(sizes, n)
+    chosen = [draw.choice(np.flatnonzero(said == float(name)), count, replace=False) for name, count in given.items()]
+    here = np.concatenate(chosen)
+    rest = np.setdiff1d(np.arange(len(said)), here)
+    found = ppi_stratified(list(truth[here]), list(said[here]), list(said[rest]), list(said[here]), list(said[rest]))
+    return found.interval
+
+
+def simulate(n: int, rate: float, sets: int, seed: int) -> Iterator[tuple[str, float, list[Interval]]]:
+    draw = np.random.RandomState(seed)
+    found: dict[str, list[Interval]] = {"labels alone": [], "PPI++": [], "PPI++, normal": [], "PPI++, drawn": []}
+    for _ in range(sets):
+        truth = (draw.rand(11 * n) < rate).astype(float)
+        said = np.where(draw.rand(11 * n) < ERRS, 1 - truth, truth)
+        estimate = ppi_mean(truth[:n], said[:n], said[n:])
+        found["labels alone"].append(wilson(truth[:n].sum(), n))
+        found["PPI++"].append(estimate.interval)
+        found["PPI++, normal"].append(normal(estimate))
+        found["PPI++, drawn"].append(drawn(draw, truth, said, n))
+    for name, intervals in found.items():
+        yield name, rate, intervals
+
+
+def genuine(folder: Path, sets: int, n: int = 200) -> Iterator[tuple[str, float, list[Interval]]]:
+    labels = open_labels("openqa-eval", None, folder)
+    given = known_verdicts(labels, "recorded:gpt-4").given
+    both = [(item.label, given[item.id]) for item in labels.items if given[item.id] is not None]
+    truth, said = (np.array([one == "right" for one in column], dtype=float) for column in zip(*both, strict=True))
+    draw, total = np.random.RandomState(2333), len(truth)
+    found: dict[str, list[Interval]] = {"labels alone": [], "PPI++": [], "Rogan-Gladen": []}
+    for _ in range(sets):
+        here, rest = draw.randint(0, total, n), draw.randint(0, total, total)
+        right, says = truth[here] == 1, said[here]
+        rates = Rates(says[right].mean(), int(right.sum()), 1 - says[~right].mean(), int((~right).sum()))
+        certain = rogan_gladen(said[rest].mean(), total, rates)
+        assert certain is not None
+        found["labels alone"].append(wilson(truth[here].sum(), n))
+        found["PPI++"].append(ppi_mean(truth[here], says, said[rest]).interval)
+        found["Rogan-Gladen"].append(certain.interval)
+    for name, intervals in found.items():
+        yield name, float(truth.mean()), intervals
+
+
+def show(what: str, cells: Iterator[tuple[str, float, list[Interval]]]) -> None:
+    for name, rate, intervals in cells:
+        held = sum(low <= rate <= high for low, high in intervals)
+        low, high = wilson(held, len(intervals))
+        width = float(np.mean([high - low for low, high in intervals]))
+        passes = "passes" if high >= BAND[0] and low <= BAND[1] else "fails"
+        share = f"{held / len(intervals):6.1%} ({low:.1%} to {high:.1%})"
+        print(f"{what:22} {name:14} width {width:.4f}  held {share} {passes}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, help="the real label files")
+    parser.add_argument("--sets", type=int, default=2000)
+    arguments = parser.parse_args()
+    started = time.perf_counter()
+    if arguments.folder:
+        show("OpenQA-eval, 200", genuine(arguments.folder, arguments.sets))
+    else:
+        for n in (50, 300, 3000):
+            for rate in (0.02, 0.2, 0.5):
+                show(f"n {n}, rate {rate:.0%}", simulate(n, rate, arguments.sets, seed=n))
+    print(f"{arguments.sets} sets each, {time.perf_counter() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

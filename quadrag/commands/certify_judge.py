@@ -1,0 +1,156 @@
+"""Say how well a judge agrees with people, and write it down as a certificate.
+
+LABELS is a known label set (quadrag certify-judge --list), fetched from its
+authors and verified, or a CSV file with `id` and `label`, and where there are
+any `question`, `answer`, `gold`, `passages`, `group`, `system`. Exports of
+Label Studio and Argilla are read too. The judge is a model, or a CSV file of
+its verdicts with `id` and `verdict`. Without a judge those are measured that
+need no model: recorded ones, and rules.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from quadrag.commands import options
+from quadrag.errors import QuadragError
+
+EXAMPLES = (
+    "quadrag certify-judge openqa-eval",
+    "quadrag certify-judge openqa-eval --judge http://HOST/v1 --out judge.json",
+    "quadrag certify-judge labels.csv --verdicts verdicts.csv --out judge.json",
+    "quadrag certify-judge openqa-eval --judge recorded:gpt-4 --against recorded:bem",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("labels", metavar="LABELS", nargs="?", help="a known set, or a file")
+    parser.add_argument("--list", action="store_true", help="the known sets")
+    parser.add_argument("--verdicts", metavar="FILE", nargs="+", default=[], help="the judge's; more files are repeats")
+    parser.add_argument("--against", metavar="JUDGE", help="a spec or a file of verdicts: a paired test of two judges")
+    parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else truthfulness)")
+    parser.add_argument("--repeats", metavar="N", type=options.whole(1), default=1, help="ask a live judge N times")
+    parser.add_argument("--data-dir", metavar="DIR", help="folder with the files of a known set (default: fetched)")
+    parser.add_argument("--items", metavar="FILE", help="write the items as CSV, for a judge that is asked elsewhere")
+    parser.add_argument("--out", metavar="FILE", help="write the certificate here")
+    options.calls(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command."""
+    from quadrag.baselines.certify.certificate import certify
+    from quadrag.baselines.certify.figures import compare, measure
+    from quadrag.baselines.certify.known import list_sets, open_labels
+    from quadrag.baselines.certify.tables import describe_labels, say_against, tabulate
+    from quadrag.baselines.certify.verdicts import known_verdicts, list_judges
+    from quadrag.baselines.tables.grid import print_grids
+
+    if arguments.list or not arguments.labels:
+        print("\n".join(list_sets()))
+        return 0
+    _check(arguments)
+    labels = open_labels(arguments.labels, arguments.metric, arguments.data_dir)
+    if arguments.items:
+        _write_items(labels, Path(arguments.items))
+        if not (arguments.judge or arguments.verdicts):
+            print(f"{arguments.items}: {len(labels.items)} items")
+            return 0
+    found = [measure(labels, one) for one in _verdicts(arguments, labels)]
+    if not found:
+        found = [measure(labels, known_verdicts(labels, name)) for name in list_judges(labels)]
+        if not found:
+            raise QuadragError(f"no judge, and {labels.name} has none recorded; give --judge or --verdicts")
+        if arguments.out:
+            raise QuadragError(f"--out takes one judge's certificate; name it with --judge {list_judges(labels)[0]}")
+    print(describe_labels(labels))
+    print_grids(tabulate(found[:1] if arguments.against else found))
+    if arguments.against:
+        print_grids(tabulate(found)[:1])
+        print(say_against(compare(labels, *(one.verdicts for one in found)), *(one.verdicts.judge for one in found)))
+    certificate = certify(found[0])
+    if len(found) == 1 or arguments.against:
+        print(f"\n{certificate.judge} {certificate.sentence}.")
+    if invalid := _invalid(found, arguments.max_failed):
+        import sys
+
+        print(f"quadrag: INVALID, {invalid}", file=sys.stderr)
+        return 3
+    if arguments.out:
+        certificate.write(Path(arguments.out))
+        print(arguments.out)
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse what would do nothing."""
+    if len(arguments.judge) > 1:
+        raise QuadragError("--judge names several; one is certified at a time, test another with --against")
+    if arguments.judge and arguments.verdicts:
+        raise QuadragError("--judge and --verdicts are two ways to name one judge; give one, the other as --against")
+    if arguments.against and not (arguments.judge or arguments.verdicts):
+        raise QuadragError("--against tests two judges; name the first with --judge or --verdicts")
+    for name in ("bertscore", "fresh", "retry"):
+        if getattr(arguments, name):
+            raise QuadragError(f"--{name} does nothing here; leave it out")
+
+
+def _verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
+    """Yield the verdicts of the judge, then of the one that it is tested against."""
+    from quadrag.baselines.certify.verdicts import read_verdicts
+
+    if arguments.verdicts:
+        yield read_verdicts(labels, [Path(name) for name in arguments.verdicts])
+    elif arguments.judge:
+        yield _ask(arguments, labels, arguments.judge[0])
+    if arguments.against:
+        file = Path(arguments.against)
+        yield read_verdicts(labels, [file]) if file.is_file() else _ask(arguments, labels, arguments.against)
+
+
+def _ask(arguments: argparse.Namespace, labels: Any, spec: str) -> Any:
+    """Return the verdicts of a judge by its spec."""
+    from quadrag.baselines.certify.asking import ask_judge, check_askable, find_benchmark
+    from quadrag.baselines.certify.verdicts import is_known, known_verdicts
+    from quadrag.baselines.runs.request import RunRequest
+    from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.commands.session import call_request
+
+    if is_known(spec):
+        return known_verdicts(labels, spec)
+    check_askable(labels)
+    calls = call_request(argparse.Namespace(**{**vars(arguments), "judge": [spec]}))
+    benchmark, config = find_benchmark(labels.graded)
+    with open_session(RunRequest(benchmark, config), calls, open_budget(calls)) as session:
+        return ask_judge(labels, session.judges[0], arguments.repeats)
+
+
+def _invalid(found: Any, most: float | None) -> str | None:
+    """Say of which live judge too many verdicts are lacking; None of none."""
+    from quadrag.run_record import MOST_FAILED
+
+    for one in found:
+        lacking, total = sum(one.unreadable.values()), len(one.labels.items)
+        if one.verdicts.usage and lacking > total * (MOST_FAILED if most is None else most):
+            return f"{one.verdicts.judge} gave no readable verdict on {lacking} of {total} items; no certificate"
+    return None
+
+
+def _write_items(labels: Any, path: Path) -> None:
+    """Write the items as a sheet that a judge elsewhere can read, and that this command reads as labels."""
+    import csv
+    import io
+    import json
+
+    out = io.StringIO(newline="")
+    sheet = csv.writer(out, lineterminator="\n")
+    sheet.writerow(["id", "question", "answer", "other", "gold", "passages", "group", "label"])
+    for item in labels.items:
+        texts = [
+            json.dumps(list(column), ensure_ascii=False) if column else "" for column in (item.golds, item.passages)
+        ]
+        sheet.writerow([item.id, item.question, item.answer, item.other or "", *texts, item.group, item.label])
+    from quadrag.records import write_text
+
+    write_text(path, out.getvalue())

@@ -1,0 +1,87 @@
+"""Draw items of a judged run for people, and correct its score by their labels.
+
+--out writes a CSV sheet; fill in its column `label`. --labels reads it back, or
+any CSV file with `id` and `label` of a random draw of the run's items.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from quadrag.commands import options
+from quadrag.errors import QuadragError
+
+EXAMPLES = (
+    "quadrag label runs/a --n 100 --out sheet.csv",
+    "quadrag label runs/a --labels sheet.csv",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("folder", metavar="RUN", help="the folder of a judged run")
+    parser.add_argument("--n", metavar="N", type=options.whole(1), default=100, help="items to label (default: 100)")
+    parser.add_argument("--out", metavar="FILE", help="write a sheet of so many items here")
+    parser.add_argument("--labels", metavar="FILE", help="a sheet with labels")
+    parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the first judged value of the run)")
+    parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="of the draw (default: 2333)")
+    parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from quadrag.baselines.certify.corrected import correct
+    from quadrag.baselines.certify.draw import take_back, write_sheet
+    from quadrag.baselines.certify.tables import tabulate_corrected
+    from quadrag.baselines.tables.grid import print_grids
+
+    if bool(arguments.out) == bool(arguments.labels):
+        raise QuadragError("give --out for a new sheet, or --labels to take one back")
+    graded, items = _read_items(arguments)
+    if arguments.out:
+        given = write_sheet(Path(arguments.out), items, arguments.n, graded, arguments.seed)
+        said = ", ".join(f"{count} that the judge gave {name}" for name, count in given.items())
+        print(f"{arguments.out}: {sum(given.values())} of {len(items)} items ({said})")
+        print(f"Fill in the column label: {' or '.join(graded.grades)}.")
+        return
+    sheet = take_back(Path(arguments.labels), items, graded)
+    print_grids([tabulate_corrected(graded.name, correct(items, sheet), sheet)])
+
+
+def _read_items(arguments: argparse.Namespace) -> Any:
+    """Return what is graded, and the judged items of the run with what a person must see."""
+    from quadrag.baselines.certify.draw import Judged, show_gold
+    from quadrag.baselines.certify.grades import find_graded, graded_keys
+    from quadrag.baselines.report.items import RunReader
+    from quadrag.baselines.runs.folder import read_result
+    from quadrag.metric_record import metric_record
+
+    folder = Path(arguments.folder)
+    result = read_result(folder)
+    there = [name for row in result.items[:1] for name in row if name in graded_keys()]
+    if not there or result.run.inputs.judge is None:
+        raise QuadragError(f"{folder} has no judged score; expected a run with --judge")
+    graded = find_graded(arguments.metric or there[0])
+    entry = f"{graded.metric}.{graded.key}"
+    if entry not in there:
+        raise QuadragError(f"{folder} has no judged {graded.name}; expected --metric {' or '.join(there)}")
+    reader = RunReader(folder, result, arguments.data_dir)
+    several = len({row["id"] for row in result.items}) < len(result.items)
+    by_passages = "contexts" in metric_record(graded.metric).needs
+    items = []
+    for row, shown in zip(result.items, reader.select(), strict=True):
+        value = row[entry]
+        answer = shown.answer.answer if shown.answer else None
+        if answer is None or (value.get("reason") or {}).get("official") == "not_applicable":
+            continue
+        name = "/".join((row["split"], row["id"], str(row["sample"]))) if several else row["id"]
+        gold = show_gold(shown.question.references)
+        before = "".join(f"{asked}\n{said or ''}\n" for asked, said in shown.question.history)
+        # Whoever judges what an answer was made from must see it.
+        passages = "\n\n".join(passage.text for passage in shown.passages) if by_passages else ""
+        failed = (value.get("reason") or {}).get("official")
+        said = None if failed else value["official"]
+        items.append(Judged(name, before + shown.question.query, gold, answer, said, passages))
+    if not items:
+        raise QuadragError(f"{folder} holds no judged answer; expected one at least")
+    return graded, items

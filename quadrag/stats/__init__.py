@@ -1,0 +1,48 @@
+"""Means with their intervals, and tests of two runs over the same questions.
+
+`items` says what a value is, `summaries` and `means` are what a run is scored by, `intervals` how an interval is found,
+`resampling` draws units anew, `paired` compares two runs, by the `tests`; `power` says how many items that takes, and
+`rankings` whether two orders agree.
+"""
+
+from .intervals import bca, logit_interval, percentile, wilson
+from .items import LEVEL, NOT_APPLICABLE, Interval, Item
+from .means import Mean, macro
+from .paired import Pair, paired_difference, paired_macro
+from .power import detectable, items_needed, power_of
+from .rankings import Agreement, rank_agreement
+from .resampling import RESAMPLES, SEED
+from .summaries import Summary, spread, summarise, summarise_all
+from .tests import McNemar, holm, mcnemar, share_difference, sign_flips
+
+__all__ = [
+    "LEVEL",
+    "NOT_APPLICABLE",
+    "RESAMPLES",
+    "SEED",
+    "Agreement",
+    "Interval",
+    "Item",
+    "McNemar",
+    "Mean",
+    "Pair",
+    "Summary",
+    "bca",
+    "detectable",
+    "holm",
+    "items_needed",
+    "logit_interval",
+    "macro",
+    "mcnemar",
+    "paired_difference",
+    "paired_macro",
+    "percentile",
+    "power_of",
+    "rank_agreement",
+    "share_difference",
+    "sign_flips",
+    "spread",
+    "summarise",
+    "summarise_all",
+    "wilson",
+]

@@ -1,0 +1,154 @@
+"""How well verdicts agree with labels: agreement, kappa, AC1, and precision, recall and F1 of every class.
+
+All of it follows from one table of counts, labels by verdicts (Cohen 1960; Gwet 2008). Intervals draw whole groups of
+items with replacement, as all answers to one question.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .items import LEVEL, Interval
+from .resampling import SEED
+
+DRAWS = (10_000, 100_000)  # of all groups, for an interval: the fewer, the more groups there are
+_MOST = 20_000_000  # groups drawn in all
+_BLOCK = 250  # draws that are made at once
+
+
+class Agreement(NamedTuple):
+    """Agreement of labels and verdicts; kappa and AC1 are None where one class is all there is.
+
+    Attributes:
+        n: items.
+        accuracy: the share of items whose verdict is the label.
+        kappa: Cohen's, 1 at best; 0 is what chance gives by how often each side says a class.
+        ac1: Gwet's first coefficient, which holds where one class is rare.
+    """
+
+    n: int
+    accuracy: float
+    kappa: float | None
+    ac1: float | None
+
+
+class ClassFigures(NamedTuple):
+    """One class against all others; None where nothing can be divided by.
+
+    Attributes:
+        labels: items that people put into the class.
+        verdicts: items that the judge did.
+        accuracy: the share of all items that both put on the same side.
+        precision: of the judge's, the share that is people's too.
+        recall: of people's, the share that the judge found.
+        f1: the harmonic mean of the two.
+    """
+
+    labels: int
+    verdicts: int
+    accuracy: float
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+def count_pairs(labels: Sequence[Any], verdicts: Sequence[Any], classes: Sequence[Any]) -> NDArray[np.int64]:
+    """Return the table of counts: a row for each class of the labels, a column for each of the verdicts."""
+    at = {one: place for place, one in enumerate(classes)}
+    table = np.zeros((len(classes), len(classes)), dtype=np.int64)
+    np.add.at(table, ([at[one] for one in labels], [at[one] for one in verdicts]), 1)
+    return table
+
+
+def agreement(table: NDArray[Any]) -> Agreement:
+    """Return what a table of counts comes to.
+
+    Raises:
+        ValueError: it is empty.
+    """
+    if not table.sum():
+        raise ValueError("no item has a label and a verdict; expected at least one")
+    accuracy, kappa, ac1 = (float(one) for one in _figures(np.asarray(table, dtype=np.float64)))
+    return Agreement(int(table.sum()), accuracy, *(one if np.isfinite(one) else None for one in (kappa, ac1)))
+
+
+def agreement_intervals(
+    labels: Sequence[Any],
+    verdicts: Sequence[Any],
+    groups: Sequence[Hashable],
+    classes: Sequence[Any],
+    *,
+    level: float = LEVEL,
+    draws: int | None = None,
+    seed: int = SEED,
+) -> tuple[Interval | None, Interval | None, Interval | None]:
+    """Return the percentile intervals of accuracy, kappa and AC1, with whole groups drawn with replacement.
+
+    Args:
+        labels: of n items.
+        verdicts: of the same.
+        groups: of the same; items of one group are drawn together.
+        classes: all that labels and verdicts may be.
+        level: in (0, 1).
+        draws: how many; as many as are quick, within `DRAWS`, when None.
+        seed: of the draws.
+    """
+    numbers = {group: place for place, group in enumerate(dict.fromkeys(groups))}
+    at = {one: place for place, one in enumerate(classes)}
+    k = len(classes)
+    counts = np.zeros((len(numbers), k * k))
+    cells = [at[label] * k + at[verdict] for label, verdict in zip(labels, verdicts, strict=True)]
+    np.add.at(counts, ([numbers[group] for group in groups], cells), 1)
+    draws = draws or int(np.clip(_MOST // len(counts), *DRAWS))
+    found = _figures(_draw(counts, draws, seed).reshape(draws, k, k))
+    accuracy, kappa, ac1 = (_percentiles(values, level) for values in found)
+    return accuracy, kappa, ac1
+
+
+def class_figures(table: NDArray[Any]) -> list[ClassFigures]:
+    """Return the figures of every class, in the order of the table."""
+    total = table.sum()
+    found = []
+    for at in range(len(table)):
+        hit, labels, verdicts = int(table[at, at]), int(table[at].sum()), int(table[:, at].sum())
+        precision, recall = (hit / count if count else None for count in (verdicts, labels))
+        f1 = 2 * hit / (labels + verdicts) if labels + verdicts else None
+        found.append(
+            ClassFigures(labels, verdicts, float((total - labels - verdicts + 2 * hit) / total), precision, recall, f1)
+        )
+    return found
+
+
+def _draw(counts: NDArray[np.float64], draws: int, seed: int) -> NDArray[np.float64]:
+    """Return the sum of n rows drawn with replacement, draws times; n is the number of rows."""
+    n = len(counts)
+    rng = np.random.RandomState(seed)  # whose stream is frozen for good
+    found = np.empty((draws, counts.shape[1]))
+    for start in range(0, draws, _BLOCK):
+        block = min(_BLOCK, draws - start)
+        drawn = rng.randint(0, n, (block, n)) + n * np.arange(block)[:, None]
+        found[start : start + block] = np.bincount(drawn.ravel(), minlength=block * n).reshape(block, n) @ counts
+    return found
+
+
+def _percentiles(values: NDArray[np.float64], level: float) -> Interval | None:
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return None
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high))
+
+
+def _figures(tables: NDArray[np.float64]) -> tuple[Any, Any, Any]:
+    """Return accuracy, kappa and AC1 of one table of counts, or of many along the first axis."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
+        accuracy = np.trace(shares, axis1=-2, axis2=-1)
+        said, given = shares.sum(axis=-1), shares.sum(axis=-2)
+        by_chance = (said * given).sum(axis=-1)
+        kappa = (accuracy - by_chance) / (1 - by_chance)
+        mean = (said + given) / 2
+        by_chance = (mean * (1 - mean)).sum(axis=-1) / (tables.shape[-1] - 1)
+        return accuracy, kappa, (accuracy - by_chance) / (1 - by_chance)

@@ -1,0 +1,175 @@
+"""How an interval is found: Wilson's for shares, the logit where shares come in clusters, the bootstrap for the rest.
+
+Which one fits is decided in `means`. What each of them covers is measured by ``benchmarks/coverage.py``.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .items import LEVEL, Group, Interval
+
+
+def wilson(successes: float, n: float, level: float = LEVEL) -> Interval:
+    """Return the score interval of a share (Wilson 1927), in [0, 1].
+
+    Args:
+        successes: how many of n, from 0 to n; a fraction where n is an effective number.
+        n: of how many, above 0.
+        level: in (0, 1).
+
+    Raises:
+        ValueError: there are no trials, or more successes than trials.
+    """
+    if not 0 <= successes <= n or n <= 0:
+        raise ValueError(f"{successes} of {n}; expected a number above 0, and from 0 to so many successes")
+    z = normal_quantile(level)
+    share = successes / n
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
+    # At the ends the bound is the end itself, but for the last digit.
+    return Interval(0.0 if share == 0 else middle - half, 1.0 if share == 1 else middle + half)
+
+
+def logit_interval(share: float, error: float, df: float, level: float = LEVEL) -> Interval:
+    """Return the interval of a share on the scale of its logit, with Student's t (Korn & Graubard 1998).
+
+    Args:
+        share: in (0, 1).
+        error: its standard error, above 0.
+        df: degrees of freedom: clusters less groups.
+        level: in (0, 1).
+    """
+    half = student_quantile(level, df) * error / (share * (1 - share))
+    middle = math.log(share / (1 - share))
+    low, high = (1 / (1 + math.exp(-max(-700.0, middle + side * half))) for side in (-1, 1))
+    return Interval(low, high)
+
+
+def share_interval(groups: Sequence[Group], level: float = LEVEL) -> tuple[Interval, str]:
+    """Return the interval of a mean of 0s and 1s over groups, and its name.
+
+    The shares of small groups are smoothed before their variances are added: towards the share of all with the weight
+    of four items (as Agresti & Coull 1998 add four), which itself has four more. That gives an effective number of
+    items, and on that number Wilson's interval is taken; of one group it is Wilson's own. Where units hold several
+    values, the variance grows by the design effect (Kish 1965), and the logit with Student's t is taken; where that
+    says nothing, since all units are alike, Wilson's over the units.
+
+    Args:
+        groups: each with a value at least.
+        level: in (0, 1).
+    """
+    weights = _normalise(groups)
+    right, n = np.array([group.sums.sum(axis=1) for group in groups]).T
+    shares = right / n
+    share = float(min(1.0, weights @ shares))
+    smooth = (right + 4 * (right.sum() + 2) / (n.sum() + 4)) / (n + 4)
+    variance = weights**2 @ (smooth * (1 - smooth) / n)
+    size = (weights @ smooth) * (1 - weights @ smooth) / variance
+    if all(group.single for group in groups):
+        return _rounded(wilson(min(share * size, size), size, level)), "wilson"
+    units = np.array([(group.sums[1] > 0).sum() for group in groups])
+    several = units > 1
+    known = [group for group, there in zip(groups, several, strict=True) if there]
+    simple = (_normalise(known) ** 2 * (shares * (1 - shares) / n)[several]).sum()
+    effect = variance_of(influences(known))
+    if not effect or not simple:
+        size = 1 / (weights**2 / units).sum()
+        return _rounded(wilson(min(share * size, size), size, level)), "wilson"
+    error = math.sqrt(share * (1 - share) / size * effect / simple)
+    return _rounded(logit_interval(share, error, float((units - 1).sum()), level)), "logit"
+
+
+def percentile(resampled: NDArray[np.float64], level: float = LEVEL) -> Interval | None:
+    """Return the middle of resampled values, as wide as the level says; None where none is finite."""
+    return _quantiles(resampled, (1 - level) / 2, (1 + level) / 2)
+
+
+def bca(
+    resampled: NDArray[np.float64],
+    estimate: float,
+    influence: NDArray[np.float64],
+    level: float = LEVEL,
+    stretch: float = 1.0,
+) -> Interval | None:
+    """Return the bias-corrected and accelerated interval (Efron 1987), None where no resampled value is finite.
+
+    Args:
+        resampled: values of the statistic, of any number.
+        estimate: its value over what was measured.
+        influence: of each unit on it; only proportions count, as the acceleration is their skewness by six.
+        level: in (0, 1).
+        stretch: by which the normal quantile grows, since resamples of few units vary too little (Hesterberg 2015,
+            expanded percentiles).
+    """
+    resampled = resampled[np.isfinite(resampled)]
+    squares = float((influence**2).sum())
+    if not resampled.size or not squares:
+        return percentile(resampled, level)
+    # As close as the last digits of a matrix product, which depend on the machine.
+    close = np.abs(resampled - estimate) <= 1e-12 * max(1.0, abs(estimate))
+    below = float(((resampled < estimate) & ~close).mean() + close.mean() / 2)
+    edge = 1 / (2 * resampled.size)
+    normal = NormalDist()
+    bias = normal.inv_cdf(min(max(below, edge), 1 - edge))
+    bend = float((influence**3).sum()) / (6 * squares**1.5)
+    sides = []
+    for z in (-normal_quantile(level) * stretch, normal_quantile(level) * stretch):
+        sides.append(normal.cdf(bias + (bias + z) / max(1e-9, 1 - bend * (bias + z))))
+    return _quantiles(resampled, *sides)
+
+
+def influences(groups: Sequence[Group]) -> list[NDArray[np.float64]]:
+    """Return the influences of groups' units on their weighted mean: to first order, what each of them adds to it."""
+    found = []
+    for group, weight in zip(groups, _normalise(groups), strict=True):
+        totals, counts = group.sums[:, group.sums[1] > 0]
+        found.append(weight * (totals - group.mean * counts) / counts.sum())
+    return found
+
+
+def stretch_of(influence: Sequence[NDArray[np.float64]], level: float = LEVEL) -> float:
+    """Return by how much an interval of few units is to be wider than a resample says, at least 1.
+
+    A resample of n units varies by the factor (n - 1) / n too little, and Student's t takes the place of the normal.
+    """
+    drawn = sum(float((one**2).sum()) for one in influence)
+    df = sum(one.size - 1 for one in influence)
+    if not drawn or not df:
+        return 1.0
+    return student_quantile(level, df) / normal_quantile(level) * math.sqrt(variance_of(influence) / drawn)
+
+
+def variance_of(influence: Sequence[NDArray[np.float64]]) -> float:
+    """Return the variance of a mean over groups from its units' influences; a group of one unit has none."""
+    return sum(float((one**2).sum()) * one.size / (one.size - 1) for one in influence if one.size > 1)
+
+
+def normal_quantile(level: float) -> float:
+    """Return how many standard errors an interval reaches to each side, for many units."""
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def student_quantile(level: float, df: float) -> float:
+    """Return the same for few units, by Student's t."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, (1 + level) / 2))
+
+
+def _normalise(groups: Sequence[Group]) -> NDArray[np.float64]:
+    weights = np.array([group.weight for group in groups], dtype=float)
+    return np.asarray(weights / weights.sum())
+
+
+def _quantiles(resampled: NDArray[np.float64], low: float, high: float) -> Interval | None:
+    resampled = resampled[np.isfinite(resampled)]
+    return _rounded(np.quantile(resampled, [low, high])) if resampled.size else None
+
+
+def _rounded(bounds: Iterable[float]) -> Interval:
+    """Round bounds, since the last digits of a matrix product depend on the machine."""
+    return Interval(*(round(float(bound), 12) for bound in bounds))

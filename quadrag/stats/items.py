@@ -1,0 +1,92 @@
+"""What statistics are of: items with a value or a reason, and their sums by the unit that is drawn."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEVEL = 0.95
+NOT_APPLICABLE = "not_applicable"
+
+
+class Item(NamedTuple):
+    """One value of a question, or the reason why there is none.
+
+    Attributes:
+        question: what was asked; several samples of it are several items.
+        value: None where there is none.
+        reason: why, for None.
+        unit: what the question shares with others, so that they are not independent, as a conversation or a document;
+            None where it stands alone.
+    """
+
+    question: Hashable
+    value: float | None
+    reason: str | None = None
+    unit: Hashable = None
+
+    @property
+    def drawn(self) -> Hashable:
+        """What is drawn anew as a whole: the unit, else the question."""
+        return self.question if self.unit is None else self.unit
+
+
+class Interval(NamedTuple):
+    """Lower and upper bound."""
+
+    low: float
+    high: float
+
+
+class Group(NamedTuple):
+    """The values of a group of items by unit.
+
+    Attributes:
+        weight: of the group's mean, at least 0; only its share among the groups counts.
+        sums: sum and number of the values of each of n units, 2 x n.
+        shares: whether every value is 0 or 1.
+    """
+
+    weight: float
+    sums: NDArray[np.float64]
+    shares: bool
+
+    @property
+    def mean(self) -> float:
+        """The mean over its values; not a number where it has none."""
+        total, count = self.sums.sum(axis=1)
+        return float(total / count) if count else float("nan")
+
+    @property
+    def single(self) -> bool:
+        """Whether no unit has several values."""
+        return bool((self.sums[1] <= 1).all())
+
+
+def make_group(items: Sequence[Item], units: Mapping[Hashable, int], fill: float | None, weight: float = 1.0) -> Group:
+    """Sum items by unit; those without a value count as `counted` says."""
+    sums = np.zeros((2, len(units)))
+    shares = True
+    for item in items:
+        if (value := counted(item, fill)) is not None:
+            sums[:, units[item.drawn]] += (value, 1)
+            shares = shares and value in (0, 1)
+    return Group(weight, sums, shares)
+
+
+def counted(item: Item, fill: float | None) -> float | None:
+    """Return what an item counts as; `fill`, if it has no value but could have one."""
+    return fill if item.value is None and item.reason != NOT_APPLICABLE else item.value
+
+
+def number_units(items: Sequence[Item]) -> dict[Hashable, int]:
+    """Number the units of items in their order."""
+    return {unit: i for i, unit in enumerate(dict.fromkeys(item.drawn for item in items))}
+
+
+def choose_fill(profile: str, worst: float) -> float | None:
+    """Return what an unscored item counts as under a profile, None for not at all."""
+    if profile not in ("official", "corrected"):
+        raise ValueError(f"profile is {profile!r}; expected 'official' or 'corrected'")
+    return worst if profile == "corrected" else None

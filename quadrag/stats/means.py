@@ -1,0 +1,99 @@
+"""Means over groups of items with their intervals; which interval fits is decided here.
+
+The mean over all items is that over one group. Values that are all 0 or 1 are shares, of which `share_interval` tells;
+all others are drawn anew, with the interval that is corrected for bias and skewness (`bca`).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .intervals import bca, influences, share_interval, stretch_of
+from .items import LEVEL, Group, Interval, Item, choose_fill, make_group, number_units
+from .resampling import RESAMPLES, SEED, resample_groups
+
+
+class Mean(NamedTuple):
+    """A mean, its interval, and how that was found: ``wilson``, ``logit`` or ``bca``; None where nothing counts."""
+
+    value: float | None
+    interval: Interval | None
+    method: str | None
+
+
+NO_MEAN = Mean(None, None, None)
+
+
+def macro(
+    groups: Sequence[Sequence[Sequence[Item]]],
+    *,
+    weights: Sequence[float] | None = None,
+    profile: str = "official",
+    worst: float = 0.0,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> list[Mean]:
+    """Means over groups of items, weighted or not, with intervals by groups.
+
+    Args:
+        groups: of each group its columns: of the same metrics in every group all items, in the same order of units.
+        weights: of each group, at least 0; where one has no value the others' grow in proportion. Alike when None.
+        profile: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
+        worst: that value.
+        level: of the intervals, in (0, 1).
+        resamples: number of bootstrap resamples; every group is drawn from by itself.
+        seed: of the first group; the others count on from it.
+
+    Returns:
+        Of each metric the mean of those groups' means that have one, and its interval.
+
+    Raises:
+        ValueError: the profile is neither.
+    """
+    fill = choose_fill(profile, worst)
+    if not groups:
+        return []
+    units = [number_units(columns[0]) for columns in groups]
+    table = [
+        [make_group(items, units[at], fill, 1.0 if weights is None else weights[at]) for items in columns]
+        for at, columns in enumerate(groups)
+    ]
+    return mean_groups(list(zip(*table, strict=True)), level, resamples, seed)
+
+
+def mean_groups(
+    columns: Sequence[Sequence[Group]], level: float = LEVEL, resamples: int = RESAMPLES, seed: int = SEED
+) -> list[Mean]:
+    """Means of several metrics over the same groups, with one set of draws.
+
+    Args:
+        columns: of each metric its groups; those of other metrics have the same units in the same order.
+        level: of the intervals, in (0, 1).
+        resamples: number of bootstrap resamples.
+        seed: of the first group; the others count on from it.
+    """
+    counting = [[group for group in groups if group.weight and group.sums[1].any()] for groups in columns]
+    found = [_mean(groups, level) if groups else NO_MEAN for groups in counting]
+    drawn = [at for at, mean in enumerate(found) if mean.value is not None and mean.interval is None]
+    if drawn:
+        sums = [
+            np.stack([group.sums for group in groups]) for groups in zip(*(columns[at] for at in drawn), strict=True)
+        ]
+        weights = np.array([[group.weight for group in columns[at]] for at in drawn], dtype=float).T
+        for at, resampled in zip(drawn, resample_groups(sums, weights, resamples, seed), strict=True):
+            influence = influences(counting[at])
+            value = found[at].value or 0.0
+            both = bca(resampled, value, np.concatenate(influence), level, stretch_of(influence, level))
+            found[at] = found[at]._replace(interval=both, method="bca")
+    return found
+
+
+def _mean(groups: Sequence[Group], level: float) -> Mean:
+    """The mean of groups that have values, and its interval where no draw is needed."""
+    means, weights = [group.mean for group in groups], [group.weight for group in groups]
+    value = float(np.mean(means) if len(set(weights)) == 1 else np.average(means, weights=weights))
+    if all(group.shares for group in groups):
+        return Mean(value, *share_interval(groups, level))
+    return Mean(value, None, None)

@@ -1,0 +1,152 @@
+"""Two runs compared on the items that both have: the difference, its interval, a test, and how the items spread.
+
+Shares of single items are tested by McNemar's mid-p, with the interval of Bonett & Price; all else by sign flips, with
+the bootstrap's interval (`bca`) over pairs that are drawn anew together.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .intervals import bca, influences, stretch_of, variance_of
+from .items import LEVEL, Group, Interval, Item, choose_fill, counted, make_group, number_units
+from .resampling import RESAMPLES, SEED, resample_groups
+from .tests import mcnemar, share_difference, sign_flips
+
+
+class Pair(NamedTuple):
+    """The paired difference of one metric.
+
+    Attributes:
+        difference: second minus first.
+        interval: of it.
+        n: on how many questions it is.
+        p: how often chance alone would make a difference at least as large.
+        test: how p was found: ``mcnemar`` (by mid-p) or ``flips``.
+        spread: the standard deviation of a question's difference, for `power`.
+    """
+
+    difference: float
+    interval: Interval
+    n: int
+    p: float
+    test: str
+    spread: float
+
+
+def paired_difference(
+    first: Sequence[Item],
+    second: Sequence[Item],
+    *,
+    profile: str = "official",
+    worst: float = 0.0,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Pair | None:
+    """Difference second - first of one metric on the questions scored in both.
+
+    Args:
+        first: items of one run.
+        second: items of another run over the same questions, in any order.
+        profile: as in `summarise_all`.
+        worst: as in `summarise_all`.
+        level: of the interval.
+        resamples: number of bootstrap resamples.
+        seed: of the resampling and of the test.
+
+    Returns:
+        The difference, or None where the runs do not cover the same questions or nothing counts.
+
+    Raises:
+        ValueError: the profile is neither.
+    """
+    more = {"profile": profile, "worst": worst, "level": level, "resamples": resamples, "seed": seed}
+    return paired_macro([first], [second], **more)  # type: ignore[arg-type]
+
+
+def paired_macro(
+    first: Sequence[Sequence[Item]],
+    second: Sequence[Sequence[Item]],
+    *,
+    weights: Sequence[float] | None = None,
+    profile: str = "official",
+    worst: float = 0.0,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Pair | None:
+    """Difference second - first of a mean over groups, weighted or not, on the questions scored in both.
+
+    Args:
+        first: items of one run, by group.
+        second: of another run over the same questions in each group, in any order.
+        weights: of each group, at least 0; alike when None. A group without a shared question is left out.
+        profile: as in `summarise_all`.
+        worst: as in `summarise_all`.
+        level: of the interval.
+        resamples: number of bootstrap resamples.
+        seed: of the resampling and of the test.
+
+    Returns:
+        The difference, or None where the runs do not cover the same questions or nothing counts.
+
+    Raises:
+        ValueError: the profile is neither.
+    """
+    fill = choose_fill(profile, worst)
+    found = []
+    for at, sides in enumerate(zip(first, second, strict=True)):
+        group = _pair_group(*sides, fill, 1.0 if weights is None else weights[at])
+        if group is None:
+            return None
+        if group.n and group.sides[0].weight:
+            found.append(group)
+    if not found:
+        return None
+    ones, others = ([group.sides[at] for group in found] for at in range(2))
+    n = sum(group.n for group in found)
+    share = [group.weight / sum(one.weight for one in ones) for group in ones]
+    difference = float(sum(w * (b.mean - a.mean) for w, a, b in zip(share, ones, others, strict=True)))
+    influence = [b - a for a, b in zip(influences(ones), influences(others), strict=True)]
+    spread = math.sqrt(variance_of(influence) * n)
+    if len(found) == 1 and (apart := found[0].apart):
+        return Pair(difference, share_difference(*apart, n, level), n, mcnemar(*apart).mid_p, "mcnemar", spread)
+    sums = [np.stack([group.sums for group in group.sides]) for group in found]
+    drawn = resample_groups(sums, np.array([[w, w] for w in share]), resamples, seed)
+    interval = bca(drawn[1] - drawn[0], difference, np.concatenate(influence), level, stretch_of(influence, level))
+    p = sign_flips([one.sums for one in ones], [other.sums for other in others], share, seed=seed)
+    return Pair(difference, interval, n, p, "flips", spread) if interval else None
+
+
+class _PairedGroup(NamedTuple):
+    """Both runs' values of one group by unit, on how many questions, and McNemar's two numbers where they apply."""
+
+    sides: tuple[Group, Group]
+    n: int
+    apart: tuple[int, int] | None
+
+
+def _pair_group(
+    first: Sequence[Item], second: Sequence[Item], fill: float | None, weight: float
+) -> _PairedGroup | None:
+    """Sum both runs' items by unit, on the questions scored in both; None where the questions are not the same."""
+    if {item.question for item in first} != {item.question for item in second}:
+        return None
+    # A question that only one side could score would make the difference one of questions, not of runs.
+    scored = [{item.question for item in side if counted(item, fill) is not None} for side in (first, second)]
+    shared = scored[0] & scored[1]
+    drawn = {item.question: item.drawn for item in first if item.question in shared}
+    kept = [
+        [item._replace(unit=drawn[item.question]) for item in side if item.question in shared]
+        for side in (first, second)
+    ]
+    units = number_units(kept[0])
+    one, other = (make_group(items, units, fill, weight) for items in kept)
+    apart = None
+    if one.single and other.single and one.shares and other.shares:
+        gained = other.sums[0] - one.sums[0]
+        apart = (int((gained < 0).sum()), int((gained > 0).sum()))
+    return _PairedGroup((one, other), len(shared), apart)

@@ -1,0 +1,71 @@
+"""Units drawn anew, with replacement, and the means over what was drawn.
+
+The bootstrap over units (Efron & Tibshirani 1993, ch. 13): every value of a unit (several samples of a question, the
+rounds of a conversation) comes along. A rate over part of the items, like error correction, is a ratio of sums in every
+resample. Where means of groups are averaged, each group is drawn from by itself.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+SEED = 2333
+RESAMPLES = 2000
+
+_KEPT = 255  # units of which draws are kept, at a byte each: at most 0.5 MB then
+
+
+def _draw(rng: np.random.RandomState, n: int) -> NDArray[np.int64]:
+    """How often each of n units is drawn in one resample; small numbers are drawn faster."""
+    drawn = rng.randint(0, n, n, dtype=np.min_scalar_type(n))
+    return np.asarray(np.bincount(drawn, minlength=n))
+
+
+@lru_cache(maxsize=256)
+def _draws(n: int, resamples: int, seed: int) -> NDArray[np.uint8]:
+    """How often each of n units is drawn, as an n x resamples array."""
+    rng = np.random.RandomState(seed)
+    return np.stack([_draw(rng, n) for _ in range(resamples)], axis=1).astype(np.uint8)
+
+
+def resample_means(sums: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
+    """Means over resamples of n units: from sums (k x 2 x n) of values and counts to k x resamples means.
+
+    RandomState, because its stream is frozen for good, where a Generator's may change with NumPy. One resample after
+    the other, so that memory stays with n; of few units, as slices have, the draws are kept for the next metric.
+    """
+    n = sums.shape[-1]
+    if n <= _KEPT:
+        drawn = sums @ _draws(n, resamples, seed).astype(np.float64)
+    else:
+        rng = np.random.RandomState(seed)
+        drawn = np.empty((*sums.shape[:-1], resamples))
+        for column in range(resamples):
+            drawn[..., column] = sums @ _draw(rng, n)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(drawn[:, 0] / drawn[:, 1])
+
+
+def resample_groups(
+    sums: Sequence[NDArray[np.float64]], weights: NDArray[np.float64], resamples: int, seed: int
+) -> NDArray[np.float64]:
+    """Weighted means over groups in resamples: of k columns, k x resamples.
+
+    Args:
+        sums: of each of g groups, k x 2 x its units.
+        weights: g x k; 0 where a group has no value of a column.
+        resamples: how many.
+        seed: of the first group; the others count on from it.
+    """
+    total = np.zeros((weights.shape[1], resamples))
+    present = np.zeros_like(total)
+    for at, (group, weight) in enumerate(zip(sums, weights, strict=True)):
+        means = resample_means(group, resamples, seed + at)
+        # A group that a resample has no value of is left out of that mean.
+        there = np.isfinite(means)
+        total += weight[:, None] * np.where(there, means, 0.0)
+        present += weight[:, None] * there
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / present)

@@ -1,0 +1,100 @@
+"""A certificate beside a run's scores: for the judge and prompt it is of, and for no other; none that was altered."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer
+
+LABELS = "id,question,answer,gold,label\n" + "".join(
+    f"{n},What is number {n}?,It is {n + 1},{n},{'right' if n % 4 else 'wrong'}\n" for n in range(40)
+)
+RUN = ("crag", "qa", "--retriever", "none", "--data-dir", "sample", "--ledger", "ledger")
+
+
+@pytest.fixture
+def certified(cli, tmp_path):
+    """A judge that finds all but ten of forty right, its certificate, and a run that it judged."""
+    (tmp_path / "labels.csv").write_text(LABELS, encoding="utf-8")
+    with ChatServer(models=["j", "other"], text='{"score": 1}') as server:
+        server.rules.append(_refusing())
+        spec = ("--judge", f"{server.url}#j", "--ledger", "ledger")
+        done = cli("certify-judge", "labels.csv", *spec, "--out", "c.json")
+        assert done.code == 0, done.err
+        first = cli("run", *RUN, "--judge", f"{server.url}#j", "--certificate", "c.json", "--out", "runs/a")
+        assert first.code == 0, first.err
+        cli("run", *RUN, "--judge", f"{server.url}#other", "--out", "runs/other")
+        (tmp_path / "own.yaml").write_text(
+            'llm_only: {user: "{query} {query_time}"}\njudge: {user: Reply with a score.}\n'
+            'web: {user: "{references} {query} {query_time}"}\nentities: {user: Say in JSON what it is about.}\n'
+            'web_kg: {user: "{web_results} {kg_response} {query} {query_time}"}\n',
+            encoding="utf-8",
+        )
+        own = cli("run", *RUN, "--judge", f"{server.url}#j", "--prompts", "own.yaml", "--out", "runs/own")
+        assert own.code == 0, own.err
+    return first
+
+
+def _refusing():
+    from chat_server import Rule
+
+    return Rule("reply", match='"What is number 7?"', message={"content": '{"score": 0}'})
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
+    sentence = (
+        "Judge j agrees with people 0.73 (0.57–0.84) on labels, kappa -0.05 (truthfulness, accuracy, hallucination)."
+    )
+    assert sentence in flat(certified.out)
+    assert sentence in flat(Path("runs/a/report.html").read_text(encoding="utf-8"))
+    assert sentence in flat(cli("report", "runs/a", "--certificate", "c.json", "--verbose").out)
+    assert sentence in flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out)
+
+
+def test_any_other_judge_is_not_certified(cli, certified):
+    assert "judge not certified: j (truthfulness, accuracy, hallucination)" in flat(cli("report", "runs/a").out)
+    for name, judge in (("other", "other"), ("own", "j")):
+        done = cli("report", f"runs/{name}", "--certificate", "c.json")
+        assert f"judge not certified: {judge} (truthfulness, accuracy, hallucination)" in flat(done.out)
+    cli("run", *RUN, "--out", "runs/unjudged")
+    assert "certified" not in cli("report", "runs/unjudged").out
+
+
+def test_an_altered_certificate_is_refused(cli, certified):
+    whole = json.loads(Path("c.json").read_text(encoding="utf-8"))
+    whole["figures"]["agreement"] = 0.99
+    Path("altered.json").write_text(json.dumps(whole), encoding="utf-8")
+    Path("other.json").write_text("{}", encoding="utf-8")
+    for name, said in (
+        ("altered", "was altered after it was made"),
+        ("other", "is no certificate"),
+        ("no", "cannot read"),
+    ):
+        done = cli("report", "runs/a", "--certificate", f"{name}.json")
+        assert done.code == 2
+        assert re.fullmatch(f"quadrag: [^\n]*{said}[^\n]*\n", done.err), done.err
+
+
+def test_a_good_judges_certificate_corrects_the_score_alone(cli, tmp_path):
+    (tmp_path / "labels.csv").write_text(
+        LABELS.replace("right", "r").replace("wrong", "right").replace(",r\n", ",wrong\n")
+    )
+    with ChatServer(models=["j"], text='{"score": 0}') as server:
+        from chat_server import Rule
+
+        for n in range(0, 36, 4):
+            server.rules.append(Rule("reply", match=f'"What is number {n}?"', message={"content": '{"score": 1}'}))
+        judge = ("--judge", f"{server.url}#j")
+        done = cli("certify-judge", "labels.csv", *judge, "--ledger", "ledger", "--out", "c.json")
+        assert "kappa 0.93" in done.out, done.out + done.err
+        run = cli("run", *RUN, *judge, "--certificate", "c.json", "--out", "runs/a")
+    # 0 of 15, with 9 of 10 found and none of 30 taken: 0 again, with the certificate's doubt.
+    assert re.search(r"Corrected by the certificate alone \(Rogan–Gladen\), public accuracy: \d+\.\d", flat(run.out))
+    assert "if the judge errs here as often as on labels" in flat(run.out)

@@ -1,0 +1,117 @@
+"""The known figures of judges and rules on genuine labels of other authors, as they were measured by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from quadrag.baselines.certify.figures import compare, measure
+from quadrag.baselines.certify.known import open_labels, sources
+from quadrag.baselines.certify.sets import SETS
+from quadrag.baselines.certify.verdicts import known_verdicts
+from quadrag.stats.agreement import agreement, count_pairs
+
+# Agreement and kappa of the bounded rule by system; shares of 3,020 answers.
+BOUNDED = {
+    "fid": (0.8864, 0.7586),
+    "gpt35": (0.8318, 0.6658),
+    "chatgpt": (0.7934, 0.5611),
+    "gpt4": (0.8109, 0.5725),
+    "newbing": (0.7615, 0.4664),
+}
+
+
+@pytest.fixture
+def real(real_data):
+    return lambda name, metric=None: open_labels(name, metric, real_data("real_labels"))
+
+
+def test_gpt4_on_openqa_eval(real):
+    labels = real("openqa-eval")
+    found = measure(labels, known_verdicts(labels, "recorded:gpt-4"))
+    assert len(labels.items) == 985 and found.agreement.n == 982 and found.groups == 200
+    assert [round(value, 4) for value in found.agreement[1:]] == [0.8564, 0.7105, 0.7156]
+    assert [round(bound, 3) for bound in found.intervals[0]] == [0.825, 0.886]
+    assert found.unreadable == {"unreadable": 3}
+    assert found.ceiling.n == 978
+    assert (round(found.ceiling.accuracy, 4), round(found.ceiling.kappa, 4)) == (0.865, 0.7261)
+
+
+def test_gpt4_against_davinci(real):
+    labels = real("OpenQA-eval")
+    judges = [known_verdicts(labels, f"recorded:{name}") for name in ("gpt-4", "davinci-003")]
+    found = compare(labels, *judges)
+    assert (found.n, found.first_only, found.second_only) == (982, 58, 42)
+    assert found.test.mid_p == pytest.approx(0.1109, abs=5e-5)
+
+
+def test_bems_rule_gives_all_of_its_verdicts(real, real_data):
+    import csv
+
+    labels = real("openqa-eval")
+    ours = known_verdicts(labels, "recorded:bem").given
+    with (real_data("real_labels") / "openqa_eval" / "NQ301_BEM.tsv").open(encoding="utf-8", newline="") as text:
+        theirs = {row["id"]: row["Acceptable?"] for row in csv.DictReader(text, delimiter="\t")}
+    assert len(theirs) == 985
+    assert {name: {"Yes": "right", "No": "wrong"}[said] for name, said in theirs.items()} == ours
+
+
+def test_rules_on_evouna_by_system(real):
+    labels = real("evouna")
+    assert len(labels.items) == 15_099
+    whole = {}
+    for name in ("bounded", "plain", "exact"):
+        given = known_verdicts(labels, f"rule:{name}").given
+        table = count_pairs([item.label for item in labels.items], list(given.values()), labels.classes)
+        whole[name] = [round(value, 4) for value in agreement(table)[1:3]]
+    found = measure(labels, known_verdicts(labels, "rule:bounded"))
+    rows = {one.name: one for one in found.bias if one.slicing == "system"}
+    assert {name: (round(one.accuracy, 4), round(one.kappa, 4)) for name, one in rows.items()} == BOUNDED
+    assert found.ceiling is None
+    assert whole["bounded"] == [0.8168, 0.6105]
+    assert whole["plain"] == [0.8295, 0.6325]
+    assert whole["exact"][0] == 0.3877
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("uhgeval", {"1": 1291, "0": 3702}),
+        ("uhgeval-texts", {"1": 600, "0": 600}),
+        ("wice", {"1": 43 + 191, "0": 115}),
+        ("wice-lenient", {"1": 43, "0": 115 + 191}),
+        ("ragchecker", {"-1": 102, "0": 85, "1": 93}),
+    ],
+)
+def test_what_other_sets_hold(real, name, counts):
+    labels = real(name)
+    assert {label: sum(item.label == label for item in labels.items) for label in labels.classes} == counts
+    assert len({item.id for item in labels.items}) == len(labels.items)
+    assert all(item.question and item.golds for item in labels.items)
+
+
+def test_ragcheckers_annotators(real):
+    from quadrag.baselines.certify.figures import measure_ceiling
+
+    for metric, share in (("omnieval.acc", 0.6), ("omnieval.com", 0.714)):
+        found = measure_ceiling(real("ragchecker", metric))
+        assert found.n == 280 and round(found.accuracy, 3) == share
+
+
+def test_alce_is_ranked(real):
+    labels = real("alce")
+    assert len(labels.items) == 800 and sum(not item.answer.strip() for item in labels.items) == 22
+    from quadrag.baselines.certify.verdicts import Verdicts
+
+    found = measure(labels, Verdicts("length", {item.id: str(len(item.answer)) for item in labels.items}))
+    assert found.agreement is None
+    assert found.correlation.interval.low < found.correlation.spearman < found.correlation.interval.high
+
+
+def test_every_set_names_its_files_and_licence(real):
+    for name, about in SETS.items():
+        labels = real(name)
+        source = sources()[about.files][0]
+        assert f"{source.repository} at {source.commit[:8]}, {source.licence}" in labels.source
+        assert all(len(total) == 64 for total in labels.files.values())
+    assert "(the pinned files)" in real("alce").source
+    assert "NQ.json: not the pinned file; without TQ.json" in real("evouna").source

@@ -1,0 +1,109 @@
+"""`quadrag label`: a draw of a run's items with known probabilities, and the score corrected by people's labels."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer, Rule
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quadrag.baselines.certify.draw import share_out
+
+
+@pytest.fixture
+def judged(cli):
+    """A run of 15 answers of which the judge calls all right but those about one gold."""
+    with ChatServer(models=["j"], text='{"score": 1}') as server:
+        server.rules.append(Rule("reply", match="copper lanterns", message={"content": '{"score": 0}'}))
+        done = cli(
+            "run", "crag", "qa", "--retriever", "none", "--data-dir", "sample", "--judge", f"{server.url}#j",
+            "--ledger", "ledger", "--out", "runs/a",
+        )  # fmt: skip
+    assert done.code == 0, done.err
+    return cli
+
+
+def rows_of(name):
+    with Path(name).open(encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(text))
+
+
+def fill(name, label, out="filled.csv"):
+    rows = rows_of(name)
+    with Path(out).open("w", encoding="utf-8", newline="") as text:
+        sheet = csv.DictWriter(text, rows[0])
+        sheet.writeheader()
+        sheet.writerows(row | {"label": label(row)} for row in rows)
+    return out
+
+
+def test_a_sheet_goes_out_and_comes_back(judged):
+    done = judged("label", "runs/a", "--n", 8, "--out", "sheet.csv")
+    assert done.code == 0, done.err
+    rows = rows_of("sheet.csv")
+    assert len(rows) == 8 and all(row["question"] and row["gold"] and not row["label"] for row in rows)
+    # Each drawn item stands for so many: together for all 15.
+    assert sum(1 / float(row["probability"]) for row in rows) == pytest.approx(15, abs=1e-3)
+    back = judged("label", "runs/a", "--labels", fill("sheet.csv", lambda row: "right"))
+    assert back.code == 0, back.err
+    assert re.search(r"^corrected by labels +1\.0000 +0\.\d+ to 1\.0000 +15$", back.out, flags=re.MULTILINE)
+    assert "The judge narrows nothing" in back.out
+    again = judged("label", "runs/a", "--out", "sheet.csv")
+    assert again.code == 2 and "sheet.csv is there already" in again.err
+
+
+def test_labels_of_a_random_draw(judged):
+    ids = [
+        row["id"] for row in map(eval, Path("runs/a/answers.jsonl").read_text().replace("null", "None").splitlines())
+    ]
+    Path("mine.csv").write_text(
+        "id,label\n" + "".join(f"{name},{'right' if n % 2 else ''}\n" for n, name in enumerate(ids))
+    )
+    done = judged("label", "runs/a", "--labels", "mine.csv")
+    assert done.code == 0, done.err
+    assert re.search(r"^labels alone +1\.0000 +0\.6457 to 1\.0000 +7$", done.out, flags=re.MULTILINE)
+    assert "8 rows have no label" in done.out and "taken for a random draw" in done.out
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda rows: rows[0].update(label="yes"), r"sheet.csv:2 has label 'yes'; expected right or wrong, or nothing"),
+        (lambda rows: rows[0].update(id="x"), r"sheet.csv:2: this run has no judged item 'x'"),
+        (lambda rows: rows.append(rows[0]), r"sheet.csv:\d+: item '[^']+' has two labels"),
+        (
+            lambda rows: rows[0].update(question="谁？"),
+            r"the question of '[^']+' is not this run's; .* the same language",
+        ),
+        (lambda rows: rows[0].update(answer="Another."), r"the answer of '[^']+' is not this run's"),
+        (lambda rows: [row.update(label="") for row in rows], r"sheet.csv holds no label; expected right or wrong"),
+    ],
+)
+def test_one_line_for_a_wrong_sheet(judged, change, said):
+    judged("label", "runs/a", "--n", 6, "--out", "empty.csv")
+    rows = [row | {"label": "right"} for row in rows_of("empty.csv")]
+    change(rows)
+    with Path("sheet.csv").open("w", encoding="utf-8", newline="") as text:
+        sheet = csv.DictWriter(text, rows[0])
+        sheet.writeheader()
+        sheet.writerows(rows)
+    done = judged("label", "runs/a", "--labels", "sheet.csv")
+    assert done.code == 2
+    assert re.fullmatch(f"quadrag: [^\n]*{said}[^\n]*\n", done.err), done.err
+
+
+def test_a_run_without_a_judge_has_nothing_to_correct(cli):
+    cli("run", "crag", "qa", "--retriever", "none", "--data-dir", "sample", "--out", "runs/a")
+    done = cli("label", "runs/a", "--out", "sheet.csv")
+    assert done.code == 2 and "runs/a has no judged score; expected a run with --judge" in done.err
+
+
+@given(st.dictionaries(st.text(max_size=3), st.integers(1, 500), min_size=1, max_size=5), st.integers(1, 600))
+def test_shares_are_whole_and_no_stratum_is_left_out(sizes, n):
+    given = share_out(sizes, n)
+    assert all(min(2, sizes[name]) <= given[name] <= sizes[name] for name in sizes)
+    assert sum(given.values()) == max(min(n, sum(sizes.values())), sum(min(2, size) for size in sizes.values()))

@@ -1,0 +1,165 @@
+"""What a comparison says in words: who is better, what is undecided, and what would decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quadrag.baselines.core.result import Asked, Result, Stratum
+from quadrag.baselines.report.comparison import compare_runs, merge_runs
+from quadrag.baselines.report.pairs import pair_results, pair_slices
+from quadrag.baselines.report.several import tabulate_several
+from quadrag.run_record import Inputs, RunRecord
+from quadrag.stats import items_needed
+
+ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")
+
+
+def run(
+    values: Sequence[float | None],
+    *,
+    metric: str = "crud_overlap",
+    key: str = "rouge_l",
+    asked: Mapping[Any, Asked] | None = None,
+    corrected: float | None = None,
+) -> Result:
+    """A run of one metric over one split of CRUD-RAG."""
+    inputs = Inputs(quadrag="0", benchmark="crud_rag", config="qa_1doc", splits=["test"], retriever="bm25", llm="m")
+    place = {"benchmark": "crud_rag", "config": "qa_1doc", "split": "test"}
+    items = [
+        place | {"id": str(i), "sample": 0, f"{metric}.{key}": {"official": value, "corrected": value or 0.0}}
+        for i, value in enumerate(values)
+    ]
+    known = [value for value in values if value is not None]
+    rows = [
+        place
+        | {"slice": name, "metric": metric, "key": key, "profile": profile, "value": value, "interval": None}
+        | {"n_total": len(values), "n_scored": len(known), "unscored": {}, "signature": "s"}
+        for name in ("all", "macro:domain")
+        for profile, value in (("official", float(np.mean(known))), ("corrected", corrected))
+        if value is not None
+    ]
+    return Result(RunRecord(inputs), rows, items, asked=asked or {})
+
+
+def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = None) -> dict[Any, Asked]:
+    """Questions in domains by turns; in strata of one domain each, where these have weights."""
+    found = {}
+    for i in range(n):
+        domain = domains[i % len(domains)]
+        stratum = Stratum("all", domain, weights[domain]) if weights else None
+        found["qa_1doc", "test", str(i)] = Asked(f"{i}", None, {"domain": domain}, stratum)
+    return found
+
+
+def words(first: Result, second: Result, **more: Any) -> list[str]:
+    return compare_runs([("a", first), ("b", second)], **more).notes
+
+
+def test_the_better_run_is_named_with_the_difference() -> None:
+    low, high = np.linspace(0.1, 0.6, 40), np.linspace(0.1, 0.6, 40) + 0.1 * np.sin(np.arange(40)) ** 2
+    assert words(run(low), run(high))[0] == f"B is better than A on rouge_l {100 * (high - low).mean():+.1f}."
+    assert words(run(high), run(low))[0].startswith("A is better than B on rouge_l -")
+    hal = {"metric": "omnieval", "key": "hal"}
+    assert words(run(low, **hal), run(high, **hal))[0].startswith("A is better than B on hal +"), "lower is better"
+    long = {"metric": "crud_overlap", "key": "length"}
+    assert words(run(low, **long), run(high + 5, **long))[0].startswith("B is higher than A on length +5.0")
+
+
+def test_what_is_undecided_is_told_with_what_would_decide_it() -> None:
+    rng = np.random.RandomState(0)
+    first = rng.random_sample(100)
+    noise = rng.normal(0, 0.2, 100)
+    second = first + noise - noise.mean() + 0.01
+    pair = pair_results(run(first), run(second), ROUGE)
+    assert pair is not None and pair.p > 0.05
+    more = (items_needed(pair.difference, pair.spread) or 0) - 100
+    least = 100 * (1.959964 + 0.841621) * pair.spread / 10
+    assert words(run(first), run(second))[0] == (
+        f"A and B cannot be told apart on rouge_l {100 * pair.difference:+.1f} "
+        f"({float(f'{more:.2g}'):,.0f} more questions would show it, these 100 would {least:.1f})."
+    )
+    assert words(run(first), run(first))[0] == "A and B cannot be told apart on rouge_l +0.0 (all alike)."
+    swapped = [*first[1::2], *first[::2]]
+    swapped[::2], swapped[1::2] = first[1::2], first[::2]
+    assert "(these 100 questions would show" in words(run(first), run(swapped))[0], "no difference at all to be found"
+    assert not any("told apart" in note for note in words(run(first[:4]), run(second[:4]))), "of four nothing is told"
+
+
+def test_slices_are_told_by_holms_rule() -> None:
+    """One domain gains 0.2 throughout; by its own p alone another would be told of too."""
+    rng = np.random.RandomState(6)
+    asked = ask(240, ["finance", "music", "sports"])
+    first = rng.random_sample(240)
+    gains = np.zeros((80, 3))
+    gains[:, 0] = 0.2 + rng.normal(0, 0.02, 80)
+    noise = rng.normal(0, 1, 80)
+    gains[:, 1] = noise - noise.mean() + 2.1 / 80**0.5 * noise.std()
+    second = first + gains.ravel()
+    pairs = pair_slices(run(first, asked=asked), run(second, asked=asked), ROUGE, "official", "domain")
+    assert list(pairs) == ["finance", "music", "sports"] and [pair.n for pair in pairs.values()] == [80] * 3
+    assert 0.025 < pairs["music"].p < 0.05 and pairs["sports"].p == 1
+    notes = words(run(first, asked=asked), run(second, asked=asked))
+    (told,) = [note for note in notes if note.startswith("By domain")]
+    assert told == f"By domain, p by Holm: B is better than A on rouge_l: finance {100 * gains[:, 0].mean():+.1f}."
+    one = ask(240, ["finance"])
+    assert not any(note.startswith("By ") for note in words(run(first, asked=one), run(second, asked=one)))
+
+
+def test_a_mean_over_groups_and_a_weighted_one_are_paired_as_such() -> None:
+    rng = np.random.RandomState(2)
+    asked = ask(60, ["finance", "music", "music"], {"finance": 3.0, "music": 1.0})
+    first = rng.random_sample(60)
+    second = first + np.where(np.arange(60) % 3 == 0, 0.3, -0.1) + rng.normal(0, 0.01, 60)
+    gaps = [(second - first)[np.arange(60) % 3 == 0].mean(), (second - first)[np.arange(60) % 3 != 0].mean()]
+    runs = run(first, asked=asked), run(second, asked=asked)
+    macro = pair_results(*runs, ROUGE, grouping="domain")
+    assert macro is not None and macro.difference == pytest.approx(sum(gaps) / 2)
+    lines = {line.label: line.cells[2].text for line in compare_runs([("a", runs[0]), ("b", runs[1])]).lines}
+    assert lines["qa_1doc test: rouge_l, macro over domain"] == f"{50 * sum(gaps):+.1f}*"
+    assert [line.label for line in compare_runs([("a", runs[0]), ("b", runs[1])], every=False).lines] == [
+        "qa_1doc test: rouge_l"
+    ]
+    accuracy = {"metric": "truthfulness", "key": "accuracy", "asked": asked}
+    place = ("qa_1doc", "test", "truthfulness", "accuracy_weighted")
+    weighted = pair_results(run(first, **accuracy), run(second, **accuracy), place)
+    assert weighted is not None and weighted.difference == pytest.approx((3 * gaps[0] + gaps[1]) / 4)
+    accuracy["asked"] = ask(60, ["finance"])
+    assert pair_results(run(first, **accuracy), run(second, **accuracy), place) is None, "without strata none"
+
+
+def test_questions_that_hang_together_are_swapped_together() -> None:
+    asked = ask(30, ["x"])
+    tied = {key: one._replace(unit=str(int(key[2]) // 10)) for key, one in asked.items()}
+    first, second = [0.0] * 30, [1.0] * 30
+    apart, together = (pair_results(run(first, asked=one), run(second, asked=one), ROUGE) for one in (asked, tied))
+    assert apart is not None and apart.p < 1e-6
+    assert together is not None and together.p == 0.25
+    merged = [merge_runs([run(values, asked=tied)]) for values in (first, second)]
+    assert pair_results(*merged, ROUGE) == together, "what is kept of questions outlives the merging"
+
+
+def test_other_gold_is_no_pair() -> None:
+    asked = ask(10, ["x"])
+    other = {key: one._replace(sha256="other") if key[2] != "3" else one for key, one in asked.items()}
+    pair = pair_results(run([0.5] * 10, asked=asked), run([0.7] * 10, asked=other), ROUGE)
+    assert pair is not None and pair.n == 1
+
+
+def test_of_several_runs_p_values_are_adjusted_and_rankings_compared() -> None:
+    rng = np.random.RandomState(3)
+    base = rng.random_sample(60)
+    noise = rng.normal(0, 1, 60)
+    shift = noise - noise.mean() + 2.1 / 60**0.5 * noise.std()
+    runs = [run(base, corrected=0.3), run(base + shift, corrected=0.5), run(base, corrected=0.1)]
+    (alone,) = compare_runs([("a", runs[0]), ("b", runs[1])], every=False).lines
+    assert alone.cells[2].text.endswith("*")
+    _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
+    assert [line.cells[1].text for line in grid.lines] == [alone.cells[2].text.rstrip("*"), "+0.0"]
+    assert "Official and corrected rank the runs otherwise: rouge_l: Spearman 0.87, Kendall 0.82." in grid.notes
+    runs[2] = run(base - 0.1, corrected=0.1)
+    _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
+    assert not any("rank the runs" in note for note in grid.notes), "both rank them the same"

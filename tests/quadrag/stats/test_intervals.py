@@ -1,0 +1,74 @@
+"""Intervals beside SciPy's and statsmodels', and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+from scipy.stats import t as student
+from statsmodels.stats.proportion import proportion_confint
+
+from quadrag.stats import logit_interval, percentile, wilson
+from quadrag.stats.intervals import influences, share_interval
+from quadrag.stats.items import Group
+
+COUNTED = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@given(COUNTED, st.sampled_from([0.8, 0.95, 0.99]))
+def test_wilson_is_scipys_and_statsmodels(counted: tuple[int, int], level: float) -> None:
+    found = wilson(*counted, level)
+    theirs = binomtest(*counted).proportion_ci(level, method="wilson")
+    assert found == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+    assert found == pytest.approx(proportion_confint(*counted, alpha=1 - level, method="wilson"), abs=1e-9)
+
+
+def test_wilson_ends_where_a_share_does() -> None:
+    assert wilson(0, 7).low == 0.0 and wilson(7, 7).high == 1.0
+    for successes, n in ((1, 0), (2, 1), (-1, 3)):
+        with pytest.raises(ValueError, match=f"{successes} of {n}; expected a number above 0"):
+            wilson(successes, n)
+
+
+def test_the_logit_interval_by_hand() -> None:
+    low, high = logit_interval(0.2, 0.05, 9)
+    half = student.ppf(0.975, 9) * 0.05 / 0.16
+    assert [np.log(side / (1 - side)) - np.log(0.25) for side in (low, high)] == pytest.approx([-half, half])
+
+
+def test_a_percentile_interval_is_the_middle() -> None:
+    assert percentile(np.arange(101.0), 0.9) == (5, 95)
+    assert percentile(np.array([np.nan])) is None
+
+
+def test_the_design_effect_is_the_clusters_variance_by_that_of_single_items() -> None:
+    """As in surveys: G / (G - 1) times the sum of squares of each cluster's surplus, by the number of items."""
+    sums = np.array([[3.0, 0.0, 1.0, 5.0, 2.0], [5.0, 4.0, 5.0, 5.0, 2.0]])
+    share = 11 / 21
+    surplus = sums[0] - share * sums[1]
+    error = (5 / 4 * (surplus**2).sum()) ** 0.5 / 21
+    interval, method = share_interval([Group(1.0, sums, True)])
+    assert method == "logit" and interval == pytest.approx(logit_interval(share, error, 4))
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.1, 3), st.lists(st.floats(0, 1), min_size=1, max_size=6)), min_size=1, max_size=4)
+)
+def test_an_influence_is_what_one_more_of_a_unit_changes(given_groups: list[tuple[float, list[float]]]) -> None:
+    groups = [Group(w, np.array([values, np.ones(len(values))]), False) for w, values in given_groups]
+    total = sum(group.weight for group in groups)
+
+    def mean(at: int, unit: int, more: float) -> float:
+        parts = []
+        for here, group in enumerate(groups):
+            drawn = np.ones(group.sums.shape[1])
+            drawn[unit if here == at else 0] += more if here == at else 0
+            parts.append(group.weight / total * (group.sums[0] @ drawn) / (group.sums[1] @ drawn))
+        return float(sum(parts))
+
+    for at, found in enumerate(influences(groups)):
+        for unit, value in enumerate(found):
+            slope = (mean(at, unit, 1e-6) - mean(at, unit, -1e-6)) / 2e-6
+            assert value == pytest.approx(slope, abs=1e-6)

@@ -1,0 +1,193 @@
+"""Two runs on the same items: swaps as SciPy's, differences as by hand, power as statsmodels'."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import permutation_test, ttest_1samp
+from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
+
+from quadrag.stats import (
+    NOT_APPLICABLE,
+    Item,
+    Pair,
+    detectable,
+    items_needed,
+    mcnemar,
+    paired_difference,
+    paired_macro,
+    power_of,
+    rank_agreement,
+    share_difference,
+    sign_flips,
+    summarise,
+)
+
+VALUE = st.floats(-1, 1).map(lambda value: round(value, 3))
+PAIRS = st.lists(st.tuples(VALUE, VALUE), min_size=2, max_size=12)
+
+
+def ones(*values: float | None) -> list[Item]:
+    """Items of one value a question; None is a failed call."""
+    return [Item(i, value, "api_error" if value is None else None) for i, value in enumerate(values)]
+
+
+def pair(first: Sequence[Item], second: Sequence[Item], **more: Any) -> Pair:
+    found = paired_difference(first, second, **more)
+    assert found is not None
+    return found
+
+
+def sums(values: Sequence[float]) -> np.ndarray:
+    return np.array([values, [1.0] * len(values)])
+
+
+@settings(max_examples=40)
+@given(PAIRS)
+def test_all_swaps_of_few_items_are_scipys(pairs: list[tuple[float, float]]) -> None:
+    first, second = zip(*pairs, strict=True)
+    theirs = permutation_test(
+        (first, second),
+        lambda one, other, axis: np.mean(one, axis=axis) - np.mean(other, axis=axis),
+        permutation_type="samples",
+        n_resamples=10_000,
+        vectorized=True,
+    ).pvalue
+    assert sign_flips([sums(first)], [sums(second)], [1.0]) == pytest.approx(theirs, abs=1e-9)
+
+
+def test_random_swaps_are_near_all_swaps() -> None:
+    """Of fifteen items that all gain, 2 of 32,768 swaps reach as far; of thirteen all swaps are tried."""
+    gains = np.linspace(0.1, 1, 15)
+    drawn = sign_flips([sums(0 * gains)], [sums(gains)], [1.0])
+    assert drawn == pytest.approx(2 / 2**15, abs=3e-4) and drawn >= 1 / 10_001
+    assert sign_flips([sums(0 * gains[:13])], [sums(gains[:13])], [1.0]) == 2 / 2**13
+    rng = np.random.RandomState(4)
+    noise = rng.normal(0.1, 1, 400)
+    found = sign_flips([sums(0 * noise)], [sums(noise)], [1.0])
+    assert found == pytest.approx(ttest_1samp(noise, 0).pvalue, abs=0.01)
+
+
+def test_swaps_of_unequal_numbers_and_groups_by_hand() -> None:
+    """Two units of 1 and 2 items, and another group of one; eight swaps, worked out one by one."""
+    first = [np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([[0.0], [1.0]])]
+    second = [np.array([[0.0, 3.0], [2.0, 1.0]]), np.array([[1.0], [1.0]])]
+    found = []
+    for a in (False, True):
+        for b in (False, True):
+            for c in (False, True):
+                one = np.array([(second if swap else first)[0][:, at] for at, swap in enumerate((a, b))]).sum(axis=0)
+                other = np.array([(first if swap else second)[0][:, at] for at, swap in enumerate((a, b))]).sum(axis=0)
+                found.append(0.75 * (other[0] / other[1] - one[0] / one[1]) + 0.25 * (-1 if c else 1))
+    expected = np.mean(np.abs(found) >= abs(found[0]) - 1e-12)
+    assert 0 < expected < 1
+    assert sign_flips(first, second, [3, 1]) == pytest.approx(expected)
+
+
+def test_shares_of_single_items_are_mcnemars() -> None:
+    first, second = ones(*[1.0] * 10, *[0.0] * 10), ones(*[1.0] * 8, *[0.0] * 6, *[1.0] * 6)
+    found = pair(first, second)
+    assert (found.difference, found.n, found.test) == (pytest.approx(0.2), 20, "mcnemar")
+    assert found.p == mcnemar(2, 6).mid_p and found.interval == share_difference(2, 6, 20)
+    # By hand: 3 and 7 of 22, so 4 / 22 and 1.96 standard errors of it.
+    error = ((3 / 22 + 7 / 22 - (4 / 22) ** 2) / 22) ** 0.5
+    assert found.interval == pytest.approx((4 / 22 - 1.959964 * error, 4 / 22 + 1.959964 * error), abs=1e-6)
+    assert found.spread == pytest.approx(np.std([0] * 12 + [1] * 6 + [-1] * 2, ddof=1))
+    same = pair(first, first)
+    assert (same.difference, same.p, same.spread) == (0, 1, 0) and same.interval.low < 0 < same.interval.high
+    for counts in ((1, 2, 2), (-1, 0, 5), (0, 0, 0)):
+        with pytest.raises(ValueError, match="expected at most so many"):
+            share_difference(*counts)
+
+
+def test_pairing_sees_what_two_intervals_hide() -> None:
+    hard = np.random.RandomState(3).random_sample(200)
+    first, second = ones(*hard), ones(*(hard + 0.01 + 0.02 * np.sin(np.arange(200))))
+    apart = [summarise(items).interval for items in (first, second)]
+    assert apart[0] is not None and apart[1] is not None
+    assert apart[1].low < apart[0].high, "the two intervals overlap"
+    found = pair(first, second)
+    assert 0 < found.interval.low < found.difference < found.interval.high
+    assert found.test == "flips" and found.p < 0.001
+    back = pair(second, first)
+    assert (back.difference, back.p) == (pytest.approx(-found.difference), found.p)
+    assert back.interval == pytest.approx((-found.interval.high, -found.interval.low), abs=1e-3)
+
+
+def test_profiles_and_refusals() -> None:
+    first, second = ones(1, 1, 0, 0), ones(1, None, 1, 1)
+    official, corrected = pair(first, second), pair(first, second, profile="corrected")
+    assert official.difference == pytest.approx(1 - 1 / 3), "the second question is scored in one run alone"
+    assert corrected.difference == pytest.approx(0.75 - 0.5)
+    assert (official.n, corrected.n) == (3, 4)
+    assert pair(first, list(reversed(second))) == official, "whatever the order"
+    assert paired_difference(first, second[:3]) is None
+    assert paired_difference(first, ones(1, 1, 1, 1, 1)) is None
+    assert paired_difference([], []) is None
+    assert paired_difference(first, ones(None, None, None, None)) is None
+    off = [Item(i, None, NOT_APPLICABLE) for i in range(4)]
+    assert paired_difference(first, off, profile="corrected") is None
+    with pytest.raises(ValueError, match="profile is 'both'"):
+        paired_difference([], [], profile="both")
+
+
+def test_items_of_one_unit_are_swapped_and_drawn_together() -> None:
+    """Of three conversations that all gain a quarter of swaps reach as far, however many rounds they have."""
+    first = [Item(i, 0.0, unit=i // 10) for i in range(30)]
+    second = [Item(i, 1.0) for i in range(30)]
+    found = pair(first, second)
+    assert (found.difference, found.n, found.p, found.test) == (1, 30, 0.25, "flips")
+    mixed = [Item(i, [0.0, 1.0, 0.5][i // 10]) for i in range(30)]
+    alone = [Item(i, item.value) for i, item in enumerate(mixed)]
+    clustered, single = pair(first, mixed), pair(ones(*[0.0] * 30), alone)
+    assert clustered.interval.high - clustered.interval.low > 2 * (single.interval.high - single.interval.low)
+    assert clustered.spread > 2 * single.spread
+
+
+def test_means_over_groups_are_paired_group_by_group() -> None:
+    rng = np.random.RandomState(1)
+    groups = [rng.random_sample((2, n)) for n in (40, 10)]
+    first, second = ([ones(*group[side]) for group in groups] for side in range(2))
+    gaps = [float((group[1] - group[0]).mean()) for group in groups]
+    found = paired_macro(first, second)
+    assert found is not None and found.n == 50 and found.difference == pytest.approx(sum(gaps) / 2)
+    weighted = paired_macro(first, second, weights=[3, 1])
+    assert weighted is not None and weighted.difference == pytest.approx((3 * gaps[0] + gaps[1]) / 4)
+    errors = [np.var(group[1] - group[0], ddof=1) / group.shape[1] for group in groups]
+    assert weighted.spread == pytest.approx(((9 * errors[0] + errors[1]) / 16 * 50) ** 0.5)
+    empty = [ones(*[None] * 3)]
+    assert paired_macro([*first, *empty], [*second, *empty]) == found, "a group that neither could score"
+    assert paired_macro(first, [second[0], second[1][:5]]) is None
+
+
+@given(st.floats(0.01, 0.5), st.floats(0.1, 1), st.integers(10, 5000))
+def test_power_is_statsmodels(difference: float, spread: float, n: int) -> None:
+    assert power_of(difference, spread, n) == pytest.approx(normal_power(difference / spread, n, 0.05), abs=1e-9)
+    theirs = normal_sample_size_one_tail(difference, 0.8, 0.025, std_null=spread)
+    assert items_needed(difference, spread) == np.ceil(theirs)
+    least = detectable(spread, n)
+    assert power_of(least, spread, n) == pytest.approx(0.8, abs=1e-5)
+
+
+def test_power_needs_a_spread_and_items() -> None:
+    assert items_needed(0.0, 1.0) is None
+    for call in (lambda: power_of(0.1, 0, 10), lambda: detectable(1, 0), lambda: items_needed(0.1, float("nan"))):
+        with pytest.raises(ValueError, match="expected a number above 0"):
+            call()
+
+
+def test_rankings_worked_by_hand() -> None:
+    first = {"a": 0.9, "b": 0.5, "c": 0.5, "d": 0.1, "e": 0.3}
+    second = {"a": 0.8, "b": 0.7, "c": 0.9, "d": 0.2}
+    found = rank_agreement(first, second)
+    # Ranks 4, 2.5, 2.5, 1 and 3, 2, 4, 1; of six pairs four agree, one does not, one is tied.
+    assert found.spearman == pytest.approx(np.corrcoef([4, 2.5, 2.5, 1], [3, 2, 4, 1])[0, 1])
+    assert found.kendall == pytest.approx((4 - 1) / (5 * 6) ** 0.5)
+    assert found.n == 4
+    assert rank_agreement(first, {"a": 1.0}) == (None, None, 1)
+    assert rank_agreement(first, {"b": 1.0, "c": 2.0}) == (None, None, 2), "all alike in one"

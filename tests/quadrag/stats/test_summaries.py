@@ -1,0 +1,371 @@
+"""Means and their intervals: worked by hand, resampled one by one, and SciPy's over the same draws."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.stats import bootstrap
+from scipy.stats import norm as normal
+from scipy.stats import t as student
+
+from quadrag.stats import (
+    NOT_APPLICABLE,
+    SEED,
+    Interval,
+    Item,
+    Mean,
+    Summary,
+    bca,
+    macro,
+    resampling,
+    summarise,
+    summarise_all,
+    wilson,
+)
+from quadrag.stats.intervals import influences, stretch_of
+from quadrag.stats.items import choose_fill, make_group, number_units
+
+REASONS = ("api_error", "unparsable", "truncated", NOT_APPLICABLE)
+VALUES = st.floats(-1, 1).map(lambda value: round(value, 3))
+VALUE_OR_REASON = st.tuples(VALUES, st.none()) | st.tuples(st.none(), st.sampled_from(REASONS))
+ITEMS = st.lists(
+    st.builds(lambda question, pair: Item(question, *pair), st.integers(0, 9), VALUE_OR_REASON), max_size=25
+)
+PROFILES = st.sampled_from(["official", "corrected"])
+FEW: dict[str, Any] = {"resamples": 200}
+
+
+def ones(*values: float | None) -> list[Item]:
+    """Items of one value a question; None is a failed call."""
+    return [Item(i, value, "api_error" if value is None else None) for i, value in enumerate(values)]
+
+
+def width(found: Summary | Mean) -> float:
+    assert found.interval is not None
+    return found.interval.high - found.interval.low
+
+
+def test_worked_example() -> None:
+    """Three right, one wrong, one failed call, one unreadable, one that the metric does not apply to."""
+    items = ones(1, 1, 1, 0, None)
+    items += [Item(5, None, "unparsable"), Item(6, None, NOT_APPLICABLE)]
+    official, corrected = summarise(items), summarise(items, profile="corrected")
+    counts = {"n_total": 7, "n_scored": 4, "n_not_applicable": 1, "unscored": {"api_error": 1, "unparsable": 1}}
+    assert {name: getattr(official, name) for name in counts} == counts
+    assert {name: getattr(corrected, name) for name in counts} == counts
+    assert official.value == official.over_scored == corrected.over_scored == 3 / 4
+    assert corrected.value == 3 / 6
+    # Truthfulness has -1 as its worst value: (3 + 0 - 1 - 1) / 6.
+    assert summarise(items, profile="corrected", worst=-1.0).value == pytest.approx(1 / 6)
+
+
+def test_no_items_no_values() -> None:
+    empty = Summary(None, None, None, None, 0, 0, 0, {})
+    assert summarise([]) == summarise([], profile="corrected") == empty
+    failed = ones(None, None)
+    assert summarise(failed) == Summary(None, None, None, None, 2, 0, 0, {"api_error": 2})
+    assert summarise(failed, profile="corrected") == Summary(
+        0.0, None, Interval(*(round(side, 12) for side in wilson(0, 2))), "wilson", 2, 0, 0, {"api_error": 2}
+    )
+    off = [Item(0, None, NOT_APPLICABLE)]
+    assert summarise(off, profile="corrected") == summarise(off) == Summary(None, None, None, None, 1, 0, 1, {})
+    assert summarise([Item(0, None)]).unscored == {"api_error": 1}, "without a reason it is a failed call"
+
+
+def test_an_unknown_profile_is_refused() -> None:
+    with pytest.raises(ValueError, match="profile is 'both'; expected 'official' or 'corrected'"):
+        summarise([], profile="both")
+
+
+def drawn_means(items: Sequence[Item], profile: str, worst: float, resamples: int) -> list[float]:
+    """The means over resamples of whole questions, one by one, in plain Python."""
+    questions = list(dict.fromkeys(item.question for item in items))
+    rng = np.random.RandomState(SEED)
+    means = []
+    for _ in range(resamples):
+        values: list[float] = []
+        for drawn in rng.randint(0, len(questions), len(questions), np.min_scalar_type(len(questions))):
+            for item in items:
+                if item.question != questions[drawn]:
+                    continue
+                if item.value is not None:
+                    values.append(item.value)
+                elif profile == "corrected" and item.reason != NOT_APPLICABLE:
+                    values.append(worst)
+        if values:
+            means.append(sum(values) / len(values))
+    return means
+
+
+@pytest.mark.filterwarnings("ignore")  # SciPy warns where it has no answer
+@settings(max_examples=40)
+@given(st.lists(VALUES | st.none(), min_size=8, max_size=25), PROFILES, st.sampled_from([0.0, -1.0]))
+def test_the_bootstrap_is_scipys_over_the_same_draws(values: list[float | None], profile: str, worst: float) -> None:
+    items = ones(*values)
+    found = summarise(items, profile=profile, worst=worst, resamples=99)
+    known = [worst if value is None else value for value in values if profile == "corrected" or value is not None]
+    assume(len(known) > 5)  # of fewer the level that SciPy is asked for is too near to 1
+    if set(known) <= {0, 1}:
+        assert found.method == "wilson"
+        return
+    assert found.method == "bca"
+    means = drawn_means(items, profile, worst, 99)
+    if len(set(known)) == 1:
+        assert found.interval == pytest.approx((known[0], known[0]), abs=1e-9)
+        return
+    # As few units as these vary too little in a resample: SciPy is asked for a level that makes up for it.
+    n = len(known)
+    reach = student.ppf(0.975, n - 1) * (n / (n - 1)) ** 0.5
+    theirs = bootstrap(
+        (known,),
+        np.mean,
+        method="BCa",
+        n_resamples=0,
+        bootstrap_result=SimpleNamespace(bootstrap_distribution=np.array(means)),
+        confidence_level=float(1 - 2 * normal.sf(reach)),
+    ).confidence_interval
+    if np.isfinite(theirs.low + theirs.high):  # SciPy has no answer where the estimate is beyond all resamples
+        assert found.interval == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+
+
+@given(ITEMS, PROFILES)
+def test_counts_and_order_hold(items: list[Item], profile: str) -> None:
+    found = summarise(items, profile=profile, **FEW)
+    assert found.n_total == found.n_scored + found.n_not_applicable + sum(found.unscored.values()) == len(items)
+    assert NOT_APPLICABLE not in found.unscored
+    assert list(found.unscored) == sorted(found.unscored)
+    assert (found.value is None) == (found.interval is None)
+    if found.value is not None and found.interval is not None:
+        low, high = found.interval
+        assert low <= high
+        worst = [0.0] if profile == "corrected" and found.unscored else []
+        bounds = [item.value for item in items if item.value is not None] + worst
+        if found.method == "bca":
+            assert min(bounds) - 1e-9 <= low
+            assert high <= max(bounds) + 1e-9
+        else:
+            assert 0 <= low <= high <= 1
+        assert min(bounds) - 1e-9 <= found.value <= max(bounds) + 1e-9
+    if profile == "official":
+        assert found.value == pytest.approx(found.over_scored)
+    elif found.value is not None:
+        counting = found.n_total - found.n_not_applicable
+        assert found.value == pytest.approx((found.over_scored or 0) * found.n_scored / counting)
+
+
+@given(ITEMS, PROFILES, st.randoms(use_true_random=False))
+def test_order_of_items_does_not_change_the_value(items: list[Item], profile: str, rng: random.Random) -> None:
+    shuffled = rng.sample(items, len(items))
+    first, second = summarise(items, profile=profile, **FEW), summarise(shuffled, profile=profile, **FEW)
+    assert first.value == pytest.approx(second.value)
+    assert first.over_scored == pytest.approx(second.over_scored)
+    assert (first.n_scored, first.unscored) == (second.n_scored, second.unscored)
+
+
+@given(ITEMS, PROFILES)
+def test_same_items_same_bytes(items: list[Item], profile: str) -> None:
+    assert summarise(items, profile=profile, **FEW) == summarise(list(items), profile=profile, **FEW)
+
+
+@given(st.integers(1, 40), VALUES.filter(lambda value: value not in (0, 1)))
+def test_equal_values_have_no_width_but_for_shares(n: int, value: float) -> None:
+    found = summarise(ones(*[value] * n), **FEW)
+    assert found.value == pytest.approx(value)
+    assert found.interval == pytest.approx((value, value))
+    assert summarise(ones(*[1] * n)).interval == pytest.approx(wilson(n, n))
+
+
+def test_the_interval_holds_the_value_and_narrows_with_more_questions() -> None:
+    widths = []
+    for n in (20, 80, 320):
+        found = summarise(ones(*[i % 4 == 0 for i in range(n)]))
+        assert found.interval is not None
+        assert found.interval.low < 0.25 < found.interval.high
+        widths.append(found.interval.high - found.interval.low)
+    # Four times the questions, half the width: 2 * 1.96 * sqrt(0.25 * 0.75 / n).
+    assert widths == pytest.approx([0.3796, 0.1898, 0.0949], rel=0.15)
+
+
+def test_samples_of_one_question_come_along_together() -> None:
+    """Ten samples a question tell no more about the questions than one does, where they all agree."""
+    once = ones(*np.random.RandomState(2).random_sample(30))
+    often = [item for item in once for _ in range(10)]
+    single, clustered = summarise(once), summarise(often)
+    assert clustered.interval == pytest.approx(single.interval)
+    assert clustered.value == pytest.approx(single.value)
+    assert (clustered.n_total, clustered.n_scored) == (300, 300)
+    # Rounds of a conversation do so as well: they have its name as their unit.
+    rounds = [Item(i, item.value, unit=item.question) for i, item in enumerate(often)]
+    assert summarise(rounds) == clustered
+    apart = summarise([Item(i, item.value) for i, item in enumerate(often)])
+    assert width(apart) / width(single) == pytest.approx(10**-0.5, rel=0.25)
+
+
+def test_shares_in_clusters_are_as_sure_as_their_clusters() -> None:
+    once = ones(*[float(i % 3 == 0) for i in range(60)])
+    often = [item for item in once for _ in range(10)]
+    single, clustered = summarise(once), summarise(often)
+    assert (single.method, clustered.method) == ("wilson", "logit")
+    assert width(clustered) / width(single) == pytest.approx(1, rel=0.05)
+    mixed = [Item(i // 10, float(i % 3 == 0)) for i in range(600)]
+    assert width(summarise(mixed)) < width(clustered) / 3, "clusters that are alike"
+    alike = [Item(i // 2, float(i % 2)) for i in range(60)]
+    assert summarise(alike).interval == pytest.approx(wilson(15, 30)), (
+        "all clusters are the same: each counts as one item"
+    )
+
+
+def test_a_rate_over_part_of_the_items_is_over_these_alone() -> None:
+    """Error correction: over the questions where the error was seen; how many those are varies with the draw."""
+    seen = [Item(i, float(i % 2)) for i in range(4)]
+    unseen = [Item(i, None, NOT_APPLICABLE) for i in range(4, 40)]
+    found = summarise(seen + unseen)
+    assert (found.value, found.n_total, found.n_scored, found.n_not_applicable) == (0.5, 40, 4, 36)
+    assert found.interval == pytest.approx(wilson(2, 4))
+    assert summarise(seen + unseen, profile="corrected") == found, "not applicable is not a failure"
+    graded = [Item(i, 0.5 + i % 2) for i in range(4)]
+    assert summarise(graded + unseen).interval == Interval(0.5, 1.5), "few of 40 count in a draw, and often all alike"
+
+
+COLUMNS = st.lists(st.lists(VALUE_OR_REASON, min_size=3, max_size=3), min_size=1, max_size=12)
+
+
+def columns_of(table: Sequence[Sequence[Any]]) -> list[list[Item]]:
+    """Columns of one question a row."""
+    return [[Item(i, *row[metric]) for i, row in enumerate(table)] for metric in range(len(table[0]))]
+
+
+@settings(max_examples=30)
+@given(COLUMNS, PROFILES, st.sampled_from([0.0, 1.0]))
+def test_metrics_summarised_together_are_as_each_by_itself(table: Any, profile: str, worst: float) -> None:
+    columns = columns_of(table)
+    together = summarise_all(columns, profile=profile, worst=worst, **FEW)
+    assert together == [summarise(items, profile=profile, worst=worst, **FEW) for items in columns]
+
+
+def test_nothing_is_summarised_of_nothing() -> None:
+    empty = Summary(None, None, None, None, 0, 0, 0, {})
+    assert summarise_all([]) == [] and summarise_all([[], []]) == [empty, empty]
+    for call in (lambda: summarise_all([], profile="both"), lambda: macro([], profile="both")):
+        with pytest.raises(ValueError, match="profile is 'both'"):
+            call()
+
+
+def macro_brute_force(
+    groups: Sequence[Sequence[Item]], weights: Sequence[float], profile: str, worst: float, resamples: int
+) -> tuple[float | None, list[float]]:
+    """One metric's mean over groups and its resamples in plain Python: every group drawn from by itself."""
+
+    def mean(items: Sequence[Item]) -> float | None:
+        values = [item.value for item in items if item.value is not None]
+        if profile == "corrected":
+            values += [worst for item in items if item.value is None and item.reason != NOT_APPLICABLE]
+        return sum(values) / len(values) if values else None
+
+    def over(means: Sequence[float | None]) -> float | None:
+        there = [(value, weight) for value, weight in zip(means, weights, strict=True) if value is not None and weight]
+        total = sum(weight for _, weight in there)
+        return sum(value * weight for value, weight in there) / total if total else None
+
+    drawn: list[list[float | None]] = []
+    for at, items in enumerate(groups):
+        rng, n = np.random.RandomState(SEED + at), len(items)
+        drawn.append([mean([items[i] for i in rng.randint(0, n, n, np.min_scalar_type(n))]) for _ in range(resamples)])
+    means = [found for row in zip(*drawn, strict=True) if (found := over(row)) is not None]
+    return over([mean(items) for items in groups]), means
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(COLUMNS, st.sampled_from([0.0, 0.5, 1.0, 3.0])), min_size=1, max_size=5),
+    PROFILES,
+    st.sampled_from([0.0, 1.0, -1.0]),
+)
+def test_means_over_groups_are_drawn_as_by_brute_force(groups: Any, profile: str, worst: float) -> None:
+    stacked = [columns_of(table) for table, _ in groups]
+    weights = [weight for _, weight in groups]
+    found = macro(stacked, weights=weights, profile=profile, worst=worst, resamples=60)
+    assert len(found) == 3
+    for metric, (value, interval, method) in enumerate(found):
+        members = [columns[metric] for columns in stacked]
+        expected, means = macro_brute_force(members, weights, profile, worst, 60)
+        assert value == (None if expected is None else pytest.approx(expected, abs=1e-12))
+        if method != "bca":
+            assert method in (None, "wilson") and (method is None) == (interval is None) == (value is None)
+            continue
+        fill = choose_fill(profile, worst)
+        made = [
+            make_group(items, number_units(items), fill, weight) for items, weight in zip(members, weights, strict=True)
+        ]
+        counting = [group for group in made if group.weight and group.sums[1].any()]
+        influence = influences(counting)
+        again = bca(np.array(means), expected or 0.0, np.concatenate(influence), stretch=stretch_of(influence))
+        assert interval == pytest.approx(again, abs=1e-11)
+
+
+def test_groups_count_alike_whatever_their_size() -> None:
+    large, small = ones(*[1] * 30), ones(0, 0)
+    ((value, interval, method),) = macro([[large], [small]])
+    assert (value, method) == (0.5, "wilson")
+    assert interval is not None and interval.low < 0.4 and interval.high > 0.6
+    assert summarise([Item(i, item.value) for i, item in enumerate([*large, *small])]).value == pytest.approx(30 / 32)
+    ((weighted, _, _),) = macro([[large], [small]], weights=[1, 3])
+    assert weighted == 0.25
+
+
+def test_a_group_without_values_is_left_out_of_a_macro_mean() -> None:
+    off = [Item(i, None, NOT_APPLICABLE) for i in range(4)]
+    failed = ones(None, None)
+    alone = Mean(1.0, summarise(ones(1, 1)).interval, "wilson")
+    assert macro([[ones(1, 1)], [off]]) == macro([[ones(1, 1)], [off]], profile="corrected") == [alone]
+    assert macro([[ones(1, 1)], [failed]]) == [alone], "official leaves out what has no value"
+    assert macro([[ones(1, 1)], [ones(0)]], weights=[2, 0]) == [alone], "what has no weight has no say"
+    for worst in (0.0, 1.0):
+        ((value, interval, _),) = macro([[ones(1 - worst, 1 - worst)], [failed]], profile="corrected", worst=worst)
+        assert value == 0.5 and interval is not None and interval.low < 0.5 < interval.high
+    nothing = [Mean(None, None, None)]
+    assert macro([[off], [off]]) == macro([[failed]]) == macro([[ones(1)]], weights=[0]) == nothing
+    assert macro([]) == []
+
+
+def test_groups_are_drawn_from_apart_and_not_in_step() -> None:
+    """Two groups drawn alike would be as uncertain as one; drawn apart, their mean is less so by the root of two."""
+    group = ones(*np.random.RandomState(5).random_sample(200))
+    (one,) = macro([[group]])
+    (two,) = macro([[group], [group]])
+    assert one.interval == summarise(group).interval
+    assert width(two) / width(one) == pytest.approx(0.5**0.5, rel=0.1)
+
+
+def test_shares_of_groups_are_surer_than_of_all_where_groups_differ() -> None:
+    groups = [ones(*[1.0 if i < right else 0.0 for i in range(40)]) for right in (2, 20, 38)]
+    (mean,) = macro([[group] for group in groups])
+    pooled = summarise([Item((at, i), item.value) for at, group in enumerate(groups) for i, item in enumerate(group)])
+    assert mean.value == pytest.approx(pooled.value)
+    assert (mean.method, pooled.method) == ("wilson", "wilson") and width(mean) < 0.85 * width(pooled)
+    (same,) = macro([[group] for group in groups[:1]])
+    assert same.interval == pytest.approx(wilson(2, 40)), "of one group it is Wilson's own"
+
+
+@pytest.mark.parametrize("n", [254, 255, 256, 257])
+def test_draws_are_the_same_whether_they_are_kept_or_not(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of up to 255 questions they are kept, in a byte each, since none is drawn more often."""
+    items = [Item(i, float((i * 7) % 5)) for i in range(n)]
+    sums = make_group(items, number_units(items), None).sums
+    usual = resampling.resample_means(sums[None], 50, SEED)
+    assert usual[0] == pytest.approx(drawn_means(items, "official", 0.0, 50), abs=1e-12)
+    monkeypatch.setattr(resampling, "_KEPT", 0 if n <= 255 else 255)
+    assert (resampling.resample_means(sums[None], 50, SEED) == usual).all()
+
+
+def test_a_question_drawn_as_often_as_can_be_fits_into_a_byte() -> None:
+    assert np.iinfo(resampling._draws(1, 5, SEED).dtype).max >= resampling._KEPT
+    assert resampling._draws(1, 5, SEED).tolist() == [[1] * 5]
+    assert resampling._draws(255, 50, SEED).sum(axis=0).tolist() == [255] * 50

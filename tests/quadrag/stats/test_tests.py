@@ -1,0 +1,45 @@
+"""Tests of two over the same items: SciPy's and statsmodels' numbers, and worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest
+from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
+from statsmodels.stats.multitest import multipletests
+
+from quadrag.stats import holm, mcnemar
+
+COUNTS = st.integers(0, 3000)
+
+
+@given(COUNTS, COUNTS)
+def test_mcnemar_is_statsmodels_exact_test_and_its_mid_p(first: int, second: int) -> None:
+    found = mcnemar(first, second)
+    assert found.exact == pytest.approx(mcnemar_of_statsmodels([[0, first], [second, 0]], exact=True).pvalue, abs=1e-9)
+    if first + second:
+        exact = binomtest(first, first + second).pvalue
+        assert found.exact == pytest.approx(exact, abs=1e-9)
+        point = float(binom.pmf(first, first + second, 0.5))
+        # Half of the observed outcome counts, on both sides; at the middle its two sides are one.
+        assert found.mid_p == pytest.approx(1.0 if first == second else exact - point, abs=1e-9)
+
+
+def test_mcnemar_by_hand() -> None:
+    """Of 5 that differ all go one way: 2 / 32 exactly, and half of that by mid-p."""
+    assert mcnemar(5, 0) == mcnemar(0, 5) == (1 / 32, 1 / 16)
+    assert mcnemar(0, 0) == mcnemar(7, 7) == (1, 1)
+    with pytest.raises(ValueError, match="-1 and 2; expected two numbers of items, at least 0"):
+        mcnemar(-1, 2)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_statsmodels(values: list[float]) -> None:
+    assert holm(values) == pytest.approx(list(multipletests(values, method="holm")[1]), abs=1e-9)
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06]) and holm([]) == []
+    with pytest.raises(ValueError, match=r"1\.5 among p values"):
+        holm([0.2, 1.5])
