@@ -83,8 +83,8 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         last = config
     notes: list[str] = []
     if pair:
-        told = {place: pairs[place, ALL] for place in places if (place, ALL) in pairs}
-        notes += [*tell_pairs(told), *tell_slices(*results, told, profile)]
+        known = {place: pairs[place, ALL] for place in places if (place, ALL) in pairs}
+        notes += [*tell_pairs(known), *tell_slices(results[0], results[1], known, profile)]
     settings = [list_settings(result.run.inputs) for result in results]
     for column, (name, result), ours in zip(columns, runs, settings, strict=True):
         notes += [Alarm(f"{column}: {note}") for note in note_partial([result])]

@@ -1,10 +1,9 @@
 """Two runs paired metric by metric on the questions that both have: over all of them, by slices, over groups."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from quadrag.metric_record import metric_record
-from quadrag.records import Key
 from quadrag.stats import Item, Pair, paired_difference, paired_macro
 
 from ..core.result import Asked, Result
@@ -23,7 +22,7 @@ class _Sides(NamedTuple):
     """The items of two runs on the questions that both have, what is known of these, and an unscored item's value."""
 
     items: tuple[list[Item], list[Item]]
-    asked: Mapping[Key, Asked]
+    asked: Mapping[Any, Asked]
     worst: float
 
 
@@ -98,11 +97,11 @@ def _find_sides(first: Result, second: Result, place: Place, profile: str) -> _S
     return _Sides((sides[0], sides[1]), asked, metric_record(metric).key(plain).worst) if all(sides) else None
 
 
-def _same(here: Mapping[Key, Asked], there: Mapping[Key, Asked], question: Hashable) -> bool:
+def _same(here: Mapping[Any, Asked], there: Mapping[Any, Asked], question: Any) -> bool:
     return question in there and question in here and here[question].sha256 == there[question].sha256
 
 
-def _by_slice(items: Sequence[Item], known: Mapping[Key, Asked], name: str) -> dict[str, list[Item]]:
+def _by_slice(items: Sequence[Item], known: Mapping[Any, Asked], name: str) -> dict[str, list[Item]]:
     found: dict[str, list[Item]] = {}
     for item in items:
         if item.question in known and (value := known[item.question].slices.get(name)) is not None:

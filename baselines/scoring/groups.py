@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 from quadrag.records import Key, Question
 from quadrag.stats import NOT_APPLICABLE, Item
@@ -40,7 +41,7 @@ def counts(item: Item, profile: str) -> bool:
 
 
 def stratify(
-    items: Sequence[Item], strata: Mapping[Hashable, Stratum], profile: str
+    items: Sequence[Item], strata: Mapping[Any, Stratum], profile: str
 ) -> tuple[list[list[Item]], list[float]]:
     """Put items into their strata, with each stratum's weight in the mean.
 

@@ -5,7 +5,7 @@ slice, and every interval, comes from `quadrag.stats`. Nothing is judged here an
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quadrag.records import Key, Question
@@ -155,7 +155,7 @@ def _slice_rows(
     return made
 
 
-def _weigh(items: Sequence[Item], strata: Mapping[Hashable, Stratum], profile: str, worst: float) -> dict[str, Any]:
+def _weigh(items: Sequence[Item], strata: Mapping[Key, Stratum], profile: str, worst: float) -> dict[str, Any]:
     """Find the interval of a weighted mean; None where the strata are not known."""
     if not items or not strata:
         return {"interval": None}
