@@ -76,8 +76,8 @@ class Certificate:
     @property
     def rates(self) -> Rates | None:
         """What the judge says of items that people give 1 and 0; None where there are other values."""
-        values, counts = self.figures.get("values", []), self.figures.get("confusion", [])
-        if sorted(map(str, values)) not in (["0", "1"], ["0.0", "1.0"]):
+        values, counts = self.figures.get("values"), self.figures.get("confusion")
+        if not values or not counts or sorted(map(str, values)) not in (["0", "1"], ["0.0", "1.0"]):
             return None
         one, zero = values.index(1), values.index(0)
         ones, zeros = sum(counts[one]), sum(counts[zero])
