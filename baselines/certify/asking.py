@@ -19,6 +19,8 @@ from .grades import Graded
 from .labels import Item, LabelSet
 from .verdicts import Verdicts
 
+_BY_PASSAGES = ("hal", "utl")  # judged by the passages, with an accepted answer beside them where there is one
+_NO_GOLD = "(none is given; go by the passages)"
 PROFILE = "official"  # how replies are read, as a run does unless it is told otherwise
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
@@ -46,9 +48,9 @@ def check_askable(labels: LabelSet) -> None:
     if labels.ranked:
         raise QuadragError(f"no prompt here asks for what {labels.name} labels; give numbers with --verdicts")
     lacking = [name for name in ("question", "answer") if not any(getattr(item, name) for item in labels.items)]
-    lacking += ["gold"] if not any(item.golds for item in labels.items) else []
-    if "contexts" in _options(labels.graded) and labels.graded.key in ("hal", "utl"):
-        lacking += ["passages"] if not any(item.passages for item in labels.items) else []
+    needed = "passages" if labels.graded.key in _BY_PASSAGES else "golds"
+    if not any(getattr(item, needed) for item in labels.items):
+        lacking.append(needed.replace("golds", "gold"))
     if lacking:
         raise QuadragError(
             f"{labels.name} has no {', '.join(lacking)} to show a judge; add the columns, or give --verdicts"
@@ -111,7 +113,7 @@ class _Sample:
         try:
             return [as_verdict(one) for one in self._judge.complete(batch, samples=[self._sample] * len(batch))]
         except BudgetReached as stop:
-            raise QuadragError(f"{stop}; no certificate was made, what was asked is in the ledger") from None
+            raise QuadragError(f"{stop}; no certificate was made") from None
 
 
 def _compute(labels: LabelSet, judge: _Sample) -> tuple[list[Mapping[str, Any]], str]:
@@ -158,6 +160,8 @@ def _better(key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> di
 
 def _shape(graded: Graded, item: Item) -> Any:
     """Return accepted answers as the metric takes them: RGB's want any one of a list of lists."""
+    if not item.golds and graded.key in _BY_PASSAGES:
+        return [_NO_GOLD]
     return [list(item.golds)] if graded.metric in ("rejection_rate", "error_detection") else list(item.golds)
 
 

@@ -75,12 +75,15 @@ class Certificate:
 
     @property
     def rates(self) -> Rates | None:
-        """What the judge says of items that people call right and wrong; None but of two classes."""
-        counts = self.figures.get("confusion")
-        if counts is None or len(counts) != 2:
+        """What the judge says of items that people give 1 and 0; None where there are other values."""
+        values, counts = self.figures.get("values"), self.figures.get("confusion")
+        if not values or not counts or sorted(map(str, values)) not in (["0", "1"], ["0.0", "1.0"]):
             return None
-        (hit, missed), (taken, refused) = counts
-        return Rates(hit / (hit + missed), hit + missed, refused / (taken + refused), taken + refused)
+        one, zero = values.index(1), values.index(0)
+        ones, zeros = sum(counts[one]), sum(counts[zero])
+        if not ones or not zeros:
+            return None
+        return Rates(counts[one][one] / ones, ones, counts[zero][zero] / zeros, zeros)
 
 
 def certify(found: Figures) -> Certificate:
@@ -101,7 +104,7 @@ def certify(found: Figures) -> Certificate:
         values = (found.agreement.accuracy, found.agreement.kappa, found.agreement.ac1)
         figures |= {"n": found.agreement.n, **dict(zip(kinds, values, strict=True))}
         figures |= {f"{kind}_interval": both for kind, both in zip(kinds, found.intervals, strict=True)}
-        figures |= {"classes": labels.classes, "confusion": found.table}
+        figures |= {"classes": labels.classes, "values": list(labels.grades.values()), "confusion": found.table}
         figures["by_class"] = {name: one._asdict() for name, one in zip(labels.classes, found.classes, strict=True)}
         figures["bias"] = [one._asdict() for one in found.bias]
     figures["ceiling"] = found.ceiling._asdict() if found.ceiling else None

@@ -75,4 +75,4 @@ def labels_alone(values: Sequence[float], mean: float) -> Interval:
 def correct_by_certificate(value: float, n: int, certificate: Certificate) -> Estimate | None:
     """Correct a judge's rate over n items by its certificate alone; None where that says nothing."""
     rates = certificate.rates
-    return None if rates is None or not (rates.positives and rates.negatives) else rogan_gladen(value, n, rates)
+    return None if rates is None else rogan_gladen(value, n, rates)

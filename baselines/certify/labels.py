@@ -3,6 +3,7 @@
 Whatever is wrong with a sheet is told in one line that names the place. No judge is asked here.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,9 @@ from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 
 from .grades import PAIRS, Graded
-from .sheets import ANNOTATOR, Line, Sheet, read_sheet
+from .sheets import ANNOTATOR, Line, Sheet, join_annotators, read_sheet
+
+_PERSON = re.compile(rf"{ANNOTATOR}[ _]?\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +91,14 @@ class LabelSet:
 def read_labels(path: Path, graded: Graded) -> LabelSet:
     """Read a sheet: `id` and `label`, and where there are any `question`, `answer`, `gold`, `passages`, `group`.
 
-    A column `system` is a slice, columns that begin with ``annotator`` hold what each of several people said.
+    A column `system` is a slice, columns `annotator1` and so on hold what each of several people said; where a column
+    `annotator` names who said it, each has a row of its own.
 
     Raises:
         QuadragError: the sheet is not of that form, an id stands twice, a label is none, or a class is empty.
     """
-    sheet = read_sheet(path, "id", "label")
-    people = [name for name in sheet.columns if name.startswith(ANNOTATOR)]
+    sheet = join_annotators(read_sheet(path, "id", "label"))
+    people = [name for name in sheet.columns if _PERSON.fullmatch(name)]
     items: dict[str, Item] = {}
     split: list[tuple[str | None, ...]] = []
     for line in sheet.lines:

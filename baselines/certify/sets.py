@@ -19,8 +19,6 @@ from .labels import Item, LabelSet, same_text
 
 Files = Mapping[str, Path]
 RIGHT = {"Yes": "right", "No": "wrong"}
-# Said to a judge where the set has no accepted answer: the passages alone decide.
-_NO_GOLD = "(none is given; go by the passages)"
 _BEM = 0.5  # the probability at which its authors take an answer for right
 
 
@@ -161,7 +159,6 @@ def _wice(labels: LabelSet, files: Files, partly: str) -> None:
                     grades[row["label"]],
                     f"What is said of {row['meta']['claim_title']}?",
                     row["claim"],
-                    golds=(_NO_GOLD,),
                     passages=tuple(row["evidence"]),
                     group=row["meta"]["claim_title"],
                     slices={"support": row["label"]},

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 
-ANNOTATOR = "annotator"  # columns that begin so hold what each of several people said
+ANNOTATOR = "annotator"  # who labelled a row; with a number, what each of several people said
 
 
 class Line(NamedTuple):
@@ -55,6 +55,31 @@ def read_sheet(path: Path, *wanted: str) -> Sheet:
         shown = ", ".join(columns[:8])
         raise QuadragError(f"{path} has no column {_list(lacking)}; expected {_list(wanted)}, found {shown}")
     return Sheet(lines, columns, hashlib.sha256(content).hexdigest())
+
+
+def join_annotators(sheet: Sheet) -> Sheet:
+    """Put rows that several people wrote about one item, as Label Studio's CSV has them, into one row."""
+    if ANNOTATOR not in sheet.columns:
+        return sheet
+    found: dict[str, Line] = {}
+    said: dict[str, dict[str, str]] = {}
+    for line in sheet.lines:
+        name, who = line.row.get("id", ""), line.row.get(ANNOTATOR, "")
+        if who in said.setdefault(name, {}):
+            raise QuadragError(f"{line.place}: annotator {who!r} labelled item {name!r} twice; expected one label")
+        said[name][who] = line.row.get("label", "")
+        found.setdefault(name, line)
+    people = {
+        who: f"{ANNOTATOR}{at}" for at, who in enumerate(dict.fromkeys(w for votes in said.values() for w in votes), 1)
+    }
+    if len(people) == 1:
+        return sheet
+    lines = []
+    for name, line in found.items():
+        votes = {people[who]: label for who, label in said[name].items()}
+        same = len(set(votes.values())) == 1
+        lines.append(Line(line.place, {**line.row, **votes, "label": line.row["label"] if same else ""}))
+    return Sheet(lines, [*sheet.columns, *people.values()], sheet.sha256)
 
 
 def _list(names: Any) -> str:

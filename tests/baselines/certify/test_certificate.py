@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer
 
+from quadrag.baselines.certify.certificate import read_certificate
+
 LABELS = "id,question,answer,gold,label\n" + "".join(
     f"{n},What is number {n}?,It is {n + 1},{n},{'right' if n % 4 else 'wrong'}\n" for n in range(40)
 )
@@ -98,3 +100,19 @@ def test_a_good_judges_certificate_corrects_the_score_alone(cli, tmp_path):
     # 0 of 15, with 9 of 10 found and none of 30 taken: 0 again, with the certificate's doubt.
     assert re.search(r"Corrected by the certificate alone \(Rogan–Gladen\), public accuracy: \d+\.\d", flat(run.out))
     assert "if the judge errs here as often as on labels" in flat(run.out)
+
+
+def test_rates_are_of_the_value_and_not_of_the_order_of_the_grades(cli, tmp_path):
+    # Of four hallucinations (1) three are found, of six clean answers (0) one is taken for one.
+    labels = "id,label\n" + "".join(f"{n},{int(n < 4)}\n" for n in range(10))
+    (tmp_path / "labels.csv").write_text(labels)
+    (tmp_path / "v.csv").write_text("id,verdict\n" + "".join(f"{n},{int(n in (1, 2, 3, 9))}\n" for n in range(10)))
+    done = cli("certify-judge", "labels.csv", "--metric", "omnieval.hal", "--verdicts", "v.csv", "--out", "c.json")
+    assert done.code == 0, done.err
+    assert read_certificate(tmp_path / "c.json").rates == (3 / 4, 4, 5 / 6, 6)
+    (tmp_path / "labels.csv").write_text(labels.replace(",0", ",2"))
+    (tmp_path / "v.csv").write_text("id,verdict\n1,1\n9,2\n")
+    done = cli("certify-judge", "labels.csv", "--metric", "omnieval.acc", "--verdicts", "v.csv", "--out", "d.json")
+    assert done.code == 0, done.err
+    assert "No item is labelled 0." in done.out
+    assert read_certificate(tmp_path / "d.json").rates is None, "three grades are no rate"

@@ -139,6 +139,8 @@ def test_one_line_for_whatever_is_wrong(sheets, labels, verdicts, said):
         (["labels.csv", "--metric", "omnieval"], r"omnieval has several graded values; expected omnieval.acc or"),
         (["labels.csv", "--metric", "rgb_accuracy"], r"rgb_accuracy asks no judge for a grade; expected one of"),
         (["labels.csv", "--against", "x.csv"], r"--against tests two judges; name the first"),
+        (["labels.csv", "--judge", "rule:plain", "--against", "x.csv"], r"cannot read x.csv \(No such file"),
+        (["labels.csv", "--judge", "extractive"], r"--judge extractive judges nothing; expected http"),
         (["labels.csv", "--judge", "rule:boundd"], r"unknown judge of labels 'rule:boundd'; nearest: rule:bounded"),
         (["labels.csv", "--out", "c.json"], r"--out takes one judge's certificate; name it with --judge rule:bounded"),
         (["labels.csv", "--judge", "rule:plain", "--fresh"], r"--fresh does nothing here"),
@@ -328,3 +330,30 @@ def test_exports_of_annotation_tools(cli, tmp_path, export):
     assert done.code == 0, done.err
     assert "export: 2 labels (right 1, wrong 1)" in done.out
     assert "1 items on which people split evenly are left out." in done.out
+
+
+def test_a_row_for_every_annotator(cli, tmp_path):
+    rows = "1,ann,right\n1,bob,right\n2,ann,wrong\n2,bob,right\n3,ann,wrong\n"
+    (tmp_path / "labels.csv").write_text("id,annotator,label\n" + rows)
+    (tmp_path / "v.csv").write_text("id,verdict\n1,right\n3,wrong\n")
+    done = cli("certify-judge", "labels.csv", "--verdicts", "v.csv")
+    assert done.code == 0, done.err
+    assert "labels: 2 labels (right 1, wrong 1)" in done.out
+    # The two agree on one of the two items that both labelled.
+    assert re.search(r"^people \(ceiling\) +0\.5000 +\S+ +\S+ +2$", done.out, flags=re.MULTILINE)
+    (tmp_path / "labels.csv").write_text("id,annotator,label\n" + rows + "3,ann,right\n")
+    twice = cli("certify-judge", "labels.csv", "--verdicts", "v.csv")
+    assert twice.code == 2 and "labels.csv:7: annotator 'ann' labelled item '3' twice" in twice.err
+
+
+def test_hallucination_needs_passages_and_no_gold(cli, tmp_path):
+    (tmp_path / "labels.csv").write_text("id,question,answer,label\n1,q,a,0\n2,q,b,1\n")
+    with ChatServer(models=["j"], text='{"prediction": 1}') as server:
+        spec = ("--metric", "omnieval.hal", "--judge", f"{server.url}#j", "--ledger", "ledger")
+        bare = cli("certify-judge", "labels.csv", *spec)
+        (tmp_path / "labels.csv").write_text("id,question,answer,passages,label\n1,q,a,text of one,0\n2,q,b,other,1\n")
+        done = cli("certify-judge", "labels.csv", *spec)
+    assert bare.code == 2 and "labels has no passages to show a judge" in bare.err
+    assert done.code == 0, done.err
+    assert re.search(r"^j +0\.5000 +0\.0000", done.out, flags=re.MULTILINE)
+    assert any("text of one" in body["messages"][-1]["content"] for body in server.bodies)
