@@ -12,9 +12,10 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Passage, document_id
 
 from ..core.result import PROFILES, Result
-from ..report.items import RunReader, ShownItem
+from ..report.items import RunReader, ShownItem, Which
 
 MOST = 10_000  # items of a page
+JUDGED = 50  # items of a run whose judge's words are looked up: each asks every judged metric once more
 BEGINNING = 160  # characters of a text in the list
 
 Place = tuple[str, str, str, str, int, int]  # benchmark, config, split, id, sample, turn
@@ -63,8 +64,13 @@ def collect_answers(
                 continue
             items = reader.select()[:most]
             if reader.run.inputs.judge:
+                places = {(item.question.key, item.sample): item for item in items}
+                first = [(item.question.key, item.sample) for item in reader.select(Which(wrong=True))]
+                judged = [places[place] for place in list(dict.fromkeys([*first, *places]))[:JUDGED] if place in places]
                 with Ledger(ledger) as kept:
-                    reader.ask_again(items, kept)
+                    reader.ask_again(judged, kept)
+                if len(items) > len(judged):
+                    answers.told.append(_say_judged(len(judged), result))
             for item in items:
                 place = (reader.run.inputs.benchmark, *item.question.key, item.sample, turn)
                 shown.setdefault(place, [None] * len(runs))[at] = item
@@ -73,7 +79,7 @@ def collect_answers(
                 answers.told.append(_leave_out(len(result.items) - most, result))
     metrics |= dict.fromkeys(name for items in shown.values() for item in items if item for name in item.values)
     kept_items = list(shown.items())[:most]
-    if len(shown) > most and not answers.told:
+    if len(shown) > most and all(len(result.items) <= most for _, results in runs for result in results):
         answers.told.append(_leave_out(len(shown) - most, runs[0][1][0]))
     answers.index = {
         "runs": [name for name, _ in runs],
@@ -88,6 +94,10 @@ def _open(result: Result) -> RunReader:
     if result.folder is None:
         raise QuadragError("the run has no folder")
     return RunReader(result.folder, result)
+
+
+def _say_judged(count: int, result: Result) -> str:
+    return f"The judge's words stand at {count} answers, the worst first; `quadrag show {result.folder} --id ID` has any other's."
 
 
 def _leave_out(count: int, result: Result) -> str:
