@@ -23,7 +23,9 @@ from ..runs import retrieve
 from ..runs.inputs import digest_each
 from ..runs.stages import read_answers
 from ..scoring.modules import ScoringInputs, compute
+from ..scoring.validity import is_invalid, read_items
 from ..systems.rag.system import RAG, as_served
+from ..tables.cells import NOTHING
 from .summary import pick_headlines
 
 
@@ -59,7 +61,7 @@ class Which(NamedTuple):
         ident: the id of one.
         wrong: those whose value of a metric is not the best one.
         unscored: those without a value of some metric.
-        metric: the one that says what is wrong, as ``rouge_l``; the first with a better end when None.
+        metric: the one that says what is wrong, as ``rouge_l``; the first valid one with a better end when None.
         split: of this one alone.
     """
 
@@ -85,6 +87,7 @@ class RunReader:
             QuadragError: the data are not there any more, or are other ones.
         """
         self.result = result
+        self.items = read_items(result.items)
         self.run: RunRecord = result.run
         inputs = self.run.inputs
         self.benchmark: Benchmark = load(inputs.benchmark)
@@ -169,26 +172,31 @@ class RunReader:
     def _items_in(self, split: str | None) -> list[dict[str, Any]]:
         if split is not None and split not in self.run.inputs.splits:
             raise unknown_name("split of this run", split, self.run.inputs.splits)
-        return [row for row in self.result.items if split in (None, row["split"])]
+        return [row for row in self.items if split in (None, row["split"])]
 
     @property
     def headlines(self) -> list[str]:
         """The metrics that a summary shows, as items name them."""
-        there = {name for row in self.result.items for name in _values(row)}
+        there = {name for row in self.items for name in _values(row)}
         rows = pick_headlines(self.result.scores, PROFILES[0])
         return list(dict.fromkeys(name for row in rows if (name := f"{row['metric']}.{row['key']}") in there))
+
+    @property
+    def invalid(self) -> set[str]:
+        """The metrics of which too many items failed, as items name them."""
+        return {f"{row['metric']}.{row['key']}" for row in self.result.scores if is_invalid(row)}
 
     def find_metric(self, wanted: str | None) -> tuple[str, int, float | None]:
         """Return a metric's name in items, whether more is better (1) or worse (-1), and its best value.
 
         Args:
-            wanted: its key or name; None: the first headline with a better end.
+            wanted: its key or name; None: the first headline with a better end, a valid one where there is one.
 
         Raises:
             QuadragError: no metric has the name.
         """
-        names = dict.fromkeys([*self.headlines, *(name for row in self.result.items for name in _values(row))])
-        for name in names:
+        names = dict.fromkeys([*self.headlines, *(name for row in self.items for name in _values(row))])
+        for name in sorted(names, key=self.invalid.__contains__):
             module, _, key = name.partition(".")
             record = metric_record(module).key(key)
             if wanted in (name, key) or (wanted is None and record.direction != "none"):
@@ -314,11 +322,17 @@ def write_item(item: ShownItem, longest: int, every: bool = False) -> Iterator[s
         yield f"  answer    {line(none if item.answer.answer is None else item.answer.answer)}"
     yield f"  gold      {line(question.references)}"
     for metric, entry in item.values.items():
-        values = [f"{name} {entry[name]:.4g}" for name in PROFILES if entry.get(name) is not None]
-        reasons = [f"{profile} {why}" for profile, why in (entry.get("reason") or {}).items()]
+        values = say_by_profile({name: f"{entry[name]:.4g}" for name in PROFILES if entry.get(name) is not None})
+        reasons = say_by_profile(entry.get("reason") or {})
         if reasons or (values and (every or not item.headlines or metric in item.headlines)):
-            why = f" ({', '.join(reasons)})" if reasons else ""
-            yield f"  {metric}: {', '.join(values or ['unscored'])}{why}"
+            yield f"  {metric}: {values or NOTHING}{f' ({reasons})' if reasons else ''}"
     for name, said in item.verdicts.items():
         for reply in said:
             yield f"  {name}, the judge: {line(reply)}"
+
+
+def say_by_profile(said: Mapping[str, str]) -> str:
+    """Join what is said under each profile; what both say is said once."""
+    if len(said) == len(PROFILES) and len(set(said.values())) == 1:
+        return next(iter(said.values()))
+    return ", ".join(f"{profile} {text}" for profile, text in said.items())

@@ -25,9 +25,9 @@ class Score(NamedTuple):
     """One metric over all questions of a split.
 
     Attributes:
-        value: in the metric's own unit, mostly 0 to 1; None where it could not be computed.
+        value: in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid.
         interval: its 95% interval; None where there is none.
-        n: the questions that have a value.
+        n: the questions that have a value; of a score that is not valid, those that could be read.
         n_total: all questions.
         unscored: how many have none, by reason.
         metric: the evaluate module.
@@ -76,12 +76,11 @@ class Evaluation(Mapping[str, Score]):
         found = {}
         for row in rows:
             # Two metrics may have a key of one name.
-            value, interval = row.get("figure", (row["value"], row.get("interval")))
             key = row["key"] if keys.count((row["split"], row["key"])) == 1 else f"{row['metric']}.{row['key']}"
             found[f"{row['split']}/{key}" if many else key] = Score(
-                value=value,
-                interval=tuple(interval) if interval else None,
-                n=count_scored(row | {"value": value}),
+                value=row["value"],
+                interval=tuple(row["interval"]) if row.get("interval") else None,
+                n=count_scored(row),
                 n_total=row["n_total"],
                 unscored=dict(row.get("unscored", {})),
                 metric=row["metric"],

@@ -113,8 +113,10 @@ def test_filters_by_verdict_and_group_and_sorts(opened):
     assert set(listed(page)) == {n for n in range(MANY) if (n % 3 == 0) != (n % 4 == 0)} - {6}
     page.select_option("#which", "won")
     assert set(listed(page)) == {n for n in range(MANY) if n % 3 == 0 and n % 4} - {6}
+    page.select_option("#which", "unscored")
+    assert page.locator("#metric option:checked").inner_text() == "rank", "the first metric that lacks a value"
+    assert listed(page) == [5]
     page.select_option("#which", "all")
-    page.select_option("#metric", label="rank")
     page.select_option("#sort", "worst")
     assert listed(page)[:6] == [0, 1, 2, 3, 4, 6], "what has no value comes last"
     page.select_option("#which", "unscored")
