@@ -12,7 +12,8 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Passage, document_id
 
 from ..core.result import PROFILES, Result
-from ..report.items import RunReader, ShownItem, say_by_profile
+from ..report.item_lines import say_by_profile
+from ..report.items import RunReader, ShownItem
 
 MOST = 10_000  # items of a page
 BEGINNING = 160  # characters of a text in the list

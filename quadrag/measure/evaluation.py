@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.items import RunReader, Which, write_items
+from quadrag.baselines.report.item_lines import write_items
+from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
