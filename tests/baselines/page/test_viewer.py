@@ -46,7 +46,7 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
             "rest": f" The end of {n}.{evil}",
             "failure": "",
             "passages": [[n, 0.5, True], [(n + 1) % count, None, False]],
-            "reasons": {"m.rank": {"corrected": "unparsable"}} if n == 5 else {},
+            "reasons": {"m.rank": "corrected unparsable"} if n == 5 else {},
             "verdicts": {f"judge{evil}": [f"Verdict {n}{evil}"]},
         }
         item = {"rest": asked[20:], "history": [["before" + evil, None]], "gold": [f"{n}{evil}"]}
