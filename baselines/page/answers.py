@@ -12,6 +12,7 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Passage, document_id
 
 from ..core.result import PROFILES, Result
+from ..report.item_lines import say_by_profile
 from ..report.items import RunReader, ShownItem, Which
 
 MOST = 10_000  # items of a page
@@ -52,6 +53,7 @@ def collect_answers(
     answers = Answers()
     shown: dict[Place, list[ShownItem | None]] = {}
     metrics: dict[str, None] = {}
+    invalid: set[str] = set()
     for at, (_, results) in enumerate(runs):
         turns: Counter[str] = Counter()  # a campaign may run a config several times
         for result in results:
@@ -75,16 +77,18 @@ def collect_answers(
                 place = (reader.run.inputs.benchmark, *item.question.key, item.sample, turn)
                 shown.setdefault(place, [None] * len(runs))[at] = item
             metrics |= dict.fromkeys(reader.headlines)
+            invalid |= reader.invalid
             if len(result.items) > most:
                 answers.told.append(_leave_out(len(result.items) - most, result))
     metrics |= dict.fromkeys(name for items in shown.values() for item in items if item for name in item.values)
+    names = sorted(metrics, key=invalid.__contains__)  # the first is the one that is chosen
     kept_items = list(shown.items())[:most]
     if len(shown) > most and all(len(result.items) <= most for _, results in runs for result in results):
         answers.told.append(_leave_out(len(shown) - most, runs[0][1][0]))
     answers.index = {
         "runs": [name for name, _ in runs],
-        "metrics": _describe_metrics(list(metrics)),
-        "items": [_list_item(place, items, list(metrics)) for place, items in kept_items],
+        "metrics": _describe_metrics(names),
+        "items": [_list_item(place, items, names) for place, items in kept_items],
     }
     answers.items = [_whole_item(items, answers.passages) for _, items in kept_items]
     return answers
@@ -143,7 +147,7 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
     relevant = set(question.relevant)
 
     def whole(item: ShownItem) -> dict[str, Any]:
-        reasons = {name: entry["reason"] for name, entry in item.values.items() if entry.get("reason")}
+        reasons = {name: say_by_profile(entry["reason"]) for name, entry in item.values.items() if entry.get("reason")}
         state = "" if item.answer is None or item.answer.answer is not None else item.answer.state
         return {
             "rest": _answer_of(item)[BEGINNING:],
