@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import as_completed, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -262,7 +262,7 @@ def _run_beside(
         for future in as_completed([asyncio.run_coroutine_threadsafe(one(batch), loop) for batch in batches]):
             yield future.result()
     finally:
-        asyncio.run_coroutine_threadsafe(down(), loop).result(timeout=5)
+        wait([asyncio.run_coroutine_threadsafe(down(), loop)], timeout=5)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(timeout=5)
         if not thread.is_alive():
