@@ -21,7 +21,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def server():
-    with ChatServer(models=["j"]) as found:
+    with ChatServer(models=["j"], any_model=True) as found:
         yield found
 
 
@@ -60,7 +60,7 @@ def test_every_argument_that_a_message_may_name_is_taken(server):
     (body, *_) = server.bodies
     assert body["response_format"] == {"type": "json_object"} and body["max_tokens"] == 64
     assert result.result.run.inputs.services == {"judge": "here"}
-    assert result.result.run.served_as == {"judge": "j"}
+    assert result.result.run.inputs.served_as == {"judge": "j"}
     with pytest.raises(quadrag.QuadragError, match="bertscore="):
         quadrag.evaluate(*CRAG, paris, bertscore="m", **PART)
 
