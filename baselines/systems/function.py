@@ -241,7 +241,7 @@ def _run_beside(
 ) -> Generator[tuple[Any, Any], None, None]:
     """Call a coroutine function for all batches in a loop of another thread, and yield what comes as it comes.
 
-    A loop that runs here already, as a notebook's, is no obstacle.
+    A loop that runs here already, as a notebook's, is no obstacle. The first calls are waited for before others begin.
     """
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
@@ -259,8 +259,9 @@ def _run_beside(
         await asyncio.gather(*others, return_exceptions=True)
 
     try:
-        for future in as_completed([asyncio.run_coroutine_threadsafe(one(batch), loop) for batch in batches]):
-            yield future.result()
+        for part in (batches[:_FIRST_CALLS], batches[_FIRST_CALLS:]):
+            for future in as_completed([asyncio.run_coroutine_threadsafe(one(batch), loop) for batch in part]):
+                yield future.result()
     finally:
         wait([asyncio.run_coroutine_threadsafe(down(), loop)], timeout=5)
         loop.call_soon_threadsafe(loop.stop)

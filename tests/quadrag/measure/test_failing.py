@@ -96,6 +96,25 @@ def test_a_function_that_always_raises_is_stopped_and_the_first_exception_is_sho
         measure(system, *RGB, concurrency=2)
 
 
+def test_of_a_coroutine_function_eight_calls_are_made_too_and_then_all_at_once():
+    asked, running = [], []
+
+    async def mine(question):
+        asked.append(question.id)
+        running.append(len(asked))
+        await asyncio.sleep(0.02)
+        running.append(len(asked))
+        return answer
+
+    answer = None
+    with pytest.raises(quadrag.QuadragError, match="returned a NoneType"):
+        measure(mine, *RGB)
+    assert len(asked) == 8
+    asked, running, answer = [], [], "x"
+    assert measure(mine, *RGB, concurrency=30).valid
+    assert len(asked) == 60 and running.count(38) > 1
+
+
 def test_eight_calls_that_failed_stop_whatever_they_were_handed():
     sizes = []
 
