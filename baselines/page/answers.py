@@ -101,7 +101,8 @@ def _open(result: Result) -> RunReader:
 
 
 def _say_judged(count: int, result: Result) -> str:
-    return f"The judge's words stand at {count} answers, the worst first; `quadrag show {result.folder} --id ID` has any other's."
+    others = f"`quadrag show {result.folder} --id ID` has any other's"
+    return f"The judge's words stand at {count} answers, the worst first; {others}."
 
 
 def _leave_out(count: int, result: Result) -> str:
