@@ -76,7 +76,6 @@ def test_a_smaller_limit_is_refused_in_one_line(cli, server, stages):
     [
         (("--temperature", "1"), "parameters.temperature 0.2, not 1.0"),
         (("--option", "passage_num=3"), "options.passage_num none, not 3"),
-        (("--judge", "http://127.0.0.1:9/v1#other"), "judge none"),
     ],
 )
 def test_a_larger_limit_with_another_input_is_told_that_input(cli, server, changed, word):
@@ -144,6 +143,6 @@ def test_the_default_folder_has_the_model_in_its_name(cli, server):
     campaign = cli(
         "run", "rgb", "--all", "--data-dir", "sample", "--limit", 1, "--llm", f"{server.url}#m", "--ledger", "L"
     )
-    assert campaign.out.rstrip().endswith("runs/rgb-all-m/report.html")
+    assert "\nruns/rgb-all-m/report.html\n" in campaign.out
     searched = cli(*SEARCHED, "--limit", 1, "--top-k", 2)
     assert "runs/crud_rag-qa_2doc-top_k=2-gold=test-extractive/report.html" in searched.out
