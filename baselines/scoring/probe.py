@@ -1,4 +1,4 @@
-"""A judge whose first verdicts cannot be read is asked no further: a verdict costs as much whether it is read or not."""
+"""A judge whose first verdicts cannot be read is asked no further: what cannot be read costs as much."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -62,10 +62,10 @@ def refuse_unreadable(
             if few.held_back and "unparsable" in reasons and set(reasons) <= {"unparsable", _NOT_ASKED.reason}:
                 said = known_keys().line(next(reply for reply in few.said if isinstance(reply, str)), _SHOWN)
                 raise QuadragError(
-                    f"the judge {few.model} is asked no further: nothing can be read from its first {FIRST} verdicts; it"
-                    f" said {said!r}, expected a verdict of {metric.module} as its prompt asks for it: try --judge-format"
-                    " json, or another --judge; answers and verdicts are kept, --retry unreadable asks for these again,"
-                    " --max-failed 1 asks to the end"
+                    f"the judge {few.model} is asked no further: nothing can be read from its first {FIRST} verdicts;"
+                    f" it said {said!r}, expected a verdict of {metric.module} as its prompt asks for it: try"
+                    " --judge-format json, or another --judge; answers and verdicts are kept, --retry unreadable asks"
+                    " for these again, --max-failed 1 asks to the end"
                 )
             break
 

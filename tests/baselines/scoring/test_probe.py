@@ -62,7 +62,6 @@ def test_few_verdicts_are_no_reason(cli, server, judge):
 @pytest.mark.parametrize("garbage", [4, 12])
 def test_replies_that_were_asked_for_again_are_not_counted_as_kept(cli, server, judge, garbage):
     judge.rules.append(Rule("reply", times=garbage, message={"content": "lorem"}))
-    judge.state.text = "No, the model did not reject."
     place = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")
     assert ask(cli, place, server, judge)[0].code == 3
     ran, calls = ask(cli, place, server, judge, "--retry", "unreadable")
