@@ -202,6 +202,8 @@ def tell_difference(was: Inputs, now: Inputs) -> str:
     way = "name another folder with --out, or remove it"
     if name == "limit" and not is_longer(was.limit, now.limit):
         way = f"a smaller one needs a folder of its own: {way}"
+    if name == "judge" and now.judge is None:
+        way = f"give the same --judge, whose verdicts are kept, or {way}"
     if name in _MOVED:
         way = f"{way}; if it is the same server in another place, give {_MOVED[name]} {_short(had)}"
     return f"{name} {_short(had)}, not {_short(wanted)}; {way}"

@@ -185,8 +185,11 @@ class ChatClient:
         self.close()
 
     def _complete(self, chats: list[Messages], numbers: list[int]) -> list[Reply | Failure]:
+        taken = set(self.shelf.taken) if self.shelf is not None else set()
         batch = Batch(self.model, chats, self.parameters, numbers, self.shelf)
         self.spent["cached"] += batch.count(batch.stored)
+        if self.shelf is not None:  # what is asked for again after all is not used
+            self.spent["cached"] -= batch.count(taken - self.shelf.taken.keys())
         self.spent["oldest"] = self.shelf.oldest if self.shelf is not None else None
         if not batch.missing:
             self._known.tell_unreached()
