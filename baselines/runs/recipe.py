@@ -127,6 +127,7 @@ def note_options(task: Task, given: Mapping[str, Any], said: Mapping[str, Any]) 
     defaults = {name: spec.default for name, spec in known.items()}
     defaults |= options_of(catalogue.config(task.benchmark, task.config))
     files = {name for name, spec in known.items() if spec.check or spec.judged}
+    files |= {name for name in given if name.endswith(("_file", "_dir"))}
     settings = {name: value for name, value in given.items() if name not in files}
     return _note_changes(task.row, settings, {**defaults, **said})
 
