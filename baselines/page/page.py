@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from quadrag.data.files import SAMPLE_SOURCE
+from quadrag.data.files import OTHER_FILE, SAMPLE_SOURCE
 from quadrag.records import write_text
 
 from ..core.result import Result
@@ -22,6 +23,7 @@ from .packed import Blocks, pack_answers
 
 HERE = Path(__file__).parent
 MOST = 4  # names of one kind in a title
+_PART = re.compile(f"{OTHER_FILE}, (.+? questions)")
 
 Runs = Sequence[tuple[str, Sequence[Result]]]
 
@@ -96,7 +98,7 @@ def name_results(results: Sequence[Result]) -> str:
 
 
 def _warn(results: Sequence[Result]) -> Iterator[Alarm]:
-    """Say of the bundled samples that nothing is measured on them, and of the baseline without a model what it is."""
+    """Say what nobody may overlook: bundled samples, the baseline without a model, a part of the questions."""
     extractive = all(result.run.inputs.llm == EXTRACTIVE for result in results)
     answers = "each answer is the sentence most like its question, found without a model"
     if all(result.run.source == SAMPLE_SOURCE for result in results):
@@ -105,3 +107,6 @@ def _warn(results: Sequence[Result]) -> Iterator[Alarm]:
         )
     elif extractive:
         yield Alarm(f"The extractive baseline answered: {answers}.")
+    parts = dict.fromkeys(part for result in results for part in _PART.findall(result.run.source))
+    if parts:
+        yield Alarm(f"A part of the benchmark: the files that were read hold {', '.join(parts)}.")

@@ -36,7 +36,9 @@ STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 class RunFolder:
     """A run folder open for writing; `run` is its record."""
 
-    def __init__(self, path: Path, inputs: Inputs, limited: Callable[[int], Inputs] | None = None) -> None:
+    def __init__(
+        self, path: Path, inputs: Inputs, limited: Callable[[int], Inputs] | None = None, source: str = "unknown"
+    ) -> None:
         """Open a folder for a run with these inputs, and make it where there is none.
 
         A run over fewer of the same questions is extended: its files are ours, and none of its stages is done. One
@@ -46,6 +48,7 @@ class RunFolder:
             path: the folder.
             inputs: of the run.
             limited: returns the inputs that the same run has with a lower limit.
+            source: where its questions come from.
 
         Raises:
             QuadragError: the folder holds a run with other inputs.
@@ -71,7 +74,7 @@ class RunFolder:
                 self._extend(found, inputs)
             elif any((path / name).exists() for name in (ANSWERING, *STAGES[1:])):
                 other = inputs if part == alike else alike
-                raise QuadragError(f"{path} holds a run with {tell_difference(found.inputs, other)}")
+                raise QuadragError(f"{path} holds a run {tell_difference(found.inputs, other, (found.source, source))}")
             else:
                 # Nothing is answered yet, as after a mistyped model: there is nothing to lose.
                 if _stands(path, found, STAGES[0]):
