@@ -50,7 +50,12 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     """Say that a table is partial, where a run could not finish, and which metrics are invalid."""
     partial = [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
     partial += [f"PARTIAL: {one.run.coverage} questions are answered." for one in results if one.run.coverage]
-    return [Alarm(note) for note in (*partial, *(f"INVALID, {line}." for one in results for line in one.run.invalid))]
+    return [*map(Alarm, partial), *note_invalid(results)]
+
+
+def note_invalid(results: Sequence[Result]) -> list[str]:
+    """Say which metrics of runs are invalid, and why."""
+    return [Alarm(f"INVALID, {line}.") for one in results for line in one.run.invalid]
 
 
 def note_runs(runs: Sequence[RunRecord]) -> list[str]:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.items import RunReader, Which, write_items
+from quadrag.baselines.report.item_lines import write_items
+from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
@@ -26,9 +27,9 @@ class Score(NamedTuple):
     """One metric over all questions of a split.
 
     Attributes:
-        value: in the metric's own unit, mostly 0 to 1; None where it could not be computed.
+        value: in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid.
         interval: its 95% interval; None where there is none.
-        n: the questions that have a value.
+        n: the questions that have a value; of a score that is not valid, those that could be read.
         n_total: all questions.
         unscored: how many have none, by reason.
         metric: the evaluate module.
@@ -78,12 +79,11 @@ class Evaluation(Mapping[str, Score]):
         found = {}
         for row in rows:
             # Two metrics may have a key of one name.
-            value, interval = row.get("figure", (row["value"], row.get("interval")))
             key = row["key"] if keys.count((row["split"], row["key"])) == 1 else f"{row['metric']}.{row['key']}"
             found[f"{row['split']}/{key}" if many else key] = Score(
-                value=value,
-                interval=tuple(interval) if interval else None,
-                n=count_scored(row | {"value": value}),
+                value=row["value"],
+                interval=tuple(row["interval"]) if row.get("interval") else None,
+                n=count_scored(row),
                 n_total=row["n_total"],
                 unscored=dict(row.get("unscored", {})),
                 metric=row["metric"],
