@@ -14,6 +14,7 @@ from quadrag.records import write_text
 
 from ..core.result import Result
 from ..report.facts import list_facts
+from ..report.names import tell_apart
 from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Grid, align_cells
 from .answers import collect_answers
@@ -38,7 +39,7 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, ledger)
     lead = [*_warn(results), *answers.told]
-    page = render_page(name_results(results), list_facts(results), grids, lead, pack_answers(answers), labels)
+    page = render_page(name_runs(runs), list_facts(results), grids, lead, pack_answers(answers), labels)
     write_text(path, page)
 
 
@@ -77,19 +78,25 @@ def _words() -> dict[str, dict[str, str]]:
     return found
 
 
-def name_results(results: Sequence[Result]) -> str:
-    """Name benchmark, config, system and date of what ran; of many, how many there are."""
+def name_runs(runs: Runs) -> str:
+    """Name benchmark, config, system and date of what ran; of many, how many there are.
+
+    Of one system several times it says what tells the runs apart.
+    """
 
     def few(what: str, values: Iterable[str]) -> str:
         found = list(dict.fromkeys(values))
         return ", ".join(found) if len(found) <= MOST else f"{len(found)} {what}"
 
-    runs = [result.run for result in results]
-    benchmarks = few("benchmarks", (run.inputs.benchmark for run in runs))
-    configs = few("configs", (run.inputs.config for run in runs))
+    records = [result.run for _, results in runs for result in results]
+    benchmarks = few("benchmarks", (run.inputs.benchmark for run in records))
+    configs = few("configs", (run.inputs.config for run in records))
     what = f"{benchmarks}, {configs}" if "," in benchmarks else f"{benchmarks} {configs}"
-    date = max(run.started or "" for run in runs)[:10]
-    return "quadrag: " + ", ".join(filter(None, (what, few("systems", (run.inputs.model for run in runs)), date)))
+    systems = few("systems", (run.inputs.model for run in records))
+    if len(runs) > 1 and len({run.inputs.model for run in records}) == 1:
+        systems += f" ({few('runs', tell_apart([name for name, _ in runs]))})"
+    date = max(run.started or "" for run in records)[:10]
+    return "quadrag: " + ", ".join(filter(None, (what, systems, date)))
 
 
 def _warn(results: Sequence[Result]) -> Iterator[Alarm]:
