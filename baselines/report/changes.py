@@ -52,7 +52,8 @@ def write_changes(
         yield ""
     how = "better" if which.better else "worse"
     order = ", the greatest difference first" if len(shown) > 1 else ""
-    yield f"{len(shown)} of {len(changed)} questions on which B is {how} by {key}{order}; {len(gained)} scored in both"
+    count = f"{len(shown)} of {len(changed)} questions" if shown else "No question"
+    yield f"{count} on which B is {how} by {key}{order}; {len(gained)} scored in both"
 
 
 def _ask_again(reader: RunReader, items: Sequence[ShownItem], ledger: Ledger) -> None:

@@ -47,7 +47,9 @@ def run(arguments: argparse.Namespace) -> None:
     which = Which(*(getattr(arguments, name) for name in Which._fields))
     two = which.worse or which.better
     if len(arguments.runs) != (2 if two else 1):
-        raise QuadragError("--worse and --better take two runs, all else takes one: quadrag show A B --worse")
+        raise QuadragError(
+            "--worse and --better compare two runs, the others show one; expected quadrag show A B --worse"
+        )
     folders = [_find_run(Path(name)) for name in arguments.runs]
     readers = [RunReader(folder, read_result(folder), arguments.data_dir) for folder in folders]
     more = (which, arguments.limit, arguments.characters, arguments.verbose, arguments.ledger)
