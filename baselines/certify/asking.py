@@ -113,7 +113,7 @@ class _Sample:
         try:
             return [as_verdict(one) for one in self._judge.complete(batch, samples=[self._sample] * len(batch))]
         except BudgetReached as stop:
-            raise QuadragError(f"{stop}; no certificate was made, what was asked is in the ledger") from None
+            raise QuadragError(f"{stop}; no certificate was made") from None
 
 
 def _compute(labels: LabelSet, judge: _Sample) -> tuple[list[Mapping[str, Any]], str]:

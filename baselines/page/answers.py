@@ -77,7 +77,7 @@ def collect_answers(
         answers.told.append(_leave_out(len(shown) - most, runs[0][1][0]))
     answers.index = {
         "runs": [name for name, _ in runs],
-        "metrics": [_describe_metric(name) for name in metrics],
+        "metrics": _describe_metrics(list(metrics)),
         "items": [_list_item(place, items, list(metrics)) for place, items in kept_items],
     }
     answers.items = [_whole_item(items, answers.passages) for _, items in kept_items]
@@ -94,13 +94,22 @@ def _leave_out(count: int, result: Result) -> str:
     return f"{count} answers are left out here; `quadrag show {result.folder}` has them all."
 
 
-def _describe_metric(name: str) -> dict[str, Any]:
-    """Name a metric, say which end is better (0: neither) and what the best value is."""
-    module, _, key = name.partition(".")
-    record = metric_record(module).key(key)
-    sign = {"higher": 1, "lower": -1}.get(record.direction, 0)
-    best = record.range[1 if sign > 0 else 0] if sign else None
-    return {"label": show_key(module, key), "sign": sign, "best": best}
+def _describe_metrics(names: Sequence[str]) -> list[dict[str, Any]]:
+    """Name metrics, say which end of each is better (0: neither) and what the best value is."""
+    labels = Counter(_label(name) for name in names)
+    found = []
+    for name in names:
+        module, _, key = name.partition(".")
+        record = metric_record(module).key(key)
+        sign = {"higher": 1, "lower": -1}.get(record.direction, 0)
+        best = record.range[1 if sign > 0 else 0] if sign else None
+        label = _label(name) if labels[_label(name)] == 1 else f"{_label(name)} ({module})"
+        found.append({"name": name, "label": label, "sign": sign, "best": best})
+    return found
+
+
+def _label(name: str) -> str:
+    return show_key(*name.split(".", 1))
 
 
 def _list_item(place: Place, items: Side, metrics: Sequence[str]) -> dict[str, Any]:
@@ -137,7 +146,7 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
                 ]
                 for one in item.passages
             ],
-            "reasons": {show_key(*name.split(".", 1)): reason for name, reason in reasons.items()},
+            "reasons": reasons,
             "verdicts": item.verdicts,
         }
 

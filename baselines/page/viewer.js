@@ -47,6 +47,8 @@ class Viewer {
       this[name] = document.getElementById(name);
       this[name].addEventListener(name === "search" ? "input" : "change", () => this.filter());
     }
+    const tasks = index.items.map((item) => this.task(item));
+    this.several = new Set(tasks).size > 1;
     this.list = document.getElementById("list");
     this.item = document.getElementById("item");
     index.metrics.forEach((metric, at) => this.metric.append(make("option", { value: at }, metric.label)));
@@ -58,6 +60,7 @@ class Viewer {
       const entry = event.target.closest("[data-at]");
       if (entry) this.go(Number(entry.dataset.at));
     });
+    if (this.two && index.items.some((item) => this.disagree(item))) this.which.value = "disagree";
     document.getElementById("more").addEventListener("click", () => this.extend());
     document.addEventListener("keydown", (event) => this.press(event));
     window.addEventListener("hashchange", () => this.follow());
@@ -99,6 +102,11 @@ class Viewer {
     return before === null || after === null ? 0 : (after - before) * (sign || 1);
   }
 
+  /** Say whether runs have other values of an item than the first. */
+  disagree(item) {
+    return item.answers.some((answer, run) => answer !== null && this.value(item, run) !== this.value(item));
+  }
+
   /** Say whether an item is of the kind that is to be shown. */
   passes(item) {
     switch (this.which.value) {
@@ -109,7 +117,7 @@ class Viewer {
       case "unscored":
         return this.index.runs.some((_, run) => item.answers[run] !== null && this.value(item, run) === null);
       case "disagree":
-        return this.index.runs.some((_, run) => item.answers[run] !== null && this.value(item, run) !== this.value(item));
+        return this.disagree(item);
       case "won":
         return this.change(item) > 0;
       case "lost":
@@ -203,9 +211,15 @@ class Viewer {
         answer === null ? WORDS.absent : answer || WORDS.empty,
       ),
     );
-    const button = make("button", { type: "button", "data-at": at }, make("b", {}, item.question), ...answers);
+    const task = this.several ? make("span", { class: "task" }, this.task(item)) : "";
+    const button = make("button", { type: "button", "data-at": at }, make("b", {}, item.question, task), ...answers);
     if (at === this.open) button.setAttribute("aria-current", "true");
     return make("li", {}, button);
+  }
+
+  /** Name the benchmark, config and split of an item. */
+  task({ groups: { benchmark, config, split } }) {
+    return [benchmark, config, split].join(" ");
   }
 
   /** Make the sign of a value: right, wrong, or none. */
@@ -281,12 +295,13 @@ class Viewer {
       ? make("p", { class: "text" }, ...marked(text, gold, "shared"))
       : make("p", { class: "text faint" }, run.failure || WORDS.empty);
     const other = side > 0 && item.answers[0] !== null ? item.values[0] : null;
-    const values = this.index.metrics.map(({ label, sign }, at) => {
+    const values = this.index.metrics.flatMap(({ name, label, sign }, at) => {
       const value = item.values[side][at];
+      if (value === null && !run.reasons[name]) return []; // a metric of other questions
       const changed = other && value !== other[at];
       const better = changed && sign && value !== null && other[at] !== null ? (value - other[at]) * sign : 0;
       const arrow = changed ? (better > 0 ? " ▲" : better < 0 ? " ▼" : " ≠") : "";
-      const why = Object.entries(run.reasons[label] ?? {}).map((pair) => pair.join(" ")).join(", ");
+      const why = Object.entries(run.reasons[name] ?? {}).map((pair) => pair.join(" ")).join(", ");
       return make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, show(value) + arrow), make("td", {}, why));
     });
     const said = Object.entries(run.verdicts).flatMap(([name, replies]) =>

@@ -106,7 +106,8 @@ def _verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
         yield _ask(arguments, labels, arguments.judge[0])
     if arguments.against:
         file = Path(arguments.against)
-        yield read_verdicts(labels, [file]) if file.is_file() else _ask(arguments, labels, arguments.against)
+        is_file = file.is_file() or (file.suffix in (".csv", ".tsv") and "://" not in arguments.against)
+        yield read_verdicts(labels, [file]) if is_file else _ask(arguments, labels, arguments.against)
 
 
 def _ask(arguments: argparse.Namespace, labels: Any, spec: str) -> Any:

@@ -139,6 +139,8 @@ def test_one_line_for_whatever_is_wrong(sheets, labels, verdicts, said):
         (["labels.csv", "--metric", "omnieval"], r"omnieval has several graded values; expected omnieval.acc or"),
         (["labels.csv", "--metric", "rgb_accuracy"], r"rgb_accuracy asks no judge for a grade; expected one of"),
         (["labels.csv", "--against", "x.csv"], r"--against tests two judges; name the first"),
+        (["labels.csv", "--judge", "rule:plain", "--against", "x.csv"], r"cannot read x.csv \(No such file"),
+        (["labels.csv", "--judge", "extractive"], r"--judge extractive judges nothing; expected http"),
         (["labels.csv", "--judge", "rule:boundd"], r"unknown judge of labels 'rule:boundd'; nearest: rule:bounded"),
         (["labels.csv", "--out", "c.json"], r"--out takes one judge's certificate; name it with --judge rule:bounded"),
         (["labels.csv", "--judge", "rule:plain", "--fresh"], r"--fresh does nothing here"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from quadrag.baselines.certify.figures import compare, measure
 from quadrag.baselines.certify.known import open_labels, sources
 from quadrag.baselines.certify.sets import SETS
 from quadrag.baselines.certify.verdicts import known_verdicts
+from quadrag.stats import wilson
 from quadrag.stats.agreement import agreement, count_pairs
+from quadrag.stats.ppi import Rates, ppi_mean, rogan_gladen
 
 # Agreement and kappa of the bounded rule by system; shares of 3,020 answers.
 BOUNDED = {
@@ -42,6 +45,25 @@ def test_gpt4_against_davinci(real):
     found = compare(labels, *judges)
     assert (found.n, found.first_only, found.second_only) == (982, 58, 42)
     assert found.test.mid_p == pytest.approx(0.1109, abs=5e-5)
+
+
+def test_200_labels_correct_gpt4s_score_more_narrowly_than_they_do_alone(real):
+    labels = real("openqa-eval")
+    given = known_verdicts(labels, "recorded:gpt-4").given
+    both = [(item.label == "right", given[item.id] == "right") for item in labels.items if given[item.id]]
+    truth, said = (np.array(column, dtype=float) for column in zip(*both, strict=True))
+    draw, widths = np.random.RandomState(7), []
+    for _ in range(300):
+        here, rest = draw.randint(0, 982, 200), draw.randint(0, 982, 982)
+        right, says = truth[here] == 1, said[here]
+        rates = Rates(says[right].mean(), int(right.sum()), 1 - says[~right].mean(), int((~right).sum()))
+        found = (
+            ppi_mean(truth[here], says, said[rest]).interval,
+            wilson(truth[here].sum(), 200),
+            rogan_gladen(said[rest].mean(), 982, rates).interval,
+        )
+        widths.append([one.high - one.low for one in found])
+    assert np.mean(widths, axis=0) == pytest.approx([0.104, 0.137, 0.163], abs=0.002)
 
 
 def test_bems_rule_gives_all_of_its_verdicts(real, real_data):

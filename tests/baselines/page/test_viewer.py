@@ -46,12 +46,15 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
             "rest": f" The end of {n}.{evil}",
             "failure": "",
             "passages": [[n, 0.5, True], [(n + 1) % count, None, False]],
-            "reasons": {},
+            "reasons": {"m.rank": {"corrected": "unparsable"}} if n == 5 else {},
             "verdicts": {f"judge{evil}": [f"Verdict {n}{evil}"]},
         }
         item = {"rest": asked[20:], "history": [["before" + evil, None]], "gold": [f"{n}{evil}"]}
         items.append({**item, "runs": [side if answer else None for answer in listed[-1]["answers"]]})
-    metrics = [{"label": f"exact{evil}", "sign": 1, "best": 1.0}, {"label": "rank", "sign": 1, "best": 1.0}]
+    metrics = [
+        {"name": "m.exact", "label": f"exact{evil}", "sign": 1, "best": 1.0},
+        {"name": "m.rank", "label": "rank", "sign": 1, "best": 1.0},
+    ]
     return Answers({"runs": names, "metrics": metrics, "items": listed}, items, passages)
 
 
@@ -61,7 +64,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
     wrong: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 900})
 
-    def show(answers: Answers, labels: str = "en", address: str = "") -> Any:
+    def show(answers: Answers, labels: str = "en", address: str = "", which: str = "all") -> Any:
         file = tmp_path / "page.html"
         file.write_text(render_page("title", [], [], [], pack_answers(answers), labels), encoding="utf-8")
         page = context.new_page()
@@ -71,6 +74,8 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
         page.on("request", lambda asked: wrong.append(asked.url) if not asked.url.startswith("file:") else None)
         page.goto(f"{file.as_uri()}{address}")
         page.wait_for_selector("html[data-ready]")
+        if which != page.input_value("#which"):
+            page.select_option("#which", which)
         return page
 
     yield show
@@ -99,6 +104,13 @@ def test_the_list_shows_questions_and_the_beginnings_of_answers(opened):
     assert "B: It is 1." in page.locator("#list li").nth(1).inner_text()
     page.click("#more")
     assert listed(page) == list(range(MANY)) and page.is_hidden("#more")
+
+
+def test_runs_that_disagree_are_shown_first(opened):
+    page = opened(make_answers(), which="disagree")
+    assert len(listed(page)) == int(count_of(page).split()[0]) < 100
+    page = opened(make_answers(runs=1))
+    assert page.input_value("#which") == "all"
 
 
 def test_filters_by_verdict_and_group_and_sorts(opened):
@@ -147,6 +159,9 @@ def test_one_click_shows_the_whole_of_a_question(opened):
     page.click("#list li:nth-child(7) button")
     page.locator("#item h3", has_text="number 6?").wait_for()
     assert "(not in this run)" in page.inner_text("#item")
+    page.click("#list li:nth-child(6) button")
+    page.locator("#item h3", has_text="number 5?").wait_for()
+    assert "corrected unparsable" in page.inner_text("#item"), "why there is no value"
 
 
 def test_keys_go_on_search_and_close(opened):
@@ -167,7 +182,7 @@ def test_a_link_opens_its_question(opened):
     page = opened(make_answers(), address="#item=rgb/c/all/142/0/0")
     page.wait_for_selector("#item h3")
     assert "What is number 142?" in page.inner_text("#item")
-    page = opened(make_answers(), address="#item=%ff%")
+    page = opened(make_answers(), address="#item=%ff%", which="disagree")
     assert count_of(page) == "This page has no such answer."
 
 

@@ -279,6 +279,7 @@ result = quadrag.evaluate("crud_rag", "summary", slow, data_dir="sample", out="k
 """
 
 
+@pytest.mark.slow
 def test_killed_twice_it_asks_nothing_twice(tmp_path):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), *sys.path[:1]]))}
     for goal in (2, 4):
