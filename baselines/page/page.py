@@ -15,6 +15,7 @@ from quadrag.records import write_text
 
 from ..core.result import Result
 from ..report.facts import list_facts
+from ..report.names import tell_apart
 from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Grid, align_cells
 from ..tables.notes import note_invalid
@@ -42,7 +43,7 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
     answers = collect_answers(runs, ledger)
     invalid = note_invalid(results)
     lead = [*invalid, *_warn(results), *answers.told]
-    title = "INVALID: " * bool(invalid) + name_results(results)
+    title = "INVALID: " * bool(invalid) + name_runs(runs)
     page = render_page(title, list_facts(results), grids, lead, pack_answers(answers), labels)
     write_text(path, page)
 
@@ -82,19 +83,25 @@ def _words() -> dict[str, dict[str, str]]:
     return found
 
 
-def name_results(results: Sequence[Result]) -> str:
-    """Name benchmark, config, system and date of what ran; of many, how many there are."""
+def name_runs(runs: Runs) -> str:
+    """Name benchmark, config, system and date of what ran; of many, how many there are.
+
+    Of one system several times it says what tells the runs apart.
+    """
 
     def few(what: str, values: Iterable[str]) -> str:
         found = list(dict.fromkeys(values))
         return ", ".join(found) if len(found) <= MOST else f"{len(found)} {what}"
 
-    runs = [result.run for result in results]
-    benchmarks = few("benchmarks", (run.inputs.benchmark for run in runs))
-    configs = few("configs", (run.inputs.config for run in runs))
+    records = [result.run for _, results in runs for result in results]
+    benchmarks = few("benchmarks", (run.inputs.benchmark for run in records))
+    configs = few("configs", (run.inputs.config for run in records))
     what = f"{benchmarks}, {configs}" if "," in benchmarks else f"{benchmarks} {configs}"
-    date = max(run.started or "" for run in runs)[:10]
-    return "quadrag: " + ", ".join(filter(None, (what, few("systems", (run.inputs.model for run in runs)), date)))
+    systems = few("systems", (run.inputs.model for run in records))
+    if len(runs) > 1 and len({run.inputs.model for run in records}) == 1:
+        systems += f" ({few('runs', tell_apart([name for name, _ in runs]))})"
+    date = max(run.started or "" for run in records)[:10]
+    return "quadrag: " + ", ".join(filter(None, (what, systems, date)))
 
 
 def _warn(results: Sequence[Result]) -> Iterator[Alarm]:

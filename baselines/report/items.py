@@ -60,6 +60,8 @@ class Which(NamedTuple):
         unscored: those without a value of some metric.
         metric: the one that says what is wrong, as ``rouge_l``; the first valid one with a better end when None.
         split: of this one alone.
+        worse: those on which a second run is worse than a first one (`changes.py`).
+        better: those on which it is better.
     """
 
     ident: str | None = None
@@ -67,6 +69,8 @@ class Which(NamedTuple):
     unscored: bool = False
     metric: str | None = None
     split: str | None = None
+    worse: bool = False
+    better: bool = False
 
 
 class RunReader:

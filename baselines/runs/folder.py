@@ -195,7 +195,16 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
     check_stage(folder, run, "items.jsonl")
     items = read_items(folder / "items.jsonl")
     marked, asked = mark_invalid(scores, run), read_asked(folder)
-    return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder)
+    texts = _read_texts(folder, run)
+    return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
+
+
+def _read_texts(folder: Path, run: RunRecord) -> dict[tuple[Key, int], str | None]:
+    """Read the texts of a run's answers; none where the file is not as the run wrote it."""
+    if "answers.jsonl" in run.given or not _stands(folder, run, "answers.jsonl"):
+        return {}
+    rows = (row for _, row in read_jsonl(folder / "answers.jsonl"))
+    return {((row["config"], row["split"], row["id"]), row["sample"]): row["answer"] for row in rows}
 
 
 def find_fresh(folders: Iterable[Path]) -> float:

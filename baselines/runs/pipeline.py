@@ -167,7 +167,8 @@ class Session:
         run.max_failed = self.max_failed
         marked = mark_invalid(scores, run)
         folder.save()
-        return Result(run, marked, items, stopped=stopped, asked=kept, folder=folder.path)
+        texts = {(answer.key, answer.sample): answer.answer for answer in generated.answers}
+        return Result(run, marked, items, stopped=stopped, asked=kept, folder=folder.path, texts=texts)
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""

@@ -4,8 +4,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from quadrag.baselines.report.changes import write_changes
 from quadrag.baselines.report.comparison import compare_runs
+from quadrag.baselines.report.items import RunReader, Which
+from quadrag.baselines.report.names import tell_apart
 from quadrag.baselines.report.pairs import pair_results
+from quadrag.baselines.report.words import tell_same
 from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.errors import QuadragError
@@ -64,10 +68,30 @@ class Comparison(Mapping[str, Pair]):
         """Why metrics are not compared, a line each: too many of their items failed in one of the two."""
         return [f"{one.name} is INVALID, {line}" for one in (self.before, self.after) for line in one.invalid]
 
-    def show(self, verbose: bool = False) -> None:
-        """Print the table, of the headlines or, when `verbose`, of all metrics."""
-        runs = [(one.name, one.result) for one in (self.before, self.after)]
+    def show(self, verbose: bool = False, *, worse: bool = False, better: bool = False, limit: int = 10) -> None:
+        """Print the table or, when `worse` or `better`, single questions with both answers.
+
+        Args:
+            verbose: all metrics, not the headlines alone.
+            worse: what ``quadrag show BEFORE AFTER --worse`` prints, the greatest difference first; raises as
+                `Evaluation.to_pandas` does.
+            better: the same of the questions on which `after` is better.
+            limit: so many questions.
+        """
+        both = (self.before, self.after)
+        if worse or better:
+            readers = [RunReader(one.folder, one.result) for one in both]
+            print("\n".join(write_changes(*readers, Which(worse=worse, better=better), limit, every=verbose)))
+            return
+        runs = list(zip(self._names, (one.result for one in both), strict=True))
         print_grids([spell_notes(compare_runs(runs, self.before.profile, verbose))], verbose=verbose)
+
+    @property
+    def _names(self) -> list[str]:
+        """What the two are called: by their systems or, where these have one name, by their folders."""
+        both = (self.before, self.after)
+        names = [one.name for one in both]
+        return names if len(set(names)) > 1 else [str(one.folder) for one in both]
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` of the differences, a row for each score."""
@@ -88,9 +112,11 @@ class Comparison(Mapping[str, Pair]):
                 values = [Cell(format_value(one.value, unit, one.n)) for one in sides]
                 lines.append(Line(label, [*values, Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
                 uneven = uneven or any(one.n != pair.n for one in sides)
-        title = f"{self.after.name} minus {self.before.name}, paired"
+        first, second = tell_apart(self._names)
+        title = f"{second} minus {first}, paired"
         starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
-        notes = [*map(Alarm, self.invalid), *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
+        same = tell_same(self.before.result, self.after.result)
+        notes = [*map(Alarm, self.invalid), *same, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
         return Grid(title, "metric", ["before", "after", "difference", "95% interval", "n"], lines, notes)
 
     def __repr__(self) -> str:

@@ -240,7 +240,7 @@ def result(folder: str | Path, profile: str = "official") -> Evaluation:
     ((_, found),) = read_runs([str(folder)])
     if len(found) > 1:
         raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one of them")
-    return Evaluation(found[0], Path(folder), profile)
+    return Evaluation(found[0], found[0].folder or Path(folder), profile)
 
 
 def check_profile(profile: str) -> None:
