@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -193,5 +194,5 @@ def test_the_summary_of_a_harness_is_told_from_its_answers(summary: dict[str, An
     path = tmp_path / "results_2026.json"
     path.write_text(json.dumps(summary, indent=2), encoding="utf-8")
     with pytest.raises(QuadragError) as caught:
-        list(answers.lines(path))
+        list(lines(path))
     assert str(caught.value).startswith(f"{path} {said}") and "\n" not in str(caught.value)
