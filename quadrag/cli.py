@@ -2,7 +2,9 @@
 
 import argparse
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,6 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A terminal or pipe that cannot show a sign shows another, and the run is not lost.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    if threading.current_thread() is threading.main_thread():  # no other may say what a signal does
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as an interrupt: what was made is kept, and said so
     # Set before the libraries load: neither their bars nor their notes belong between our lines.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:

@@ -107,6 +107,10 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, row
         return
     results = whole.get("results") if isinstance(whole, dict) else None
+    if isinstance(results, dict):
+        for key, name, give in logs.SUMMARIES:
+            if key in whole:
+                raise QuadragError(f"{path} is {name}'s summary, which holds no answers; give {give}")
     if not isinstance(results, list):
         for number, row in read_jsonl(path):
             yield number, logs.read_sample(f"{path}:{number}", row) if logs.is_sample(row) else row

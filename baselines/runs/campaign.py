@@ -20,7 +20,7 @@ from ..core.settings import NONE
 from ..core.task import Task, script_options
 from ..scoring.judging import refuse_idle_metrics
 from ..systems.rag.system import RAG
-from .folder import find_fresh, read_result
+from .folder import find_fresh, read_result, tell_unfinished
 from .idle import refuse_idle_entity_llm
 from .pipeline import Session
 from .recipe import Runs, note_options, plan_runs, select_settings, suggest_own
@@ -235,8 +235,9 @@ def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
             else:
                 unfinished.append(str(part))
         if not results:
-            what = f"no finished run, {unfinished[0]} is none" if unfinished else "no run.json"
-            raise QuadragError(f"{folder} holds {what}; expected the folder of a run")
+            if unfinished:
+                raise QuadragError(tell_unfinished(Path(unfinished[0])))
+            raise QuadragError(f"{folder} holds no run.json; expected the folder of a run")
         if unfinished:
             print(f"not finished and left out: {', '.join(unfinished)}", file=sys.stderr)
         found.append((str(folder), results))

@@ -10,6 +10,7 @@ import contextlib
 import copy
 import hashlib
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -191,6 +192,8 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
         QuadragError: it has none, or a file is not as the run left it.
     """
     run = run or read_run(folder)
+    if run.state != "finished" and not (folder / STAGES[3]).exists():
+        raise QuadragError(tell_unfinished(folder))
     scores = read_scores(folder, run)
     check_stage(folder, run, "items.jsonl")
     items = read_items(folder / "items.jsonl")
@@ -205,6 +208,18 @@ def _read_texts(folder: Path, run: RunRecord) -> dict[tuple[Key, int], str | Non
         return {}
     rows = (row for _, row in read_jsonl(folder / "answers.jsonl"))
     return {((row["config"], row["split"], row["id"]), row["sample"]): row["answer"] for row in rows}
+
+
+def tell_unfinished(folder: Path) -> str:
+    """Say how far a run came that has no scores, and which command goes on with it."""
+    run, path = read_run(folder), folder / QUESTIONS
+    wanted = run.inputs.samples * len(list(read_jsonl(path))) if path.exists() else 0
+    far = f"its {wanted} answers are not complete, replies that arrived are kept" if wanted else "nothing is answered"
+    for name, then in ((ANSWERING, ""), (STAGES[1], ", not scored yet")):
+        if (folder / name).exists():
+            far = f"{len(list(read_jsonl(folder / name)))} of {wanted} answers{then}"
+    command = f": {shlex.join(run.command)}" if run.command else ""
+    return f"{folder} is not finished ({far}); run the same command again{command}"
 
 
 def find_fresh(folders: Iterable[Path]) -> float:

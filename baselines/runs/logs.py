@@ -14,6 +14,11 @@ from quadrag.chat.reply import split_reasoning
 from quadrag.errors import QuadragError
 
 _PLACE = ("id", "config", "split")
+# Of harnesses that write their scores apart: a key of that file, the harness, and what holds the answers.
+SUMMARIES = (
+    ("n-shot", "lm-eval", "samples_*.jsonl, which --log_samples writes beside it"),
+    ("config_general", "lighteval", "details_*.parquet, which --save-details writes"),
+)
 _HEAD = 4096  # characters of a .json log that tell it: Inspect writes its keys in one order
 
 

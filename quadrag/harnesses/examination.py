@@ -204,12 +204,16 @@ def higher_is_better(metric: str) -> bool | None:
 
 
 @contextmanager
-def one_line() -> Iterator[None]:
-    """Turn an error that the user can mend into one line and exit code 2: a harness would print a traceback."""
+def one_line(data_dir: str = "--data-dir") -> Iterator[None]:
+    """Turn an error that the user can mend into one line and exit code 2: a harness would print a traceback.
+
+    Args:
+        data_dir: how a folder of data is named to the harness.
+    """
     try:
         yield
     except QuadragError as error:
-        said = str(error)
+        said = str(error).replace("--data-dir", data_dir)
     except OSError as error:  # a cache folder that may not be written, a full disk
         said = f"{error.filename or 'the system'}: {error.strerror or error}"
     else:

@@ -39,7 +39,7 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         Raises:
             SystemExit: a setting is unknown or cannot be had, or data are lacking; it is told in one line.
         """
-        with one_line():
+        with one_line("""--metadata '{"data_dir": "FOLDER"}'"""):
             self._load()
 
     def _load(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -180,3 +181,18 @@ def test_empty_replies_in_a_log_have_failed_those_of_a_file_have_not(
     logged, own = (cli("score", file, *score) for file in ("log.jsonl", "own.jsonl"))
     assert logged.code == 3 and "12 of 12 items failed (12 empty reply)" in " ".join(logged.out.split())
     assert own.code == 0 and "INVALID" not in own.out
+
+
+@pytest.mark.parametrize(
+    ("summary", "said"),
+    [
+        ({"results": {}, "configs": {}, "n-shot": {}}, "is lm-eval's summary, which holds no answers; give samples_"),
+        ({"config_general": {}, "results": {}}, "is lighteval's summary, which holds no answers; give details_"),
+    ],
+)
+def test_the_summary_of_a_harness_is_told_from_its_answers(summary: dict[str, Any], said: str, tmp_path: Path) -> None:
+    path = tmp_path / "results_2026.json"
+    path.write_text(json.dumps(summary, indent=2), encoding="utf-8")
+    with pytest.raises(QuadragError) as caught:
+        list(lines(path))
+    assert str(caught.value).startswith(f"{path} {said}") and "\n" not in str(caught.value)

@@ -82,7 +82,8 @@ def lm_eval(model: ChatServer, tmp_path_factory: pytest.TempPathFactory) -> Call
         command = [str(Path(sys.executable).with_name("lm_eval")), "--model", "local-chat-completions"]
         command += ["--model_args", arguments, "--tasks", ",".join(names), "--include_path", str(path("lm-eval"))]
         command += ["--apply_chat_template", "--log_samples", "--output_path", str(out)]
-        command += ["--metadata", json.dumps({"data_dir": "sample", **metadata}), *options]
+        given = {name: value for name, value in {"data_dir": "sample", **metadata}.items() if value is not None}
+        command += ["--metadata", json.dumps(given), *options]
         cache = str(tmp_path_factory.getbasetemp() / "requests")
         env = {
             **os.environ,
@@ -379,3 +380,16 @@ def test_a_folder_with_a_part_of_the_data_is_told_in_one_line(lm_eval: Callable[
     assert done.stderr.splitlines()[-1] == lacks
     assert "Traceback" not in done.stderr
     assert messages == []
+
+
+@needs_lm_eval
+def test_without_data_the_line_names_what_lm_eval_takes(
+    lm_eval: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("QUADRAG_MIRROR", "http://127.0.0.1:9")
+    monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path))
+    done, _, messages = lm_eval(["quadrag_rgb_noise_robustness_en"], {"data_dir": None})
+    assert done.returncode == 2 and messages == []
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith("quadrag: cannot fetch ")
+    assert said.endswith("""use --metadata '{"data_dir": "FOLDER"}'""") and "--data-dir" not in said
