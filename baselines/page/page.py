@@ -17,6 +17,7 @@ from ..core.result import Result
 from ..report.facts import list_facts
 from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Grid, align_cells
+from ..tables.notes import note_invalid
 from .answers import collect_answers
 from .packed import Blocks, pack_answers
 
@@ -39,8 +40,10 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
     """
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, ledger)
-    lead = [*_warn(results), *answers.told]
-    page = render_page(name_results(results), list_facts(results), grids, lead, pack_answers(answers), labels)
+    invalid = note_invalid(results)
+    lead = [*invalid, *_warn(results), *answers.told]
+    title = "INVALID: " * bool(invalid) + name_results(results)
+    page = render_page(title, list_facts(results), grids, lead, pack_answers(answers), labels)
     write_text(path, page)
 
 

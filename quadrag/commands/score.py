@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"\n{out / 'report.html'}")
             if len(results) == 1:
                 print_next(out, results)
-        return report_failures(scored)
+        return report_failures(arguments, scored, grids)
 
 
 def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path | None) -> list[tuple[Path, Any]]:

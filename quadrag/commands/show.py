@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.baselines.report.items import RunReader, Which, write_items
+    from quadrag.baselines.report.item_lines import write_items
+    from quadrag.baselines.report.items import RunReader, Which
     from quadrag.baselines.runs.campaign import run_folders
     from quadrag.baselines.runs.folder import read_result
 
