@@ -5,7 +5,7 @@ A table without these lines would be read as saying more than was measured.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from quadrag.catalogue import configs
 from quadrag.metric_record import metric_record, show_key
@@ -49,12 +49,9 @@ def note_ours(
 def note_partial(results: Sequence[Result]) -> list[str]:
     """Say that a table is partial, where a run could not finish, and which metrics are invalid."""
     partial = [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
-    partial += _tell_limits([result.run for result in results])
-    partial += [
-        f"PARTIAL: {one.run.coverage} questions are answered."
-        for one in results
-        if one.run.coverage and not one.run.inputs.limit
-    ]
+    limited = [one.run for one in results if one.run.coverage and one.run.inputs.limit]
+    given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
+    partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
     return [*map(Alarm, partial), *note_invalid(results)]
 
 
@@ -63,21 +60,15 @@ def note_invalid(results: Sequence[Result]) -> list[str]:
     return [Alarm(f"INVALID, {line}.") for one in results for line in one.run.invalid]
 
 
-def _tell_limits(runs: Iterable[RunRecord]) -> list[str]:
-    """Say of runs over the first questions alone how many these are of how many, of all runs with one limit at once."""
-    found: dict[
-        int, dict[tuple[str, ...], str]
-    ] = {}  # of a limit and the splits, which part of the questions was asked
-    for run in runs:
-        if run.inputs.limit and run.coverage:
-            found.setdefault(run.inputs.limit, {})[(run.inputs.config, *run.inputs.splits)] = run.coverage
-    lines = []
-    for limit, parts in found.items():
-        asked, whole = map(sum, zip(*(map(int, part.split(" of ")) for part in parts.values()), strict=True))
-        one = len(parts) == 1 and len(next(iter(parts))) == 2
-        said = f"{asked} of {whole} questions" if one else f"{limit} questions of each split, {asked} of {whole}"
-        lines.append(f"PARTIAL: the first {said}.")
-    return lines
+def _tell_limits(runs: Sequence[RunRecord]) -> Iterator[str]:
+    """Say of runs over the first questions alone how many of how many these are, of all with one limit at once."""
+    for limit in dict.fromkeys(run.inputs.limit for run in runs):
+        parts = {(one.inputs.config, *one.inputs.splits): one.coverage for one in runs if one.inputs.limit == limit}
+        counts = [list(map(int, str(part).split(" of "))) for part in parts.values()]
+        asked, whole = map(sum, zip(*counts, strict=True))
+        one_split = [len(places) for places in parts] == [2]
+        said = f"{asked} of {whole} questions" if one_split else f"{limit} questions of each split, {asked} of {whole}"
+        yield f"PARTIAL: the first {said}."
 
 
 def note_runs(runs: Sequence[RunRecord]) -> list[str]:
