@@ -33,19 +33,32 @@ def chat_messages(history: Sequence[tuple[str, str | None]], last: str) -> list[
     return [*found, {"role": "user", "content": pending + last}]
 
 
+class _Own(dict[str, Mapping[str, str]]):
+    """Texts of the user's own, of which a run may use one that is not there."""
+
+    def __init__(self, path: str, bundled: Path) -> None:
+        super().__init__()
+        self._path, self._bundled = path, bundled
+
+    def __missing__(self, key: str) -> Mapping[str, str]:
+        raise QuadragError(f"{self._path} has no text {key}, which this run uses; expected the form of {self._bundled}")
+
+
 def load_prompts(benchmark: str, path: str | None = None) -> Prompts:
     """Read the prompts of a benchmark, or the user's own from a file of the same form.
 
     What the user's own may hold otherwise stands under ``own`` in the bundled file: under ``names`` what a paper calls
     the slots, under ``free`` by key the slots that may be left out, under ``ends`` the texts that may have none of
-    their slots, which are then put at the end; a text there that is not bundled may be left out.
+    their slots, which are then put at the end; a text there that is not bundled may be left out; under ``any`` keys of
+    which one is enough, as languages are: a run that uses another one is then refused.
 
     Raises:
         QuadragError: the file cannot be read, lacks a text or a slot, or has a text or a slot that nothing asks for.
     """
     bundled = _ROOMS / benchmark / "prompts.yaml"
     wanted: dict[str, Any] = dict(_read(bundled))
-    own: dict[str, Any] = {"names": {}, "free": {}, "ends": {}, **wanted.pop("own", {})}
+    own: dict[str, Any] = {"names": {}, "free": {}, "ends": {}, "any": (), **wanted.pop("own", {})}
+    own["any"] = set(own["any"])
     if path is None:
         return wanted
     content = _read(Path(path))
@@ -53,8 +66,10 @@ def load_prompts(benchmark: str, path: str | None = None) -> Prompts:
     wanted |= {key: {"user": ""} for key in own["ends"] if key in found and key not in wanted}
     if strange := next((key for key in found if key not in wanted), None):
         raise unknown_name(f"key of {path}", str(strange), dict.fromkeys([*wanted, *own["ends"]]))
-    prompts: dict[str, dict[str, str]] = {}
+    prompts = _Own(path, bundled)
     for key, texts in wanted.items():
+        if key not in found and not own["any"].isdisjoint(found):
+            continue
         given = found[key] if isinstance(found.get(key), dict) else {}
         for name in [*texts, *given]:
             if not isinstance(given.get(name), str):
@@ -76,7 +91,8 @@ def _fit(given: str, bundled: str, key: str, own: Mapping[str, Any], what: str) 
     if strange := next((slot for slot in there if slot not in known), None):
         if not known:
             raise QuadragError(f"{what} has the slot {{{strange}}}, and nothing is put into this text; leave it out")
-        raise unknown_name(f"slot of {what}", strange, known)
+        slots = ", ".join(f"{{{slot}}}" for slot in known)
+        raise QuadragError(f"unknown slot of {what} {{{strange}}}; expected {slots}")
     lacking = next((slot for slot in known if slot not in (*there, *free)), None)
     if lacking and not (ends and not set(ends) & set(there)):
         raise QuadragError(f"{what} has no {{{lacking}}}; expected it at least once")

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from quadrag.chat.ledger import Ledger
 from quadrag.records import Key
 
-from .items import RunReader, ShownItem, Which, write_item
+from .item_lines import write_item
+from .items import RunReader, ShownItem, Which
 from .pairs import list_differences
 
 

@@ -13,7 +13,7 @@ from ..core.result import Result
 from ..tables.cells import Row
 from ..tables.grid import Grid, Line
 from ..tables.lines import our_lines, printed_lines
-from ..tables.notes import INTERVALS, note_paper, note_partial, note_runs, note_unscored
+from ..tables.notes import INTERVALS, note_not_run, note_paper, note_partial, note_runs, note_unscored
 from ..tables.paper import PaperTables
 from ..tables.published import Published, read_table
 
@@ -56,7 +56,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         used = {row["place"][0] for row in shown}
         runs = [one.run for one in results if one.run.inputs.config.removesuffix("_original") in used]
         notes = [*note_partial(results), *note_paper(NAME, printed), f"Ours: {profiles[0]} profile, {INTERVALS}."]
-        notes += [*note_unscored(TABLES, shown), *note_runs(runs)]
+        notes += [*note_not_run(TABLES, shown), *note_unscored(TABLES, shown), *note_runs(runs)]
         columns = list(heads)
         if number != _BY_ROW:
             columns = [f"{name * (at == 0)}\n{head}" for name in _LANGUAGES.values() for at, head in enumerate(heads)]

@@ -36,15 +36,19 @@ STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 class RunFolder:
     """A run folder open for writing; `run` is its record."""
 
-    def __init__(self, path: Path, inputs: Inputs, limited: Callable[[int], Inputs] | None = None) -> None:
+    def __init__(
+        self, path: Path, inputs: Inputs, limited: Callable[[int], Inputs] | None = None, source: str = "unknown"
+    ) -> None:
         """Open a folder for a run with these inputs, and make it where there is none.
 
-        A run over fewer of the same questions is extended: its files are ours, and none of its stages is done.
+        A run over fewer of the same questions is extended: its files are ours, and none of its stages is done. One
+        without a judge may get one: its answers stand, and are scored anew.
 
         Args:
             path: the folder.
             inputs: of the run.
             limited: returns the inputs that the same run has with a lower limit.
+            source: where its questions come from.
 
         Raises:
             QuadragError: the folder holds a run with other inputs.
@@ -57,17 +61,20 @@ class RunFolder:
             stray.unlink(missing_ok=True)
         if (path / NAME).exists():
             found = read_run(path)
-            if not (path / STAGES[2]).exists():  # nothing is judged yet, as where the judge was dead or mistyped
-                found.inputs = with_judges(found.inputs, inputs)
             was = found.inputs.limit
             alike = limited(was) if limited and was is not None and is_longer(was, inputs.limit) else inputs
+            # Nothing is judged yet, as without a judge, or where it was dead or mistyped.
+            unjudged = found.inputs.judge is None or not (path / STAGES[2]).exists()
+            had, part = [with_judges(found.inputs, one) if unjudged else found.inputs for one in (inputs, alike)]
             if found.inputs == inputs:
                 self.run = found
-            elif found.inputs == alike and not found.given and all(_stands(path, found, name) for name in found.files):
+            elif had == inputs and STAGES[2] not in found.given:
+                self._judge(found, inputs)
+            elif part == alike and not found.given and all(_stands(path, found, name) for name in found.files):
                 self._extend(found, inputs)
             elif any((path / name).exists() for name in (ANSWERING, *STAGES[1:])):
-                other = inputs if found.inputs == alike else alike
-                raise QuadragError(f"{path} holds a run with {tell_difference(found.inputs, other)}")
+                other = inputs if part == alike else alike
+                raise QuadragError(f"{path} holds a run {tell_difference(found.inputs, other, (found.source, source))}")
             else:
                 # Nothing is answered yet, as after a mistyped model: there is nothing to lose.
                 if _stands(path, found, STAGES[0]):
@@ -78,6 +85,11 @@ class RunFolder:
         """Take over a run over fewer questions, whose files are shown as a part until they are written again."""
         part = found.stopped or f"the first {found.inputs.limit} questions of a split"
         self._set_back(found, found.files, part)
+        self.run.inputs = inputs
+
+    def _judge(self, found: RunRecord, inputs: Inputs) -> None:
+        """Take over a run that no judge was asked about: what comes before the scores stands."""
+        self._set_back(found, [name for name in STAGES[2:] if name in found.files], found.stopped or "not judged yet")
         self.run.inputs = inputs
 
     def reopen(self) -> None:

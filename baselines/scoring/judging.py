@@ -1,7 +1,7 @@
 """The session's judges at the score stage: how many may be named, and what remains where their budget ends."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
@@ -15,7 +15,8 @@ from quadrag.records import Answer, Key, Passage, Question
 from ..core.benchmark import Benchmark
 from ..core.task import Task
 from ..systems.system import Completer
-from .modules import Embed, Judge, ScoringInputs, compute
+from .modules import CachedJudge, Embed, Judge, ScoringInputs, compute
+from .probe import refuse_unreadable
 from .score import score
 
 _SHOWN = 120  # characters of a verdict
@@ -31,11 +32,12 @@ class Scored(NamedTuple):
 
 
 class Judging(Protocol):
-    """What judges: of a session, the judges and the sentence embedding."""
+    """What judges: of a session, the judges, the sentence embedding, and how many items may fail."""
 
     judges: Sequence[Completer]
     embed: Embed | None
     reuse: Reuse
+    max_failed: float
 
 
 def score_answers(
@@ -50,6 +52,9 @@ def score_answers(
     """Score answers with the session's judge, unless the run has stopped before; ranks too, where passages are given.
 
     A budget that ends among the verdicts leaves the rest of them unscored.
+
+    Raises:
+        QuadragError: a judge is dead, or nothing of what it says first can be read and not all items may fail.
     """
     by_key = {question.key: question for question in questions}
     judges = () if stopped else session.judges
@@ -57,31 +62,47 @@ def score_answers(
     if not judges:
         return Scored(*score(benchmark, by_key, answers, task.conditions, given), stopped)
     ended: list[str] = []
-    said: Counter[str] = Counter()
 
     def stopping(judge: Completer) -> Judge:
         def verdicts(batch: list[list[dict[str, str]]]) -> list[Any]:
             try:
-                replies = list(judge(batch))
+                return list(judge(batch))
             except BudgetReached as stop:
                 ended.append(str(stop))
-                replies = list(stop.results)
-            said.update(reply for reply in replies if isinstance(reply, str))
-            return replies
+                return list(stop.results)
 
         verdicts.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
         return verdicts
 
+    asked = [CachedJudge(stopping(judge)) for judge in judges]
+    given = replace(given, judges=asked)
+
+    def ask_anew(ask: Callable[[ScoringInputs], None]) -> None:
+        again = [CachedJudge(stopping(judge)) for judge in judges]
+        with session.reuse.renewing():
+            ask(replace(given, judges=again))
+        for judge, anew in zip(asked, again, strict=True):
+            judge.verdicts.update(anew.verdicts)
+
+    def begin(given: ScoringInputs) -> None:
+        refuse_unreadable(benchmark, by_key, answers, task, given)
+
     with Progress(f"{task.config}: verdicts", len(answers)) as progress:
         for judge in judges:
             judge.on_progress = progress.update
-        given = replace(given, judges=[stopping(judge) for judge in judges])
+        retried = UNREADABLE in session.reuse.retry
+        if session.max_failed < 1:
+            try:
+                begin(given)
+            except QuadragError:
+                if not retried:
+                    raise
+                ask_anew(begin)
         items, scores = score(benchmark, by_key, answers, task.conditions, given)
-        if UNREADABLE in session.reuse.retry and not ended:
-            with session.reuse.renewing():
-                _ask_unreadable_again(benchmark, by_key, answers, items, task, given)
-            said.clear()
+        if retried and not ended:
+            ask_anew(lambda given: _ask_unreadable_again(benchmark, by_key, answers, items, task, given))
             items, scores = score(benchmark, by_key, answers, task.conditions, given)
+    said = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
     verdict = known_keys().line(said.most_common(1)[0][0], _SHOWN) if said else None
     return Scored(items, scores, ended[0] if ended else None, verdict)
 

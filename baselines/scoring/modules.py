@@ -39,18 +39,18 @@ class CachedJudge:
     """A judge that is asked every question once, so that both profiles read one and the same verdict."""
 
     def __init__(self, judge: Judge) -> None:
-        """Wrap a judge; its `model` is kept for the signature."""
+        """Wrap a judge; its `model` is kept for the signature, what it says by chat under `verdicts`."""
         self._judge = judge
-        self._verdicts: dict[str, Any] = {}
+        self.verdicts: dict[str, Any] = {}
         self.model = getattr(judge, "model", None)
 
     def __call__(self, batch: list[list[dict[str, str]]]) -> list[Any]:
         """Answer from what was asked before, and ask the rest in one batch."""
         keys = [dumps(chat) for chat in batch]
-        new = {key: chat for key, chat in zip(keys, batch, strict=True) if key not in self._verdicts}
+        new = {key: chat for key, chat in zip(keys, batch, strict=True) if key not in self.verdicts}
         if new:
-            self._verdicts.update(zip(new, self._judge(list(new.values())), strict=True))
-        return [self._verdicts[key] for key in keys]
+            self.verdicts.update(zip(new, self._judge(list(new.values())), strict=True))
+        return [self.verdicts[key] for key in keys]
 
 
 def compute(

@@ -49,8 +49,35 @@ def note_ours(
 def note_partial(results: Sequence[Result]) -> list[str]:
     """Say that a table is partial, where a run could not finish, and which metrics are invalid."""
     partial = [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
-    partial += [f"PARTIAL: {one.run.coverage} questions are answered." for one in results if one.run.coverage]
-    return [Alarm(note) for note in (*partial, *(f"INVALID, {line}." for one in results for line in one.run.invalid))]
+    partial += _tell_limits([result.run for result in results])
+    partial += [
+        f"PARTIAL: {one.run.coverage} questions are answered."
+        for one in results
+        if one.run.coverage and not one.run.inputs.limit
+    ]
+    return [*map(Alarm, partial), *note_invalid(results)]
+
+
+def note_invalid(results: Sequence[Result]) -> list[str]:
+    """Say which metrics of runs are invalid, and why."""
+    return [Alarm(f"INVALID, {line}.") for one in results for line in one.run.invalid]
+
+
+def _tell_limits(runs: Iterable[RunRecord]) -> list[str]:
+    """Say of runs over the first questions alone how many these are of how many, of all runs with one limit at once."""
+    found: dict[
+        int, dict[tuple[str, ...], str]
+    ] = {}  # of a limit and the splits, which part of the questions was asked
+    for run in runs:
+        if run.inputs.limit and run.coverage:
+            found.setdefault(run.inputs.limit, {})[(run.inputs.config, *run.inputs.splits)] = run.coverage
+    lines = []
+    for limit, parts in found.items():
+        asked, whole = map(sum, zip(*(map(int, part.split(" of ")) for part in parts.values()), strict=True))
+        one = len(parts) == 1 and len(next(iter(parts))) == 2
+        said = f"{asked} of {whole} questions" if one else f"{limit} questions of each split, {asked} of {whole}"
+        lines.append(f"PARTIAL: the first {said}.")
+    return lines
 
 
 def note_runs(runs: Sequence[RunRecord]) -> list[str]:
@@ -228,6 +255,7 @@ def _note_recipes(runs: Sequence[RunRecord]) -> list[str]:
         if run.row:
             model = f" ({run.row['model']})" if "model" in run.row else ""
             row = f"published row {run.row['row']}{model}; " if "row" in run.row else ""
+            row += f"changed: {run.row['changed']}; " if "changed" in run.row else ""
             served = f", served by {run.inputs.served_as['llm']}" if "llm" in run.inputs.served_as else ""
             prompts = "the user's own" if _has_own_prompts(run.inputs) else "ours"
             notes.append(f"Recipe {run.row['recipe']}: {row}asked: {run.inputs.llm}{served}; prompts: {prompts}.")

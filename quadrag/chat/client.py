@@ -101,9 +101,8 @@ class ChatClient:
             else:
                 listed = self._open().list_models()
                 if not isinstance(listed, list):
-                    raise QuadragError(
-                        f"the models cannot be listed: {listed.detail}; start the server, or append #model to the spec"
-                    )
+                    why = f"the models cannot be listed: {listed.detail}"
+                    raise QuadragError(f"{why}; start the server, or append #MODEL to its address")
                 name = only_model(listed, self.spec.shown)
             self.calling.rate(name)
             self._model = name
@@ -186,8 +185,11 @@ class ChatClient:
         self.close()
 
     def _complete(self, chats: list[Messages], numbers: list[int]) -> list[Reply | Failure]:
+        taken = set(self.shelf.taken) if self.shelf is not None else set()
         batch = Batch(self.model, chats, self.parameters, numbers, self.shelf)
         self.spent["cached"] += batch.count(batch.stored)
+        if self.shelf is not None:  # what is asked for again after all is not used
+            self.spent["cached"] -= batch.count(taken - self.shelf.taken.keys())
         self.spent["oldest"] = self.shelf.oldest if self.shelf is not None else None
         if not batch.missing:
             self._known.tell_unreached()

@@ -67,7 +67,7 @@ class Shelf:
         """
         self.ledger = ledger
         self.service = service
-        self.oldest: float | None = None  # Unix time of the oldest reply that was taken
+        self.taken: dict[bytes, float | None] = {}  # keys of the replies that were taken, and their Unix times
         self._reuse = reuse or Reuse()
         self._unnamed = (replay or self._reuse.unnamed) and service != UNNAMED
         self._kind_of = kind_of
@@ -88,9 +88,15 @@ class Shelf:
             old = {key for key, value in found.items() if not self._takes(value)}
             self._renewed |= old
             found = {key: value for key, value in found.items() if key not in old}
-        times = [value["created"] for value in found.values() if "created" in value]
-        self.oldest = min([*times, *([] if self.oldest is None else [self.oldest])], default=None)
+            for key in old:
+                self.taken.pop(key, None)
+        self.taken.update((key, value.get("created")) for key, value in found.items())
         return found
+
+    @property
+    def oldest(self) -> float | None:
+        """Unix time of the oldest reply that was taken."""
+        return min((created for created in self.taken.values() if created is not None), default=None)
 
     def _takes(self, value: Value) -> bool:
         """Whether a reply counts."""

@@ -261,7 +261,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         print(f"latency of an answer: {latency}")
     print(f"\n{out / 'report.html'}")
     print_next(campaign.runs[0][0] if len(results) == 1 else out, results)
-    return report_failures(campaign.runs)
+    return report_failures(arguments, campaign.runs, grids)
 
 
 def _check_rag(arguments: argparse.Namespace) -> None:

@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
                 print_next(out, results)
             else:
                 print_next_of_two(results[0].folder, results[1].folder)
-        return report_failures(scored)
+        return report_failures(arguments, scored, grids)
 
 
 def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path | None) -> list[tuple[Path, Any]]:

@@ -135,8 +135,8 @@ def print_next_of_two(first: Path, second: Path) -> None:
     print(f"next: quadrag show {shlex.quote(str(first))} {shlex.quote(str(second))} --worse")
 
 
-def report_failures(results: Sequence[tuple[Path, Any]]) -> int:
-    """Say what failed and what stopped; return the exit code."""
+def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path, Any]], grids: Sequence[Any]) -> int:
+    """Say what failed and what stopped, and of what is invalid what no printed table says; return the exit code."""
     failures = {place: why for _, result in results for place, why in result.run.failures.items()}
     stopped = [result.stopped for _, result in results if result.stopped]
     if failures and not stopped:
@@ -151,9 +151,10 @@ def report_failures(results: Sequence[tuple[Path, Any]]) -> int:
     if stopped:
         print(f"quadrag: {one_line(stopped[0])}", file=sys.stderr)
     invalid = [line for _, result in results for line in result.run.invalid]
-    if invalid:
-        more = f" (and {len(invalid) - 1} more)" if len(invalid) > 1 else ""
-        print(f"quadrag: INVALID, {one_line(invalid[0])}{more}", file=sys.stderr)
+    said = [note for grid in grids for note in grid.notes] if arguments.format == "table" else []
+    if unsaid := [line for line in invalid if not any(line in note for note in said)]:
+        more = f" (and {len(unsaid) - 1} more)" if len(unsaid) > 1 else ""
+        print(f"quadrag: INVALID, {one_line(unsaid[0])}{more}", file=sys.stderr)
     return 2 if stopped else 3 if invalid else 0
 
 

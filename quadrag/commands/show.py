@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.report.changes import write_changes
-    from quadrag.baselines.report.items import RunReader, Which, write_items
+    from quadrag.baselines.report.item_lines import write_items
+    from quadrag.baselines.report.items import RunReader, Which
     from quadrag.baselines.runs.folder import read_result
 
     which = Which(*(getattr(arguments, name) for name in Which._fields))

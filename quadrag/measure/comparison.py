@@ -10,12 +10,15 @@ from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.report.names import tell_apart
 from quadrag.baselines.report.pairs import pair_results
 from quadrag.baselines.report.words import tell_same
-from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, unit_of
+from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.errors import QuadragError
-from quadrag.measure.evaluation import Evaluation, result
+from quadrag.measure.evaluation import Evaluation, find_name, result
 from quadrag.measure.notebook import table_html
+from quadrag.measure.words import speaking_python, spell_notes
 from quadrag.stats import Pair
+
+_UNEVEN = "before, after: over all questions of each; the difference is over the n that both have."
 
 
 class Comparison(Mapping[str, Pair]):
@@ -45,8 +48,12 @@ class Comparison(Mapping[str, Pair]):
             raise QuadragError(f"nothing to compare: {why}; expected runs over the same questions")
 
     def __getitem__(self, name: str) -> Pair:
-        """Return the difference of a score."""
-        return self.pairs[name]
+        """Return the difference of a score.
+
+        Raises:
+            KeyError: none has this name, or several have; the message lists those there are.
+        """
+        return self.pairs[find_name(name, {known: self.before.scores[known] for known in self.pairs})]
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the scores that both have."""
@@ -77,7 +84,7 @@ class Comparison(Mapping[str, Pair]):
             print("\n".join(write_changes(*readers, Which(worse=worse, better=better), limit, every=verbose)))
             return
         runs = list(zip(self._names, (one.result for one in both), strict=True))
-        print_grids([compare_runs(runs, self.before.profile, verbose)], verbose=verbose)
+        print_grids([spell_notes(compare_runs(runs, self.before.profile, verbose))], verbose=verbose)
 
     @property
     def _names(self) -> list[str]:
@@ -95,18 +102,22 @@ class Comparison(Mapping[str, Pair]):
 
     @property
     def _grid(self) -> Grid:
-        lines = []
+        lines, uneven = [], False
+        others = {_place(self.after, name): score for name, score in self.after.scores.items()}
         for label, name in self.before.headlines.items():
             if pair := self.pairs.get(name):
-                score = self.before.scores[name]
-                cell = difference_cell(pair, unit_of({"metric": score.metric, "key": score.key}))
-                lines.append(Line(label, [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
+                sides = self.before.scores[name], others[_place(self.before, name)]
+                unit = unit_of({"metric": sides[0].metric, "key": sides[0].key})
+                cell = difference_cell(pair, unit)
+                values = [Cell(format_value(one.value, unit, one.n)) for one in sides]
+                lines.append(Line(label, [*values, Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
+                uneven = uneven or any(one.n != pair.n for one in sides)
         first, second = tell_apart(self._names)
         title = f"{second} minus {first}, paired"
         starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
         same = tell_same(self.before.result, self.after.result)
-        notes = [*map(Alarm, self.invalid), *same, *[f"{STAR}."] * starred]
-        return Grid(title, "metric", ["difference", "95% interval", "n"], lines, notes)
+        notes = [*map(Alarm, self.invalid), *same, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
+        return Grid(title, "metric", ["before", "after", "difference", "95% interval", "n"], lines, notes)
 
     def __repr__(self) -> str:
         """Show the differences of the headlines, a line each, and what is not compared."""
@@ -122,6 +133,7 @@ def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:
     return (one.result.run.inputs.config, score.split, score.metric, score.key)
 
 
+@speaking_python()
 def compare(before: Evaluation | str | Path, after: Evaluation | str | Path) -> Comparison:
     """Compare two evaluations on the questions that both answered.
 

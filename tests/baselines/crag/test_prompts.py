@@ -69,7 +69,7 @@ def test_a_file_of_the_papers_prompts_reaches_the_model_the_entities_and_the_jud
         row = found["accuracy", profile]
         assert row["value"] == pytest.approx(1 / 15) and row["n_scored"] == 15, "every verdict is read"
     assert "Judged with a prompt of the user's own" in " ".join(out.split())
-    assert cli("run", *SAMPLE, *models, "--out", "b")[0] == 3
+    assert cli("run", *SAMPLE, *models, "--out", "b", "--max-failed", 1)[0] == 0
     signatures = [scores(folder)["accuracy", "official"]["signature"] for folder in "ab"]
     assert signatures[0] != signatures[1] and all("|prompt:" in one for one in signatures)
     code, _, err = cli("run", *SAMPLE, *models, "--prompts", write(judge={"user": "JUDGE otherwise."}), "--out", "a")
@@ -121,10 +121,10 @@ def test_a_judges_prompt_serves_a_system_that_is_told_nothing(cli, server):
         ({"web": {"user": "no slot"}}, "web.user has no {web}; expected it at least once"),
         (
             {"web": {"user": "{references} {query} {query_tme}"}},
-            "unknown slot of mine.yaml: web.user 'query_tme'; nearest",
+            "unknown slot of mine.yaml: web.user {query_tme}; expected {",
         ),
-        ({"llm_only": {"user": "{web} {query} {query_time}"}}, "unknown slot of mine.yaml: llm_only.user 'web'"),
-        ({"judge": {"user": "{gold} is right"}}, "unknown slot of mine.yaml: judge.user 'gold'"),
+        ({"llm_only": {"user": "{web} {query} {query_time}"}}, "unknown slot of mine.yaml: llm_only.user {web}"),
+        ({"judge": {"user": "{gold} is right"}}, "unknown slot of mine.yaml: judge.user {gold}"),
         ({"entities": {"user": "{query}"}}, "entities.user has no {query_time}; expected it at least once"),
         ({"judge": {"user": "{answer}"}}, "judge.user has no {reference}; expected it at least once"),
         ({"judge": {"system": "x"}}, "no text judge.user"),

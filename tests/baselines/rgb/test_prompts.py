@@ -104,11 +104,10 @@ def with_user(text):
 @pytest.mark.parametrize(
     ("content", "word"),
     [
-        (without("zh"), "zh.system"),
         (without("en", "user"), "en.user"),
         (with_user("文档：{documents}"), "{query}"),
         (with_user("问题：{query}"), "{documents}"),
-        (with_user("{documents} {query} {answer}"), "slot of"),
+        (with_user("{documents} {query} {answer}"), "zh.user {answer}; expected {documents}, {query}"),
         ({**without("en"), "en": {"system": "{query}", "user": "{documents}{query}"}}, "the slot {query}, and nothing"),
         ({"en": "hello", "zh": "你好"}, "en.system"),
         ({"en": None, "zh": None}, "en.system"),
@@ -134,3 +133,12 @@ def test_prompts_that_cannot_be_read_are_refused_in_one_line(tmp_path, content):
     with pytest.raises(QuadragError) as caught:
         load_prompts("rgb", str(path))
     assert "mine.yaml" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_the_language_that_a_run_uses_is_enough(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(without("zh")), encoding="utf-8")
+    mine = load_prompts("rgb", str(path))
+    assert rgb.messages(question("en"), shown("x"), mine, "own")
+    with pytest.raises(QuadragError, match=r"mine\.yaml has no text zh, which this run uses; expected the form of "):
+        rgb.messages(question("zh"), shown("x"), mine, "own")

@@ -76,7 +76,6 @@ def test_a_smaller_limit_is_refused_in_one_line(cli, server, stages):
     [
         (("--temperature", "1"), "parameters.temperature 0.2, not 1.0"),
         (("--option", "passage_num=3"), "options.passage_num none, not 3"),
-        (("--judge", "http://127.0.0.1:9/v1#other"), "judge none"),
     ],
 )
 def test_a_larger_limit_with_another_input_is_told_that_input(cli, server, changed, word):
