@@ -102,7 +102,7 @@ def test_failures_are_unscored_and_the_next_run_asks_them_again(cli, server, sta
     )
     before = server.requests
     first = cli(*ONE, *llm(server), "--out", "r")
-    assert first.code == 0 and "answers failed and are unscored" in first.out and "run again" in first.out
+    assert first.code == 0 and "\n1 answer failed and is unscored" in first.out and "run again" in first.out
     states = [row["state"] for row in rows("r/answers.jsonl")]
     assert states.count("api_error") >= 1 and states.count("truncated") == 1
     scores = json.loads(Path("r/scores.json").read_text())
