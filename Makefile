@@ -24,15 +24,17 @@ CL100K := llama-index-core==0.14.25
 # Into environment $(1): the wheel as users get it, in place of the editable install that brought the dependencies.
 as_wheel = $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
-.PHONY: demo test slow test-datasets3 test-serve test-lighteval test-harness wheel lint cards tasks docs dev bench clean
+.PHONY: demo test tests slow test-datasets3 test-serve test-lighteval test-harness wheel lint cards tasks docs dev bench clean
 
 demo: .venv/.demo
 	.venv/bin/quadrag demo
 
-# The wheel first: type checks follow imports into what is installed.
+# The wheel first: type checks follow imports into what is installed. Then those, on one core, beside the tests.
 test: .venv-test/.ready wheel
 	$(call as_wheel,.venv-test)
-	$(MAKE) lint
+	$(MAKE) -j2 lint tests
+
+tests: .venv-test/.ready
 	$(PYTEST) $(AT_ONCE)
 
 # The long form of the tests marked `slow`, and many more draws for those by Hypothesis.

@@ -92,7 +92,7 @@ class RunRecord:
         files: the sha256 of each stage's file as the run wrote it, by name.
         partial: the same of the files that a stopped run left.
         stopped: why it could not finish.
-        coverage: which part of the questions a file answers, as ``50 of 900``; None where all.
+        coverage: which part of the questions was asked, as ``50 of 900``, or a file answers; None where all.
         source: where the questions come from.
         data_dir: the folder of the data, as it was named; None where nothing was.
         command: as typed, less passwords.
@@ -102,7 +102,8 @@ class RunRecord:
         seconds: of the last command.
         given: the stages whose files are the user's own.
         replaced: the settings of a recipe that the user replaced, by name, with what the recipe says.
-        row: the printed row that it replicates: ``recipe``, ``row`` (what the table names it by), ``model``.
+        row: the printed row that it replicates: ``recipe``, ``row`` (what the table names it by), ``model``; and
+            ``changed``, the settings that the user gave otherwise than the recipe.
         found: what is to be told of how passages were found, as CRAG's entities.
         service: what a RAG service gave.
         failures: calls that failed, by ``config/split/id/sample``.

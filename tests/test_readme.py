@@ -277,7 +277,7 @@ def check(step: Step, done: subprocess.CompletedProcess[str]) -> None:
         assert re.fullmatch(f"quadrag: [^\n]*{refusal}[^\n]*\n", done.stderr), done.stderr
         return
     # The judge of this test gives no verdicts; the code says so.
-    invalid = "--judge" in step.text and "INVALID" in done.stderr
+    invalid = "--judge" in step.text and "INVALID" in done.stdout + done.stderr
     assert done.returncode == (3 if invalid else 0), f"{step.text}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
     assert done.stdout.strip() or step.kind == "python" or SILENT.search(step.text), step.text
     assert "Traceback" not in done.stderr, done.stderr

@@ -43,7 +43,8 @@ class Result:
     `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
     then partial. `asked` is what is kept of the questions, by their keys; nothing in folders of before.
     `folder` is where the run lies, None where it was not kept.
-    `certificates` are those that the user gave for its judges.
+    `certificates` are those that the user gave for its judges. `texts` are the answers by their questions' keys and
+    their samples, as far as they are known.
     """
 
     run: RunRecord
@@ -54,6 +55,7 @@ class Result:
     asked: Mapping[Key, Asked] = field(default_factory=dict)
     folder: Path | None = None
     certificates: Sequence[Any] = ()
+    texts: Mapping[tuple[Key, int], str | None] = field(default_factory=dict)
 
     @property
     def digests(self) -> dict[Key, str]:

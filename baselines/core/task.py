@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data.builders import check_split, fingerprint, open_builder, options_of, rows, splits
+from quadrag.data.files import OTHER_FILE
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.hub.record import hub_record
 from quadrag.records import Question
 
 from .benchmark import Benchmark, load
@@ -126,14 +128,20 @@ def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], st
     builder, source = open_builder(task.benchmark, task.config, task.data_dir, options, split)
     chosen = [check_split(builder, split)] if split else splits(builder)
     questions: list[Question] = []
+    lacking: dict[str, None] = {}  # how many questions there are of how many, where some are not
     for name in chosen:
         part = list(benchmark.questions(builder, name, task.options))
         ids = {question.id for question in part}
         if len(ids) != len(part):
             raise QuadragError(f"{task.config} {name}: {len(part)} questions but {len(ids)} ids; expected one id each")
+        whole = hub_record(task.benchmark).rows[task.config][name]
+        if whole.number and not whole.about and len(part) < whole.number:
+            lacking[f"{len(part)} of {whole.number}"] = None
         questions += part[: task.limit] if task.limit else part
     if not questions:
         raise QuadragError(f"{task.config} holds no questions in {source}")
+    if lacking:
+        source = source.replace(OTHER_FILE, f"{OTHER_FILE}, {' and '.join(lacking)} questions")
     return questions, source
 
 

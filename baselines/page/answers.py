@@ -12,9 +12,11 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Passage, document_id
 
 from ..core.result import PROFILES, Result
-from ..report.items import RunReader, ShownItem
+from ..report.item_lines import say_by_profile
+from ..report.items import RunReader, ShownItem, Which
 
 MOST = 10_000  # items of a page
+JUDGED = 50  # items of a run whose judge's words are looked up: each asks every judged metric once more
 BEGINNING = 160  # characters of a text in the list
 
 Place = tuple[str, str, str, str, int, int]  # benchmark, config, split, id, sample, turn
@@ -51,6 +53,7 @@ def collect_answers(
     answers = Answers()
     shown: dict[Place, list[ShownItem | None]] = {}
     metrics: dict[str, None] = {}
+    invalid: set[str] = set()
     for at, (_, results) in enumerate(runs):
         turns: Counter[str] = Counter()  # a campaign may run a config several times
         for result in results:
@@ -63,22 +66,29 @@ def collect_answers(
                 continue
             items = reader.select()[:most]
             if reader.run.inputs.judge:
+                places = {(item.question.key, item.sample): item for item in items}
+                first = [(item.question.key, item.sample) for item in reader.select(Which(wrong=True))]
+                judged = [places[place] for place in list(dict.fromkeys([*first, *places]))[:JUDGED] if place in places]
                 with Ledger(ledger) as kept:
-                    reader.ask_again(items, kept)
+                    reader.ask_again(judged, kept)
+                if len(items) > len(judged):
+                    answers.told.append(_say_judged(len(judged), result))
             for item in items:
                 place = (reader.run.inputs.benchmark, *item.question.key, item.sample, turn)
                 shown.setdefault(place, [None] * len(runs))[at] = item
             metrics |= dict.fromkeys(reader.headlines)
+            invalid |= reader.invalid
             if len(result.items) > most:
                 answers.told.append(_leave_out(len(result.items) - most, result))
     metrics |= dict.fromkeys(name for items in shown.values() for item in items if item for name in item.values)
+    names = sorted(metrics, key=invalid.__contains__)  # the first is the one that is chosen
     kept_items = list(shown.items())[:most]
-    if len(shown) > most and not answers.told:
+    if len(shown) > most and all(len(result.items) <= most for _, results in runs for result in results):
         answers.told.append(_leave_out(len(shown) - most, runs[0][1][0]))
     answers.index = {
         "runs": [name for name, _ in runs],
-        "metrics": _describe_metrics(list(metrics)),
-        "items": [_list_item(place, items, list(metrics)) for place, items in kept_items],
+        "metrics": _describe_metrics(names),
+        "items": [_list_item(place, items, names) for place, items in kept_items],
     }
     answers.items = [_whole_item(items, answers.passages) for _, items in kept_items]
     return answers
@@ -88,6 +98,11 @@ def _open(result: Result) -> RunReader:
     if result.folder is None:
         raise QuadragError("the run has no folder")
     return RunReader(result.folder, result)
+
+
+def _say_judged(count: int, result: Result) -> str:
+    others = f"`quadrag show {result.folder} --id ID` has any other's"
+    return f"The judge's words stand at {count} answers, the worst first; {others}."
 
 
 def _leave_out(count: int, result: Result) -> str:
@@ -133,7 +148,7 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
     relevant = set(question.relevant)
 
     def whole(item: ShownItem) -> dict[str, Any]:
-        reasons = {name: entry["reason"] for name, entry in item.values.items() if entry.get("reason")}
+        reasons = {name: say_by_profile(entry["reason"]) for name, entry in item.values.items() if entry.get("reason")}
         state = "" if item.answer is None or item.answer.answer is not None else item.answer.state
         return {
             "rest": _answer_of(item)[BEGINNING:],

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -9,18 +10,21 @@ from typing import Any
 
 import yaml
 
-from quadrag.data.files import SAMPLE_SOURCE
+from quadrag.data.files import OTHER_FILE, SAMPLE_SOURCE
 from quadrag.records import write_text
 
 from ..core.result import Result
 from ..report.facts import list_facts
+from ..report.names import tell_apart
 from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Grid, align_cells
+from ..tables.notes import note_invalid
 from .answers import collect_answers
 from .packed import Blocks, pack_answers
 
 HERE = Path(__file__).parent
 MOST = 4  # names of one kind in a title
+_PART = re.compile(f"{OTHER_FILE}, (.+? questions)")
 
 Runs = Sequence[tuple[str, Sequence[Result]]]
 
@@ -37,8 +41,10 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
     """
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, ledger)
-    lead = [*_warn(results), *answers.told]
-    page = render_page(name_results(results), list_facts(results), grids, lead, pack_answers(answers), labels)
+    invalid = note_invalid(results)
+    lead = [*invalid, *_warn(results), *answers.told]
+    title = "INVALID: " * bool(invalid) + name_runs(runs)
+    page = render_page(title, list_facts(results), grids, lead, pack_answers(answers), labels)
     write_text(path, page)
 
 
@@ -77,23 +83,29 @@ def _words() -> dict[str, dict[str, str]]:
     return found
 
 
-def name_results(results: Sequence[Result]) -> str:
-    """Name benchmark, config, system and date of what ran; of many, how many there are."""
+def name_runs(runs: Runs) -> str:
+    """Name benchmark, config, system and date of what ran; of many, how many there are.
+
+    Of one system several times it says what tells the runs apart.
+    """
 
     def few(what: str, values: Iterable[str]) -> str:
         found = list(dict.fromkeys(values))
         return ", ".join(found) if len(found) <= MOST else f"{len(found)} {what}"
 
-    runs = [result.run for result in results]
-    benchmarks = few("benchmarks", (run.inputs.benchmark for run in runs))
-    configs = few("configs", (run.inputs.config for run in runs))
+    records = [result.run for _, results in runs for result in results]
+    benchmarks = few("benchmarks", (run.inputs.benchmark for run in records))
+    configs = few("configs", (run.inputs.config for run in records))
     what = f"{benchmarks}, {configs}" if "," in benchmarks else f"{benchmarks} {configs}"
-    date = max(run.started or "" for run in runs)[:10]
-    return "quadrag: " + ", ".join(filter(None, (what, few("systems", (run.inputs.model for run in runs)), date)))
+    systems = few("systems", (run.inputs.model for run in records))
+    if len(runs) > 1 and len({run.inputs.model for run in records}) == 1:
+        systems += f" ({few('runs', tell_apart([name for name, _ in runs]))})"
+    date = max(run.started or "" for run in records)[:10]
+    return "quadrag: " + ", ".join(filter(None, (what, systems, date)))
 
 
 def _warn(results: Sequence[Result]) -> Iterator[Alarm]:
-    """Say of the bundled samples that nothing is measured on them, and of the baseline without a model what it is."""
+    """Say what nobody may overlook: bundled samples, the baseline without a model, a part of the questions."""
     extractive = all(result.run.inputs.llm == EXTRACTIVE for result in results)
     answers = "each answer is the sentence most like its question, found without a model"
     if all(result.run.source == SAMPLE_SOURCE for result in results):
@@ -102,3 +114,6 @@ def _warn(results: Sequence[Result]) -> Iterator[Alarm]:
         )
     elif extractive:
         yield Alarm(f"The extractive baseline answered: {answers}.")
+    parts = dict.fromkeys(part for result in results for part in _PART.findall(result.run.source))
+    if parts:
+        yield Alarm(f"A part of the benchmark: the files that were read hold {', '.join(parts)}.")

@@ -45,7 +45,10 @@ class Viewer {
     this.open = -1;
     for (const name of ["search", "deep", "metric", "which", "group", "sort"]) {
       this[name] = document.getElementById(name);
-      this[name].addEventListener(name === "search" ? "input" : "change", () => this.filter());
+      this[name].addEventListener(name === "search" ? "input" : "change", () => {
+        if (name === "which") this.chooseLacking();
+        this.filter();
+      });
     }
     const tasks = index.items.map((item) => this.task(item));
     this.several = new Set(tasks).size > 1;
@@ -95,6 +98,20 @@ class Viewer {
     return value === null ? null : sign === 0 || value === best;
   }
 
+  /** Say whether a run's answer to an item has no value of a metric. */
+  lacks(item, run, metric) {
+    return item.answers[run] !== null && item.values[run][metric] === null;
+  }
+
+  /** Where answers without a value are asked for and the chosen metric has none, choose the first that has. */
+  chooseLacking() {
+    const { items, metrics, runs } = this.index;
+    const some = (metric) => items.some((item) => runs.some((_, run) => this.lacks(item, run, metric)));
+    if (this.which.value !== "unscored" || some(Number(this.metric.value))) return;
+    const first = metrics.findIndex((_, metric) => some(metric));
+    if (first >= 0) this.metric.value = first;
+  }
+
   /** Return how much better the second run is than the first. */
   change(item) {
     const { sign } = this.index.metrics[Number(this.metric.value)];
@@ -115,7 +132,7 @@ class Viewer {
       case "right":
         return this.index.runs.every((_, run) => this.right(item, run) === true);
       case "unscored":
-        return this.index.runs.some((_, run) => item.answers[run] !== null && this.value(item, run) === null);
+        return this.index.runs.some((_, run) => this.lacks(item, run, Number(this.metric.value)));
       case "disagree":
         return this.disagree(item);
       case "won":
@@ -301,8 +318,7 @@ class Viewer {
       const changed = other && value !== other[at];
       const better = changed && sign && value !== null && other[at] !== null ? (value - other[at]) * sign : 0;
       const arrow = changed ? (better > 0 ? " ▲" : better < 0 ? " ▼" : " ≠") : "";
-      const why = Object.entries(run.reasons[name] ?? {}).map((pair) => pair.join(" ")).join(", ");
-      return make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, show(value) + arrow), make("td", {}, why));
+      return make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, show(value) + arrow), make("td", {}, run.reasons[name] ?? ""));
     });
     const said = Object.entries(run.verdicts).flatMap(([name, replies]) =>
       replies.map((reply) => make("blockquote", {}, make("cite", {}, name), reply)),

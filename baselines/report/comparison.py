@@ -14,12 +14,13 @@ from ..scoring.rows import ALL
 from ..tables.cells import NOTHING, STAR, Row, value_cell
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line
 from ..tables.notes import INTERVALS, TESTS, list_settings, name_units, note_keys, note_partial, note_runs
+from .names import name_columns, tell_apart
 from .pairs import Place, pair_cell, pair_results, place_of
 from .run import name_run
 from .summary import pick_headlines
-from .words import tell_pairs, tell_slices
+from .words import tell_changes, tell_pairs, tell_same, tell_slices
 
-_FEW, _WIDE = 3, 16  # runs whose columns are headed by their names, and characters of a name
+_FEW = 3  # runs whose columns are headed by their names
 
 
 def merge_runs(results: Sequence[Result]) -> Result:
@@ -46,6 +47,11 @@ def merge_runs(results: Sequence[Result]) -> Result:
             for (config, split, name), one in result.asked.items()
         },
         certificates=results[0].certificates,
+        texts={
+            ((config, split + how(result), name), sample): text
+            for result in results
+            for ((config, split, name), sample), text in result.texts.items()
+        },
     )
 
 
@@ -84,17 +90,23 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     notes: list[str] = []
     if pair:
         known = {place: pairs[place, ALL] for place in places if (place, ALL) in pairs}
-        notes += [*tell_pairs(known), *tell_slices(results[0], results[1], known, profile)]
+        notes += [*tell_same(*results), *tell_pairs(known), *tell_changes(results[0], results[1], known, profile)]
+        notes += tell_slices(results[0], results[1], known, profile)
     settings = [list_settings(result.run.inputs) for result in results]
     for column, (name, result), ours in zip(columns, runs, settings, strict=True):
         notes += [Alarm(f"{column}: {note}") for note in note_partial([result])]
         told = [note for note in note_runs([result.run]) if every or not isinstance(note, Detail)]
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
-        notes.append(f"{column}: {name}, {name_run(result.run)}; {' '.join(told).removeprefix('Ours ')}")
+        who = ", ".join(dict.fromkeys([name, name_run(result.run)]))
+        notes.append(f"{column}: {who}; {' '.join(told).removeprefix('Ours ')}")
     notes += [f"{name_units(shown)}, {profile} profile, {INTERVALS}.", *note_keys(shown)]
-    heads = [f"{column}\n{_shorten(name)}" for column, (name, _) in zip(columns, runs, strict=True)]
-    heads = heads if len(runs) <= _FEW else columns
+    if len(runs) <= _FEW:
+        heads = [
+            f"{column}\n{own}" for column, own in zip(columns, tell_apart([name for name, _ in runs]), strict=True)
+        ]
+    else:
+        heads = columns
     if pair:
         heads.append("B - A")
         notes.append(f"B - A: B minus A on questions scored in both; {STAR}; –: nothing to pair.")
@@ -114,14 +126,3 @@ def _count_shared(shared: Mapping[str, int]) -> str:
     if len(set(shared.values())) > 1:
         return ", ".join(f"{place} {n}" for place, n in shared.items())
     return f"{next(iter(shared.values()), 0) or 'none'}{' of every split' * (len(shared) > 1 and any(shared.values()))}"
-
-
-def _shorten(name: str) -> str:
-    """Return the last part of a run's name, for a column's head."""
-    last = name.rstrip("/").rsplit("/", 1)[-1]
-    return last if len(last) <= _WIDE else f"…{last[1 - _WIDE :]}"
-
-
-def name_columns(count: int) -> list[str]:
-    """Name the columns of so many runs: by letters, as far as these go."""
-    return [chr(ord("A") + rank) if count <= 26 else str(rank) for rank in range(count)]

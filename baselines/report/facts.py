@@ -54,6 +54,18 @@ def describe_calls(results: Sequence[Result]) -> str:
     return "; ".join(parts) + (f"; cost {sum(costs):.6g}" if costs else "")
 
 
+def tell_kept(results: Sequence[Result]) -> str:
+    """Say how many replies of what answered are kept ones, so that a change of it is not in them; "" where none is."""
+    spent = [result.run.usage["llm"] for result in results if "llm" in result.run.usage]
+    known = sum(one.get("cached", 0) for one in spent)
+    times = [one["oldest"] for one in spent if one.get("oldest")]
+    if not known:
+        return ""
+    since = f", the oldest of {min(times)}" if times else ""
+    total = known + sum(one.get("calls", 0) for one in spent)
+    return f"{known} of {total} replies are kept from before{since}; --fresh asks anew"
+
+
 def describe_kept(results: Sequence[Result]) -> str:
     """Say whose kept replies were used, and when the oldest was made; "" where none did."""
     found: dict[str, list[str]] = {}

@@ -1,14 +1,12 @@
 """Single questions of a run as a person reads them: question, passages, answer, gold, values, the judge's words."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.chat.calling import Alias
 from quadrag.chat.client import ChatClient, Failure
-from quadrag.chat.keys import known_keys
 from quadrag.chat.ledger import Ledger
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
@@ -23,6 +21,7 @@ from ..runs import retrieve
 from ..runs.inputs import digest_each
 from ..runs.stages import read_answers
 from ..scoring.modules import ScoringInputs, compute
+from ..scoring.validity import is_invalid, read_items
 from ..systems.rag.system import RAG, as_served
 from .summary import pick_headlines
 
@@ -59,8 +58,10 @@ class Which(NamedTuple):
         ident: the id of one.
         wrong: those whose value of a metric is not the best one.
         unscored: those without a value of some metric.
-        metric: the one that says what is wrong, as ``rouge_l``; the first with a better end when None.
+        metric: the one that says what is wrong, as ``rouge_l``; the first valid one with a better end when None.
         split: of this one alone.
+        worse: those on which a second run is worse than a first one (`changes.py`).
+        better: those on which it is better.
     """
 
     ident: str | None = None
@@ -68,6 +69,8 @@ class Which(NamedTuple):
     unscored: bool = False
     metric: str | None = None
     split: str | None = None
+    worse: bool = False
+    better: bool = False
 
 
 class RunReader:
@@ -85,6 +88,7 @@ class RunReader:
             QuadragError: the data are not there any more, or are other ones.
         """
         self.result = result
+        self.items = read_items(result.items)
         self.run: RunRecord = result.run
         inputs = self.run.inputs
         self.benchmark: Benchmark = load(inputs.benchmark)
@@ -169,26 +173,31 @@ class RunReader:
     def _items_in(self, split: str | None) -> list[dict[str, Any]]:
         if split is not None and split not in self.run.inputs.splits:
             raise unknown_name("split of this run", split, self.run.inputs.splits)
-        return [row for row in self.result.items if split in (None, row["split"])]
+        return [row for row in self.items if split in (None, row["split"])]
 
     @property
     def headlines(self) -> list[str]:
         """The metrics that a summary shows, as items name them."""
-        there = {name for row in self.result.items for name in _values(row)}
+        there = {name for row in self.items for name in _values(row)}
         rows = pick_headlines(self.result.scores, PROFILES[0])
         return list(dict.fromkeys(name for row in rows if (name := f"{row['metric']}.{row['key']}") in there))
+
+    @property
+    def invalid(self) -> set[str]:
+        """The metrics of which too many items failed, as items name them."""
+        return {f"{row['metric']}.{row['key']}" for row in self.result.scores if is_invalid(row)}
 
     def find_metric(self, wanted: str | None) -> tuple[str, int, float | None]:
         """Return a metric's name in items, whether more is better (1) or worse (-1), and its best value.
 
         Args:
-            wanted: its key or name; None: the first headline with a better end.
+            wanted: its key or name; None: the first headline with a better end, a valid one where there is one.
 
         Raises:
             QuadragError: no metric has the name.
         """
-        names = dict.fromkeys([*self.headlines, *(name for row in self.result.items for name in _values(row))])
-        for name in names:
+        names = dict.fromkeys([*self.headlines, *(name for row in self.items for name in _values(row))])
+        for name in sorted(names, key=self.invalid.__contains__):
             module, _, key = name.partition(".")
             record = metric_record(module).key(key)
             if wanted in (name, key) or (wanted is None and record.direction != "none"):
@@ -252,73 +261,3 @@ def _values(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def _value(row: Mapping[str, Any], name: str) -> float | None:
     value = (row.get(name) or {}).get("official")
     return float(value) if value is not None else None
-
-
-def write_items(
-    reader: RunReader,
-    which: Which,
-    limit: int = 10,
-    longest: int = 200,
-    every: bool = False,
-    ledger: str | None = None,
-) -> Iterator[str]:
-    """Write items of a run as lines of text, and how many there are.
-
-    Args:
-        reader: of the run.
-        which: of its items.
-        limit: the first ones alone.
-        longest: as of `write_item`, with `every`.
-        every: see there.
-        ledger: where replies are kept; in the user's cache folder when None.
-    """
-    found = reader.select(which)
-    if not found:
-        yield reader.say_none(which)
-        return
-    shown = found[:limit]
-    if reader.run.inputs.judge:
-        with Ledger(ledger) as kept:
-            reader.ask_again(shown, kept)
-    for item in shown:
-        yield from write_item(item, longest, every)
-        yield ""
-    by = f", the worst by {reader.find_metric(which.metric)[0].partition('.')[2]} first" if which.wrong else ""
-    yield f"{len(shown)} of {len(found)} items{by}"
-
-
-def write_item(item: ShownItem, longest: int, every: bool = False) -> Iterator[str]:
-    """Write an item as lines of text.
-
-    Args:
-        item: any.
-        longest: characters of a passage.
-        every: whether all metrics are written; else the headlines, and what has no value.
-    """
-    line = partial(known_keys().line, longest=None)
-    question = item.question
-    yield f"{question.config} {question.split} {question.id}"
-    for asked, answered in question.history:
-        yield f"  before    {line(asked)} / {line(answered or '')}"
-    yield f"  question  {line(question.query)}"
-    for place, passage in enumerate(item.passages, 1):
-        gold = " gold" if passage.id.partition("#")[0] in question.relevant else ""
-        text = line(" ".join(filter(None, (passage.title, passage.text))), longest=longest)
-        yield f"  passage {place}{gold} [{line(passage.id)}] {text}"
-    found = {passage.id.partition("#")[0] for passage in item.passages}
-    for missed in question.relevant if item.passages else ():
-        if missed not in found:
-            yield f"  missed    gold [{line(missed)}]"
-    if item.answer is not None:
-        none = ": ".join(filter(None, (item.answer.state, item.failure)))
-        yield f"  answer    {line(none if item.answer.answer is None else item.answer.answer)}"
-    yield f"  gold      {line(question.references)}"
-    for metric, entry in item.values.items():
-        values = [f"{name} {entry[name]:.4g}" for name in PROFILES if entry.get(name) is not None]
-        reasons = [f"{profile} {why}" for profile, why in (entry.get("reason") or {}).items()]
-        if reasons or (values and (every or not item.headlines or metric in item.headlines)):
-            why = f" ({', '.join(reasons)})" if reasons else ""
-            yield f"  {metric}: {', '.join(values or ['unscored'])}{why}"
-    for name, said in item.verdicts.items():
-        for reply in said:
-            yield f"  {name}, the judge: {line(reply)}"

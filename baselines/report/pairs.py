@@ -1,10 +1,12 @@
 """Two runs paired metric by metric on the questions that both have: over all of them, by slices, over groups."""
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from quadrag.metric_record import metric_record
 from quadrag.stats import Item, Pair, paired_difference, paired_macro
+from quadrag.stats.items import choose_fill, counted
 
 from ..core.result import Asked, Result
 from ..scoring.groups import counts, stratify
@@ -69,6 +71,26 @@ def pair_slices(first: Result, second: Result, place: Place, profile: str, group
     return {value: pair for value, pair in pairs.items() if pair}
 
 
+def list_differences(first: Result, second: Result, place: Place, profile: str = "official") -> dict[Any, float]:
+    """Return what each question that both have and scored gained in the second run, its samples' mean, by its key.
+
+    It is above 0 where the second is better, also where a lower value is; arguments as of `pair_results`.
+    """
+    found = _find_sides(first, second, place, profile)
+    if found is None:
+        return {}
+    fill = choose_fill(profile, found.worst)
+    means: list[dict[Any, float]] = []
+    for side in found.items:
+        values: dict[Any, list[float]] = {}
+        for item in side:
+            if (value := counted(item, fill)) is not None:
+                values.setdefault(item.question, []).append(value)
+        means.append({question: fmean(one) for question, one in values.items()})
+    sign = -1 if metric_record(place[2]).key(place[3]).direction == "lower" else 1
+    return {question: sign * (means[1][question] - one) for question, one in means[0].items() if question in means[1]}
+
+
 def pair_cell(pair: Pair, place: Place, p: float | None = None) -> Cell:
     """Make the cell of a paired difference; `p` is the test's, adjusted for others beside it."""
     return difference_cell(pair, metric_record(place[2]).key(place[3]).unit, p)
@@ -91,13 +113,15 @@ def _find_sides(first: Result, second: Result, place: Place, profile: str) -> _S
     for here, other in ((first, second), (second, first)):
         rows = [row for row in here.items if (row["config"], row["split"]) == (config, split)]
         items = items_of(rows, f"{metric}.{plain}", profile, units)
-        if here.asked and other.asked:
-            items = [one for one in items if _same(here.asked, other.asked, one.question)]
-        sides.append(items)
+        sides.append([one for one in items if is_same(here, other, one.question)])
     return _Sides((sides[0], sides[1]), asked, metric_record(metric).key(plain).worst) if all(sides) else None
 
 
-def _same(here: Mapping[Any, Asked], there: Mapping[Any, Asked], question: Any) -> bool:
+def is_same(first: Result, second: Result, question: Any) -> bool:
+    """Whether a question of two runs is the same by its text and gold; where a folder does not say so, by its id."""
+    here, there = first.asked, second.asked
+    if not (here and there):
+        return True
     return question in there and question in here and here[question].sha256 == there[question].sha256
 
 

@@ -36,7 +36,8 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
 
 def _mark_rows(grid: Grid, results: Sequence[Result]) -> Grid:
     """Mark the printed rows that recipes replicate, where it is not all of them."""
-    rows = [result.run.row for result in results if result.run.row and not result.run.replaced]
+    runs = [result.run for result in results]
+    rows = [run.row for run in runs if run.row and not run.replaced and "changed" not in run.row]
     printed = [line for line in grid.lines if line.kind == "published"]
     marked = [line for line in printed if any(_is_row(line.label.strip(), row) for row in rows)]
     if not marked or len(marked) == len(printed):

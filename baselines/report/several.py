@@ -11,7 +11,8 @@ from ..tables.cells import STAR
 from ..tables.grid import Cell, Detail, Grid, Line
 from ..tables.notes import TESTS
 from ..tables.slices import select_whole
-from .comparison import compare_runs, name_columns
+from .comparison import compare_runs
+from .names import name_columns
 from .pairs import pair_cell, pair_results
 from .summary import pick_headlines
 from .words import tell_rankings

@@ -7,8 +7,9 @@ from quadrag.stats import Pair, detectable, holm, items_needed, rank_agreement
 
 from ..core.result import PROFILES, Result
 from ..tables.cells import ALPHA, CHARACTERS, FEW, format_difference
+from ..tables.grid import Alarm
 from ..tables.slices import select_whole
-from .pairs import Place, pair_slices, place_of
+from .pairs import Place, is_same, list_differences, pair_slices, place_of
 
 _HUGE = 1_000_000  # questions that nobody has
 _FEW_RUNS = 3  # that have a ranking
@@ -32,6 +33,27 @@ def tell_pairs(pairs: Mapping[Place, Pair]) -> list[str]:
             open_.append(f"{names[place]} {_show(place, pair)} ({_tell_need(place, pair)})")
     notes = [f"{verdict} on {'; '.join(parts)}." for verdict, parts in sure.items()]
     return notes + ([f"A and B cannot be told apart on {'; '.join(open_)}."] if open_ else [])
+
+
+def tell_changes(first: Result, second: Result, places: Iterable[Place], profile: str) -> list[str]:
+    """Say on how many questions B is better than A, worse and equal, by metric; arguments as of `tell_slices`."""
+    told = []
+    for place, name in _name_places(places).items():
+        gained = list_differences(first, second, place, profile).values()
+        if gained and metric_record(place[2]).key(place[3]).direction != "none":
+            better, worse = sum(one > 0 for one in gained), sum(one < 0 for one in gained)
+            told.append(f"{name} {better} better, {worse} worse, {len(gained) - better - worse} equal")
+    return [f"B against A, question by question: {'; '.join(told)}."] if told else []
+
+
+def tell_same(first: Result, second: Result) -> list[str]:
+    """Say how many answers of two runs are the same texts; where all are, no system was changed and asked anew."""
+    shared = [place for place in first.texts if place in second.texts and is_same(first, second, place[0])]
+    same = sum(first.texts[place] is not None and first.texts[place] == second.texts[place] for place in shared)
+    if not same:
+        return []
+    told = f"{same} of {len(shared)} answers are the same texts in both."
+    return [Alarm(told)] if same == len(shared) else [told]
 
 
 def tell_slices(first: Result, second: Result, places: Iterable[Place], profile: str) -> list[str]:

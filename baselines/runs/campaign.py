@@ -23,7 +23,7 @@ from ..systems.rag.system import RAG
 from .folder import find_fresh, read_result, tell_unfinished
 from .idle import refuse_idle_entity_llm
 from .pipeline import Session
-from .recipe import Runs, plan_runs, select_settings, suggest_own
+from .recipe import Runs, note_options, plan_runs, select_settings, suggest_own
 from .request import CallRequest, RunRequest, make_task
 from .session import open_session
 
@@ -204,7 +204,8 @@ def task_among(request: RunRequest, config: str, retriever: str | None, options:
     known = load(one.benchmark).options
     # What the user gives is for all runs; each takes what its retriever and its config use.
     idle = {name for name in one.options if known.get(name, OptionSpec()).find_idle(config, one.retriever)}
-    return replace(one, options={**options, **{n: value for n, value in one.options.items() if n not in idle}})
+    taken = {n: value for n, value in one.options.items() if n not in idle}
+    return replace(one, options={**options, **taken}, row=note_options(one, taken, options))
 
 
 def run_folders(folder: Path) -> list[Path]:

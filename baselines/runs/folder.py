@@ -37,7 +37,9 @@ STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 class RunFolder:
     """A run folder open for writing; `run` is its record."""
 
-    def __init__(self, path: Path, inputs: Inputs, limited: Callable[[int], Inputs] | None = None) -> None:
+    def __init__(
+        self, path: Path, inputs: Inputs, limited: Callable[[int], Inputs] | None = None, source: str = "unknown"
+    ) -> None:
         """Open a folder for a run with these inputs, and make it where there is none.
 
         A run over fewer of the same questions is extended: its files are ours, and none of its stages is done. One
@@ -47,6 +49,7 @@ class RunFolder:
             path: the folder.
             inputs: of the run.
             limited: returns the inputs that the same run has with a lower limit.
+            source: where its questions come from.
 
         Raises:
             QuadragError: the folder holds a run with other inputs.
@@ -72,7 +75,7 @@ class RunFolder:
                 self._extend(found, inputs)
             elif any((path / name).exists() for name in (ANSWERING, *STAGES[1:])):
                 other = inputs if part == alike else alike
-                raise QuadragError(f"{path} holds a run with {tell_difference(found.inputs, other)}")
+                raise QuadragError(f"{path} holds a run {tell_difference(found.inputs, other, (found.source, source))}")
             else:
                 # Nothing is answered yet, as after a mistyped model: there is nothing to lose.
                 if _stands(path, found, STAGES[0]):
@@ -195,7 +198,16 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
     check_stage(folder, run, "items.jsonl")
     items = read_items(folder / "items.jsonl")
     marked, asked = mark_invalid(scores, run), read_asked(folder)
-    return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder)
+    texts = _read_texts(folder, run)
+    return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
+
+
+def _read_texts(folder: Path, run: RunRecord) -> dict[tuple[Key, int], str | None]:
+    """Read the texts of a run's answers; none where the file is not as the run wrote it."""
+    if "answers.jsonl" in run.given or not _stands(folder, run, "answers.jsonl"):
+        return {}
+    rows = (row for _, row in read_jsonl(folder / "answers.jsonl"))
+    return {((row["config"], row["split"], row["id"]), row["sample"]): row["answer"] for row in rows}
 
 
 def tell_unfinished(folder: Path) -> str:

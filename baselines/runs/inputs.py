@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 from quadrag import __version__, stats
+from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.records import Key, Question, dumps
 from quadrag.run_record import Inputs
 
@@ -29,6 +30,13 @@ _MOVED = {
     "services.llm": "--service",
     "services.entity": "--entity-service",
     "services.judge": "--judge-service",
+}
+
+# Inputs that are known by digests, in words.
+_DIGESTS = {
+    "prompts": "prompts",
+    "questions": "questions",
+    "retrieval.corpus": "documents in its corpus",
 }
 
 
@@ -191,22 +199,33 @@ def is_longer(was: int | None, now: int | None) -> bool:
     return was is not None and (now is None or now > was)
 
 
-def tell_difference(was: Inputs, now: Inputs) -> str:
+def tell_difference(was: Inputs, now: Inputs, places: tuple[str, str]) -> str:
     """Say in which input two runs differ first, and what the user may do who asks for the second in the first's folder.
 
     Args:
         was: of the run that the folder holds.
         now: of the one that is asked for.
+        places: where the questions of each come from.
     """
-    name, had, wanted = _first_difference("", asdict(was), asdict(now))
     way = "name another folder with --out, or remove it"
+    if was.questions != now.questions and places[0] != places[1]:
+        short = [place.partition(" (")[0] for place in places]  # without what is told of the files
+        old, new = short if short[0] != short[1] else places
+        return f"on {_name_place(old)}; this one is on {_name_place(new)}: {way}"
+    name, had, wanted = _first_difference("", asdict(was), asdict(now))
+    if name in _DIGESTS:
+        return f"with other {_DIGESTS[name]}; {way}"
     if name == "limit" and not is_longer(was.limit, now.limit):
         way = f"a smaller one needs a folder of its own: {way}"
     if name == "judge" and now.judge is None:
         way = f"give the same --judge, whose verdicts are kept, or {way}"
     if name in _MOVED:
         way = f"{way}; if it is the same server in another place, give {_MOVED[name]} {_short(had)}"
-    return f"{name} {_short(had)}, not {_short(wanted)}; {way}"
+    return f"with {name} {_short(had)}, not {_short(wanted)}; {way}"
+
+
+def _name_place(source: str) -> str:
+    return f"the {source}" if source == SAMPLE_SOURCE else source
 
 
 def _first_difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:

@@ -77,7 +77,11 @@ class Session:
             return self._run(work, finder, out)
 
     def _run(self, work: Assignment, finder: Finder | None, out: Path) -> Result:
-        questions, source = load_questions(work.task, work.benchmark)
+        questions, source = load_questions(replace(work.task, limit=None), work.benchmark)
+        whole = len(questions)
+        if work.task.limit:
+            questions = cut_splits(questions, work.task.limit)
+        coverage = f"{len(questions)} of {whole}" if len(questions) < whole else None
         corpus = open_corpus(work.task, work.benchmark)
         inputs = make_inputs(self, work, questions, corpus, finder)
         if corpus is not None and corpus.source != source:
@@ -88,9 +92,10 @@ class Session:
             return make_inputs(self, fewer, cut_splits(questions, limit), corpus, finder)
 
         with lock_folder(out):
-            folder = RunFolder(out, inputs, limited)
+            folder = RunFolder(out, inputs, limited, source)
             self._set_back(folder)
             run = folder.run
+            run.coverage = coverage
             if folder.finished and not (run.failures or run.failed_verdicts or run.failed_entities):
                 return replace(read_result(out, run), reused=True)
             before = copy.deepcopy(run)
@@ -162,7 +167,8 @@ class Session:
         run.max_failed = self.max_failed
         marked = mark_invalid(scores, run)
         folder.save()
-        return Result(run, marked, items, stopped=stopped, asked=kept, folder=folder.path)
+        texts = {(answer.key, answer.sample): answer.answer for answer in generated.answers}
+        return Result(run, marked, items, stopped=stopped, asked=kept, folder=folder.path, texts=texts)
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""

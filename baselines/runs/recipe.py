@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
+from quadrag.data.builders import options_of
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.reading import parse_yaml
 
 from ..core.benchmark import load
 from ..core.settings import SETTINGS
+from ..core.task import Task
 from ..systems.models import takes_sampling
 from .request import RunRequest
 
@@ -93,8 +95,49 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
         api=asked.get("api"),
         template=asked.get("template"),
     )
+    own = {key: recipe.get(key) for key, value in (("api", request.api), ("template", request.template)) if value}
+    said_alone = replace(filled, sampling=said, samples=1, **own)
+    filled = replace(filled, row=_note_changes(filled.row, _ask(filled), _ask(said_alone)))
     retriever = recipe.get("retriever", load(recipe["benchmark"]).default_retriever)
     return filled, [(run["config"], run.get("retriever", retriever), run.get("options", {})) for run in recipe["runs"]]
+
+
+def _ask(request: RunRequest) -> dict[str, Any]:
+    """Return how the model is asked, by the names of options."""
+    return {
+        "samples": request.samples,
+        "api": request.api or "chat",
+        "template": request.template,
+        "temperature": load(request.named_benchmark()).temperature,
+        **request.sampling,
+    }
+
+
+def note_options(task: Task, given: Mapping[str, Any], said: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the row that a recipe replicates, with the options that the user gives otherwise; files are none of them.
+
+    Args:
+        task: of one of the recipe's runs.
+        given: the user's options.
+        said: the recipe's.
+    """
+    if not task.row:
+        return {}
+    known = load(task.benchmark).options
+    defaults = {name: spec.default for name, spec in known.items()}
+    defaults |= options_of(catalogue.config(task.benchmark, task.config))
+    files = {name for name, spec in known.items() if spec.check or spec.judged}
+    files |= {name for name in given if name.endswith(("_file", "_dir"))}
+    settings = {name: value for name, value in given.items() if name not in files}
+    return _note_changes(task.row, settings, {**defaults, **said})
+
+
+def _note_changes(row: Mapping[str, str], given: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, str]:
+    """Return a row with those settings under ``changed`` that are not what the recipe says."""
+    pairs = [(name, value, said.get(name)) for name, value in given.items()]
+    changed = [f"{name} {value}, recipe {'none' if own is None else own}" for name, value, own in pairs if value != own]
+    before = [row["changed"]] if "changed" in row else []
+    return {**row, "changed": "; ".join([*before, *changed])} if changed else dict(row)
 
 
 def _describe_row(name: str, recipe: Mapping[str, Any]) -> dict[str, str]:

@@ -118,7 +118,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
             run.files[name] = hashlib.sha256(text.encode()).hexdigest()
         write_asked(out, kept)
         run.write(out)
-    return Result(run, marked, scored.items, stopped=scored.stopped, asked=kept, folder=out)
+    texts = {(answer.key, answer.sample): answer.answer for answer in answers}
+    return Result(run, marked, scored.items, stopped=scored.stopped, asked=kept, folder=out, texts=texts)
 
 
 def _read_latencies(path: Path, answers: Sequence[Answer]) -> dict[str, float]:

@@ -71,12 +71,13 @@ def items_of(
     for line in lines:
         if metric in line:
             key = (line["config"], line["split"], line["id"])
-            value, why = line[metric].get(profile), _reason(line[metric], profile)
+            value, why = line[metric].get(profile), reason_of(line[metric], profile)
             found.append(Item(key, value, why, (units or {}).get(key)))
     return found
 
 
-def _reason(entry: Mapping[str, Any], profile: str) -> str | None:
+def reason_of(entry: Mapping[str, Any], profile: str) -> str | None:
+    """Return why a metric's entry in a line of ``items.jsonl`` has no value of its own under a profile."""
     reasons = entry.get("reason") or {}
     return reasons.get(profile) if isinstance(reasons, Mapping) else reasons
 

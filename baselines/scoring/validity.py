@@ -1,8 +1,9 @@
 """Whether a metric's value says anything: not where too many of its items failed.
 
 An item has failed where a call to a model or a judge did, or where its reply was cut, empty or cannot be read. What
-can be read is what `corrected` reads, whatever value a profile gives to the rest. An item that a metric does not apply
-to, or that a profile leaves out by a named quirk, has not failed, and neither has an empty answer of one's own system.
+can be read is what `corrected` reads, whatever value a profile gives to the rest: that value stands in the files of a
+run alone, and people are shown none. An item that a metric does not apply to, or that a profile leaves out by a named
+quirk, has not failed, and neither has an empty answer of one's own system.
 """
 
 from collections import Counter
@@ -13,7 +14,8 @@ from quadrag.metric_record import show_key
 from quadrag.records import Answer
 from quadrag.run_record import RunRecord
 
-from .rows import ALL
+from ..core.result import PROFILES
+from .rows import ALL, reason_of
 
 _FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned")
 _EMPTY = "empty reply"
@@ -67,7 +69,7 @@ def count_empty(answers: Iterable[Answer]) -> dict[str, int]:
 def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[dict[str, Any]]:
     """Return the rows as tables show them, and enter into the run which of its metrics are invalid.
 
-    A row of an invalid metric has no value, which stands under ``figure``; its n are the items that could be read.
+    A row of an invalid metric has no value; its n are the items that could be read.
 
     Args:
         scores: rows of ``scores.json``.
@@ -83,15 +85,27 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
         shown = dict(row)
         if fault := by_place.get(_place(row)):
             n = min(read.get((_place(row), row.get("slice")), 0), fault.total - fault.failed)
-            shown |= {"value": None, "interval": None, "n_scored": n, "n_filled": 0}
-            shown["figure"] = (row["value"], row.get("interval"))
+            shown |= {"value": None, "interval": None, "n_scored": n, "n_filled": 0, "invalid": True}
         marked.append(shown)
     return marked
 
 
 def is_invalid(row: Mapping[str, Any]) -> bool:
     """Whether `mark_invalid` took a row's value away, since too many items of its metric failed."""
-    return "figure" in row
+    return "invalid" in row
+
+
+def read_items(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return lines of ``items.jsonl`` as people are shown them: what `corrected` could not read has no value."""
+    return [
+        {name: _read_entry(entry) if isinstance(entry, Mapping) else entry for name, entry in item.items()}
+        for item in items
+    ]
+
+
+def _read_entry(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    why = reason_of(entry, "corrected")
+    return {**dict.fromkeys(PROFILES), "reason": dict.fromkeys(PROFILES, why)} if why in _FAILED else entry
 
 
 def _find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fault]:

@@ -11,23 +11,26 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import as_completed
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from concurrent.futures import as_completed, wait
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
-from quadrag.errors import one_line
 from quadrag.records import Key, Passage, Question, dumps
 
 from ..core.benchmark import Benchmark
 from ..core.prompts import load_service_prompts
 from ..core.task import Task
-from .rag.reply import Served, read_found
+from .rag.reply import Served
 from .rag.service import asked_text, shown_turns
 from .rag.system import read_manner, take_served
+from .returned import check_signature, read_failure, read_result, refuse_failing, take_reply
 from .system import Assignment, Generated, Passages, Questions, System, Tell, collect
+
+_FIRST_CALLS = 8  # that all failed: the others would
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +98,23 @@ class Function(System):
 
         Args:
             function: takes an `OpenQuestion`, and returns a text, or a text and its passages, best first: ids, or
-                objects with ``id`` and ``text``. It may be a coroutine function.
+                objects with ``id`` and ``text``; or both in a mapping, as ``answer`` and ``passages``. It may be a
+                coroutine function.
             name: what `run.json` calls it; its own name when None.
             batch_size: hand it lists of this many questions, for a list of as many results.
             concurrency: calls in flight of a coroutine function.
             kept: a file for what it answered so far.
+
+        Raises:
+            QuadragError: it cannot be called with one argument.
         """
         self.function = function
         self.batch_size = batch_size
         self.concurrency = concurrency
         self.kept = kept
-        self._name = name or str(getattr(function, "__name__", type(function).__name__))
+        called = str(getattr(function, "__name__", type(function).__name__))
+        self._name = name or called
+        check_signature(function, called, "a list of questions" if batch_size else "one question")
 
     @property
     def name(self) -> str:
@@ -132,7 +141,7 @@ class Function(System):
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
         """Call the function for each question that is not answered yet; see `System.answer`.
 
-        What it raises is the failure of that question alone.
+        What it raises is the failure of that question alone, unless nothing but failures comes of it.
         """
         replies = self._read_kept()
         asked = [question for question in questions if question.key not in replies]
@@ -143,12 +152,15 @@ class Function(System):
         size = self.batch_size or 1
         posed = [pose(work, question, passages.get(question.key, ())) for question in asked]
         batches = [posed[start : start + size] for start in range(0, len(posed), size)]
-        for batch, results in self._call_all(batches):
-            found = dict(zip((one.key for one in batch), results, strict=True))
-            self._keep(found)
-            replies |= found
-            if tell is not None:
-                tell(len(replies), len(questions))
+        with closing(self._call_all(batches)) as calls:
+            for number, (batch, results) in enumerate(calls, 1):
+                found = dict(zip((one.key for one in batch), results, strict=True))
+                self._keep(found)
+                replies |= found
+                if number == _FIRST_CALLS:
+                    refuse_failing(list(replies.values()), _FIRST_CALLS)
+                if tell is not None:
+                    tell(len(replies), len(questions))
         ordered = [replies[question.key] for question in questions]
         generated = collect([(question, 0) for question in questions], ordered)
         generated.passages = {
@@ -159,7 +171,7 @@ class Function(System):
 
     def _call_all(
         self, batches: Sequence[list[OpenQuestion]]
-    ) -> Iterator[tuple[list[OpenQuestion], list[Reply | Failure]]]:
+    ) -> Generator[tuple[list[OpenQuestion], list[Reply | Failure]], None, None]:
         """Yield every batch with what came of it, as it comes."""
         if _is_async(self.function):
             yield from _run_beside(self._call_async, batches, self.concurrency)
@@ -168,28 +180,28 @@ class Function(System):
             started = time.perf_counter()
             try:
                 given = self.function(batch if self.batch_size else batch[0])
+                results = self._read(batch, given, time.perf_counter() - started)
             except Exception as error:
-                yield batch, [_read_failure(error)] * len(batch)
-            else:
-                yield batch, self._read(batch, given, time.perf_counter() - started)
+                results = [read_failure(error)] * len(batch)
+            yield batch, results
 
     async def _call_async(self, batch: list[OpenQuestion]) -> list[Reply | Failure]:
         started = time.perf_counter()
         try:
             given = await self.function(batch if self.batch_size else batch[0])
+            return self._read(batch, given, time.perf_counter() - started)
         except Exception as error:
-            return [_read_failure(error)] * len(batch)
-        return self._read(batch, given, time.perf_counter() - started)
+            return [read_failure(error)] * len(batch)
 
     def _read(self, batch: Sequence[OpenQuestion], given: Any, seconds: float) -> list[Reply | Failure]:
         """Read what the function returned for a batch."""
         if not self.batch_size:
-            return [_read_result(given, seconds)]
+            return [read_result(given, seconds)]
         if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__len__") or len(given) != len(batch):
             many = len(given) if hasattr(given, "__len__") else "no"
             what = f"returned a {type(given).__name__} of {many} results; expected a list of {len(batch)}"
             return [Failure("unparsable", what)] * len(batch)
-        return [_read_result(one, seconds / len(batch)) for one in given]
+        return [read_result(one, seconds / len(batch)) for one in given]
 
     def _read_kept(self) -> dict[Key, Reply | Failure]:
         """Read what a run that stopped has left; a line that a kill cut off is as if it were not there."""
@@ -201,7 +213,7 @@ class Function(System):
                 row = json.loads(line)
                 passages = tuple(Passage(*one) for one in row["passages"])
                 config, split, ident = row["key"]
-                found[config, split, ident] = _reply(str(row["answer"]), passages, float(row["seconds"]))
+                found[config, split, ident] = take_reply(str(row["answer"]), passages, float(row["seconds"]))
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
         return found
@@ -220,35 +232,16 @@ class Function(System):
             file.write("".join(f"\n{dumps(row)}\n" for row in rows))
 
 
-def _reply(text: str, passages: tuple[Passage, ...], seconds: float) -> Served:
-    return Served(text, None, None, None, False, seconds, None, passages)
-
-
-def _read_failure(error: Exception) -> Failure:
-    return Failure("raised", one_line(f"{type(error).__name__}: {error}"))
-
-
-def _read_result(given: Any, seconds: float) -> Reply | Failure:
-    """Read an answer, or an answer with its passages; anything else is a failure that says what it was."""
-    answer, found = given if isinstance(given, tuple) and len(given) == 2 else (given, ())
-    if not isinstance(answer, str):
-        what = f"returned a {type(given).__name__}; expected an answer as a text, or (answer, passages)"
-        return Failure("unparsable", what)
-    if isinstance(found, (str, bytes, Mapping)) or not hasattr(found, "__iter__"):
-        return Failure("unparsable", f"returned passages as a {type(found).__name__}; expected a list")
-    return _reply(answer, tuple(read_found(place, one) for place, one in enumerate(found)), seconds)
-
-
 def _is_async(function: Any) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
 def _run_beside(
     call: Callable[[Any], Coroutine[Any, Any, Any]], batches: Sequence[Any], concurrency: int
-) -> Iterator[tuple[Any, Any]]:
+) -> Generator[tuple[Any, Any], None, None]:
     """Call a coroutine function for all batches in a loop of another thread, and yield what comes as it comes.
 
-    A loop that runs here already, as a notebook's, is no obstacle.
+    A loop that runs here already, as a notebook's, is no obstacle. The first calls are waited for before others begin.
     """
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
@@ -266,10 +259,11 @@ def _run_beside(
         await asyncio.gather(*others, return_exceptions=True)
 
     try:
-        for future in as_completed([asyncio.run_coroutine_threadsafe(one(batch), loop) for batch in batches]):
-            yield future.result()
+        for part in (batches[:_FIRST_CALLS], batches[_FIRST_CALLS:]):
+            for future in as_completed([asyncio.run_coroutine_threadsafe(one(batch), loop) for batch in part]):
+                yield future.result()
     finally:
-        asyncio.run_coroutine_threadsafe(down(), loop).result(timeout=5)
+        wait([asyncio.run_coroutine_threadsafe(down(), loop)], timeout=5)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(timeout=5)
         if not thread.is_alive():

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
+from ..scoring.validity import is_invalid
 from .cells import NOTHING, Row, count_items, scored_of, value_cell
 from .grid import Cell, Line
 from .published import Published
@@ -55,7 +56,7 @@ def our_lines(
         lines.append(Line(label if first else f"  {profile}", cells, rule=rule and first))
         if bounds and first:
             lines += [_bound_line("  95% from", rows, 0), _bound_line("  95% to", rows, 1)]
-        fewer = any(row and ("figure" in row or count_items(row) not in (None, row["n_total"])) for row in rows)
+        fewer = any(row and (is_invalid(row) or count_items(row) not in (None, row["n_total"])) for row in rows)
         if {"always": first, "fewer": first and fewer, "each": fewer, "never": False}[counts]:
             lines.append(count_line(rows))
     return lines
@@ -70,7 +71,7 @@ def _count(row: Row | None) -> str:
     count = None if row is None else count_items(row)
     if row is None or count is None:
         return NOTHING
-    return scored_of(row) if "figure" in row else str(count)
+    return scored_of(row) if is_invalid(row) else str(count)
 
 
 def printed_lines(

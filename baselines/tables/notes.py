@@ -5,7 +5,7 @@ A table without these lines would be read as saying more than was measured.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from quadrag.catalogue import configs
 from quadrag.metric_record import metric_record, show_key
@@ -49,8 +49,26 @@ def note_ours(
 def note_partial(results: Sequence[Result]) -> list[str]:
     """Say that a table is partial, where a run could not finish, and which metrics are invalid."""
     partial = [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
-    partial += [f"PARTIAL: {one.run.coverage} questions are answered." for one in results if one.run.coverage]
-    return [Alarm(note) for note in (*partial, *(f"INVALID, {line}." for one in results for line in one.run.invalid))]
+    limited = [one.run for one in results if one.run.coverage and one.run.inputs.limit]
+    given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
+    partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
+    return [*map(Alarm, partial), *note_invalid(results)]
+
+
+def note_invalid(results: Sequence[Result]) -> list[str]:
+    """Say which metrics of runs are invalid, and why."""
+    return [Alarm(f"INVALID, {line}.") for one in results for line in one.run.invalid]
+
+
+def _tell_limits(runs: Sequence[RunRecord]) -> Iterator[str]:
+    """Say of runs over the first questions alone how many of how many these are, of all with one limit at once."""
+    for limit in dict.fromkeys(run.inputs.limit for run in runs):
+        parts = {(one.inputs.config, *one.inputs.splits): one.coverage for one in runs if one.inputs.limit == limit}
+        counts = [list(map(int, str(part).split(" of "))) for part in parts.values()]
+        asked, whole = map(sum, zip(*counts, strict=True))
+        one_split = [len(places) for places in parts] == [2]
+        said = f"{asked} of {whole} questions" if one_split else f"{limit} questions of each split, {asked} of {whole}"
+        yield f"PARTIAL: the first {said}."
 
 
 def note_runs(runs: Sequence[RunRecord]) -> list[str]:
@@ -228,6 +246,7 @@ def _note_recipes(runs: Sequence[RunRecord]) -> list[str]:
         if run.row:
             model = f" ({run.row['model']})" if "model" in run.row else ""
             row = f"published row {run.row['row']}{model}; " if "row" in run.row else ""
+            row += f"changed: {run.row['changed']}; " if "changed" in run.row else ""
             served = f", served by {run.inputs.served_as['llm']}" if "llm" in run.inputs.served_as else ""
             prompts = "the user's own" if _has_own_prompts(run.inputs) else "ours"
             notes.append(f"Recipe {run.row['recipe']}: {row}asked: {run.inputs.llm}{served}; prompts: {prompts}.")

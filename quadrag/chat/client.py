@@ -101,9 +101,8 @@ class ChatClient:
             else:
                 listed = self._open().list_models()
                 if not isinstance(listed, list):
-                    raise QuadragError(
-                        f"the models cannot be listed: {listed.detail}; start the server, or append #model to the spec"
-                    )
+                    why = f"the models cannot be listed: {listed.detail}"
+                    raise QuadragError(f"{why}; start the server, or append #MODEL to its address")
                 name = only_model(listed, self.spec.shown)
             self.calling.rate(name)
             self._model = name

@@ -43,7 +43,7 @@ def only_model(names: Sequence[str], place: str) -> str:
         QuadragError: there is none, or more than one.
     """
     if len(names) != 1:
-        raise QuadragError(f"{place} holds {len(names)} models ({list_names(names)}); append #model to the spec")
+        raise QuadragError(f"{place} holds {len(names)} models ({list_names(names)}); append #MODEL to the address")
     return names[0]
 
 

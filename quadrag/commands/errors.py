@@ -83,8 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     print_grids([grid])
     if arguments.judge:
         print(f"\n{folder / FILE}")
-    for line in [stopped] if stopped else invalid[:1]:
-        print(f"quadrag: {one_line(line)}", file=sys.stderr)
+    if stopped:
+        print(f"quadrag: {one_line(stopped)}", file=sys.stderr)
     return 2 if stopped else 3 if invalid else 0
 
 

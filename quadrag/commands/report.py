@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands import options
+from quadrag.commands.session import print_next_of_two
 
 EXAMPLES = (
     "quadrag report runs/a",
@@ -74,3 +75,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.html:
         write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger)
         print(f"\n{arguments.html}")
+    if len(runs) > 1 and not arguments.without:
+        if not arguments.html:
+            print("\nAll answers side by side: --html FILE")
+        if all(len(parts) == 1 for _, parts in runs[:2]):
+            print_next_of_two(*(parts[0].folder for _, parts in runs[:2]))

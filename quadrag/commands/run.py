@@ -203,7 +203,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.facts import describe_latency
+    from quadrag.baselines.report.facts import describe_latency, tell_kept
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
@@ -249,6 +249,8 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         print(f"{out}: {part}finished before, shown again", file=sys.stderr)
     if request.llm is None and request.service is None:
         print("No --llm: the extractive baseline answers, the sentence most like the question.")
+    if kept := tell_kept(results):
+        print(f"{kept}.")
     print_results(arguments, stdout, out, results, grids)
     for recipe, why in campaign.left_out.items():
         print(f"{recipe}: not run, {one_line(why)}")
@@ -259,7 +261,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         print(f"latency of an answer: {latency}")
     print(f"\n{out / 'report.html'}")
     print_next(campaign.runs[0][0] if len(results) == 1 else out, results)
-    return report_failures(campaign.runs)
+    return report_failures(arguments, campaign.runs, grids)
 
 
 def _check_rag(arguments: argparse.Namespace) -> None:

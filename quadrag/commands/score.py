@@ -19,6 +19,7 @@ from quadrag.commands.session import (
     call_request,
     print_calls,
     print_next,
+    print_next_of_two,
     print_results,
     report_failures,
     results_alone,
@@ -97,7 +98,9 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"\n{out / 'report.html'}")
             if len(results) == 1:
                 print_next(out, results)
-        return report_failures(scored)
+            else:
+                print_next_of_two(results[0].folder, results[1].folder)
+        return report_failures(arguments, scored, grids)
 
 
 def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path | None) -> list[tuple[Path, Any]]:

@@ -130,26 +130,36 @@ def print_next(folder: Path, results: Sequence[Any]) -> None:
     print(f"next: quadrag {f'show {place} {which}' if len(results) == 1 else f'report {place} ANOTHER'}")
 
 
-def report_failures(results: Sequence[tuple[Path, Any]]) -> int:
-    """Say what failed and what stopped; return the exit code."""
+def print_next_of_two(first: Path, second: Path) -> None:
+    """Print the command that shows what became worse between two runs, in a line."""
+    print(f"next: quadrag show {shlex.quote(str(first))} {shlex.quote(str(second))} --worse")
+
+
+def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path, Any]], grids: Sequence[Any]) -> int:
+    """Say what failed and what stopped, and of what is invalid what no printed table says; return the exit code."""
     failures = {place: why for _, result in results for place, why in result.run.failures.items()}
     stopped = [result.stopped for _, result in results if result.stopped]
     if failures and not stopped:
         place, why = next(iter(failures.items()))
         first = one_line(f"{place}: {why}")
-        print(f"{len(failures)} answers failed and are unscored (first, {first}); run again to ask them again")
+        print(f"{_tell_failed(len(failures), 'answer')} (first, {first}); run again to ask again")
     verdicts = sum(result.run.failed_verdicts for _, result in results)
     if verdicts and not stopped:
-        print(f"{verdicts} verdicts failed and are unscored; run again to ask them again")
+        print(f"{_tell_failed(verdicts, 'verdict')}; run again to ask again")
     if kinds := _kinds_to_retry([result for _, result in results]):
         print(f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")
     if stopped:
         print(f"quadrag: {one_line(stopped[0])}", file=sys.stderr)
     invalid = [line for _, result in results for line in result.run.invalid]
-    if invalid:
-        more = f" (and {len(invalid) - 1} more)" if len(invalid) > 1 else ""
-        print(f"quadrag: INVALID, {one_line(invalid[0])}{more}", file=sys.stderr)
+    said = [note for grid in grids for note in grid.notes] if arguments.format == "table" else []
+    if unsaid := [line for line in invalid if not any(line in note for note in said)]:
+        more = f" (and {len(unsaid) - 1} more)" if len(unsaid) > 1 else ""
+        print(f"quadrag: INVALID, {one_line(unsaid[0])}{more}", file=sys.stderr)
     return 2 if stopped else 3 if invalid else 0
+
+
+def _tell_failed(count: int, what: str) -> str:
+    return f"1 {what} failed and is unscored" if count == 1 else f"{count} {what}s failed and are unscored"
 
 
 def _kinds_to_retry(results: Sequence[Any]) -> list[str]:

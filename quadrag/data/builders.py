@@ -19,7 +19,7 @@ from quadrag.data import files
 from quadrag.data.prepared import check_built, find_prepared
 from quadrag.errors import QuadragError, unknown_name
 
-SAMPLE = "sample"
+SAMPLE = files.SAMPLE
 
 
 def open_builder(

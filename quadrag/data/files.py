@@ -6,6 +6,7 @@ names that are known before says what a folder holds itself (`search`), and brin
 """
 
 import contextlib
+import difflib
 import hashlib
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,8 +19,10 @@ from quadrag.errors import QuadragError, one_line
 from quadrag.paths import cache_dir, room
 from quadrag.scratch import scratch
 
+SAMPLE = "sample"  # stands for the folder of the bundled sample
 SAMPLE_SOURCE = "bundled sample"
 UPSTREAM_SOURCE = "upstream files, verified"
+OTHER_FILE = "not upstream's pinned file"
 HUB_SOURCE = "upstream's repositories on the Hub, which pin nothing"
 LONGEST = 600  # characters of what a script says: it shows values, which may have any length
 _NAMED = 3  # as many names or ranges a phrase under a table bears
@@ -66,8 +69,9 @@ def locate_files(
     """
     root = Path(data_dir).expanduser()
     if not str(data_dir) or not root.is_dir():
+        near = f"; did you mean {SAMPLE}?" if difflib.get_close_matches(str(data_dir).lower(), [SAMPLE]) else ""
         raise QuadragError(
-            f"no folder {str(data_dir)!r}; expected the files of {benchmark} or the root of its upstream checkout"
+            f"no folder {str(data_dir)!r}; expected the files of {benchmark} or the root of its upstream checkout{near}"
         )
     builder = catalogue.builder_class(benchmark)
     wanted = [split or config.only] if split or config.only else list(config.splits)
@@ -137,7 +141,7 @@ def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path])
             other[path.name] = None
     if config.partial and (missing := list_unused(config, found)):
         parts.append(f"{len(found)} of {len(config.files)} files, lacking {_some(missing)}")
-    parts.append(f"{_some(list(other))}: not upstream's pinned file" if other else "upstream's pinned files")
+    parts.append(f"{_some(list(other))}: {OTHER_FILE}" if other else "upstream's pinned files")
     return f"{place} ({'; '.join(parts)})"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import known_options
 from quadrag.errors import QuadragError
+from quadrag.measure.calls import CALLS
 
 
 def refuse_misspelt(function: Callable[..., Any], benchmark: str, config: str, options: Iterable[str]) -> None:
@@ -23,6 +24,7 @@ def refuse_misspelt(function: Callable[..., Any], benchmark: str, config: str, o
         QuadragError: an option is such a one, or benchmark or config is unknown.
     """
     for name in options:
-        near = difflib.get_close_matches(name, inspect.signature(function).parameters, n=1, cutoff=0.75)
+        calls = CALLS if "judge" in (taken := inspect.signature(function).parameters) else ()
+        near = difflib.get_close_matches(name, (*taken, *calls), n=1, cutoff=0.75)
         if near and name not in known_options(load(benchmark), config):
             raise QuadragError(f"{function.__name__} has no argument {name!r}; did you mean {near[0]}?")

@@ -4,14 +4,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from quadrag.baselines.report.changes import write_changes
 from quadrag.baselines.report.comparison import compare_runs
+from quadrag.baselines.report.items import RunReader, Which
+from quadrag.baselines.report.names import tell_apart
 from quadrag.baselines.report.pairs import pair_results
-from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, unit_of
+from quadrag.baselines.report.words import tell_same
+from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.errors import QuadragError
-from quadrag.measure.evaluation import Evaluation, result
+from quadrag.measure.evaluation import Evaluation, find_name, result
 from quadrag.measure.notebook import table_html
+from quadrag.measure.words import speaking_python, spell_notes
 from quadrag.stats import Pair
+
+_UNEVEN = "before, after: over all questions of each; the difference is over the n that both have."
 
 
 class Comparison(Mapping[str, Pair]):
@@ -41,8 +48,12 @@ class Comparison(Mapping[str, Pair]):
             raise QuadragError(f"nothing to compare: {why}; expected runs over the same questions")
 
     def __getitem__(self, name: str) -> Pair:
-        """Return the difference of a score."""
-        return self.pairs[name]
+        """Return the difference of a score.
+
+        Raises:
+            KeyError: none has this name, or several have; the message lists those there are.
+        """
+        return self.pairs[find_name(name, {known: self.before.scores[known] for known in self.pairs})]
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the scores that both have."""
@@ -57,10 +68,30 @@ class Comparison(Mapping[str, Pair]):
         """Why metrics are not compared, a line each: too many of their items failed in one of the two."""
         return [f"{one.name} is INVALID, {line}" for one in (self.before, self.after) for line in one.invalid]
 
-    def show(self, verbose: bool = False) -> None:
-        """Print the table, of the headlines or, when `verbose`, of all metrics."""
-        runs = [(one.name, one.result) for one in (self.before, self.after)]
-        print_grids([compare_runs(runs, self.before.profile, verbose)], verbose=verbose)
+    def show(self, verbose: bool = False, *, worse: bool = False, better: bool = False, limit: int = 10) -> None:
+        """Print the table or, when `worse` or `better`, single questions with both answers.
+
+        Args:
+            verbose: all metrics, not the headlines alone.
+            worse: what ``quadrag show BEFORE AFTER --worse`` prints, the greatest difference first; raises as
+                `Evaluation.to_pandas` does.
+            better: the same of the questions on which `after` is better.
+            limit: so many questions.
+        """
+        both = (self.before, self.after)
+        if worse or better:
+            readers = [RunReader(one.folder, one.result) for one in both]
+            print("\n".join(write_changes(*readers, Which(worse=worse, better=better), limit, every=verbose)))
+            return
+        runs = list(zip(self._names, (one.result for one in both), strict=True))
+        print_grids([spell_notes(compare_runs(runs, self.before.profile, verbose))], verbose=verbose)
+
+    @property
+    def _names(self) -> list[str]:
+        """What the two are called: by their systems or, where these have one name, by their folders."""
+        both = (self.before, self.after)
+        names = [one.name for one in both]
+        return names if len(set(names)) > 1 else [str(one.folder) for one in both]
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` of the differences, a row for each score."""
@@ -71,16 +102,22 @@ class Comparison(Mapping[str, Pair]):
 
     @property
     def _grid(self) -> Grid:
-        lines = []
+        lines, uneven = [], False
+        others = {_place(self.after, name): score for name, score in self.after.scores.items()}
         for label, name in self.before.headlines.items():
             if pair := self.pairs.get(name):
-                score = self.before.scores[name]
-                cell = difference_cell(pair, unit_of({"metric": score.metric, "key": score.key}))
-                lines.append(Line(label, [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
-        title = f"{self.after.name} minus {self.before.name}, paired"
+                sides = self.before.scores[name], others[_place(self.before, name)]
+                unit = unit_of({"metric": sides[0].metric, "key": sides[0].key})
+                cell = difference_cell(pair, unit)
+                values = [Cell(format_value(one.value, unit, one.n)) for one in sides]
+                lines.append(Line(label, [*values, Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
+                uneven = uneven or any(one.n != pair.n for one in sides)
+        first, second = tell_apart(self._names)
+        title = f"{second} minus {first}, paired"
         starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
-        notes = [*map(Alarm, self.invalid), *[f"{STAR}."] * starred]
-        return Grid(title, "metric", ["difference", "95% interval", "n"], lines, notes)
+        same = tell_same(self.before.result, self.after.result)
+        notes = [*map(Alarm, self.invalid), *same, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
+        return Grid(title, "metric", ["before", "after", "difference", "95% interval", "n"], lines, notes)
 
     def __repr__(self) -> str:
         """Show the differences of the headlines, a line each, and what is not compared."""
@@ -96,6 +133,7 @@ def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:
     return (one.result.run.inputs.config, score.split, score.metric, score.key)
 
 
+@speaking_python()
 def compare(before: Evaluation | str | Path, after: Evaluation | str | Path) -> Comparison:
     """Compare two evaluations on the questions that both answered.
 

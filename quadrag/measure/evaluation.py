@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.items import RunReader, Which, write_items
+from quadrag.baselines.report.item_lines import write_items
+from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
@@ -19,15 +20,16 @@ from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.frame import item_frame
 from quadrag.measure.notebook import table_html
+from quadrag.measure.words import in_python, speaking_python, spell_notes
 
 
 class Score(NamedTuple):
     """One metric over all questions of a split.
 
     Attributes:
-        value: in the metric's own unit, mostly 0 to 1; None where it could not be computed.
+        value: in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid.
         interval: its 95% interval; None where there is none.
-        n: the questions that have a value.
+        n: the questions that have a value; of a score that is not valid, those that could be read.
         n_total: all questions.
         unscored: how many have none, by reason.
         metric: the evaluate module.
@@ -52,7 +54,8 @@ class Score(NamedTuple):
 class Evaluation(Mapping[str, Score]):
     """The scores of a system, by metric: ``result["rouge_l"].value``.
 
-    Where a config has several splits a name has the split before it: ``result["noise_40/accuracy"]``.
+    Where a config has several splits a name has the split before it: ``result["noise_40/accuracy"]``. A score is also
+    found by the name of its column in `to_pandas`, as ``rgb_accuracy.accuracy``.
     """
 
     def __init__(self, result: Result, folder: Path, profile: str) -> None:
@@ -76,12 +79,11 @@ class Evaluation(Mapping[str, Score]):
         found = {}
         for row in rows:
             # Two metrics may have a key of one name.
-            value, interval = row.get("figure", (row["value"], row.get("interval")))
             key = row["key"] if keys.count((row["split"], row["key"])) == 1 else f"{row['metric']}.{row['key']}"
             found[f"{row['split']}/{key}" if many else key] = Score(
-                value=value,
-                interval=tuple(interval) if interval else None,
-                n=count_scored(row | {"value": value}),
+                value=row["value"],
+                interval=tuple(row["interval"]) if row.get("interval") else None,
+                n=count_scored(row),
                 n_total=row["n_total"],
                 unscored=dict(row.get("unscored", {})),
                 metric=row["metric"],
@@ -96,11 +98,9 @@ class Evaluation(Mapping[str, Score]):
         """Return a score.
 
         Raises:
-            KeyError: there is none of this name; the message lists those there are.
+            KeyError: none has this name, or several have; the message lists those there are.
         """
-        if name not in self.scores:
-            raise KeyError(f"no score {name!r}; expected one of {', '.join(self.scores)}")
-        return self.scores[name]
+        return self.scores[find_name(name, self.scores)]
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the scores."""
@@ -118,13 +118,14 @@ class Evaluation(Mapping[str, Score]):
     @property
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed."""
-        return list(self.result.run.invalid)
+        return [in_python(line) for line in self.result.run.invalid]
 
     @property
     def valid(self) -> bool:
         """Whether no metric lost more than a fifth of its items to failures."""
         return not self.invalid
 
+    @speaking_python()
     def to_pandas(self, texts: bool = True) -> Any:
         """Return a `pandas.DataFrame` with a row for each question.
 
@@ -147,20 +148,27 @@ class Evaluation(Mapping[str, Score]):
         found = [names[row["split"], row["metric"], row["key"]] for row in rows]
         return dict(zip((line.label for line in self._grid.lines), found, strict=True))
 
-    def show(self, verbose: bool = False, *, wrong: bool = False, limit: int = 10) -> None:
-        """Print the summary and the folder or, when `wrong`, single questions.
+    @speaking_python()
+    def show(self, verbose: bool = False, *, wrong: bool = False, unscored: bool = False, limit: int = 10) -> None:
+        """Print the summary and the folder or, when `wrong` or `unscored`, single questions.
 
         Args:
             verbose: all tables; of questions all metrics.
             wrong: what ``quadrag show FOLDER --wrong`` prints, the worst questions first; raises as `to_pandas` does.
+            unscored: what ``quadrag show FOLDER --unscored`` prints, the questions that some metric has no value of.
             limit: so many questions.
         """
-        if wrong:
-            print("\n".join(write_items(self._reader, Which(wrong=True), limit, every=verbose)))
+        if wrong or unscored:
+            which = Which(wrong=wrong, unscored=unscored)
+            if self._reader.select(which):
+                print("\n".join(write_items(self._reader, which, limit, every=verbose)))
+            else:
+                print(in_python(self._reader.say_none(which)))
             return
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
         summary = [summarise_run(self.result, self.profile), *spread]
-        print_grids(tabulate_run(self.result, self._profiles) if verbose else summary, verbose=verbose)
+        grids = tabulate_run(self.result, self._profiles) if verbose else summary
+        print_grids([spell_notes(grid) for grid in grids], verbose=verbose)
         print(f"\n{self.folder}")
 
     def report(self, path: str | Path) -> Path:
@@ -179,7 +187,7 @@ class Evaluation(Mapping[str, Score]):
 
     @property
     def _grid(self) -> Grid:
-        return headline_grid(self.result, self.profile)
+        return spell_notes(headline_grid(self.result, self.profile))
 
     @property
     def _title(self) -> str:
@@ -196,6 +204,28 @@ class Evaluation(Mapping[str, Score]):
         return table_html(self._title, self._grid, shares)
 
 
+def find_name(name: str, scores: Mapping[str, Score]) -> str:
+    """Return the name of the one score that is called so, with its split and its metric or without.
+
+    Raises:
+        KeyError: there is none, or more than one.
+    """
+    if name in scores:
+        return name
+    found = [
+        known
+        for known, one in scores.items()
+        if name.removeprefix(f"{one.split}/") in (one.key, f"{one.metric}.{one.key}")
+    ]
+    if len(found) > 1:
+        what = "splits" if len({scores[known].split for known in found}) > 1 else "metrics"
+        raise KeyError(f"{name} stands for several {what}: use {', '.join(f'result[{known!r}]' for known in found)}")
+    if not found:
+        raise KeyError(f"no score {name!r}; expected one of {', '.join(scores)}")
+    return found[0]
+
+
+@speaking_python()
 def result(folder: str | Path, profile: str = "official") -> Evaluation:
     """Read a finished run back: one of `evaluate`, of ``quadrag run`` or of ``quadrag score --out``.
 
@@ -210,7 +240,7 @@ def result(folder: str | Path, profile: str = "official") -> Evaluation:
     ((_, found),) = read_runs([str(folder)])
     if len(found) > 1:
         raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one of them")
-    return Evaluation(found[0], Path(folder), profile)
+    return Evaluation(found[0], found[0].folder or Path(folder), profile)
 
 
 def check_profile(profile: str) -> None:

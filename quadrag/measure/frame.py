@@ -5,6 +5,7 @@ from typing import Any
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.items import RunReader
+from quadrag.baselines.scoring.validity import read_items
 
 
 def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:
@@ -18,7 +19,7 @@ def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:
     import pandas  # type: ignore[import-untyped]
 
     rows = []
-    for item in result.items:
+    for item in read_items(result.items):
         row = {name: item[name] for name in ("config", "split", "id", "sample")}
         if reader is not None:
             key = (item["config"], item["split"], item["id"])

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Sequence
 
-from quadrag.baselines.tables.grid import Grid, align_cells
+from quadrag.baselines.tables.grid import Alarm, Grid, align_cells
 
 
 def table_html(title: str, grid: Grid, shares: Sequence[float | None] = ()) -> str:
@@ -11,7 +11,7 @@ def table_html(title: str, grid: Grid, shares: Sequence[float | None] = ()) -> s
 
     Args:
         title: stands above it.
-        grid: the table; its notes stand under the title.
+        grid: the table; its alarms stand under the title, its other notes under the table.
         shares: from 0 to 1, one a line, drawn as bars; None where there is none. No column of bars when empty.
     """
     rows = []
@@ -19,9 +19,10 @@ def table_html(title: str, grid: Grid, shares: Sequence[float | None] = ()) -> s
         texts = [html.escape(text) for text in (line.label, *(cell.text for cell in cells))]
         rows.append("".join(f"<td>{text}</td>" for text in [*texts, *([_bar(shares[at])] if shares else [])]))
     head = "".join(f"<th>{html.escape(name)}</th>" for name in (grid.corner, *grid.columns, *([""] if shares else [])))
-    notes = "".join(f"<p><b>{html.escape(note)}</b></p>" for note in grid.notes)
+    alarms = "".join(f"<p><b>{html.escape(note)}</b></p>" for note in grid.notes if isinstance(note, Alarm))
+    notes = "".join(f"<p>{html.escape(note)}</p>" for note in grid.notes if not isinstance(note, Alarm))
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<div><b>{html.escape(title)}</b>{notes}<table><tr>{head}</tr>{body}</table></div>"
+    return f"<div><b>{html.escape(title)}</b>{alarms}<table><tr>{head}</tr>{body}</table>{notes}</div>"
 
 
 def _bar(share: float | None) -> str:

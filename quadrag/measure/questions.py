@@ -10,9 +10,11 @@ from quadrag.baselines.systems.function import Function, OpenQuestion, pose
 from quadrag.baselines.systems.system import Assignment
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import refuse_misspelt
+from quadrag.measure.words import speaking_python
 from quadrag.records import Passage, Question
 
 
+@speaking_python()
 def questions(
     benchmark: str,
     config: str,
@@ -51,15 +53,16 @@ def corpus(benchmark: str, *, data_dir: str | None = None, **options: Any) -> It
     Raises:
         QuadragError: the benchmark has no corpus, or files are missing.
     """
-    record = load(benchmark)
-    if record.corpus is None:
-        raise QuadragError(f"{record.name} has no corpus; its passages come with its questions")
-    name = next(name for name, retriever in record.retrievers.items() if retriever.searches)
-    task = Task(record.name, record.configs[0], data_dir=data_dir, retriever=name, options=options)
-    opened = open_corpus(task, record)
-    assert opened is not None  # the retriever searches
-    for document in opened.documents():
-        yield Passage(document.id, document.title, document.text)
+    with speaking_python():
+        record = load(benchmark)
+        if record.corpus is None:
+            raise QuadragError(f"{record.name} has no corpus; its passages come with its questions")
+        name = next(name for name, retriever in record.retrievers.items() if retriever.searches)
+        task = Task(record.name, record.configs[0], data_dir=data_dir, retriever=name, options=options)
+        opened = open_corpus(task, record)
+        assert opened is not None  # the retriever searches
+        for document in opened.documents():
+            yield Passage(document.id, document.title, document.text)
 
 
 def take_questions(

@@ -8,16 +8,18 @@ from typing import Any
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.runs.campaign import name_folder
 from quadrag.baselines.runs.folder import ANSWERING
-from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
+from quadrag.baselines.runs.request import RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
 from quadrag.baselines.systems.function import Function
-from quadrag.chat.calling import Calling
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import refuse_misspelt
+from quadrag.measure.calls import take_calls
 from quadrag.measure.evaluation import Evaluation, check_profile
+from quadrag.measure.words import speaking_python
 from quadrag.run_record import NAME, read_run
 
 
+@speaking_python()
 def evaluate(
     benchmark: str,
     config: str,
@@ -40,8 +42,8 @@ def evaluate(
         benchmark: its name, as ``crud_rag``.
         config: its config, as ``summary``.
         system: a function from a question (``.id .query .history .passages``, never the gold) to an answer, or to an
-            answer and its passages, best first: ids, or objects with ``id`` and ``text``. It may be a coroutine
-            function. Of what it raises, the question is unscored.
+            answer and its passages, best first: ids, or objects with ``id`` and ``text``; or to a dictionary with
+            ``answer`` and ``passages``. It may be a coroutine function. Of what it raises, the question is unscored.
         split: one split; all that are measured by default when None.
         data_dir: the folder of the upstream files, or ``sample``; what `quadrag prepare` built when None.
         judge: what judges, as ``http://127.0.0.1:8081/v1#MODEL``; several for benchmarks that take several.
@@ -52,14 +54,19 @@ def evaluate(
         profile: ``official``, as the authors' code computes, or ``corrected``, as the paper defines.
         batch_size: hand the function lists of so many questions, for lists of as many results.
         concurrency: calls in flight, of a coroutine function and of the judge.
-        options: of the benchmark, as ``noise_ratio=0.4``.
+        options: of the benchmark, as ``noise_ratio=0.4``. Also, as options of `quadrag run`: how the judge is called,
+            ``judge_format``, ``judge_max_tokens``, ``judge_service``, ``judge_served_as``, ``timeout``,
+            ``max_reply_bytes`` and ``allow_redirect``; which of its kept replies count, ``ledger``, ``fresh``,
+            ``retry`` and ``reuse_unnamed``; ``bertscore``, and ``max_failed``.
 
     Returns:
         The scores by metric.
 
     Raises:
-        QuadragError: a name or an option is unknown, files are missing, the judge is dead, or `out` holds another run.
+        QuadragError: a name or an option is unknown, files are missing, the judge is dead, `out` holds another run, or
+            all of the first calls of the system failed.
     """
+    calls = take_calls(judge, concurrency, options)
     refuse_misspelt(evaluate, benchmark, config, options)
     check_profile(profile)
     if batch_size is not None and batch_size < 1:
@@ -79,13 +86,12 @@ def evaluate(
             "or read this one with quadrag.result"
         )
     function.kept = folder / ANSWERING
-    judges = [judge] if isinstance(judge, str) else list(judge)
-    calls = CallRequest(judges=judges, calling=Calling(concurrency=concurrency), command=["quadrag.evaluate"])
     with open_session(request, calls, system=function) as session:
         found = session.run(task, folder)
-    for line in found.run.invalid:
-        warnings.warn(f"INVALID, {line}", stacklevel=2)
-    return Evaluation(found, folder, profile)
+    measured = Evaluation(found, folder, profile)
+    for line in measured.invalid:
+        warnings.warn(f"INVALID, {line}", stacklevel=3)  # of the caller, beyond the decorator
+    return measured
 
 
 def _find_folder(wanted: str) -> Path:

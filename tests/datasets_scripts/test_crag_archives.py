@@ -122,6 +122,7 @@ def test_the_first_bytes_decide_not_the_name(tmp_path: Path, suffix: str) -> Non
         assert private(path, content) == ["id-1", "id-2"]
 
 
+@pytest.mark.slow
 def test_long_lines_and_large_files_stream(tmp_path: Path) -> None:
     """More than a megabyte a line, past every buffer; the first rows come before the fault at the end is met."""
     content = bz2.compress(tar((MEMBER, lines(*range(6), size=700_000))))

@@ -17,6 +17,8 @@ from urllib.parse import quote, unquote
 
 import pytest
 
+pytestmark = pytest.mark.slow  # a process each
+
 GENERATED, HUMAN, CORPUS = "OmniEval-AutoGen-Dataset", "OmniEval-Human-Questions", "OmniEval-KnowledgeCorpus"
 PAGE = "https://huggingface.co/datasets/RUC-NLPIR/"
 COMMIT = "0123456789012345678901234567890123456789"

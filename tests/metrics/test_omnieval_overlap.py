@@ -345,6 +345,7 @@ def test_words_added_to_jieba_s_shared_dictionary_change_nothing(metric: Any, mo
     assert [one(metric, *pair, profile) for profile in PROFILES] == before
 
 
+@pytest.mark.slow
 def test_the_dictionary_is_read_at_the_first_use_in_silence(
     metrics_root: Path, python: Callable[..., Any], environment: Callable[..., dict[str, str]]
 ) -> None:

@@ -204,7 +204,7 @@ def _find_differences(record: RunRecord) -> list[str]:
     """Say in what the questions of a run are not the benchmark's own, all of them."""
     inputs = record.inputs
     found = [f"--limit {inputs.limit}"] if inputs.limit is not None else []
-    found += [f"answers to {record.coverage} questions"] if record.coverage else []
+    found += [f"answers to {record.coverage} questions"] if record.coverage and not inputs.limit else []
     own = options_of(catalogue.config(inputs.benchmark, inputs.config))
     # An option that names a file says where the questions are, and `source` whether they are upstream's.
     options = {name: value for name, value in inputs.options.items() if name in own}

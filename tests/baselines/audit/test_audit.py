@@ -49,6 +49,7 @@ def findings(out: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("benchmark", "name", "lines", "expected"), REAL, ids=[case[0] for case in REAL])
 def test_real_files(
     cli: Any, real_data: Callable[[str], Path], benchmark: str, name: str, lines: dict[str, int], expected: Any

@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from chat_server import ChatServer
 
 from quadrag.baselines.page.answers import collect_answers, flatten
 from quadrag.baselines.page.packed import pack, pack_answers
@@ -190,3 +191,15 @@ def test_packing_keeps_every_text_and_takes_the_smaller_encoding():
 )
 def test_references_of_every_shape_are_texts(references, texts):
     assert list(flatten(references)) == texts
+
+
+def test_the_judges_words_stand_at_the_worst_answers(cli, monkeypatch):
+    monkeypatch.setattr("quadrag.baselines.page.answers.JUDGED", 3)
+    with ChatServer(models=["j"], text="No, the question is not addressed by the documents.") as judge:
+        run = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--judge", judge.url, "--ledger", "L")
+        assert cli(*run, "--out", "r").code == 0
+    answers = collect("r", ledger="L")
+    said = [item["runs"][0]["verdicts"] for item in answers.items]
+    assert sum(map(bool, said)) == 3 and "not addressed" in str(next(filter(None, said)))
+    [told] = answers.told
+    assert told.startswith("The judge's words stand at 3 answers, the worst first; `quadrag show r --id ID`")

@@ -46,7 +46,7 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
             "rest": f" The end of {n}.{evil}",
             "failure": "",
             "passages": [[n, 0.5, True], [(n + 1) % count, None, False]],
-            "reasons": {"m.rank": {"corrected": "unparsable"}} if n == 5 else {},
+            "reasons": {"m.rank": "corrected unparsable"} if n == 5 else {},
             "verdicts": {f"judge{evil}": [f"Verdict {n}{evil}"]},
         }
         item = {"rest": asked[20:], "history": [["before" + evil, None]], "gold": [f"{n}{evil}"]}
@@ -125,8 +125,10 @@ def test_filters_by_verdict_and_group_and_sorts(opened):
     assert set(listed(page)) == {n for n in range(MANY) if (n % 3 == 0) != (n % 4 == 0)} - {6}
     page.select_option("#which", "won")
     assert set(listed(page)) == {n for n in range(MANY) if n % 3 == 0 and n % 4} - {6}
+    page.select_option("#which", "unscored")
+    assert page.locator("#metric option:checked").inner_text() == "rank", "the first metric that lacks a value"
+    assert listed(page) == [5]
     page.select_option("#which", "all")
-    page.select_option("#metric", label="rank")
     page.select_option("#sort", "worst")
     assert listed(page)[:6] == [0, 1, 2, 3, 4, 6], "what has no value comes last"
     page.select_option("#which", "unscored")

@@ -36,7 +36,7 @@ def test_one_question_is_shown_whole(judged, capsys):
         answers[0]["answer"],
         "  passage 1 [",
         "  gold      ",
-        "rgb_accuracy.accuracy_bounded: official 0, corrected 0",
+        "rgb_accuracy.accuracy_bounded: 0\n",
     ):
         assert part in out
     assert "1 of 1 items" in out

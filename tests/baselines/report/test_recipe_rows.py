@@ -34,6 +34,26 @@ def test_a_recipe_says_which_row_it_replicates_and_marks_it(run, cli):
     assert line in " ".join(alone.split()) and mark not in alone
 
 
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        (("--temperature", "0.9"), "temperature 0.9, recipe 0.2"),
+        (("--top-p", "0.5", "--samples", "2"), "samples 2, recipe 1; top_p 0.5, recipe none"),
+        (("--temperature", "0.2"), None),
+    ],
+)
+def test_a_setting_that_is_not_the_recipes_is_named_and_nothing_is_marked(run, cli, given, changed):
+    out = run("rgb-table7-chatgpt-zh", "--out", "r", "--verbose", *given)
+    for shown in (out, cli("report", "r").out):
+        said = f"chatgpt (gpt-3.5-turbo); {f'changed: {changed}; ' if changed else ''}asked: m;"
+        assert said in " ".join(shown.split()) and ("chatgpt-zh<" in shown) == (changed is None)
+
+
+def test_an_option_that_is_not_the_recipes_is_named(run):
+    out = run("omnieval-table5-qwen2.5-72b-alone", "--option", "conversation=turns", "--out", "r")
+    assert "changed: conversation turns, recipe text; asked" in " ".join(out.split())
+
+
 def test_the_mark_fits_into_80_columns(run):
     out = run("rgb-table1-vicuna-7b-v1.3", "--out", "r")
     assert "vicuna-7b-v1.3<" in out and max(map(len, out.splitlines())) <= 80

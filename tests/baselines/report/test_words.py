@@ -10,7 +10,7 @@ import pytest
 
 from quadrag.baselines.core.result import Asked, Result, Stratum
 from quadrag.baselines.report.comparison import compare_runs, merge_runs
-from quadrag.baselines.report.pairs import pair_results, pair_slices
+from quadrag.baselines.report.pairs import list_differences, pair_results, pair_slices
 from quadrag.baselines.report.several import tabulate_several
 from quadrag.run_record import Inputs, RunRecord
 from quadrag.stats import items_needed
@@ -163,3 +163,13 @@ def test_of_several_runs_p_values_are_adjusted_and_rankings_compared() -> None:
     runs[2] = run(base - 0.1, corrected=0.1)
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
     assert not any("rank the runs" in note for note in grid.notes), "both rank them the same"
+
+
+def test_questions_that_got_better_are_counted_by_the_metrics_direction():
+    first, second = (
+        run(values, metric="truthfulness", key="missing") for values in ([0.0, 1.0, 1.0, None], [1.0, 0.0, 0.0, 0.0])
+    )
+    place = ("qa_1doc", "test", "truthfulness", "missing")
+    gained = list_differences(first, second, place)
+    assert {key[2]: gain for key, gain in gained.items()} == {"0": -1, "1": 1, "2": 1}
+    assert list_differences(first, second, place, "corrected")["qa_1doc", "test", "3"] == 0

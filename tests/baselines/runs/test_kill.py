@@ -23,7 +23,7 @@ from quadrag.cli import main
 """
 
 
-@pytest.mark.slow(6, 20, 20)
+@pytest.mark.slow(3, 20, 20)
 @pytest.mark.timeout(180)
 def test_a_run_killed_many_times_ends_as_an_undisturbed_one(tmp_path, environment, stages, rounds):
     draw = random.Random(2333)
@@ -82,6 +82,7 @@ def test_a_run_killed_many_times_ends_as_an_undisturbed_one(tmp_path, environmen
     assert not list(tmp_path.rglob("*.part")) and not list(tmp_path.rglob(".*.part"))
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_write_leaves_a_folder_that_goes_on(tmp_path, environment, stages):
     """The moments between two writes are too short to be hit by chance, so each of them is taken in turn."""
     code = """

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, Rule
 
+import quadrag
+from quadrag.baselines.page.answers import collect_answers
+from quadrag.baselines.runs.campaign import read_runs
 from quadrag.cli import main
+from quadrag.records import read_jsonl
 
 CRAG = ("run", "crag", "task_1_2", "--split", "public", "--data-dir", "sample", "--limit", "10")
 REJECTION = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")
@@ -34,7 +38,7 @@ def test_verdicts_that_cannot_be_read_are_no_number(said, tmp_path, capsys):
     with ChatServer(models=["j"], text=said) as judge:
         assert run(tmp_path, CRAG, "--judge", f"{judge.url}#j") == 3
         out, err = capsys.readouterr()
-        assert err.count("quadrag: INVALID") == 1 and "unparsable" in err
+        assert err == "" and out.count("INVALID") == 1, "said once, above the table"
         line = next(line for line in out.splitlines() if line.startswith("truthfulness "))
         assert re.fullmatch(r"truthfulness +– +– +\d of 10.*", line)
         assert "INVALID, task_1_2 public" in " ".join(out.split())
@@ -50,12 +54,80 @@ def test_verdicts_that_cannot_be_read_are_no_number(said, tmp_path, capsys):
         assert run(tmp_path, CRAG, "--judge", f"{judge.url}#j") == 3, "shown again"
 
 
+@pytest.fixture
+def unread(tmp_path, capsys):
+    """A folder whose judge was never understood, but gave `official` a value for every item."""
+    with ChatServer(models=["j"], text="I think the weather is nice.") as judge:
+        assert run(tmp_path, CRAG, "--judge", f"{judge.url}#j") == 3
+    capsys.readouterr()
+    items = [row["truthfulness.truthfulness"] for _, row in read_jsonl(tmp_path / "run" / "items.jsonl")]
+    assert all(item["official"] is not None for item in items), "the files keep what official makes of it"
+    assert 0 < sum("reason" in item for item in items) < len(items), "two answers need no judge"
+    return tmp_path
+
+
+def test_what_cannot_be_read_has_no_value_in_python(unread):
+    result = quadrag.result(unread / "run")
+    score = result["truthfulness"]
+    assert (score.value, score.interval, score.valid) == (None, None, False)
+    assert score.n + score.unscored["unparsable"] == score.n_total == 10
+    assert result["accuracy_bounded"].valid and result["accuracy_bounded"].value is not None
+    frame = result.to_pandas()
+    lacking = frame["unscored"] == "unparsable"
+    assert lacking.sum() == 10 - score.n
+    assert frame.loc[lacking, "truthfulness.truthfulness"].isna().all()
+    assert frame.loc[~lacking, "truthfulness.truthfulness"].notna().all()
+    assert frame["rgb_accuracy.accuracy_bounded"].notna().all()
+
+
+def test_what_cannot_be_read_has_no_value_on_the_page(unread):
+    index = collect_answers(read_runs([unread / "run"])).index
+    labels = [metric["label"] for metric in index["metrics"]]
+    assert labels[0] == "accuracy_bounded", "the metric that is chosen first is a valid one"
+    column = [item["values"][0][labels.index("truthfulness")] for item in index["items"]]
+    failed = quadrag.result(unread / "run")["truthfulness"].unscored["unparsable"]
+    assert len(column) == 10 and column.count(None) == failed
+    page = (unread / "run" / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"<title>INVALID: quadrag: crag .*</title>", page) and "<h1>INVALID: " in page
+    first = page.split("</header>")[1].split("</p>")[0]
+    assert re.search(r'<p class="alarm">INVALID, task_1_2 public: \d of 10 items failed', first), "before all else"
+    assert page.count("INVALID, task_1_2 public") == 1
+
+
+def test_what_cannot_be_read_has_no_value_in_show(unread, capsys):
+    def show(*more):
+        assert main(["show", str(unread / "run"), "--ledger", str(unread / "ledger"), *more]) in (0, None)
+        return capsys.readouterr().out
+
+    out = show("--unscored", "--limit", "1")
+    assert "  truthfulness.truthfulness: – (unparsable)\n" in out and "official" not in out
+    assert "the worst by accuracy_bounded first" in show("--wrong")
+    read = quadrag.result(unread / "run")["truthfulness"].n
+    assert f"{read} of {read} items, the worst by truthfulness first" in show("--wrong", "--metric", "truthfulness")
+
+
+def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path):
+    with ChatServer(models=["j"], text="lorem ipsum") as judge:
+        assert run(tmp_path, REJECTION, "--judge", f"{judge.url}#j") == 3
+    score = quadrag.result(tmp_path / "run")["rejection_rate_judged"]
+    assert (score.value, score.interval, score.n, score.valid) == (None, None, 0, False)
+
+
+@pytest.mark.parametrize("form", ["json", "line"])
+def test_where_results_are_for_a_program_people_are_told_on_stderr(form, tmp_path, capsys):
+    with ChatServer(models=["j"], text="well") as judge:
+        assert run(tmp_path, CRAG, "--judge", f"{judge.url}#j", "--format", form) == 3
+    out, err = capsys.readouterr()
+    assert err.count("quadrag: INVALID, task_1_2 public") == 1
+    assert "INVALID" in out if form == "line" else not json.loads(out)["valid"]
+
+
 def test_how_many_may_fail_is_the_users_choice(tmp_path, capsys):
     with ChatServer(models=["j"], text='{"score": 1}') as judge:
         judge.rules.append(Rule("reply", times=4, message={"content": "well"}))
         spec = ("--judge", f"{judge.url}#j", "--concurrency", "1")
         assert run(tmp_path, CRAG, *spec, "--max-failed", "0.1") == 3
-        failed = int(re.search(r"(\d) of 10 items failed", capsys.readouterr().err)[1])
+        failed = int(re.search(r"(\d) of 10 items failed", " ".join(capsys.readouterr().out.split()))[1])
         assert failed >= 2
         # The share itself is not too much; kept replies answer here.
         again = ("--out", str(tmp_path / "again"), "--max-failed", f"{failed / 10}")
@@ -66,7 +138,7 @@ def test_how_many_may_fail_is_the_users_choice(tmp_path, capsys):
 def test_a_model_that_replies_with_nothing_is_invalid_and_an_empty_line_of_a_file_is_an_answer(tmp_path, capsys):
     with ChatServer(models=["m"], text="") as model:
         assert run(tmp_path, REJECTION, "--llm", f"{model.url}#m") == 3
-    assert "12 of 12 items failed (12 empty reply)" in capsys.readouterr().err
+    assert "12 of 12 items failed (12 empty reply)" in capsys.readouterr().out
     assert record(tmp_path)["empty"] == {"negative_rejection_en/test": 12}
     answers = tmp_path / "run" / "answers.jsonl"
     score = ["score", str(answers), "--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample"]

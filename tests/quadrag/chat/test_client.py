@@ -134,7 +134,7 @@ def test_replay_needs_a_model_and_a_ledger(server, ledger):
     for name in ("m", "k"):
         with ChatClient(f"{server.url}#{name}", ledger=ledger) as client:
             client(chats(1))
-    with pytest.raises(QuadragError, match=r"holds 2 models \(k, m\); append #model"):
+    with pytest.raises(QuadragError, match=r"holds 2 models \(k, m\); append #MODEL"):
         ChatClient(server.url, ledger=ledger, replay=True)(chats(1))
     with pytest.raises(QuadragError, match="needs a ledger"):
         ChatClient(server.url, replay=True)
@@ -144,7 +144,7 @@ def test_the_only_model_is_taken_and_several_are_listed(server):
     with ChatClient(server.url) as client:
         assert client.model == "m" and client.model == "m" and server.listed == 1
     server.state.models = ["a", "b"]
-    with ChatClient(server.url) as client, pytest.raises(QuadragError, match=r"holds 2 models \(a, b\); append #model"):
+    with ChatClient(server.url) as client, pytest.raises(QuadragError, match=r"holds 2 models \(a, b\); append #MODEL"):
         client(chats(1))
 
 

@@ -131,7 +131,10 @@ def test_bare_names_load_elsewhere_with_the_hub_or_without(
         assert any("datasets/rgb" in path for path in asked), "the Hub was to be asked and to know nothing"
 
 
-@pytest.mark.parametrize("benchmark", sorted(catalogue.benchmarks()))
+@pytest.mark.parametrize(
+    "benchmark",
+    [pytest.param(name, marks=[] if name == "rgb" else pytest.mark.slow) for name in sorted(catalogue.benchmarks())],
+)
 def test_every_config_loads_by_name(
     quadrag: Process, python: Process, environment: Environment, benchmark: str
 ) -> None:
@@ -223,6 +226,7 @@ def test_a_partial_folder_builds_what_it_holds_and_names_what_it_lacks(
     assert done.stderr == f"quadrag: {folder} holds none of the files of rgb: lacking en_int.json\n"
 
 
+@pytest.mark.slow
 def test_keys_that_a_file_lacks_leave_their_configs_out(
     quadrag: Process, environment: Environment, tmp_path: Path
 ) -> None:
@@ -348,6 +352,7 @@ def test_a_bad_file_gets_one_line_and_leaves_nothing(
     assert not [path for path in cache.rglob("*") if path.suffix in (".arrow", ".json", ".part")]
 
 
+@pytest.mark.slow
 def test_a_killed_prepare_leaves_the_name_loadable(
     quadrag: Process, python: Process, environment: Environment, tmp_path: Path
 ) -> None:

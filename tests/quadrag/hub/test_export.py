@@ -104,7 +104,9 @@ def copied(benchmark: str, folder: Path) -> str:
     return str(folder)
 
 
-@pytest.mark.parametrize("benchmark", BENCHMARKS)
+@pytest.mark.parametrize(
+    "benchmark", [pytest.param(name, marks=[] if name == "crag" else pytest.mark.slow) for name in BENCHMARKS]
+)
 def test_every_config_and_split_loads_and_streams(
     python: Process, environment: Environment, samples: dict[str, Exported], benchmark: str
 ) -> None:

@@ -199,6 +199,7 @@ def test_a_new_card_updates_the_card_alone(push: Push, hub: HubServer, tmp_path:
     assert {"inputs", "splits", "files"} == set(json.loads(repo.files[MANIFEST]))
 
 
+@pytest.mark.slow
 def test_files_of_another_are_kept_and_our_own_go(push: Push, hub: HubServer, tmp_path: Path) -> None:
     mine = {"benchmarks": ["rgb"], "accept_licence": True, "yes": True}
     (done,) = push({**mine, "data_dir": copied("rgb", tmp_path / "mine")})
@@ -238,6 +239,7 @@ def test_data_that_may_not_be_hosted_go_out_as_a_recipe(push: Push, hub: HubServ
     assert "a card with the way to the data, which are not hosted again" in " ".join(done.out.split())
 
 
+@pytest.mark.slow
 def test_uploads_that_arrived_are_not_sent_again(push: Push, hub: HubServer) -> None:
     what = {"benchmarks": ["crud_rag"], "yes": True}
     hub.faults = [Fault("drop", match=r"PUT /lfs/\S+/[0-7]", after=2000)]
@@ -319,6 +321,7 @@ def test_licences_and_names_come_before_the_hub(push: Push, hub: HubServer, tmp_
     assert hub.requests == []
 
 
+@pytest.mark.slow
 @pytest.mark.pure
 def test_no_room_to_stage_is_one_line(push: Push, hub: HubServer, tmp_path: Path) -> None:
     # A limit on the size of files fails a write as a full disk does.

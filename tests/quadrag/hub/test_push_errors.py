@@ -17,7 +17,7 @@ from quadrag import catalogue
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 Environment = Callable[..., dict[str, str]]
 
-pytestmark = pytest.mark.pure
+pytestmark = [pytest.mark.pure, pytest.mark.slow]
 ORG = "quadrag-test"
 TOKENS = {
     "hf_write": {"name": "ann", "orgs": {ORG: "write"}},

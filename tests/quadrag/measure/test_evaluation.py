@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -117,6 +118,8 @@ def test_functions_of_every_kind_are_called(tmp_path):
 
 def failing(question):
     number = int(question.id[-1], 16) % 4
+    if question.id == quadrag.questions(*SUMMARY, data_dir="sample", limit=1)[0].id:
+        return question.query
     if number == 0:
         raise ValueError("no\nluck\x1b[31m")
     return [None, {"answer": 1}, ("a", "b", "c")][number - 1]
@@ -125,12 +128,12 @@ def failing(question):
 def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     result = measure(failing, out="bad")
     score = result["rouge_l"]
-    assert score.value is None and score.n == 0 and score.n_total == 8
-    assert score.unscored == {"raised": 3, "unparsable": 5}
-    assert not result.valid and "8 of 8 items failed" in result.invalid[0]
+    assert not score.valid and score.n == 1 and score.n_total == 8
+    assert score.unscored == {"raised": 2, "unparsable": 5}
+    assert not result.valid and "7 of 8 items failed" in result.invalid[0]
     told = json.loads(Path("bad/run.json").read_text())["failures"].values()
-    assert len(told) == 8 and all("\n" not in line for line in told)
-    assert result.to_pandas()["unscored"].notna().all()
+    assert len(told) == 7 and all("\n" not in line for line in told)
+    assert result.to_pandas()["unscored"].notna().sum() == 7
     empty = measure(lambda question: "", name="empty")
     assert empty.valid, "an empty answer of one's own is an answer"
     wrong = measure(lambda questions: ["one"], batch_size=4, name="short")
@@ -140,24 +143,25 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     partly = measure(lambda question: None if next(left) < 3 else question.query, name="partly")
     with pytest.raises(quadrag.QuadragError, match=r"nothing to compare: partly is INVALID, .* 3 of 8 items failed"):
         quadrag.compare(empty, partly)
-    nothing = measure(lambda question: None, name="nothing")
-    assert nothing.invalid[0].endswith("returned a NoneType; expected an answer as a text, or (answer, passages)")
+    nothing = measure(lambda question: None, name="nothing", limit=7)
+    assert "; returned a NoneType; expected an answer as a text, (answer, passages), or " in nothing.invalid[0]
     capsys.readouterr()
     assert main(["show", "bad", "--unscored"]) in (0, None)
     shown = capsys.readouterr().out
-    assert shown.count("  answer    raised: ValueError: no luck") == 3
+    assert shown.count("  answer    raised: ValueError: no luck (failing, test_evaluation.py:") == 2
     assert "  answer    unparsable: returned a NoneType; expected an answer as a text" in shown
     # The kept answers are a file of answers like any other.
     assert main(["score", "bad/answers.jsonl", "--data-dir", "sample", "--max-failed", "1"]) == 0
-    assert "raised 3" in " ".join(capsys.readouterr().out.split())
+    assert "raised 2" in " ".join(capsys.readouterr().out.split())
 
 
 def test_too_many_exceptions_make_a_metric_invalid_and_the_line_names_one():
     def broken(question):
         raise TimeoutError("no reply in 30 s")
 
-    (line,) = measure(broken, name="broken").invalid
-    assert "8 of 8 items failed (8 raised)" in line and line.endswith("; TimeoutError: no reply in 30 s")
+    (line,) = measure(broken, name="broken", limit=7).invalid
+    assert "7 of 7 items failed (7 raised)" in line
+    assert re.search(r"; TimeoutError: no reply in 30 s \(broken, test_evaluation\.py:\d+\)$", line)
 
 
 def test_a_result_is_read_printed_and_written(capsys, tmp_path):
@@ -279,6 +283,7 @@ result = quadrag.evaluate("crud_rag", "summary", slow, data_dir="sample", out="k
 """
 
 
+@pytest.mark.slow
 def test_killed_twice_it_asks_nothing_twice(tmp_path):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), *sys.path[:1]]))}
     for goal in (2, 4):

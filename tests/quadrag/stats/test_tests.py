@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,3 +46,8 @@ def test_holm_by_hand() -> None:
     assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06]) and holm([]) == []
     with pytest.raises(ValueError, match=r"1\.5 among p values"):
         holm([0.2, 1.5])
+
+
+def test_scipy_waits_until_it_is_needed() -> None:
+    code = "import sys, quadrag, quadrag.stats; sys.exit('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,0 +1,36 @@
+"""What runs that stand side by side are called: by letters, and by what their names do not share."""
+
+from collections.abc import Sequence
+
+_WIDE = 20  # characters of a name
+
+
+def name_columns(count: int) -> list[str]:
+    """Name the columns of so many runs: by letters, as far as these go."""
+    return [chr(ord("A") + rank) if count <= 26 else str(rank) for rank in range(count)]
+
+
+def tell_apart(names: Sequence[str]) -> list[str]:
+    """Return of each run's name what tells it from the others, for the head of a column.
+
+    Of paths it is the last folder, or, where that is the same, what lies above it; of long ones, what is between words
+    that all have: ``v1`` and ``v2`` of ``rgb-noise_robustness_en-v1`` and ``rgb-noise_robustness_en-v2``.
+    """
+    paths = [name.rstrip("/").split("/") for name in names]
+    if len({path[-1] for path in paths}) == len(paths):
+        found = [path[-1] for path in paths]
+    else:
+        found = ["/".join(path) for path in _drop_shared(paths)]
+    if max(map(len, found)) > _WIDE:
+        found = ["-".join(words) for words in _drop_shared([one.split("-") for one in found])]
+    return [one if len(one) <= _WIDE else f"…{one[1 - _WIDE :]}" for one in found]
+
+
+def _drop_shared(names: Sequence[list[str]]) -> list[list[str]]:
+    """Drop the first parts that all names share, and the last ones; of each at least one is left."""
+    left = list(names)
+    for _ in ("from the front", "from the back"):
+        while min(map(len, left)) > 1 and len({one[0] for one in left}) == 1:
+            left = [one[1:] for one in left]
+        left = [one[::-1] for one in left]
+    return left

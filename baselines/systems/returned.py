@@ -1,0 +1,80 @@
+"""What came of one call of the user's function: an answer, maybe with passages, or a failure that says what it was."""
+
+import inspect
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag.chat.reply import Failure, Reply
+from quadrag.errors import QuadragError, one_line
+from quadrag.records import Passage
+
+from .rag.reply import Served, read_found
+
+_OURS = str(Path(__file__).parent)
+_EXPECTED = "expected an answer as a text, (answer, passages), or a dictionary with answer and, if any, passages"
+
+
+def check_signature(function: Any, name: str, taken: str) -> None:
+    """Refuse a function that cannot be called with one argument; one whose signature cannot be read may be.
+
+    Args:
+        function: the user's.
+        name: what messages call it.
+        taken: what it is to be called with.
+
+    Raises:
+        QuadragError: it cannot.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
+        raise QuadragError(f"{name}{signature} cannot be called with {taken} alone; expected one argument") from None
+
+
+def refuse_failing(replies: Sequence[Reply | Failure], calls: int) -> None:
+    """Refuse to go on where all that came of the first calls is failures.
+
+    Raises:
+        QuadragError: it is; the message has the first one.
+    """
+    failures = [one for one in replies if isinstance(one, Failure)]
+    if len(failures) == len(replies):
+        raise QuadragError(
+            f"the first {calls} calls of the function all failed, and no more are made; the first: "
+            f"{failures[0].detail}; correct the function and run again"
+        )
+
+
+def read_failure(error: Exception) -> Failure:
+    """Read an exception, with the last line of the user's own file that led to it."""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith(_OURS)]
+    own = [one for one in frames if one.filename == frames[0].filename]
+    place = f" ({own[-1].name}, {Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    return Failure("raised", one_line(f"{type(error).__name__}: {error}{place}"))
+
+
+def read_result(given: Any, seconds: float) -> Reply | Failure:
+    """Read an answer, or an answer with its passages; anything else is a failure that says what it was."""
+    answer, found = given, None
+    if isinstance(given, tuple) and len(given) == 2:
+        answer, found = given
+    elif isinstance(given, Mapping) and "answer" in given:
+        answer, found = given["answer"], given.get("passages")
+    if not isinstance(answer, str):
+        whose = "" if answer is given else f" whose answer is a {type(answer).__name__}"
+        return Failure("unparsable", f"returned a {type(given).__name__}{whose}; {_EXPECTED}")
+    found = () if found is None else found
+    if isinstance(found, (str, bytes, Mapping)) or not hasattr(found, "__iter__"):
+        return Failure("unparsable", f"returned passages as a {type(found).__name__}; expected a list")
+    return take_reply(answer, tuple(read_found(place, one) for place, one in enumerate(found)), seconds)
+
+
+def take_reply(text: str, passages: tuple[Passage, ...], seconds: float) -> Served:
+    """Take an answer that was read, with its passages and how long the call took."""
+    return Served(text, None, None, None, False, seconds, None, passages)

@@ -1,0 +1,44 @@
+"""Messages as Python says them: they name options of the command line, and here these are arguments."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from quadrag.baselines.tables.grid import Grid
+from quadrag.errors import QuadragError
+from quadrag.measure.calls import CALLS
+
+_SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
+_ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
+_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: (json|'[^']*'))?")
+
+
+def in_python(text: str) -> str:
+    """Return a message with ``judge_format="json"`` in the place of ``--judge-format json``, and the like.
+
+    Options that Python has no argument for stay as they are.
+    """
+    return _OPTION.sub(_spell, text.replace("--option ", ""))
+
+
+def _spell(option: re.Match[str]) -> str:
+    name, value = option[1].replace("-", "_"), option[2] or ""
+    if name not in _ARGUMENTS:
+        return option[0]
+    return f"{name}=True" if name in _SWITCHES else f"{name}=" + (f'"{value}"' if value == "json" else value)
+
+
+def spell_notes(grid: Grid) -> Grid:
+    """Return a table whose notes are such messages."""
+    return replace(grid, notes=[type(note)(in_python(note)) for note in grid.notes])
+
+
+@contextmanager
+def speaking_python() -> Iterator[None]:
+    """Have every QuadragError that is raised inside say its message so; also a decorator."""
+    try:
+        yield
+    except QuadragError as error:
+        error.args = (in_python(str(error)),)
+        raise

@@ -1,0 +1,187 @@
+"""Two runs question by question: what became worse or better, what is the same, and what the two are called."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from rag_server import RagServer
+
+import quadrag
+from quadrag.baselines.report.names import tell_apart
+
+PLACE = ("rgb", "information_integration_en")
+DOCUMENTS = [
+    ("d1", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。"),
+    ("d2", "", "石鹭大桥开始封闭维修，工期120天。"),
+]
+
+
+def measure(folder, right=(), **more):
+    """A run in which the questions of these ids are answered with all passages, the others not at all."""
+
+    def answer(question):
+        return " ".join(one.text for one in question.passages) if question.id in right else f"no idea of {question.id}"
+
+    given = {"split": "noise_40", "data_dir": "sample", "out": folder, "name": "mine", **more}
+    return quadrag.evaluate(*PLACE, answer, **given)
+
+
+@pytest.fixture
+def two(cli):
+    """The folders `a` and `b`: 0 and 1 are right in `a` alone, 2 in both, 3 in `b` alone."""
+    return measure("a", ("0", "1", "2")), measure("b", ("2", "3"))
+
+
+def shown(ran):
+    assert ran.code == 0, ran.err
+    return [
+        line.split()[-1] for line in ran.out.splitlines() if line.startswith("information_integration_en noise_40 ")
+    ]
+
+
+def test_what_became_worse_is_shown_with_both_answers(two, cli):
+    worse = cli("show", "a", "b", "--worse")
+    assert shown(worse) == ["0", "1"]
+    first = worse.out.split("\n\n")[0]
+    assert first.count("  passage ") == 5, "passages that both have stand once"
+    assert "  answer A  The Pellindale" in first and "  answer B  no idea of 0" in first
+    assert "  A rgb_accuracy.accuracy: official 1" in first and "  B rgb_accuracy.accuracy: official 0" in first
+    assert (
+        "2 of 2 questions on which B is worse by accuracy, the greatest difference first; 12 scored in both"
+        in worse.out
+    )
+    assert shown(cli("show", "a", "b", "--better")) == ["3"] == shown(cli("show", "b", "a", "--worse"))
+    assert shown(cli("show", "a", "b", "--worse", "--limit", "1")) == ["0"]
+    assert cli("show", "a", "a", "--worse").out == "No question on which B is worse by accuracy; 12 scored in both\n"
+
+
+def test_the_greatest_difference_comes_first(cli):
+    def whole(question):
+        return question.query
+
+    def part(question):
+        return question.query[: 3 * (1 + len(question.query) % 4)]
+
+    before, after = (quadrag.evaluate("crud_rag", "summary", one, data_dir="sample") for one in (whole, part))
+    first, second = (
+        {row["id"]: row["crud_overlap.rouge_l"]["official"] for row in one.result.items} for one in (before, after)
+    )
+    lost = {name: first[name] - second[name] for name in first if first[name] > second[name]}
+    worse = cli("show", before.folder, after.folder, "--worse", "--metric", "rouge_l")
+    found = [line.split()[-1] for line in worse.out.splitlines() if line.startswith("summary test ")]
+    assert found == sorted(lost, key=lambda name: -lost[name]) and len(set(lost.values())) > 2
+
+
+def test_each_search_is_shown_where_the_two_found_other_passages(cli):
+    def ask(number):
+        return quadrag.evaluate(
+            "crud_rag",
+            "qa_1doc",
+            lambda question: ("甲" if number else question.query, [{"id": f"d{number}", "text": f"text {number}"}]),
+            data_dir="sample",
+            limit=1,
+            name=f"v{number}",
+        )
+
+    quadrag.compare(ask(0), ask(1)).show(worse=True)
+    out = cli("show", "--worse", *(one.folder for one in map(ask, (0, 1)))).out
+    assert "  passage A 1 [d0] text 0" in out and "  passage B 1 [d1] text 1" in out
+    assert "  missed A  gold [" in out and "  missed B  gold [" in out
+
+
+def test_python_shows_the_same_questions(two, capsys):
+    both = quadrag.compare(*two)
+    capsys.readouterr()
+    both.show(worse=True, limit=1)
+    out = capsys.readouterr().out
+    assert "  answer B  no idea of 0" in out and "1 of 2 questions on which B is worse by accuracy" in out
+    both.show(better=True)
+    assert "  answer A  no idea of 3" in capsys.readouterr().out
+    quadrag.compare("a", "b").show()
+    out = capsys.readouterr().out
+    assert "B against A, question by question: accuracy 1 better, 2 worse, 9 equal." in out
+    assert "config, split: metric a b B - A" in " ".join(out.split()), "of one name, they are called by their folders"
+
+
+def test_a_comparison_ends_with_what_to_look_at_next(two, cli):
+    out = cli("report", "a", "b").out
+    assert "B against A, question by question: accuracy 1 better, 2 worse, 9 equal." in out
+    assert out.endswith("All answers side by side: --html FILE\nnext: quadrag show a b --worse\n")
+    out = cli("report", "a", "b", "--html", "page.html").out
+    assert out.endswith("\npage.html\nnext: quadrag show a b --worse\n")
+    assert "information_integration_en, mine (a, b), " in Path("page.html").read_text(encoding="utf-8")
+    for name in "ab":
+        shutil.copy(f"{name}/answers.jsonl", f"{name}.jsonl")
+    scored = cli(
+        "score",
+        "a.jsonl",
+        "b.jsonl",
+        "--benchmark",
+        PLACE[0],
+        "--config",
+        PLACE[1],
+        "--data-dir",
+        "sample",
+        "--out",
+        "s",
+    )
+    assert scored.out.endswith("next: quadrag show s/a s/b --worse\n")
+    assert shown(cli("show", "s/a", "s/b", "--worse")) == ["0", "1"]
+
+
+def test_answers_that_are_the_same_texts_are_counted(two, cli):
+    assert "9 of 12 answers are the same texts in both." in cli("report", "a", "b").out
+    shutil.copytree("a", "c")
+    lines = cli("report", "a", "c").out.splitlines()
+    assert lines.index("12 of 12 answers are the same texts in both.") < 3, "above the table"
+    assert "12 of 12 answers are the same texts" in repr(quadrag.compare("a", "c"))
+    files = [f"{name}/answers.jsonl" for name in "ab"]
+    scored = cli("score", *files, "--benchmark", PLACE[0], "--config", PLACE[1], "--data-dir", "sample")
+    assert "9 of 12 answers are the same texts in both." in scored.out
+
+
+def test_kept_replies_are_told_above_the_table(cli):
+    with RagServer(DOCUMENTS) as server:
+        asked = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--rag", server.url, "--rag-name", "ok")
+        assert "kept from before" not in cli(*asked, "--out", "a").out
+        lines = cli(*asked, "--out", "b").out.splitlines()
+        (told,) = [line for line in lines if "kept from before, the oldest of 20" in line]
+        assert told.startswith("8 of 8 replies ") and told.endswith("; --fresh asks anew.")
+        assert lines.index(told) < next(at for at, line in enumerate(lines) if line.startswith("metric"))
+        assert "8 of 8 answers are the same texts in both." in cli("report", "a", "b").out
+        assert "kept from before" not in cli(*asked, "--out", "c", "--fresh").out
+
+
+def test_a_folder_of_one_run_is_that_run(two, cli):
+    Path("one").mkdir()
+    shutil.copytree("a", "one/a")
+    assert cli("show", "one", "--id", "0").out == cli("show", "a", "--id", "0").out
+    assert shown(cli("show", "one", "b", "--worse")) == ["0", "1"]
+    assert quadrag.result("one").to_pandas().equals(quadrag.result("a").to_pandas())
+
+
+def test_what_cannot_be_compared_is_one_line(two, cli):
+    for typed, message in (
+        (("a", "--worse"), "--worse and --better compare two runs, the others show one"),
+        (("a", "b"), "expected quadrag show A B --worse"),
+        (("a", "b", "--worse", "--metric", "beauty"), "no metric 'beauty'; expected one of"),
+        (("a", "b", "--worse", "--split", "noise"), "unknown split of this run 'noise'"),
+    ):
+        ran = cli("show", *typed)
+        assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (("runs/a", "runs/b/"), ["a", "b"]),
+        (("answers/no_instruction/gemma.jsonl", "answers/run_1/gemma.jsonl"), ["no_instruction", "run_1"]),
+        (("runs/rgb-noise_robustness_en-v1", "runs/rgb-noise_robustness_en-v2"), ["v1", "v2"]),
+        (("x/a/m", "x/b/m", "x/b/n"), ["a/m", "b/m", "b/n"]),
+        (("runs/a", "runs/a"), ["a", "a"]),
+        (("a", "runs/a"), ["a", "runs/a"]),
+        (("a-short-one", "of_two_words_that_are_long-one"), ["a-short", "…words_that_are_long"]),
+    ],
+)
+def test_runs_are_called_by_what_they_do_not_share(names, wanted):
+    assert tell_apart(names) == wanted

@@ -1,0 +1,183 @@
+"""One's own function that always fails is called eight times; one that cannot take a question, never."""
+
+import asyncio
+import functools
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import quadrag
+
+SUMMARY = ("crud_rag", "summary")
+RGB = ("rgb", "noise_robustness_en")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def measure(system, *place, **more):
+    return quadrag.evaluate(*(place or SUMMARY), system, data_dir="sample", **more)
+
+
+def test_an_answer_may_be_a_dictionary_as_over_http():
+    found = [{"id": "d", "text": "t"}]
+    pair = measure(lambda question: (question.query, found), out="pair")
+    assert measure(lambda question: {"answer": question.query, "passages": found}, out="both").valid
+    for name in ("answers.jsonl", "retrieved.jsonl", "items.jsonl", "scores.json"):
+        assert Path("both", name).read_bytes() == Path("pair", name).read_bytes()
+    bare = [lambda question: {"answer": question.query}, lambda question: {"answer": question.query, "passages": None}]
+    many = [*bare, lambda question: (question.query, None)]
+    assert {measure(one, name="bare")["rouge_l"].value for one in many} == {pair["rouge_l"].value}
+    batches = measure(lambda several: [{"answer": one.query} for one in several], batch_size=3, name="batches")
+    assert batches["rouge_l"] == measure(bare[0])["rouge_l"]
+
+
+@pytest.mark.parametrize(
+    ("returned", "what"),
+    [
+        (None, "returned a NoneType;"),
+        ({"answer": None}, "returned a dict whose answer is a NoneType;"),
+        ({"text": "x"}, "returned a dict;"),
+        ((["x"], []), "returned a tuple whose answer is a list;"),
+        ({"answer": "x", "passages": "y"}, "returned passages as a str; expected a list"),
+    ],
+)
+def test_a_function_that_returns_no_answers_is_stopped(returned, what):
+    asked = []
+
+    def mine(question):
+        asked.append(question.id)
+        return returned
+
+    for times in (1, 2):
+        with pytest.raises(quadrag.QuadragError, match="first 8 calls of the function all failed") as told:
+            measure(mine, *RGB)
+        assert what in str(told.value) and "\n" not in str(told.value)
+        assert len(asked) == 8 * times
+    assert [path.name for path in Path("runs").iterdir()] == ["rgb-noise_robustness_en-mine"]
+
+
+def helper(question):
+    raise ValueError(f"no luck with\n{question.id}")
+
+
+def raising(question):
+    return json.loads(helper(question))
+
+
+async def slowly(question):
+    await asyncio.sleep(0.001)
+    helper(question)
+
+
+def late(question):
+    return "x", (helper(question) for _ in range(2))
+
+
+def elsewhere(question):
+    return json.loads("no JSON")
+
+
+@pytest.mark.parametrize(
+    ("system", "place"),
+    [
+        (raising, r"no luck with \w+ \(helper, test_failing\.py:\d+\)"),
+        (slowly, r"no luck with \w+ \(helper, test_failing\.py:\d+\)"),
+        (late, r"no luck with \w+ \(helper, test_failing\.py:\d+\)"),
+        (elsewhere, r"JSONDecodeError: .* \(elsewhere, test_failing\.py:\d+\)"),
+    ],
+)
+def test_a_function_that_always_raises_is_stopped_and_the_first_exception_is_shown_with_its_line(system, place):
+    with pytest.raises(quadrag.QuadragError, match=place):
+        measure(system, *RGB, concurrency=2)
+
+
+def test_of_a_coroutine_function_eight_calls_are_made_too_and_then_all_at_once():
+    asked, running = [], []
+
+    async def mine(question):
+        asked.append(question.id)
+        running.append(len(asked))
+        await asyncio.sleep(0.02)
+        running.append(len(asked))
+        return answer
+
+    answer = None
+    with pytest.raises(quadrag.QuadragError, match="returned a NoneType"):
+        measure(mine, *RGB)
+    assert len(asked) == 8
+    asked, running, answer = [], [], "x"
+    assert measure(mine, *RGB, concurrency=30).valid
+    assert len(asked) == 60 and running.count(38) > 1
+
+
+def test_eight_calls_that_failed_stop_whatever_they_were_handed():
+    sizes = []
+
+    def mine(questions):
+        sizes.append(len(questions))
+        raise ValueError("no luck")
+
+    with pytest.raises(quadrag.QuadragError, match="no luck"):
+        measure(mine, *RGB, batch_size=4)
+    assert sizes == [4] * 8
+
+
+def test_single_failures_stop_nothing_and_fewer_than_eight_questions_do_not():
+    count = iter(range(100))
+
+    def mine(question):
+        if next(count) != 7:
+            raise ValueError("no luck")
+        return "x"
+
+    assert measure(mine, *RGB)["noise_0/accuracy"].unscored == {"raised": 11}
+    assert measure(raising, limit=7)["rouge_l"].unscored == {"raised": 7}
+
+
+def test_what_was_answered_before_is_kept_and_the_run_goes_on():
+    def mine(question):
+        if len(asked) >= limit:
+            raise KeyboardInterrupt
+        asked.append(question.id)
+        return "x" if question.id in fine else helper(question)
+
+    ids = [one.id for one in quadrag.questions(*RGB, data_dir="sample", split="noise_0")]
+    asked, fine, limit = [], ids[9:], 11
+    with pytest.raises(quadrag.QuadragError):
+        measure(mine, *RGB, split="noise_0")
+    asked, fine = [], ids[:1] + ids[9:]
+    with pytest.raises(KeyboardInterrupt):
+        measure(mine, *RGB, split="noise_0")
+    assert asked == ids[:11]
+    asked, limit = [], 100
+    # The eight failures come first, and something was answered: the function works.
+    assert measure(mine, *RGB, split="noise_0")["accuracy"].unscored == {"raised": 8}
+    assert asked == [*ids[1:9], *ids[11:]]
+
+
+class Mine:
+    def __call__(self):
+        """Take nothing."""
+
+
+@pytest.mark.parametrize(
+    ("system", "what"),
+    [
+        (lambda: "x", "<lambda>() cannot be called with one question alone"),
+        (lambda question, k: "x", "<lambda>(question, k) cannot be called with one question alone"),
+        (lambda *, question: "x", "<lambda>(*, question) cannot be called"),
+        (Mine(), "Mine() cannot be called with one question alone"),
+        (functools.partial(raising, "q"), "partial() cannot be called"),
+    ],
+)
+def test_a_function_that_takes_no_single_question_is_refused_before_any_is_asked(system, what):
+    with pytest.raises(quadrag.QuadragError, match=re.escape(what)):
+        measure(system)
+    assert not Path("runs").exists()
+    with pytest.raises(quadrag.QuadragError, match="with a list of questions alone; expected one argument"):
+        measure(system, batch_size=2)

@@ -1,0 +1,84 @@
+"""Scores and differences by the names that a user tries, and a comparison in a notebook."""
+
+import re
+
+import pytest
+
+import quadrag
+
+RGB = ("rgb", "noise_robustness_en")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def measure(system, name, *place, **more):
+    return quadrag.evaluate(*(place or RGB), system, data_dir="sample", name=name, **more)
+
+
+def first(question):
+    return question.passages[0].text
+
+
+def every(question):
+    return " ".join(one.text for one in question.passages)
+
+
+def test_a_score_of_one_split_is_found_with_and_without_metric_and_split():
+    found = measure(first, "one", split="noise_60")
+    wanted = found["accuracy"]
+    for name in ("rgb_accuracy.accuracy", "noise_60/accuracy", "noise_60/rgb_accuracy.accuracy"):
+        assert found[name] is wanted and name in found
+    (column,) = [name for name in found.to_pandas() if name.endswith(".accuracy")]
+    assert found[column] is wanted
+    assert list(found) == ["accuracy", "accuracy_bounded"]
+    with pytest.raises(KeyError, match="no score 'noise_20/accuracy'; expected one of accuracy"):
+        found["noise_20/accuracy"]
+    assert "other.accuracy" not in found and found.get("noise_20/accuracy") is None
+
+
+def test_a_score_of_several_splits_says_which_there_are():
+    found = measure(every, "all", limit=2)
+    wanted = ", ".join(f"result['noise_{part}/accuracy']" for part in (0, 20, 40, 60, 80))
+    for name in ("accuracy", "rgb_accuracy.accuracy"):
+        with pytest.raises(KeyError, match=re.escape(f"{name} stands for several splits: use {wanted}")):
+            found[name]
+        with pytest.raises(KeyError, match=re.escape(f"{name} stands for several splits: use {wanted}")):
+            quadrag.compare(found, found)[name]
+    assert found["noise_40/rgb_accuracy.accuracy"] is found["noise_40/accuracy"]
+
+
+def test_a_difference_is_found_by_the_same_names():
+    pairs = quadrag.compare(*(measure(one, one.__name__, split="noise_80") for one in (first, every)))
+    assert pairs["rgb_accuracy.accuracy"] is pairs["noise_80/accuracy"] is pairs["accuracy"]
+    with pytest.raises(KeyError, match="no score 'acuracy'; expected one of accuracy, accuracy_bounded"):
+        pairs["acuracy"]
+
+
+def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
+    before, after = (measure(one, one.__name__, split="noise_80") for one in (first, every))
+    pairs = quadrag.compare(before, after)
+    low, high = (f"{100 * one['accuracy'].value:.1f}" for one in (before, after))
+    title, head, line, *notes = repr(pairs).splitlines()
+    assert title == "every minus first, paired"
+    assert re.split(r" {2,}", head) == ["metric", "before", "after", "difference", "95% interval", "n"]
+    assert re.split(r" {2,}", line)[1:3] == [low, high]
+    page = pairs._repr_html_()
+    assert page.index(f"<td>{low}</td><td>{high}</td>") < page.index("</table>")
+    assert "*: p below 0.05." in notes
+    assert page.index("</table>") < page.index("<p>*: p below 0.05.</p>") and page.count("<b>") == 1
+    fewer = measure(first, "fewer", split="noise_80", limit=6)
+    assert repr(quadrag.compare(before, fewer)).endswith("the difference is over the n that both have.")
+    assert "over all questions of each" not in repr(pairs)
+
+
+def test_an_alarm_stands_above_the_table_in_bold():
+    left = iter(range(12))
+
+    def mine(question):
+        return None if next(left) < 5 else "x"
+
+    page = measure(mine, "broken", split="noise_80")._repr_html_()
+    assert page.index("<p><b>INVALID, ") < page.index("<table>")
