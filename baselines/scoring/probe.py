@@ -42,6 +42,8 @@ def refuse_unreadable(
     Raises:
         QuadragError: there are more to ask for, and none of a judge's first can be read.
     """
+    if len(answers) <= FIRST:
+        return
     for place, judge in enumerate(given.judges):
         for metric in benchmark.metrics(task.config, task.conditions):
             if not metric.judged or not (metric.panel or min(metric.judge, len(given.judges) - 1) == place):
