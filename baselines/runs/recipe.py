@@ -95,7 +95,9 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
         api=asked.get("api"),
         template=asked.get("template"),
     )
-    own = {key: recipe.get(key) for key, value in (("api", request.api), ("template", request.template)) if value}
+    own: dict[str, Any] = {
+        key: recipe.get(key) for key, value in (("api", request.api), ("template", request.template)) if value
+    }
     said_alone = replace(filled, sampling=said, samples=1, **own)
     filled = replace(filled, row=_note_changes(filled.row, _ask(filled), _ask(said_alone)))
     retriever = recipe.get("retriever", load(recipe["benchmark"]).default_retriever)
