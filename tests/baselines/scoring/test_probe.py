@@ -56,7 +56,7 @@ def test_one_verdict_among_the_first_that_can_be_read_is_enough(cli, server, jud
 def test_few_verdicts_are_no_reason(cli, server, judge):
     judge.state.text = "lorem ipsum"
     ran, calls = ask(cli, (*CRAG, "--limit", 6), server, judge)
-    assert ran.code == 3 and calls <= 12 and "INVALID" in ran.err
+    assert ran.code == 3 and calls <= 12 and "INVALID" in ran.out
 
 
 @pytest.mark.parametrize("garbage", [4, 12])
