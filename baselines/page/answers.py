@@ -110,16 +110,16 @@ def _leave_out(count: int, result: Result) -> str:
 
 
 def _describe_metrics(names: Sequence[str]) -> list[dict[str, Any]]:
-    """Name metrics, say which end of each is better (0: neither) and what the best value is."""
+    """Name metrics, say which end of each is better (0: neither), and what the best and the worst value is."""
     labels = Counter(_label(name) for name in names)
     found = []
     for name in names:
         module, _, key = name.partition(".")
         record = metric_record(module).key(key)
         sign = {"higher": 1, "lower": -1}.get(record.direction, 0)
-        best = record.range[1 if sign > 0 else 0] if sign else None
+        worst, best = record.range[::sign] if sign else (None, None)
         label = _label(name) if labels[_label(name)] == 1 else f"{_label(name)} ({module})"
-        found.append({"name": name, "label": label, "sign": sign, "best": best})
+        found.append({"name": name, "label": label, "sign": sign, "best": best, "worst": worst})
     return found
 
 

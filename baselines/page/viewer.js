@@ -239,12 +239,12 @@ class Viewer {
     return [benchmark, config, split].join(" ");
   }
 
-  /** Make the sign of a value: right, wrong, or none. */
+  /** Make the sign of a value: that it is the best, the worst, or none. */
   verdict(item, run) {
-    const right = this.index.metrics.length ? this.right(item, run) : null;
-    const kind = right === null ? "none" : right ? "right" : "wrong";
-    const value = this.index.metrics.length ? show(this.value(item, run)) : "–";
-    return make("span", { class: `verdict ${kind}` }, value, make("span", { class: "unseen" }, ` ${WORDS[kind]} `));
+    const value = this.value(item, run);
+    const { sign, best, worst } = this.index.metrics[Number(this.metric.value)] ?? {};
+    const kind = value === null ? "none" : !sign ? "" : value === best ? "right" : value === worst ? "wrong" : "";
+    return make("span", { class: `verdict ${kind}` }, show(value), make("span", { class: "unseen" }, ` ${WORDS[kind] ?? ""} `));
   }
 
   /** Open an item, and put its place into the address. */

@@ -52,8 +52,8 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
         item = {"rest": asked[20:], "history": [["before" + evil, None]], "gold": [f"{n}{evil}"]}
         items.append({**item, "runs": [side if answer else None for answer in listed[-1]["answers"]]})
     metrics = [
-        {"name": "m.exact", "label": f"exact{evil}", "sign": 1, "best": 1.0},
-        {"name": "m.rank", "label": "rank", "sign": 1, "best": 1.0},
+        {"name": "m.exact", "label": f"exact{evil}", "sign": 1, "best": 1.0, "worst": 0.0},
+        {"name": "m.rank", "label": "rank", "sign": 1, "best": 1.0, "worst": 0.0},
     ]
     return Answers({"runs": names, "metrics": metrics, "items": listed}, items, passages)
 
@@ -131,6 +131,8 @@ def test_filters_by_verdict_and_group_and_sorts(opened):
     page.select_option("#which", "all")
     page.select_option("#sort", "worst")
     assert listed(page)[:6] == [0, 1, 2, 3, 4, 6], "what has no value comes last"
+    signs = [entry.get_attribute("class") for entry in page.locator("#list li:nth-child(-n+2) .verdict").all()]
+    assert signs == ["verdict wrong"] * 2 + ["verdict "] * 2, "between the ends a value is neither right nor wrong"
     page.select_option("#which", "unscored")
     assert listed(page) == [5]
 
