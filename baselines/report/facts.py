@@ -61,9 +61,9 @@ def tell_kept(results: Sequence[Result]) -> str:
     times = [one["oldest"] for one in spent if one.get("oldest")]
     if not known:
         return ""
-    since = f", the oldest of {min(times)}" if times else ""
+    since = f", from {min(times)} on" if times else ""
     total = known + sum(one.get("calls", 0) for one in spent)
-    return f"{known} of {total} replies are kept from before{since}; --fresh asks anew"
+    return f"{known} of {total} replies are kept ones{since}; --fresh asks anew"
 
 
 def describe_kept(results: Sequence[Result]) -> str:

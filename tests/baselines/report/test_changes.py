@@ -45,7 +45,7 @@ def test_what_became_worse_is_shown_with_both_answers(two, cli):
     first = worse.out.split("\n\n")[0]
     assert first.count("  passage ") == 5, "passages that both have stand once"
     assert "  answer A  The Pellindale" in first and "  answer B  no idea of 0" in first
-    assert "  A rgb_accuracy.accuracy: official 1" in first and "  B rgb_accuracy.accuracy: official 0" in first
+    assert "  A rgb_accuracy.accuracy: 1" in first and "  B rgb_accuracy.accuracy: official 0" in first
     assert (
         "2 of 2 questions on which B is worse by accuracy, the greatest difference first; 12 scored in both"
         in worse.out
@@ -143,13 +143,13 @@ def test_answers_that_are_the_same_texts_are_counted(two, cli):
 def test_kept_replies_are_told_above_the_table(cli):
     with RagServer(DOCUMENTS) as server:
         asked = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--rag", server.url, "--rag-name", "ok")
-        assert "kept from before" not in cli(*asked, "--out", "a").out
+        assert "kept ones" not in cli(*asked, "--out", "a").out
         lines = cli(*asked, "--out", "b").out.splitlines()
-        (told,) = [line for line in lines if "kept from before, the oldest of 20" in line]
+        (told,) = [line for line in lines if "kept ones, from 20" in line]
         assert told.startswith("8 of 8 replies ") and told.endswith("; --fresh asks anew.")
         assert lines.index(told) < next(at for at, line in enumerate(lines) if line.startswith("metric"))
         assert "8 of 8 answers are the same texts in both." in cli("report", "a", "b").out
-        assert "kept from before" not in cli(*asked, "--out", "c", "--fresh").out
+        assert "kept ones" not in cli(*asked, "--out", "c", "--fresh").out
 
 
 def test_a_folder_of_one_run_is_that_run(two, cli):

@@ -331,7 +331,7 @@ def test_a_dead_server(refused):
 def test_a_server_without_the_model(refused):
     with ChatServer(models=["a", "b"]) as server:
         line = refused(*RUN, "--llm", server.url, "--ledger", "L", makes="L")
-        assert "2 models (a, b)" in line and "#model" in line
+        assert "2 models (a, b)" in line and "#MODEL" in line
         assert "serves a, b, not c" in refused(*RUN, "--llm", f"{server.url}#c", "--ledger", "L", makes="L")
 
 
