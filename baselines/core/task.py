@@ -134,8 +134,8 @@ def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], st
         ids = {question.id for question in part}
         if len(ids) != len(part):
             raise QuadragError(f"{task.config} {name}: {len(part)} questions but {len(ids)} ids; expected one id each")
-        whole = hub_record(task.benchmark).rows[task.config][name]
-        if whole.number and not whole.about and len(part) < whole.number:
+        whole = hub_record(task.benchmark).rows[task.config].get(name)  # none of a split that an option makes
+        if whole and whole.number and not whole.about and len(part) < whole.number:
             lacking[f"{len(part)} of {whole.number}"] = None
         questions += part[: task.limit] if task.limit else part
     if not questions:

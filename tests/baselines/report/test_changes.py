@@ -45,7 +45,7 @@ def test_what_became_worse_is_shown_with_both_answers(two, cli):
     first = worse.out.split("\n\n")[0]
     assert first.count("  passage ") == 5, "passages that both have stand once"
     assert "  answer A  The Pellindale" in first and "  answer B  no idea of 0" in first
-    assert "  A rgb_accuracy.accuracy: 1" in first and "  B rgb_accuracy.accuracy: official 0" in first
+    assert "  A rgb_accuracy.accuracy: 1" in first and "  B rgb_accuracy.accuracy: 0" in first
     assert (
         "2 of 2 questions on which B is worse by accuracy, the greatest difference first; 12 scored in both"
         in worse.out
