@@ -54,7 +54,8 @@ def test_a_recipe_takes_another_embedding_in_place_of_its_own(cli, quadrag, envi
     code, out, err = cli(*recipe, "--limit", 1)
     told = " ".join(out.split())
     assert code == 0, err
-    assert "Embedding replaced: crud_rag, extractive" in out and "gpt-3.5-turbo" not in out
+    assert "Embedding replaced: crud_rag, extractive" in out
+    assert out.count("gpt-3.5-turbo") == 1 and "published row dense (gpt-3.5-turbo); asked: extractive" in told
     assert "all-MiniLM-L6-v2 in place of bge-base; ours reproduce no printed row." in told
     folder = Path("runs/crud_rag-table5-dense-embedding=all-MiniLM-L6-v2")
     run = json.loads((folder / "qa_1doc/run.json").read_text(encoding="utf-8"))
