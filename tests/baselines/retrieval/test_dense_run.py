@@ -61,7 +61,7 @@ def test_a_recipe_takes_another_embedding_in_place_of_its_own(cli, quadrag, envi
     run = json.loads((folder / "qa_1doc/run.json").read_text(encoding="utf-8"))
     assert run["replaced"] == {"embedding": "bge-base"} and run["inputs"]["retrieval"]["chunk_source"] == "files"
     code, out, _ = cli("report", folder / "qa_1doc")
-    assert code == 0 and "Embedding replaced: crud_rag qa_1doc" in out and "gpt-3.5-turbo" not in out
+    assert code == 0 and "Embedding replaced: crud_rag qa_1doc" in out and out.count("gpt-3.5-turbo") == 1
     arguments = (*recipe, "--limit", 1, "--index", f"milvus:{tmp_path / 'm.db'}", "--out", tmp_path / "m")
     ran = quadrag(*arguments, env=environment(), timeout=250)
     assert ran.returncode == 0, ran.stderr
