@@ -104,25 +104,26 @@ def test_a_failed_verdict_counts_as_the_profile_says_and_is_told(cli, server):
     server.rules.append(Rule("reply", model="j", message={"content": "no verdict"}))
     server.rules.append(Rule("reply", model="m", message={"content": "forty-one"}))
     arguments = ("--retriever", "none", "--llm", f"{server.url}#m", "--judge", f"{server.url}#j", "--ledger", "L")
+    arguments = (*arguments, "--limit", "12")  # of more, such a judge is asked no further
     code, out, _ = cli("run", "crag", "task_1_2", *SAMPLE, *arguments, "--out", "a", "-v")
     assert code == 3
     official, corrected = (scores()["all", "hallucination", profile] for profile in ("official", "corrected"))
-    assert official["value"] == 1 and official["n_scored"] == 2 and official["n_filled"] == 13
-    assert official["n_scored"] + official["n_not_applicable"] + sum(official["unscored"].values()) == 15
-    assert corrected["value"] == pytest.approx(2 / 15) and corrected["unscored"] == {"unparsable": 13}
+    assert official["value"] == 1 and official["n_scored"] == 2 and official["n_filled"] == 10
+    assert official["n_scored"] + official["n_not_applicable"] + sum(official["unscored"].values()) == 12
+    assert corrected["value"] == pytest.approx(2 / 12) and corrected["unscored"] == {"unparsable": 10}
     told = " ".join(out.split())
     # A metric without a value has no profile that left anything out, and its n are the verdicts that were read.
     assert "Unscored" not in told and "official counts" not in told
-    assert "Judged, scored 2 of 15: truthfulness, accuracy, hallucination." in told
+    assert "Judged, scored 2 of 12: truthfulness, accuracy, hallucination." in told
     assert (
-        all(f"{name} – n 2 of 15" in told for name in ("truthfulness", "accuracy", "hallucination", "missing"))
-        and "15 of 15" not in told
+        all(f"{name} – n 2 of 12" in told for name in ("truthfulness", "accuracy", "hallucination", "missing"))
+        and "12 of 12" not in told
     )
     code, out, _ = cli("run", "crag", "task_1_2", *SAMPLE, *arguments, "--out", "c", "-v", "--max-failed", "1")
     told = " ".join(out.split())
     assert code == 0
-    assert "Unscored, truthfulness, accuracy, hallucination, missing" in told and "unparsable 13" in told
-    assert "n 15" in told
+    assert "Unscored, truthfulness, accuracy, hallucination, missing" in told and "unparsable 10" in told
+    assert "n 12" in told
     assert (
         "Truthfulness: official counts unscored items as hallucinations, corrected keeps them as a share of their own."
         in told

@@ -165,7 +165,6 @@ def test_a_finished_folder_is_shown_again_without_a_call(cli, server, stages):
         (("--samples", "2"), "samples"),
         (("--retriever", "none"), "retriever"),
         (("--option", "passage_num=3"), "options"),
-        (("--judge", f"{DEAD}#other"), "judge"),
     ],
 )
 def test_a_run_with_other_inputs_is_refused(cli, server, stages, changed, word):
