@@ -13,6 +13,7 @@ from ..core.task import Task
 from .modules import Judge, ScoringInputs, compute
 
 FIRST = 12  # verdicts
+AMONG = 20 * FIRST  # the first answers, among which there are so many to judge
 _SHOWN = 120  # characters of a verdict
 _NOT_ASKED = Failure("api_error", "not asked yet")
 
@@ -44,6 +45,7 @@ def refuse_unreadable(
     """
     if len(answers) <= FIRST:
         return
+    answers = answers[:AMONG]
     for place, judge in enumerate(given.judges):
         for metric in benchmark.metrics(task.config, task.conditions):
             if not metric.judged or not (metric.panel or min(metric.judge, len(given.judges) - 1) == place):
