@@ -79,4 +79,4 @@ def run(arguments: argparse.Namespace) -> None:
         if not arguments.html:
             print("\nAll answers side by side: --html FILE")
         if all(len(parts) == 1 for _, parts in runs[:2]):
-            print_next_of_two(*(parts[0].folder for _, parts in runs[:2]))
+            print_next_of_two(results[0].folder, results[1].folder)

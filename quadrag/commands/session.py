@@ -130,7 +130,7 @@ def print_next(folder: Path, results: Sequence[Any]) -> None:
     print(f"next: quadrag {f'show {place} {which}' if len(results) == 1 else f'report {place} ANOTHER'}")
 
 
-def print_next_of_two(first: Path, second: Path) -> None:
+def print_next_of_two(first: Path | None, second: Path | None) -> None:
     """Print the command that shows what became worse between two runs, in a line."""
     print(f"next: quadrag show {shlex.quote(str(first))} {shlex.quote(str(second))} --worse")
 

@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace) -> None:
     folders = [_find_run(Path(name)) for name in arguments.runs]
     readers = [RunReader(folder, read_result(folder), arguments.data_dir) for folder in folders]
     more = (which, arguments.limit, arguments.characters, arguments.verbose, arguments.ledger)
-    print("\n".join(write_changes(*readers, *more) if two else write_items(*readers, *more)))
+    lines = write_changes(readers[0], readers[1], *more) if two else write_items(readers[0], *more)
+    print("\n".join(lines))
 
 
 def _find_run(folder: Path) -> Path:

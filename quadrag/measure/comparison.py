@@ -80,8 +80,8 @@ class Comparison(Mapping[str, Pair]):
         """
         both = (self.before, self.after)
         if worse or better:
-            readers = [RunReader(one.folder, one.result) for one in both]
-            print("\n".join(write_changes(*readers, Which(worse=worse, better=better), limit, every=verbose)))
+            before, after = (RunReader(one.folder, one.result) for one in both)
+            print("\n".join(write_changes(before, after, Which(worse=worse, better=better), limit, every=verbose)))
             return
         runs = list(zip(self._names, (one.result for one in both), strict=True))
         print_grids([spell_notes(compare_runs(runs, self.before.profile, verbose))], verbose=verbose)
