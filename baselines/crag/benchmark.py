@@ -6,23 +6,20 @@ baseline in place of snippets: the sentences of the pages' HTML most like the qu
 work. ``own`` leaves all that to a model of the challenge. Neither domain nor type of a question reaches a model.
 """
 
-import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
-from quadrag.reading import parse_yaml
 from quadrag.records import Key, Passage, Question
-from quadrag.sheet import Place, find_mark, read_marks
 
 from ..core.benchmark import Benchmark, Finder, JudgePreset, MetricUse
 from ..core.options import OptionSpec
 from ..core.prompts import JUDGE, Message, Prompts, load_prompts
 from ..core.result import Stratum
 from ..core.settings import NONE, Conditions, Retrieval, RetrieverSpec
+from .given import RATED, rate_questions, read_ratings, read_weights
 
 NAME = "crag"
 PAGES = ("task_1_2", "task_3")  # the configs that have pages
@@ -46,11 +43,11 @@ def _tokenizer(name: Any) -> str:
 
 
 def _weighing(path: Any) -> str:
-    return _identify(path, _weights(str(path)))
+    return _identify(path, read_weights(str(path)))
 
 
 def _rating(path: Any) -> str:
-    return _identify(path, [[*place, rating] for place, rating in _ratings(str(path)).items()])
+    return _identify(path, [[*place, rating] for place, rating in read_ratings(str(path)).items()])
 
 
 def _identify(path: Any, content: Any) -> str:
@@ -78,8 +75,6 @@ OPTIONS = {
 }
 
 _KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
-_RATED = ("perfect", "acceptable")  # with ratings by people
-_RATINGS = (*_RATED, "missing", "incorrect")
 _TRUTH = MetricUse("truthfulness", _KEYS, panel=True)
 _CONTAINED = MetricUse(
     "rgb_accuracy", ("accuracy_bounded",), shape=lambda golds: [golds] if golds else None, nothing=False
@@ -159,7 +154,7 @@ def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
     """
     truth = _TRUTH
     if conditions.options.get("ratings"):
-        truth = truth._replace(keys=(*_KEYS, *_RATED), rated=True)
+        truth = truth._replace(keys=(*_KEYS, *RATED), rated=True)
     if conditions.options.get("weights"):
         truth = truth._replace(keys=(*truth.keys, *(f"{key}_weighted" for key in truth.keys)))
     return [truth, _CONTAINED]
@@ -173,7 +168,7 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
     if conditions.prompts and (judge := load_prompts(NAME, conditions.prompts).get(JUDGE)):
         found["prompt"] = judge["user"]
     if conditions.options.get("weights"):
-        found["weights"] = weights = _weights(str(conditions.options["weights"]))
+        found["weights"] = weights = read_weights(str(conditions.options["weights"]))
         found["domains"] = [question.slices.get("domain") for question in questions]
         found["question_types"] = [question.slices.get("question_type") for question in questions]
         for place in dict.fromkeys(zip(found["domains"], found["question_types"], strict=True)):
@@ -186,7 +181,7 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
             if not isinstance(table, dict) or place[1] not in table:
                 raise QuadragError(f"{conditions.options['weights']} has no weight of {place[1]} in {place[0]}")
     if conditions.options.get("ratings"):
-        found["ratings"] = _ratings_of(questions, str(conditions.options["ratings"]))
+        found["ratings"] = rate_questions(questions, str(conditions.options["ratings"]))
     if conditions.options.get("trim"):
         found["tokenizer"] = Trimmer(str(conditions.options["trim"]))
     if conditions.options.get("judge_failure"):
@@ -198,7 +193,7 @@ def strata(questions: Sequence[Question], conditions: Conditions) -> dict[Key, S
     """Return the question types within domains, where weights are given; `keywords` refuses those that do not fit."""
     if not conditions.options.get("weights"):
         return {}
-    weights = _weights(str(conditions.options["weights"]))
+    weights = read_weights(str(conditions.options["weights"]))
     found = {}
     for question in questions:
         domain, kind = (question.slices.get(name, "") for name in ("domain", "question_type"))
@@ -228,63 +223,6 @@ class Trimmer:
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids."""
         return str(self._tokenizer.decode(list(ids)))
-
-
-def _weights(path: str) -> Mapping[str, Any]:
-    """Read the weights of question types, a mapping of them or of domains to such mappings.
-
-    Raises:
-        QuadragError: the file cannot be read, or is none of the two.
-    """
-    try:
-        content = Path(path).expanduser().read_bytes()
-    except OSError as error:
-        raise QuadragError(f"cannot read weights from {path} ({error.strerror})") from None
-    found = parse_yaml(content, path, "weights by question type")
-
-    def weighs(value: Any) -> bool:
-        return type(value) in (int, float) and math.isfinite(value) and value >= 0
-
-    def mapped(value: Any) -> bool:
-        return isinstance(value, dict) and bool(value) and all(map(weighs, value.values()))
-
-    if mapped(found) or (isinstance(found, dict) and found and all(map(mapped, found.values()))):
-        return dict(found)
-    raise QuadragError(f"{path} holds no weights; expected {{question type: number}}, or {{domain: {{type: number}}}}")
-
-
-def _ratings(path: str) -> dict[Place, str]:
-    """Read what people say of answers, in a column `rating`; "" where they said nothing.
-
-    Raises:
-        QuadragError: the file cannot be read, or says something else.
-    """
-    found = {}
-    for place, mark in read_marks(Path(path).expanduser(), "rating").items():
-        rating = "" if mark.value is None else str(mark.value).strip().lower()
-        if rating not in ("", *_RATINGS):
-            raise QuadragError(
-                f"{mark.where}: rating is {rating[:60]!r}; expected one of {', '.join(_RATINGS)}, or none"
-            )
-        found[place] = rating
-    return found
-
-
-def _ratings_of(questions: Sequence[Question], path: str) -> list[str | None]:
-    """Return the ratings of the answers to these questions, of which each stands there once a sample.
-
-    Raises:
-        QuadragError: none is rated.
-    """
-    ratings = _ratings(path)
-    samples: Counter[str] = Counter()
-    found = []
-    for question in questions:
-        found.append(find_mark(ratings, Place(question.split, question.id, samples[question.id])) or None)
-        samples[question.id] += 1
-    if not any(found):
-        raise QuadragError(f"{path} rates none of {len(questions)} answers; expected their ids in the column id")
-    return found
 
 
 def campaign(original: bool = False) -> list[tuple[str, str | None]]:
