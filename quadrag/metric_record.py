@@ -31,6 +31,7 @@ class KeyRecord:
         label: what it is called where it is shown, as its paper does; "" where its own name says enough.
         about: what stands under a table that has it; "" where its paper defines it.
         grades: what a person, or a judge, may say of one answer, with its value; None: the key does not apply to it.
+        replies: a judge's reply that gives a grade, by grade, as a rule that stands for a judge says it.
     """
 
     name: str
@@ -42,6 +43,7 @@ class KeyRecord:
     label: str = ""
     about: str = ""
     grades: Mapping[str, float | None] = field(default_factory=dict)
+    replies: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

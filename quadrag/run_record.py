@@ -115,6 +115,7 @@ class RunRecord:
         invalid: the metrics of which more failed, a line each.
         latency_seconds: of each answer when it was first made, by the same place.
         latency: its median and 95th percentile.
+        cascade: how many verdicts each judge of a cascade gave, by metric and key.
         usage: calls, tokens and cost of the last command, by role; ``oldest`` is when the oldest reply that was taken
             from the ledger was made, in UTC.
         fresh: Unix time; replies from before it do not count, as the user asked; None: all do.
@@ -147,6 +148,7 @@ class RunRecord:
     invalid: list[str] = field(default_factory=list)
     latency_seconds: dict[str, float] = field(default_factory=dict)
     latency: dict[str, float] | None = None
+    cascade: dict[str, dict[str, int]] = field(default_factory=dict)
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)
     fresh: float | None = None
 

@@ -24,6 +24,7 @@ from quadrag.run_record import MOST_FAILED, Inputs
 from ..core.benchmark import Finder, load
 from ..core.result import Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
+from ..scoring.cascade import Cascade
 from ..scoring.judging import check_judges, refuse_idle_metrics, score_answers
 from ..scoring.modules import Embed
 from ..scoring.score import failed_verdicts, score_given_items, score_text
@@ -45,6 +46,7 @@ class Session:
 
     system: System = field(default_factory=Extractive)
     judges: Sequence[Completer] = ()
+    cascades: Sequence[Cascade] = ()
     command: Sequence[str] = ()
     embed: Embed | None = None
     max_failed: float = MOST_FAILED
@@ -66,7 +68,7 @@ class Session:
             QuadragError: bad input, a dead server, or a folder of another run; finished stages stay.
         """
         work = self.system.take(load(task.benchmark), task)
-        check_judges(work.benchmark, work.task, self.judges)
+        check_judges(work.benchmark, work.task, self.parties)
         if alone:
             refuse_idle_metrics(self, [(work.benchmark, work.task)])
             refuse_idle_entity_llm(self.entity_llm, [(work.benchmark, work.task)])
@@ -149,7 +151,8 @@ class Session:
                 run.service = asdict(evidence)
             else:
                 scored = score_answers(self, job.work.benchmark, job.questions, answered, task, stopped, passages)
-            items, scores, stopped, run.verdict = scored
+            items, scores, stopped, run.verdict, decided = scored
+            run.cascade = {name: dict(counts) for name, counts in decided.items()}
             given = folder.is_given("answers.jsonl")
             asked = answered if self.system.asks_models and not given else []
             run.empty, run.cut = count_empty(asked), sum(answer.is_cut for answer in asked)
@@ -169,6 +172,11 @@ class Session:
         folder.save()
         texts = {(answer.key, answer.sample): answer.answer for answer in generated.answers}
         return Result(run, marked, items, stopped=stopped, asked=kept, folder=folder.path, texts=texts)
+
+    @property
+    def parties(self) -> Sequence[Completer]:
+        """The judges that metrics may be shared out among; a cascade is one of them."""
+        return self.judges[-1:] if self.cascades else self.judges
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from quadrag.chat.keys import known_keys
@@ -15,6 +16,7 @@ from quadrag.records import Answer, Key, Passage, Question
 from ..core.benchmark import Benchmark
 from ..core.task import Task
 from ..systems.system import Completer
+from .cascade import Asked, Cascade, ask_cascades
 from .modules import CachedJudge, Embed, Judge, ScoringInputs, compute
 from .probe import refuse_unreadable
 from .score import score
@@ -29,12 +31,14 @@ class Scored(NamedTuple):
     scores: list[dict[str, Any]]
     stopped: str | None = None
     verdict: str | None = None
+    decided: Mapping[str, Mapping[str, int]] = MappingProxyType({})  # verdicts of a cascade's judges, by metric and key
 
 
 class Judging(Protocol):
     """What judges: of a session, the judges, the sentence embedding, and how many items may fail."""
 
     judges: Sequence[Completer]
+    cascades: Sequence[Cascade]
     embed: Embed | None
     reuse: Reuse
     max_failed: float
@@ -91,7 +95,13 @@ def score_answers(
         for judge in judges:
             judge.on_progress = progress.update
         retried = UNREADABLE in session.reuse.retry
-        if session.max_failed < 1:
+        cascaded = Asked({}, {})
+        if session.cascades:
+            refuse = session.max_failed < 1 and not retried
+            cascaded = ask_cascades(session.cascades, asked, benchmark, by_key, answers, task, given, refuse)
+            judges, asked = judges[-1:], asked[-1:]  # what is left to ask is the last one's
+            given = replace(given, judges=asked, names=cascaded.names)
+        elif session.max_failed < 1:
             try:
                 begin(given)
             except QuadragError:
@@ -104,7 +114,7 @@ def score_answers(
             items, scores = score(benchmark, by_key, answers, task.conditions, given)
     said = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
     verdict = known_keys().line(said.most_common(1)[0][0], _SHOWN) if said else None
-    return Scored(items, scores, ended[0] if ended else None, verdict)
+    return Scored(items, scores, ended[0] if ended else None, verdict, cascaded.decided)
 
 
 def _ask_unreadable_again(

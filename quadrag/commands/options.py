@@ -113,6 +113,15 @@ def calls(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def cascade(parser: Any) -> None:
+    """Say which judge is asked last of several."""
+    parser.add_argument(
+        "--judge-large",
+        metavar="SPEC",
+        help="asked only where rules and --judge are unsure or known to err, as a --certificate of both says",
+    )
+
+
 def certificates(parser: Any) -> None:
     """Say what is known of judges."""
     parser.add_argument(

@@ -54,8 +54,8 @@ def run_request(arguments: argparse.Namespace) -> Any:
     )
 
 
-def call_request(arguments: argparse.Namespace) -> Any:
-    """Make the request of how models are called, of the arguments of a command."""
+def call_request(arguments: argparse.Namespace, certificates: Sequence[Any] = ()) -> Any:
+    """Make the request of how models are called, of the arguments of a command and the certificates that it read."""
     from dataclasses import fields
 
     from quadrag.baselines.runs.request import CallRequest, Kept
@@ -68,6 +68,8 @@ def call_request(arguments: argparse.Namespace) -> Any:
     options = {name: given[name] for name in names if given.get(name) is not None}
     return CallRequest(
         judges=arguments.judge,
+        judge_large=given.get("judge_large"),
+        cascades=[one.cascade for one in certificates if one.cascade],
         judge_format=arguments.judge_format,
         judge_max_tokens=arguments.judge_max_tokens,
         bertscore=arguments.bertscore,
