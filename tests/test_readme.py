@@ -60,6 +60,8 @@ STANDS_FOR = (
     (r"^QUADRAG_MIRROR=https://MIRROR ", ""),
     (r"^quadrag push ORG ", "HF_ENDPOINT={hub} HF_TOKEN=hf_t HF_HUB_OFFLINE=0 quadrag push quadrag-test "),
     (r"http://127\.0\.0\.1:8081/v1", "{judge}"),
+    (r"http://127\.0\.0\.1:8082/v1", "{small}"),
+    (r"http://127\.0\.0\.1:8083/v1", "{large}"),
     # A recipe asks for the paper's model by name, which the one server here does not list.
     (r"(run --recipe \S+)", r"\1 --served-as M"),
     (r"(--entity-llm \S+)", r"\1 --entity-served-as M"),
@@ -138,12 +140,15 @@ def servers() -> Iterator[dict[str, str]]:
     with (
         ChatServer(models=["M"], any_model=True) as llm,
         ChatServer(models=["j"]) as judge,
+        ChatServer(models=["small"], text='{"score": 1}') as small,
+        ChatServer(models=["large"], text='{"score": 1}') as large,
         ChatServer(models=list(PRESETS)) as presets,
         RagServer([("d", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。")]) as rag,
         HubServer(tokens=tokens) as hub,
     ):
         hub.add("model", "OWNER/MODEL")
-        yield {"llm": llm.url, "judge": judge.url, "presets": presets.url, "rag": rag.url, "hub": hub.url}
+        found = {"llm": llm, "judge": judge, "small": small, "large": large, "presets": presets, "rag": rag, "hub": hub}
+        yield {name: server.url for name, server in found.items()}
 
 
 @pytest.fixture(scope="module")

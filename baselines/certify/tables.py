@@ -40,13 +40,11 @@ def tabulate_cascade(choice: Choice) -> Grid:
         decided = " > ".join(stage.name for stage in one.stages[:-1] if stage.decides) or "nothing"
         mark = " *" if one.stages == best.stages else ""
         lines.append(Line(decided, [Cell(_four(one.agreement)), Cell(f"{one.saved:.1%}{mark}")]))
-    keeps = f"{last} alone does" if choice.keeps is None else f"{choice.keeps:g} of the labels"
+    keeps = f"as often as {last} alone" if choice.keeps is None else f"on {choice.keeps:g} of the labels"
     notes = [
-        f"* chosen: it saves most calls of {last} and agrees with people as often as {keeps}."
-        if choice.keeps is None
-        else f"* chosen: it saves most calls of {last} and agrees with people on {keeps} at least.",
-        f"These are of the labels that were chosen on. Cross-validated ({PARTS} parts by {choice.labels.groups}): "
-        f"agreement {_four(_agreement_of(choice))}, {choice.saved:.1%} of the calls saved.",
+        f"* chosen: of those that agree with people {keeps}, what saves most calls of {last}.",
+        f"On labels that it was not chosen on ({PARTS} parts by {choice.labels.groups}, each judged as the others "
+        f"choose): agreement {_four(_agreement_of(choice))}, {choice.saved:.1%} of the calls saved.",
     ]
     return Grid(f"Decided before {last} is asked", "judge[grades]", ["agreement", "calls saved"], lines, notes)
 

@@ -5,6 +5,7 @@ A stage decides where its verdict can be read and is of a grade that it is right
 it asks. A call that failed passes nothing on: it is asked for again.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -45,7 +46,7 @@ class Stage:
 
     def is_sure(self, verdict: Verdict) -> bool:
         """Tell whether the stage decides where it says this."""
-        return verdict.grade in self.decides and verdict.confidence >= self.decides[verdict.grade]
+        return verdict.grade is not None and verdict.confidence >= self.decides.get(verdict.grade, math.inf)
 
     @property
     def name(self) -> str:
@@ -159,8 +160,8 @@ def ask_cascades(
             if stage.judge.startswith(RULE):
                 return run.rule(stage, left, replies)
             judge = next(one for one in judges if one.model == stage.judge)
-            if probe and judge.model not in tried:
-                tried.add(judge.model)
+            if probe and stage.judge not in tried:
+                tried.add(stage.judge)
                 run.probe(judge, left)
             return run.read(judge, left, replies)
 

@@ -101,9 +101,10 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     choice = choose_cascade(labels, judges, arguments.keep_agreement)
     found = [measure(choice.labels, one) for one in (*judges, choice.verdicts)]
     print(describe_labels(choice.labels))
-    print_grids([*tabulate(found), tabulate_cascade(choice)])
     certificate = certify(found[-1], choice)
-    print(f"\n{certificate.judge} {certificate.sentence}; {choice.saved:.0%} of the last judge's calls saved.")
+    found[-1].verdicts.judge = "the cascade"
+    print_grids([*tabulate(found), tabulate_cascade(choice)])
+    print(f"\n{certificate.judge}\n{certificate.sentence}.")
     return _end(arguments, labels, judges, certificate)
 
 

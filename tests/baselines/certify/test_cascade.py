@@ -85,7 +85,8 @@ def flat(text):
 def test_what_each_judge_decides_is_chosen_on_labels(cli, certified, judges):
     assert re.search(r"^rule:bounded\[right\] > small\[wrong\] +1\.0000 +50\.0% \*$", certified.out, re.MULTILINE)
     assert re.search(r"^nothing +1\.0000 +0\.0%$", certified.out, re.MULTILINE)
-    assert "Cross-validated (5 parts by group): agreement 1.0000, 50.0% of the calls saved." in flat(certified.out)
+    honest = "(5 parts by group, each judged as the others choose): agreement 1.0000, 50.0% of the calls saved."
+    assert honest in flat(certified.out)
     assert re.search(r"^small +0\.7500 ", certified.out, re.MULTILINE)
     row = json.loads(Path("c.json").read_text(encoding="utf-8"))
     assert (row["judge"], len(row["prompts"]), row["figures"]["agreement"]) == (CASCADE, 1, 1.0)
