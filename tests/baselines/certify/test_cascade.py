@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, Rule
+from omnieval_judges import metric_of
 
 import quadrag
 from quadrag.run_record import read_run
@@ -247,3 +248,32 @@ def test_one_line_for_a_cascade_that_cannot_be_chosen(cli, tmp_path, options, sa
     done = cli("certify-judge", *options)
     assert done.code == 2 and not done.out
     assert re.fullmatch(f"quadrag: [^\n]*{said}[^\n]*\n", done.err), done.err
+
+
+def test_of_a_metric_without_labels_the_small_judge_decides_all_that_can_be_read(cli, tmp_path):
+    rows = "".join(f"{n},问题{n}？,{('GOOD', 'POOR')[n % 2]}{n},答案,{('2', '0')[n % 2]}\n" for n in range(20))
+    (tmp_path / "labels.csv").write_text(f"id,question,answer,gold,label\n{rows}", encoding="utf-8")
+    with ChatServer(models=["small", "big"], text=verdict(1)) as server:
+        server.rules += [
+            says("small", "GOOD", verdict(2)),
+            says("big", "GOOD", verdict(2)),
+            says("big", "POOR", verdict(0)),
+        ]
+        choose = ("certify-judge", "labels.csv", "--metric", "omnieval.acc", *both(server), "--out", "c.json")
+        assert "cascade(small[2] > big)" in cli(*choose).out
+        server.bodies.clear()
+        run = ("run", "omnieval", "all", "--retriever", "none", "--data-dir", "sample", "--limit", "3")
+        done = cli(*run, *both(server), "--certificate", "c.json", "--out", "runs/a")
+        assert done.code == 0, done.err
+        asked_big = [metric_of(body["messages"]) for body in server.bodies if body["model"] == "big"]
+        asked_small = {metric_of(body["messages"]) for body in server.bodies if body["model"] == "small"}
+    assert asked_small == {"acc", "com", "nac"} and set(asked_big) == {"acc"}
+    given = read_run(Path("runs/a")).cascade
+    assert given["omnieval.acc"] == {"small": 0, "big": len(asked_big)}
+    assert given["omnieval.com"]["big"] == given["omnieval.nac"]["big"] == 0 < given["omnieval.com"]["small"]
+    assert "judge not certified: cascade(small[-1, 0, 1, 2] > big) (com)" in flat(done.out)
+    assert "Judge cascade(small[2] > big) agrees with people 1.00" in flat(done.out)
+
+
+def verdict(grade):
+    return json.dumps({"prediction": grade})
