@@ -115,7 +115,7 @@ class RunRecord:
         invalid: the metrics of which more failed, a line each.
         latency_seconds: of each answer when it was first made, by the same place.
         latency: its median and 95th percentile.
-        cascade: how many verdicts each judge of a cascade gave, by metric and key.
+        cascade: how many answers ended at each judge of a cascade, by metric and key.
         usage: calls, tokens and cost of the last command, by role; ``oldest`` is when the oldest reply that was taken
             from the ledger was made, in UTC.
         fresh: Unix time; replies from before it do not count, as the user asked; None: all do.

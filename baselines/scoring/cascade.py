@@ -114,7 +114,7 @@ class Asked(NamedTuple):
 
     Attributes:
         names: what signatures call the judge, by metric and keys.
-        decided: how many verdicts each judge gave, by metric and key; a failed call is none.
+        decided: how many answers ended at each judge, by metric and key; a failed call is none of them.
     """
 
     names: dict[tuple[str, tuple[str, ...]], str]
@@ -166,7 +166,7 @@ def ask_cascades(
             return run.read(judge, left, replies)
 
         found = decide(cascade.stages, here, ask)
-        counts = Counter(judge for judge, verdict in found if verdict.grade is not None)
+        counts = Counter(judge for judge, verdict in found if not verdict.failed)
         models = [stage.judge for stage in cascade.stages if stage.decides or stage is cascade.stages[-1]]
         asked.decided[f"{metric.module}.{cascade.key}"] = {judge: counts[judge] for judge in models}
         asked.names[metric.module, metric.keys] = cascade.name

@@ -164,6 +164,20 @@ def test_a_failed_call_is_asked_for_again_and_not_passed_on(cli, certified, judg
     assert read_run(Path("runs/b")).cascade["truthfulness.accuracy"] == {"rule:bounded": 4, "small": 5, "big": 3}
 
 
+def test_what_the_last_judge_said_unreadably_is_asked_again_of_it_alone(cli, certified, judges, answers):
+    judges.rules.insert(0, says("big", "gamma", "Hm."))
+    how = (*SCORED, *both(judges), "--certificate", "c.json", "--max-failed", "1")
+    assert cli("score", str(answers), *how, "--out", "runs/a").code == 0
+    assert read_run(Path("runs/a")).cascade["truthfulness.accuracy"]["big"] == 3
+    judges.rules.pop(0)
+    judges.bodies.clear()
+    done = cli("score", str(answers), *how, "--retry", "unreadable", "--out", "runs/b")
+    assert done.code == 0 and not asked(judges, "small")
+    assert [text.count("gamma") for text in asked(judges, "big")] == [1]
+    rows = json.loads(Path("runs/b/scores.json").read_text(encoding="utf-8"))
+    assert not any(row["unscored"] for row in rows if row["key"] == "accuracy")
+
+
 def test_a_run_that_stops_among_the_verdicts_goes_on_and_asks_nothing_twice(cli, certified, judges, tmp_path):
     judges.models.append("llm")
     judges.rules.insert(0, Rule("reply", model="llm", message={"content": "beta"}))
