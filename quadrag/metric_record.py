@@ -31,7 +31,7 @@ class KeyRecord:
         label: what it is called where it is shown, as its paper does; "" where its own name says enough.
         about: what stands under a table that has it; "" where its paper defines it.
         grades: what a person, or a judge, may say of one answer, with its value; None: the key does not apply to it.
-        replies: a judge's reply that gives a grade, by grade, as a rule that stands for a judge says it.
+        by_rule: what a rule says in place of a judge's reply, by grade.
     """
 
     name: str
@@ -43,7 +43,7 @@ class KeyRecord:
     label: str = ""
     about: str = ""
     grades: Mapping[str, float | None] = field(default_factory=dict)
-    replies: Mapping[str, str] = field(default_factory=dict)
+    by_rule: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,7 +238,7 @@ class _Run:
             )
             for answer, question in zip(answers, asked, strict=True)
         ]
-        for grade, reply in metric_record(self.metric.module).key(self.cascade.key).replies.items():
+        for grade, reply in metric_record(self.metric.module).key(self.cascade.key).by_rule.items():
             own = CachedJudge(lambda batch, reply=reply: [reply] * len(batch))  # type: ignore[misc]
             decided = [answer for answer, one in zip(answers, said, strict=True) if one == grade]
             if grade in stage.decides and decided:
