@@ -227,7 +227,7 @@ class _Run:
         asked = [self.questions[answer.key] for answer in answers]
         if self.benchmark.keywords(self.metric, asked, self.task.conditions).get("tokenizer") is not None:
             raise QuadragError(
-                f"{stage.judge} reads whole answers, and --option tokenizer cuts those that judges see; leave it out, "
+                f"{stage.judge} reads whole answers, and judges see them cut (--option trim); leave the option out, "
                 "or certify a cascade without a rule"
             )
         said = [

@@ -239,6 +239,17 @@ def test_a_run_refuses_a_cascade_that_nothing_is_known_of(cli, certified, judges
     assert re.fullmatch(f"quadrag: [^\n]*{said}[^\n]*\n", done.err), done.err
 
 
+def test_a_rule_judges_no_other_answer_than_the_judges_see(cli, certified, judges, answers, tmp_path):
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+
+    Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]")).save(str(tmp_path / "tokenizer.json"))
+    cut = ("--option", f"trim={tmp_path / 'tokenizer.json'}")
+    done = cli("score", str(answers), *SCORED, *both(judges), "--certificate", "c.json", *cut)
+    assert done.code == 2 and not judges.bodies
+    assert re.fullmatch(r"quadrag: rule:bounded reads whole answers, and judges see them cut [^\n]*\n", done.err)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
