@@ -13,9 +13,12 @@ from ..core.settings import NONE
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
-from ..tables.notes import INTERVALS, head_replaced, name_units, note_corpus, note_ours, note_paper
+from ..tables.notes import INTERVALS, name_units
 from ..tables.paper import load_tables
+from ..tables.paper_notes import note_corpus, note_paper
 from ..tables.published import Published, find_beside
+from ..tables.replicas import head_replaced, note_replicas
+from ..tables.run_notes import note_ours
 from ..tables.slices import select_whole, slice_grids
 from .samples import tabulate_samples
 
@@ -42,6 +45,7 @@ def tabulate_run(
     splits = list(dict.fromkeys(row["split"] for row in scores)) or inputs.splits
     head = f"{name_units(scores)}, {profiles[0]} profile, {INTERVALS}."
     notes = [*note_ours([result], [head], scores, profiles), *note_judges([result], profiles[0])]
+    notes += note_replicas([result], profiles[0])
     grids = [Grid(title_of(result), "metric", splits, _metric_lines(scores, splits, profiles), notes)]
     grids += tabulate_samples(result, profiles[0], title_of(result))
     matrices = tabulate_matrices(result, profiles[0], labels, every)
