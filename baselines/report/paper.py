@@ -6,11 +6,30 @@ from dataclasses import replace
 from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
 from ..tables.grid import Grid
+from ..tables.notes import note_profiles
 from ..tables.paper import load_tables
 from ..tables.replicas import head_replaced, mark_rows, note_replicas
 from ..tables.slices import select_whole
-from .run import tabulate_run, title_of
+from .run import tabulate_run, tabulate_scores, title_of
 from .samples import tabulate_samples
+
+
+def show_paper(
+    benchmark: str, results: Sequence[Result], profiles: Sequence[str], labels: str = "en", verbose: bool = False
+) -> list[Grid]:
+    """Make what a terminal shows of several runs: the tables of the paper, or those of every run's scores as well.
+
+    Args:
+        benchmark: its name.
+        results: of the runs.
+        profiles: the first is shown; of two, the second where it differs.
+        labels: of a matrix, ``en`` or ``zh``.
+        verbose: all metrics and slices too. What was said under the paper's tables is not said again.
+    """
+    grids = tabulate_paper(benchmark, results, profiles)
+    said = {note for grid in grids for note in grid.notes}
+    own = [grid for result in results if verbose for grid in tabulate_scores(result, profiles, labels)]
+    return grids + [replace(grid, notes=[note for note in grid.notes if note not in said]) for grid in own]
 
 
 def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence[str] = PROFILES) -> list[Grid]:
@@ -28,9 +47,9 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
     grids = []
     for head in dict.fromkeys(head_replaced(result.run) for result in results):
         group = [result for result in results if head_replaced(result.run) == head]
-        made = [
-            mark_rows(replace(grid, title=head + grid.title), group, profiles[0]) for grid in tabulate(group, profiles)
-        ]
+        made = [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
+        made = [mark_rows(grid, group, profiles[0]) for grid in made]
+        made[0].notes += [*note_profiles(line for grid in made for line in grid.lines)]
         made[0].notes += note_replicas(group, profiles[0])
         made[-1].notes += note_judges(group, profiles[0])
         grids += made

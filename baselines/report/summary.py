@@ -93,7 +93,7 @@ def summarise_run(result: Result, profile: str) -> Grid:
     ]
     if any(best):
         grid.notes += [*note_paper(run.inputs.benchmark, list(filter(None, best))), *note_corpus([run])]
-    grid.notes += note_replicas([result], profile)
+    grid.notes += note_replicas([result], profile, alone=True)
     return grid
 
 

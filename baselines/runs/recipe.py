@@ -53,14 +53,14 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
     Raises:
         QuadragError: no such recipe, it is not of the form, or its model has no address.
     """
-    if request.all_configs and request.recipe:
+    if request.all_configs and request.recipe is not None:
         raise QuadragError("--all and --recipe each say what to run; give one of them")
     if request.all_configs:
         campaign = load(request.named_benchmark()).campaign(request.original)
         return request, [(config, retriever, {}) for config, retriever in campaign]
     if request.original:
         raise QuadragError("--original goes with --all; alone, name the config with its suffix _original")
-    if not request.recipe:
+    if request.recipe is None:
         return request, None
     name, recipe = read_recipe(request.recipe)
     settings = recipe.get("retrieval", {})
@@ -216,6 +216,8 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
     Raises:
         QuadragError: there is no such recipe, or it is not of the form.
     """
+    if not name.strip():
+        raise QuadragError("--recipe is empty; expected a name as rgb-table7-chatgpt-en, `quadrag list` shows all")
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
         known = catalogue.recipes()

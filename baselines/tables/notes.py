@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from quadrag.metric_record import metric_record, show_key
 
+from ..core.result import PROFILES
 from ..scoring.validity import is_invalid
 from .cells import CHARACTERS, FEW, Row, unit_of
-from .grid import Detail
+from .grid import Detail, Line
 from .paper import PaperTables, load_tables
 
 INTERVALS = f"95% intervals over {FEW} or more questions: Wilson's of shares (logit in clusters), else bootstrap (BCa)"
@@ -21,6 +22,12 @@ def note_scores(benchmark: str, rows: Sequence[Row], profiles: Sequence[str]) ->
     tables = load_tables(benchmark)
     shown = [row for row in rows if row["profile"] in profiles]
     return [*note_keys(shown), *note_not_run(tables, rows), *_note_judged(shown), *note_unscored(tables, shown)]
+
+
+def note_profiles(lines: Iterable[Line]) -> list[str]:
+    """Explain the second profile, where a line shows it."""
+    shown = any(line.label.strip() == PROFILES[1] for line in lines)
+    return ["corrected: what the paper defines; above it official, what the authors' code computes."] if shown else []
 
 
 def note_keys(rows: Iterable[Row]) -> list[str]:

@@ -33,7 +33,9 @@ def note_recipes(runs: Sequence[RunRecord]) -> list[str]:
             prompts = "the user's own" if are_own(run.inputs.benchmark, run.inputs.prompts) else "ours"
             notes.append(f"Recipe {run.row['recipe']}: {row}asked: {run.inputs.llm}{served}; prompts: {prompts}.")
     notes = list(dict.fromkeys(notes))
-    return notes if len(notes) <= _FEW else [Detail(note) for note in notes]
+    told = notes if len(notes) <= _FEW else [Detail(note) for note in notes]
+    names = dict.fromkeys(run.row["recipe"] for run in runs if run.row)
+    return [*told, *(Detail(f"Its settings beside the paper's: quadrag list --recipe {name}") for name in names)]
 
 
 def mark_rows(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
@@ -47,9 +49,15 @@ def mark_rows(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
     return replace(grid, lines=lines, notes=[*grid.notes, "<: the published row that the recipe replicates."])
 
 
-def note_replicas(results: Sequence[Result], profile: str) -> list[str]:
-    """Say of the recipes whose rows are not replicated all that keeps them from it."""
-    judged = _judge_recipes(results, profile)
+def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) -> list[str]:
+    """Say of the recipes whose rows are not replicated all that keeps them from it.
+
+    Args:
+        results: of the runs in a table.
+        profile: the one that it shows first.
+        alone: whether it is about one run, whatever else its recipe has.
+    """
+    judged = _judge_recipes(results, profile, alone)
     notes = []
     for why in dict.fromkeys(why for _, why in judged.values() if why):
         alike = [name for name in judged if judged[name][1] == why]
@@ -69,26 +77,26 @@ def _is_row(label: str, row: Mapping[str, str]) -> bool:
     return bool(named) and (row["recipe"].endswith(f"-{'-'.join(words)}") or set(named) <= set(words))
 
 
-def _judge_recipes(results: Sequence[Result], profile: str) -> dict[str, tuple[list[Result], str]]:
+def _judge_recipes(results: Sequence[Result], profile: str, alone: bool = False) -> dict[str, tuple[list[Result], str]]:
     """Return by recipe its runs, and in what they are not what it fixes; "" where they replicate its row."""
     found: dict[str, list[Result]] = {}
     for result in results:
         if result.run.row:
             found.setdefault(result.run.row["recipe"], []).append(result)
-    return {name: (ours, "; ".join(_list_departures(ours, profile))) for name, ours in found.items()}
+    return {name: (ours, "; ".join(_list_departures(ours, profile, alone))) for name, ours in found.items()}
 
 
-def _list_departures(results: Sequence[Result], profile: str) -> list[str]:
+def _list_departures(results: Sequence[Result], profile: str, alone: bool) -> list[str]:
     """List in what the runs of one recipe are not what it fixes."""
     found = [reason for result in results for reason in _depart(result.run)]
     runs = int(results[0].run.row.get("runs", len(results)))
-    if len(results) < runs:
+    if len(results) < runs and not alone:
         found.append(f"{len(results)} of the recipe's {runs} runs")
     asked, whole, about = _count_questions(results)
     if asked < whole * (_ABOUT if about else 1):
         found.append(f"{asked:,} of {'about ' if about else ''}{whole:,} questions")
     if profile != PROFILES[0]:
-        found.append(f"the {profile} profile, the row is of {PROFILES[0]}")
+        found.append(f"{profile} values, the printed ones are {PROFILES[0]}")
     return list(dict.fromkeys(found))
 
 

@@ -85,6 +85,7 @@ def list_settings(inputs: Inputs) -> list[str]:
     parts += [f"answers and passages by a RAG service, {inputs.parameters['contract']} contract"] if served else []
     # What a search made of an option stands for it: windows that are named in tokens may be in characters.
     parts += [f"{name} {value}" for name, value in {**searched, **inputs.options, **searched}.items()]
+    parts += [] if served else [f"{name} {value}" for name, value in inputs.parameters.items()]
     if inputs.limit:
         parts.append(f"the first {inputs.limit} questions of a split")
     if inputs.samples > 1:
