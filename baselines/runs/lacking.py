@@ -25,23 +25,22 @@ def tell_lacking(request: RunRequest, lacking: Mapping[str, Sequence[str]]) -> s
     benchmark, folder = request.named_benchmark(), str(request.data_dir)
     wanted = list(dict.fromkeys(name for names in lacking.values() for name in names))
     old = all(config.endswith(_ORIGINAL) for config in lacking)
-    data = "original data, from before the authors revised them: " if old else ""
+    data = "original data, from before their revision: " if old else ""
     there = {config: _find(benchmark, config, folder) for config in catalogue.configs(benchmark)}
     other = [name for name in lacking if there.get(_other_version(name))]
     paths = [path for config in (map(_other_version, other) if other else there) for path in there[config]]
     found = list(dict.fromkeys(path.name for path in paths))
     holds = f"it holds {_some(found)}" if found else f"it holds no file of {benchmark}"
-    ways = [f"leave --data-dir out, and the files are downloaded, or taken from `quadrag prepare {benchmark}`"]
+    way = "name the folder that has them with --data-dir"
     if other:
         holds += f", the {'revised' if old else 'original'} data"
-        again = f"quadrag run {benchmark} --all{'' if old else ' --original'} --data-dir {shlex.quote(folder)}"
-        ways.append(
-            f"run those with `{again}`, which replicates no printed row" if old else f"run those with `{again}`"
-        )
-    else:
-        ways.append("name with --data-dir the folder that has them")
+        more, less = ("", ", which replicates no printed row") if old else (" --original", "")
+        way = f"run what is there with `quadrag run {benchmark} --all{more} --data-dir {shlex.quote(folder)}`{less}"
     who = f"the recipe {request.recipe}" if request.recipe else "--all"
-    return f"{folder} holds no file that {who} reads ({data}{_some(wanted)}); {holds}. Either {', or '.join(ways)}"
+    return (
+        f"{folder} holds no file that {who} reads ({data}{_some(wanted)}); {holds}. Fetch them with `quadrag prepare "
+        f"{benchmark}` and leave --data-dir out, or {way}"
+    )
 
 
 def _other_version(config: str) -> str:
