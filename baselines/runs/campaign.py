@@ -105,8 +105,8 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path, fresh_
     benchmark = load(request.named_benchmark())
     typed = {"config": request.config}
     if not (benchmark.corpus or benchmark.options):
-        options = " ".join(f"--option {name}={_as_typed(value)}" for name, value in request.options.items())
-        typed |= {"options": options, "split": request.split and f"--split {request.split}"}
+        given = " ".join(f"--option {name}={_as_typed(value)}" for name, value in request.options.items())
+        typed |= {"options": given, "split": request.split and f"--split {request.split}"}
     if any(retriever for _, retriever, _ in runs):
         typed |= {"retriever": request.retriever and f"--retriever {request.retriever}"}
     who = f"the recipe {request.recipe}" if request.recipe else "--all"

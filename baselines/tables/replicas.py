@@ -141,8 +141,8 @@ def _count_questions(results: Sequence[Result]) -> tuple[int, int, bool]:
         whole = sum(numbers) if len(numbers) == len(known) else int(coverage.split(" of ")[1]) if coverage else asked
         one = asked, whole, any(rows.about for rows in known if rows)
         counts[inputs.config] = min(one, counts.get(inputs.config, one))
-    asked, wholes, abouts = zip(*counts.values(), strict=True)
-    return sum(asked), sum(wholes), any(abouts)
+    found = counts.values()
+    return sum(one[0] for one in found), sum(one[1] for one in found), any(one[2] for one in found)
 
 
 def _list_splits(inputs: Inputs) -> list[str]:
