@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from quadrag.catalogue import configs
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import dumps
-from quadrag.run_record import Inputs, RunRecord
+from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
 
 from ..core.benchmark import load
 from ..core.prompts import load_prompts
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
-from ..scoring.validity import is_invalid
+from ..scoring.validity import is_invalid, list_untold
 from ..systems.rag.system import RAG
 from .cells import CHARACTERS, FEW, Row, unit_of
 from .grid import Alarm, Detail
@@ -47,17 +47,24 @@ def note_ours(
 
 
 def note_partial(results: Sequence[Result]) -> list[str]:
-    """Say that a table is partial, where a run could not finish, and which metrics are invalid."""
+    """Say that a table is partial, where a run could not finish, which metrics are invalid, and what failed."""
     partial = [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
     limited = [one.run for one in results if one.run.coverage and one.run.inputs.limit]
     given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
     partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
-    return [*map(Alarm, partial), *note_invalid(results)]
+    return [*map(Alarm, partial), *note_invalid(results), *note_failed(results)]
 
 
 def note_invalid(results: Sequence[Result]) -> list[str]:
-    """Say which metrics of runs are invalid, and why."""
-    return [Alarm(f"INVALID, {line}.") for one in results for line in one.run.invalid]
+    """Say which metrics of runs are invalid, and why; and which are shown though too many items failed."""
+    invalid = [Alarm(f"INVALID, {line}.") for one in results for line in one.run.invalid]
+    partly = [(line, share) for one in results for line, share in one.run.partly.items()]
+    return [*invalid, *(Alarm(f"NOT RELIABLE, {line}.") for line, share in partly if share > MOST_FAILED)]
+
+
+def note_failed(results: Sequence[Result]) -> list[str]:
+    """Say of values of which a few items failed how these count."""
+    return [f"{line}." for one in results for line, share in one.run.partly.items() if share <= MOST_FAILED]
 
 
 def _tell_limits(runs: Sequence[RunRecord]) -> Iterator[str]:
@@ -122,9 +129,9 @@ def _note_judged(rows: Sequence[Row]) -> list[str]:
 def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
     """List what could not be scored, by metric, profile, split and reason, and say what becomes of it."""
     found: dict[str, dict[str, list[str]]] = {}
-    lacking = [row for row in rows if row.get("unscored") and not is_invalid(row)]  # of those a line on top says it
+    lacking = [row for row in rows if list_untold(row) and not is_invalid(row)]  # of others a line on top says it
     for row in lacking:
-        counts = ", ".join(f"{reason} {count}" for reason, count in row["unscored"].items())
+        counts = ", ".join(f"{reason} {count}" for reason, count in list_untold(row).items())
         place = f"{row['config']} {row['split']}: {counts}"
         found.setdefault(show_key(row["metric"], row["key"]), {}).setdefault(row["profile"], []).append(place)
     alike: dict[str, list[str]] = {}  # what is said once for all the keys that it is true of

@@ -126,7 +126,8 @@ def print_next(folder: Path, results: Sequence[Any]) -> None:
     place = shlex.quote(str(folder))
     if any(result.stopped for result in results):
         return
-    which = "--unscored" if results[0].run.invalid else "--wrong"
+    run = results[0].run
+    which = "--unscored" if run.invalid and not run.unread else "--wrong"
     print(f"next: quadrag {f'show {place} {which}' if len(results) == 1 else f'report {place} ANOTHER'}")
 
 
@@ -146,7 +147,9 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path,
     verdicts = sum(result.run.failed_verdicts for _, result in results)
     if verdicts and not stopped:
         print(f"{_tell_failed(verdicts, 'verdict')}; run again to ask again")
-    if kinds := _kinds_to_retry([result for _, result in results]):
+    if unread := next((result.run.unread for _, result in results if result.run.unread), None):
+        print(f"The judge {unread} is asked no further: name another --judge, or --retry unreadable asks it again")
+    elif kinds := _kinds_to_retry([result for _, result in results]):
         print(f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")
     if stopped:
         print(f"quadrag: {one_line(stopped[0])}", file=sys.stderr)
