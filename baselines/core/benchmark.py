@@ -21,7 +21,6 @@ from .prompts import Message, Prompts
 from .result import Stratum
 from .settings import Conditions, Retrieval, RetrieverSpec
 
-
 NO_JUDGE = "no judge"  # why a key is not computed
 
 

@@ -30,6 +30,9 @@ _CAUSES = {
     "misaligned": "a judge answered more or fewer questions than it was asked: try another judge",
     _EMPTY: "the model replied with nothing",
 }
+_WRONG = "they count as wrong"
+_READ = "official makes values of them, corrected counts them as wrong"
+_LEFT_OUT = "official leaves them out, corrected counts them as wrong"
 Place = tuple[str, str, str, str]  # config, split, metric, key
 
 
@@ -41,14 +44,14 @@ class Fault(NamedTuple):
         failed: how many items failed.
         total: of how many that the metrics apply to.
         reasons: how many failed, by reason.
-        counted: whether ``official`` has a value of failed ones nevertheless.
+        counts: how those that failed count where a value is shown.
     """
 
     places: tuple[Place, ...]
     failed: int
     total: int
     reasons: dict[str, int]
-    counted: bool
+    counts: str
 
     def tell(self, run: RunRecord) -> str:
         """Say in one line what failed, with a reply of the judge's, and its likely cause."""
@@ -68,7 +71,7 @@ class Fault(NamedTuple):
     def tell_counted(self) -> str:
         """Say in one line how many failed of a value that is shown, and how they count."""
         config, split = self.places[0][:2]
-        counts = "they count as wrong" if self.counted else "official leaves them out, corrected counts them as wrong"
+        counts = self.counts
         what = f"items failed ({', '.join(f'{count} {reason}' for reason, count in self.reasons.items())})"
         if [*self.reasons] == ["unparsable"]:
             what = "verdicts could not be read"
@@ -168,7 +171,7 @@ def _find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fa
     """Find the metrics of which any item failed."""
     found: dict[tuple[Any, ...], Fault] = {}
     official = {
-        _place(row): row.get("n_scored", 0) + row.get("n_filled", 0)
+        _place(row): (row.get("n_filled", 0), row.get("n_scored", 0))
         for row in scores
         if row.get("slice", ALL) == ALL and row["profile"] == "official"
     }
@@ -181,10 +184,11 @@ def _find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fa
         total = row["n_total"] - row.get("n_not_applicable", 0)
         failed = min(sum(reasons.values()), total)
         if failed:
-            counted = official.get(_place(row), 0) > total - failed
-            alike = (row["config"], row["split"], total, counted, *reasons.items())
+            filled, read = official.get(_place(row), (0, 0))
+            counts = _WRONG if filled else _READ if read > total - failed else _LEFT_OUT
+            alike = (row["config"], row["split"], total, counts, *reasons.items())
             before = found[alike].places if alike in found else ()
-            found[alike] = Fault((*before, _place(row)), failed, total, reasons, counted)
+            found[alike] = Fault((*before, _place(row)), failed, total, reasons, counts)
     return list(found.values())
 
 

@@ -129,8 +129,8 @@ def _note_judged(rows: Sequence[Row]) -> list[str]:
 def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
     """List what could not be scored, by metric, profile, split and reason, and say what becomes of it."""
     found: dict[str, dict[str, list[str]]] = {}
-    lacking = [row for row in rows if list_untold(row) and not is_invalid(row)]  # of others a line on top says it
-    for row in lacking:
+    lacking = [row for row in rows if row.get("unscored") and not is_invalid(row)]  # of those a line on top says it
+    for row in filter(list_untold, lacking):
         counts = ", ".join(f"{reason} {count}" for reason, count in list_untold(row).items())
         place = f"{row['config']} {row['split']}: {counts}"
         found.setdefault(show_key(row["metric"], row["key"]), {}).setdefault(row["profile"], []).append(place)

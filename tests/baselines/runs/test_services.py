@@ -285,6 +285,7 @@ def test_a_fresh_run_that_is_killed_asks_nothing_twice(cli, server, environment,
 
 
 def test_a_dead_judge_may_be_corrected_after_a_run_without_one(cli, server, judge):
+    server.state.text = "Paris"
     asked = (
         "run",
         "crag",
@@ -293,10 +294,10 @@ def test_a_dead_judge_may_be_corrected_after_a_run_without_one(cli, server, judg
         "sample",
         "--ledger",
         "L",
-        "--llm",
-        f"{server.url}#m",
         "--out",
         "r",
+        "--llm",
+        f"{server.url}#m",
     )
     assert cli(*asked, "--limit", 3).code == 0
     # New answers are made, so that the folder is not as it was.

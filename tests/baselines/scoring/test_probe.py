@@ -43,7 +43,7 @@ def test_garbage_ends_after_the_first_verdicts(cli, server, judge, place):
     assert server.requests == answered, "no answer was asked for again"
 
 
-@pytest.mark.parametrize(("place", "form"), [(CRAG, '{"score": 1}'), (OMNIEVAL, '{"prediction": 2}')])
+@pytest.mark.parametrize(("place", "form"), [(CRAG, '{"score": 1}'), (OMNIEVAL, '{"prediction": 1}')])
 def test_what_needs_no_judge_is_shown_wherever_the_run_is(cli, server, judge, place, form):
     unjudged = cli(*place, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "u").out
     judge.state.text = "lorem ipsum"
@@ -113,7 +113,7 @@ def test_a_few_that_could_not_be_read_are_told_under_the_number(cli, server, jud
     assert ran.code == 0 and "NOT RELIABLE" not in ran.out
     told = "task_1_2 public: 1 of 15 verdicts could not be read, they count as wrong: truthfulness, accuracy"
     assert told in " ".join(ran.out.split()) and "Unscored" not in ran.out
-    judge.rules.append(Rule("status", times=1, status=400))
+    judge.rules += [Rule("reply", times=1, message={"content": READABLE}), Rule("status", times=1, status=400)]
     ran, _ = ask(cli, CRAG, server, judge, "--concurrency", 1, "--fresh")
     assert "1 of 15 items failed (1 api_error), they count as wrong: truth" in " ".join(ran.out.split())
 
@@ -124,8 +124,10 @@ def test_what_official_takes_for_a_verdict_is_told_too(cli, server, judge, said)
     place = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")
     ran, _ = ask(cli, place, server, judge, "--max-failed", 1)
     assert re.search(r"rejection_rate_judged +0\.0 .* 12 of 12", ran.out), "official reads any text"
-    told = "NOT RELIABLE, negative_rejection_en test: 12 of 12 verdicts could not be read, they count as wrong: "
-    assert f"{told}rejection_rate_judged." in " ".join(ran.out.split())
+    told = (
+        "NOT RELIABLE, negative_rejection_en test: 12 of 12 verdicts could not be read, official makes values of them,"
+    )
+    assert f"{told} corrected counts them as wrong: rejection_rate_judged." in " ".join(ran.out.split())
 
 
 @pytest.mark.parametrize(
