@@ -286,19 +286,8 @@ def test_a_fresh_run_that_is_killed_asks_nothing_twice(cli, server, environment,
 
 def test_a_dead_judge_may_be_corrected_after_a_run_without_one(cli, server, judge):
     server.state.text = "Paris"
-    asked = (
-        "run",
-        "crag",
-        "task_1_2",
-        "--data-dir",
-        "sample",
-        "--ledger",
-        "L",
-        "--out",
-        "r",
-        "--llm",
-        f"{server.url}#m",
-    )
+    asked = ("run", "crag", "task_1_2", "--data-dir", "sample", "--ledger", "L", "--out", "r")
+    asked = (*asked, "--llm", f"{server.url}#m")
     assert cli(*asked, "--limit", 3).code == 0
     # New answers are made, so that the folder is not as it was.
     assert cli(*asked, "--limit", 8, "--judge", "http://127.0.0.1:9/v1#j").code == 2
