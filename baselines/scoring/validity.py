@@ -60,21 +60,25 @@ class Fault(NamedTuple):
         why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
         most = max(self.reasons, key=lambda reason: self.reasons[reason])
         cause = _CAUSES[most]
-        if most == "unparsable" and run.verdict is not None:
-            form = metric_record(self.places[0][2]).verdict
+        form = self._find_form(run)
+        if most == "unparsable" and form and run.verdict is not None:
             json = "--judge-format json, or " * form.startswith("{")
             cause = f"a judge said {run.verdict!r}, where a verdict is like {form}: try {json}another judge"
         elif most in ("api_error", "raised", "unparsable") and run.failures:
             cause = next(iter(run.failures.values()))
         return f"{config} {split}: {self.failed} of {self.total} items failed ({why}): {keys}; {cause}"
 
-    def tell_counted(self) -> str:
+    def _find_form(self, run: RunRecord) -> str:
+        """Return a verdict as a judge was to give it; "" where none was asked."""
+        return metric_record(self.places[0][2]).verdict if run.inputs.judge is not None else ""
+
+    def tell_counted(self, run: RunRecord) -> str:
         """Say in one line how many failed of a value that is shown, and how they count."""
         config, split = self.places[0][:2]
         counts = self.counts
         what = f"items failed ({', '.join(f'{count} {reason}' for reason, count in self.reasons.items())})"
         if [*self.reasons] == ["unparsable"]:
-            what = "verdicts could not be read"
+            what = f"{'verdicts' if self._find_form(run) else 'results'} could not be read"
         elif [*self.reasons] == [_EMPTY]:
             what, counts = "replies of the model are empty", "they are scored as such"
         return f"{config} {split}: {self.failed} of {self.total} {what}, {counts}: {_list_keys(self.places)}"
@@ -100,7 +104,7 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     found = _find_faults(scores, run)
     faults = [fault for fault in found if fault.failed > run.max_failed * fault.total]
     run.invalid = [fault.tell(run) for fault in faults] + _tell_unjudged(scores, run)
-    run.partly = {fault.tell_counted(): fault.failed / fault.total for fault in found if fault not in faults}
+    run.partly = {fault.tell_counted(run): fault.failed / fault.total for fault in found if fault not in faults}
     by_place = {place: fault for fault in faults for place in fault.places}
     told = {place for fault in found for place in fault.places}
     # What can be read is what `corrected` reads.
