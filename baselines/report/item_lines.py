@@ -8,6 +8,7 @@ from quadrag.chat.ledger import Ledger
 
 from ..core.result import PROFILES
 from ..tables.cells import NOTHING
+from ..tables.notes import note_failed, note_invalid
 from .items import RunReader, ShownItem, Which
 
 
@@ -30,6 +31,8 @@ def write_items(
         ledger: where replies are kept; in the user's cache folder when None.
     """
     found = reader.select(which)
+    if told := [*note_invalid([reader.result]), *note_failed([reader.result])]:
+        yield from (*told, "")
     if not found:
         yield reader.say_none(which)
         return

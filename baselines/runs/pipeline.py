@@ -96,7 +96,8 @@ class Session:
             self._set_back(folder)
             run = folder.run
             run.coverage = coverage
-            if folder.finished and not (run.failures or run.failed_verdicts or run.failed_entities):
+            to_the_end = run.unread and self.max_failed == 1
+            if folder.finished and not (run.failures or run.failed_verdicts or run.failed_entities or to_the_end):
                 return replace(read_result(out, run), reused=True)
             before = copy.deepcopy(run)
             run.source = source
@@ -116,7 +117,7 @@ class Session:
             folder.reopen()
             folder.run.fresh = since
         elif self.reuse.retry:
-            folder.reopen()
+            folder.reopen(self.system.asks_models)  # of other systems no reply is kept that could be bad
         self.reuse.since = folder.run.fresh or 0.0
 
     def _work(self, job: Job) -> Result:
@@ -149,7 +150,7 @@ class Session:
                 run.service = asdict(evidence)
             else:
                 scored = score_answers(self, job.work.benchmark, job.questions, answered, task, stopped, passages)
-            items, scores, stopped, run.verdict = scored
+            items, scores, stopped, run.verdict, run.unread = scored
             given = folder.is_given("answers.jsonl")
             asked = answered if self.system.asks_models and not given else []
             run.empty, run.cut = count_empty(asked), sum(answer.is_cut for answer in asked)

@@ -100,7 +100,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.data_dir = one.data_dir
     run.latency_seconds = _read_latencies(path, answers)
     run.latency = spread(list(run.latency_seconds.values()))
-    run.command, run.verdict, run.max_failed = list(session.command), scored.verdict, session.max_failed
+    run.command, run.max_failed = list(session.command), session.max_failed
+    run.verdict, run.unread = scored.verdict, scored.unread
     run.usage = session.spent_since(before)
     run.service = asdict(evidence) if evidence else None
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None

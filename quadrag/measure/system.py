@@ -16,7 +16,7 @@ from quadrag.measure.arguments import refuse_misspelt
 from quadrag.measure.calls import take_calls
 from quadrag.measure.evaluation import Evaluation, check_profile
 from quadrag.measure.words import speaking_python
-from quadrag.run_record import NAME, read_run
+from quadrag.run_record import NAME, RunRecord, read_run
 
 
 @speaking_python()
@@ -80,7 +80,7 @@ def evaluate(
     task = make_task(request)
     function = Function(system, name, batch_size, concurrency)
     folder = Path(out) if out is not None else _find_folder(name_folder(task, function.name))
-    if (folder / NAME).exists() and read_run(folder).state == "finished":
+    if (folder / NAME).exists() and _is_done(read_run(folder)):
         raise QuadragError(
             f"{folder} holds a finished run; whether the system has changed cannot be seen: name another, "
             "or read this one with quadrag.result"
@@ -95,10 +95,15 @@ def evaluate(
 
 
 def _find_folder(wanted: str) -> Path:
-    """Return the first folder of a name, with a number from the second on, that holds no finished run."""
+    """Return the first folder of a name, with a number from the second on, that holds no run that is done."""
     number = 1
     while True:
         folder = Path(wanted if number == 1 else f"{wanted}-{number}")
-        if not (folder / NAME).exists() or read_run(folder).state != "finished":
+        if not (folder / NAME).exists() or not _is_done(read_run(folder)):
             return folder
         number += 1
+
+
+def _is_done(run: RunRecord) -> bool:
+    """Whether a run is finished, and not one whose judge was asked no further: that may be judged again."""
+    return run.state == "finished" and run.unread is None

@@ -152,7 +152,7 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     assert "  answer    unparsable: returned a NoneType; expected an answer as a text" in shown
     # The kept answers are a file of answers like any other.
     assert main(["score", "bad/answers.jsonl", "--data-dir", "sample", "--max-failed", "1"]) == 0
-    assert "raised 2" in " ".join(capsys.readouterr().out.split())
+    assert "2 raised" in " ".join(capsys.readouterr().out.split())
 
 
 def test_too_many_exceptions_make_a_metric_invalid_and_the_line_names_one():
