@@ -146,9 +146,8 @@ class Function(System):
         replies = self._read_kept()
         asked = [question for question in questions if question.key not in replies]
         if kept := len(questions) - len(asked):
-            print(
-                f"{self.kept}: {kept} of {len(questions)} answers are kept from the run that stopped", file=sys.stderr
-            )
+            told = f"{kept} of {len(questions)} answers are kept from the run that stopped"
+            print(f"{self.kept}: {told}; fresh=True asks anew", file=sys.stderr)
         size = self.batch_size or 1
         posed = [pose(work, question, passages.get(question.key, ())) for question in asked]
         batches = [posed[start : start + size] for start in range(0, len(posed), size)]

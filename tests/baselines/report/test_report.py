@@ -36,7 +36,7 @@ def widest(text):
 
 def test_the_papers_tables_fit_into_80_columns(campaign, cli):
     shown = cli("run", "rgb", "--all", "--data-dir", "sample", "--out", campaign)
-    assert shown.code == 0 and "shown again" in shown.err
+    assert shown.code == 0 and "shown again" in shown.out
     assert [line[:7] for line in shown.out.splitlines() if line.startswith("Table")] == [
         "Table 1",
         "Table 3",
