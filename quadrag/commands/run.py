@@ -8,7 +8,6 @@ a dead server or a reached budget.
 """
 
 import argparse
-import sys
 from pathlib import Path
 from typing import IO, Any
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from quadrag.baselines.report.changes import write_changes
 from quadrag.baselines.report.comparison import compare_runs
+from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.report.names import tell_apart
 from quadrag.baselines.report.pairs import pair_results
@@ -80,8 +81,9 @@ class Comparison(Mapping[str, Pair]):
         """
         both = (self.before, self.after)
         if worse or better:
+            which = Which(worse=worse, better=better)
             before, after = (RunReader(one.folder, one.result) for one in both)
-            print("\n".join(write_changes(before, after, Which(worse=worse, better=better), limit, every=verbose)))
+            print("\n".join(write_changes(before, after, which, Manner(limit, every=verbose))))
             return
         runs = list(zip(self._names, (one.result for one in both), strict=True))
         print_grids([spell_notes(compare_runs(runs, self.before.profile, verbose))], verbose=verbose)

@@ -316,7 +316,9 @@ def test_all_runs_of_the_paper_share_one_ledger_and_one_table(cli, server, judge
     assert len(folders) == 10 and "counterfactual_robustness_zh-none" in folders
     calls = (server.requests, judge.requests)
     second = cli(*asked, *llm(server), "--out", "all")
-    assert second.out.startswith("Nothing was asked: all was finished before and is shown again.\nIts answers are of 20")
+    assert second.out.startswith(
+        "Nothing was asked: all was finished before and is shown again.\nIts answers are of 20"
+    )
     assert f"\ncalls: 0 made by this command\ncalls of the runs finished before: {calls[0]} made, " in second.out
     assert (server.requests, judge.requests) == calls
     tables = [ran.out[ran.out.index("\nTable 1.") : ran.out.index("\ncalls: ")] for ran in (first, second)]
