@@ -18,6 +18,7 @@ from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
 from ..scoring.validity import is_invalid
 from ..systems.rag.system import RAG
+from .answers import note_answers
 from .cells import CHARACTERS, FEW, Row, unit_of
 from .grid import Alarm, Detail
 from .paper import PaperTables, load_tables
@@ -47,12 +48,12 @@ def note_ours(
 
 
 def note_partial(results: Sequence[Result]) -> list[str]:
-    """Say that a table is partial, where a run could not finish, and which metrics are invalid."""
+    """Say that a table is partial, where a run could not finish, which metrics are invalid, what is odd of answers."""
     partial = [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
     limited = [one.run for one in results if one.run.coverage and one.run.inputs.limit]
     given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
     partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
-    return [*map(Alarm, partial), *note_invalid(results)]
+    return [*map(Alarm, partial), *note_invalid(results), *note_answers(results)]
 
 
 def note_invalid(results: Sequence[Result]) -> list[str]:
