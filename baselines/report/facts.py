@@ -1,7 +1,6 @@
 """What a reader must know of runs beside their values: models, data, calls, cost, times."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from quadrag.run_record import RunRecord
 from quadrag.stats import spread
@@ -56,17 +55,17 @@ def describe_calls(results: Sequence[Result]) -> str:
     return "; ".join(parts) + (f"; cost {sum(costs):.6g}" if costs else "")
 
 
-def tell_reused(results: Sequence[Result], folder: Path) -> list[str]:
+def tell_reused(results: Sequence[Result]) -> list[str]:
     """Say that runs of a command were finished before, so that nothing was asked for them, and of when they are."""
     runs = [result.run for result in results if result.reused]
     if not runs:
         return []
     asked, whole = any(run.usage for run in runs), len(runs) == len(results)
-    if whole:
-        told = f"{'Nothing was asked: ' * asked}{folder} was finished before and is shown again."
-    else:
-        told = f"{len(runs)} of {len(results)} runs in {folder} were finished before and are shown again."
-    return [told, *[f"{'Its' if whole else 'Their'} answers are of {date_answers(runs)}; --fresh asks anew."] * asked]
+    told = "the run was finished before and is shown again"
+    if len(results) > 1:
+        told = f"{'all' if whole else f'{len(runs)} of'} {len(results)} runs were finished before and are shown again"
+    told = f"{'Nothing was asked' if asked and whole else 'Not done again'}: {told}."
+    return [told, *[f"The answers shown again are of {date_answers(runs)}; --fresh asks anew."] * asked]
 
 
 def date_answers(runs: Sequence[RunRecord]) -> str:

@@ -243,7 +243,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         grids = tabulate_paper(request.named_benchmark(), campaign.results, profiles)
     results = campaign.results
     write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)
-    for line in tell_reused(results, out):
+    for line in tell_reused(results):
         print(line)
     if request.llm is None and request.service is None:
         print("No --llm: the extractive baseline answers, the sentence most like the question.")

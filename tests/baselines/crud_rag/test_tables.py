@@ -296,4 +296,4 @@ def test_a_model_that_is_not_there_ends_a_sweep_with_one_line_that_names_the_rec
         assert code == 0 and "Table 7" in out and err == "", "what is not served has not begun"
         server.state.models.append("Qwen/Qwen-7B-Chat")
         code, out, _ = cli("run", *arguments, "--llm", server.url)
-        assert code == 0 and "4 of 6 runs in s were finished before and are shown again" in out
+        assert code == 0 and "4 of 6 runs were finished before and are shown again" in out

@@ -152,8 +152,8 @@ def test_a_finished_folder_is_shown_again_without_a_call(cli, server, stages):
     Path("L").unlink()
     again = cli(*ONE, *llm(server), "--out", "r")
     date = json.loads(record)["started"].replace("T", " ").replace("Z", " UTC")
-    head = "Nothing was asked: r was finished before and is shown again.\n"
-    head += f"Its answers are of {date}; --fresh asks anew.\n"
+    head = "Nothing was asked: the run was finished before and is shown again.\n"
+    head += f"The answers shown again are of {date}; --fresh asks anew.\n"
     made = f"calls: {calls} made, 0 kept replies used\n"
     assert again.code == 0 and made in first.out
     none = "calls: 0 made by this command\n"
@@ -317,7 +317,7 @@ def test_all_runs_of_the_paper_share_one_ledger_and_one_table(cli, server, judge
     calls = (server.requests, judge.requests)
     second = cli(*asked, *llm(server), "--out", "all")
     assert second.out.startswith(
-        "Nothing was asked: all was finished before and is shown again.\nIts answers are of 20"
+        "Nothing was asked: all 10 runs were finished before and are shown again.\nThe answers shown again are of 20"
     )
     assert f"\ncalls: 0 made by this command\ncalls of the runs finished before: {calls[0]} made, " in second.out
     assert (server.requests, judge.requests) == calls
