@@ -119,7 +119,7 @@ class Comparison(Mapping[str, Pair]):
         starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
         same = tell_same(self.before.result, self.after.result)
         shown = {_place(self.before, name): self.pairs[name] for name in self.before.headlines.values() if name in self}
-        told = tell_pairs(shown, (first, second))
+        told = tell_pairs(shown, (first, second) if first != second else ("before", "after"))
         notes = [*map(Alarm, self.invalid), *same, *told, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
         return Grid(title, "metric", ["before", "after", "difference", "95% interval", "n"], lines, notes)
 
