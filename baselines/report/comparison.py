@@ -91,9 +91,9 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     notes: list[str] = []
     if pair:
         known = {place: pairs[place, ALL] for place in places if (place, ALL) in pairs}
-        notes += [*tell_same(*results), *tell_pairs(known), *tell_invalid(*results, places, profile)]
-        notes += tell_changes(*results, known, profile)
-        notes += tell_slices(*results, known, profile)
+        notes += [*tell_same(*results), *tell_pairs(known), *tell_invalid(results[0], results[1], places, profile)]
+        notes += tell_changes(results[0], results[1], known, profile)
+        notes += tell_slices(results[0], results[1], known, profile)
     settings = [list_settings(result.run.inputs) for result in results]
     for column, (name, result), ours in zip(columns, runs, settings, strict=True):
         notes += [Alarm(f"{column}: {note}") for note in note_partial([result])]

@@ -61,7 +61,8 @@ def read_failure(error: Exception) -> Failure:
 
 def read_result(given: Any, seconds: float) -> Reply | Failure:
     """Read an answer, or an answer with its passages; anything else is a failure that says what it was."""
-    answer, found, unread = given, None, ()
+    answer, found = given, None
+    unread: tuple[str, ...] = ()
     if isinstance(given, tuple) and len(given) == 2:
         answer, found = given
     elif isinstance(given, Mapping) and "answer" in given:

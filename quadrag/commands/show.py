@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
     sides = [(Path(name), results) for name, results in read_runs(arguments.runs)]
     shown = _pair(*sides) if two else [(one,) for one in _choose(sides[0][1], which)]
     if len(shown) > 1 and not any(which):
-        commands = "".join(f"\n  quadrag show {shlex.quote(str(one.folder))}" for (one,) in shown)
+        commands = "".join(f"\n  quadrag show {shlex.quote(str(one.folder))}" for one, *_ in shown)
         print(f"{sides[0][0]} holds {len(shown)} runs: show all with --wrong or --unscored, or one of them:{commands}")
         return
     limit = arguments.limit or (_FEW if len(shown) > 1 else _MOST)
