@@ -107,6 +107,7 @@ class RunRecord:
             ``changed``, the settings that the user gave otherwise than the recipe.
         found: what is to be told of how passages were found, as CRAG's entities.
         service: what a RAG service gave.
+        unread: the keys of its replies, or of a file of answers, that look like passages and are not read.
         failures: calls that failed, by ``config/split/id/sample``.
         failed_verdicts: answers that a judge was asked about in vain.
         empty: a model's replies without a text, by ``config/split``.
@@ -141,6 +142,7 @@ class RunRecord:
     row: dict[str, str] = field(default_factory=dict)
     found: dict[str, Any] = field(default_factory=dict)
     service: dict[str, Any] | None = None
+    unread: list[str] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     failed_verdicts: int = 0
     empty: dict[str, int] = field(default_factory=dict)

@@ -31,7 +31,7 @@ from ..scoring.served import score_service
 from ..scoring.validity import count_empty, mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
-from .folder import RunFolder, find_fresh, lock_folder, read_result, write_asked
+from .folder import ANSWERING, RunFolder, find_fresh, lock_folder, read_result, write_asked
 from .idle import refuse_idle_entity_llm
 from .inputs import ENTITY, describe_each, make_inputs, name_judge
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
@@ -115,6 +115,7 @@ class Session:
         since = (self.fresh_since or find_fresh([folder.path])) if self.fresh else folder.run.fresh
         if folder.run.fresh != since:
             folder.reopen()
+            (folder.path / ANSWERING).unlink(missing_ok=True)
             folder.run.fresh = since
         elif self.reuse.retry:
             folder.reopen(self.system.asks_models)  # of other systems no reply is kept that could be bad

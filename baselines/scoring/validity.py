@@ -20,7 +20,7 @@ from ..core.result import PROFILES
 from .probe import FIRST
 from .rows import ALL, reason_of
 
-_FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned")
+_FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null")
 _EMPTY = "empty reply"
 _CAUSES = {
     "api_error": "calls failed",
@@ -28,6 +28,7 @@ _CAUSES = {
     "truncated": "replies were cut: raise --max-tokens or --judge-max-tokens",
     "unparsable": "replies are not of the form that was asked for: try another judge",
     "misaligned": "a judge answered more or fewer questions than it was asked: try another judge",
+    "null": "the file of answers has null in their place",
     _EMPTY: "the model replied with nothing",
 }
 _WRONG = "they count as wrong"

@@ -13,6 +13,7 @@ from ..core.prompts import are_own
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
 from ..systems.rag.system import RAG
+from .answers import note_answers
 from .cells import Row
 from .grid import Alarm, Detail
 from .notes import note_scores
@@ -37,12 +38,12 @@ def note_ours(
 
 
 def note_partial(results: Sequence[Result]) -> list[str]:
-    """Say that a table is partial, where a run could not finish, which metrics are invalid, and what failed."""
+    """Say that a table is partial, where a run could not finish, which metrics are invalid, what failed or is odd."""
     partial = [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
     limited = [one.run for one in results if one.run.coverage and one.run.inputs.limit]
     given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
     partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
-    return [*map(Alarm, partial), *note_invalid(results), *note_failed(results)]
+    return [*map(Alarm, partial), *note_invalid(results), *note_failed(results), *note_answers(results)]
 
 
 def note_invalid(results: Sequence[Result]) -> list[str]:

@@ -113,10 +113,10 @@ def print_results(
 
 def print_calls(results: Sequence[Any]) -> None:
     """Print how many calls were made, and whose kept replies were used."""
-    from quadrag.baselines.report.facts import describe_calls, describe_kept
+    from quadrag.baselines.report.facts import describe_kept, tell_calls
 
-    if spent := describe_calls(results):
-        print(f"\ncalls: {spent}")
+    if told := tell_calls(results):
+        print("", *told, sep="\n")
     if kept := describe_kept(results):
         print(f"kept replies: {kept}")
 

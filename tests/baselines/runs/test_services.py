@@ -59,7 +59,7 @@ def test_a_folder_is_of_its_services(cli, server, judge):
         assert ran.code == 2 and ran.err.count("\n") == 1
         assert f'give --service "{server.url}"' in ran.err and "--out" in ran.err
         kept = cli(*ONE, "--llm", f"{moved.url}#m", "--service", server.url, "--judge", f"{judge.url}#j", "--out", "r")
-        assert "shown again" in kept.err and moved.requests == 0
+        assert "shown again" in kept.out and moved.requests == 0
 
 
 def test_replies_say_from_where_and_since_when(cli, server):
@@ -164,7 +164,7 @@ def test_fresh_asks_anew_and_a_stopped_fresh_run_goes_on(cli, server):
     asked = (*ONE, "--llm", f"{server.url}#m", "--out", "r")
     assert cli(*asked).code == 0
     server.state.text = "a new answer"
-    assert "shown again" in cli(*asked).err and server.requests == 4
+    assert "shown again" in cli(*asked).out and server.requests == 4
     server.rules.append(Rule("reply", message={"content": "a new answer"}, times=2))
     server.rules.append(Rule("status", status=400, times=2))
     assert cli(*asked, "--fresh", "--concurrency", 1, "--max-failed", 1).code == 0
@@ -199,7 +199,7 @@ def test_a_fresh_run_that_finds_the_server_dead_leaves_what_was_finished(cli, st
         before = stages(Path("r"))
     assert cli(*asked, "--fresh").code == 2
     assert stages(Path("r")) == before and record("r")["state"] == "finished"
-    assert "shown again" in cli(*asked).err
+    assert "shown again" in cli(*asked).out
 
 
 def test_fresh_holds_for_a_rag_service(cli):
@@ -217,7 +217,7 @@ def test_cut_and_empty_replies_are_asked_again(cli, server):
     ran = cli(*asked, "--max-failed", 1)
     assert "half an ans" in answers("r") and "" in answers("r") and server.requests == 4
     assert "--retry cut,empty" in ran.out, "the closing line names it"
-    assert "shown again" in cli(*asked).err and server.requests == 4
+    assert "shown again" in cli(*asked).out and server.requests == 4
     assert cli(*asked, "--retry", "empty").code == 0 and server.requests == 5 and "" not in answers("r")
     ran = cli(*asked, "--retry", "cut,empty")
     assert server.requests == 6 and "half an ans" not in answers("r") and "--retry" not in ran.out
