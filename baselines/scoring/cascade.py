@@ -20,7 +20,7 @@ from quadrag.stats import NOT_APPLICABLE
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.task import Task
 from .modules import CachedJudge, Judge, ScoringInputs, compute
-from .probe import refuse_unreadable
+from .probe import Unread, find_unread
 from .rules import RULE, judge_by_rule
 
 PROFILE = "official"  # how replies are read, as certificates do
@@ -115,10 +115,16 @@ class Asked(NamedTuple):
     Attributes:
         names: what signatures call the judge, by metric and keys.
         decided: how many answers ended at each judge, by metric and key; a failed call is none of them.
+        unread: the judge that is asked no further, since none of its first verdicts can be read.
     """
 
     names: dict[tuple[str, tuple[str, ...]], str]
     decided: dict[str, dict[str, int]]
+    unread: Unread | None = None
+
+
+class _UnreadError(Exception):
+    """Nobody is asked further."""
 
 
 def ask_cascades(
@@ -144,7 +150,7 @@ def ask_cascades(
         probe: whether a judge of whose first verdicts none can be read is asked no further.
 
     Raises:
-        QuadragError: a judge is dead or says nothing that can be read, or a rule would see other answers than judges.
+        QuadragError: a judge is dead, or a rule would see other answers than judges.
     """
     asked = Asked({}, {})
     replies: dict[str, Any] = {}
@@ -162,10 +168,14 @@ def ask_cascades(
             judge = next(one for one in judges if one.model == stage.judge)
             if probe and stage.judge not in tried:
                 tried.add(stage.judge)
-                run.probe(judge, left)
+                if unread := run.probe(judge, left):
+                    raise _UnreadError(unread)
             return run.read(judge, left, replies)
 
-        found = decide(cascade.stages, here, ask)
+        try:
+            found = decide(cascade.stages, here, ask)
+        except _UnreadError as stop:
+            return Asked({}, {}, *stop.args)
         counts = Counter(judge for judge, verdict in found if not verdict.failed)
         models = [stage.judge for stage in cascade.stages if stage.decides or stage is cascade.stages[-1]]
         asked.decided[f"{metric.module}.{cascade.key}"] = {judge: counts[judge] for judge in models}
@@ -209,10 +219,10 @@ class _Run:
             if answer.answer is not None and row["reasons"].get(key) == _OPEN.reason
         ]
 
-    def probe(self, judge: CachedJudge, answers: Sequence[Answer]) -> None:
-        """Refuse a judge of whose first verdicts none can be read."""
+    def probe(self, judge: CachedJudge, answers: Sequence[Answer]) -> Unread | None:
+        """Return the judge, where none of its first verdicts can be read."""
         alone = replace(self.benchmark, metrics=lambda config, conditions: [self.metric])
-        refuse_unreadable(alone, self.questions, answers, self.task, self._with(judge))
+        return find_unread(alone, self.questions, answers, self.task, self._with(judge))
 
     def read(self, judge: CachedJudge, answers: Sequence[Answer], replies: dict[str, Any]) -> list[Verdict]:
         """Ask a judge about answers; its replies are put among those that count."""

@@ -16,21 +16,22 @@ from quadrag.records import Answer, Key, Passage, Question
 from ..core.benchmark import Benchmark
 from ..core.task import Task
 from ..systems.system import Completer
-from .cascade import Asked, Cascade, ask_cascades
+from .cascade import Cascade, ask_cascades
 from .modules import CachedJudge, Embed, Judge, ScoringInputs, compute
-from .probe import refuse_unreadable
+from .probe import Unread, find_unread
 from .score import score
 
 _SHOWN = 120  # characters of a verdict
 
 
 class Scored(NamedTuple):
-    """Items and scores, why the run stopped, and what the judges said most often."""
+    """Items and scores, why the run stopped, what the judges said most often, and which was asked no further."""
 
     items: list[dict[str, Any]]
     scores: list[dict[str, Any]]
     stopped: str | None = None
     verdict: str | None = None
+    unread: str | None = None
     decided: Mapping[str, Mapping[str, int]] = MappingProxyType({})  # verdicts of a cascade's judges, by metric and key
 
 
@@ -55,10 +56,11 @@ def score_answers(
 ) -> Scored:
     """Score answers with the session's judge, unless the run has stopped before; ranks too, where passages are given.
 
-    A budget that ends among the verdicts leaves the rest of them unscored.
+    A budget that ends among the verdicts leaves the rest of them unscored. Where nothing of what a judge says first can
+    be read, and not all items may fail, only what needs no judge is scored.
 
     Raises:
-        QuadragError: a judge is dead, or nothing of what it says first can be read and not all items may fail.
+        QuadragError: a judge is dead.
     """
     by_key = {question.key: question for question in questions}
     judges = () if stopped else session.judges
@@ -81,40 +83,43 @@ def score_answers(
     asked = [CachedJudge(stopping(judge)) for judge in judges]
     given = replace(given, judges=asked)
 
-    def ask_anew(ask: Callable[[ScoringInputs], None]) -> None:
+    def ask_anew(ask: Callable[[ScoringInputs], Unread | None]) -> Unread | None:
         again = [CachedJudge(stopping(judge)) for judge in judges]
         with session.reuse.renewing():
-            ask(replace(given, judges=again))
+            found = ask(replace(given, judges=again))
         for judge, anew in zip(asked, again, strict=True):
             judge.verdicts.update(anew.verdicts)
+        return found
 
-    def begin(given: ScoringInputs) -> None:
-        refuse_unreadable(benchmark, by_key, answers, task, given)
+    def begin(given: ScoringInputs) -> Unread | None:
+        return find_unread(benchmark, by_key, answers, task, given)
 
     with Progress(f"{task.config}: verdicts", len(answers)) as progress:
         for judge in judges:
             judge.on_progress = progress.update
         retried = UNREADABLE in session.reuse.retry
-        cascaded = Asked({}, {})
+        unread = None
+        decided: Mapping[str, Mapping[str, int]] = {}
         if session.cascades:
-            refuse = session.max_failed < 1 and not retried
-            cascaded = ask_cascades(session.cascades, asked, benchmark, by_key, answers, task, given, refuse)
+            probed = session.max_failed < 1 and not retried
+            found = ask_cascades(session.cascades, asked, benchmark, by_key, answers, task, given, probed)
+            unread, decided = found.unread, found.decided
             judges, asked = judges[-1:], asked[-1:]  # what is left to ask is the last one's
-            given = replace(given, judges=asked, names=cascaded.names)
+            given = replace(given, judges=asked, names=found.names)
         elif session.max_failed < 1:
-            try:
-                begin(given)
-            except QuadragError:
-                if not retried:
-                    raise
-                ask_anew(begin)
+            unread = begin(given)
+            if unread and retried:
+                unread = ask_anew(begin)
+        if unread:
+            unjudged = score(benchmark, by_key, answers, task.conditions, replace(given, judges=()))
+            return Scored(*unjudged, verdict=unread.said, unread=unread.judge)
         items, scores = score(benchmark, by_key, answers, task.conditions, given)
         if retried and not ended:
             ask_anew(lambda given: _ask_unreadable_again(benchmark, by_key, answers, items, task, given))
             items, scores = score(benchmark, by_key, answers, task.conditions, given)
     said = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
     verdict = known_keys().line(said.most_common(1)[0][0], _SHOWN) if said else None
-    return Scored(items, scores, ended[0] if ended else None, verdict, cascaded.decided)
+    return Scored(items, scores, ended[0] if ended else None, verdict, decided=decided)
 
 
 def _ask_unreadable_again(

@@ -26,9 +26,9 @@ from ..core.prompts import load_service_prompts
 from ..core.task import Task
 from .rag.reply import Served
 from .rag.service import asked_text, shown_turns
-from .rag.system import read_manner, take_served
+from .rag.system import collect_served, read_manner, take_served
 from .returned import check_signature, read_failure, read_result, refuse_failing, take_reply
-from .system import Assignment, Generated, Passages, Questions, System, Tell, collect
+from .system import Assignment, Generated, Passages, Questions, System, Tell
 
 _FIRST_CALLS = 8  # that all failed: the others would
 
@@ -146,9 +146,8 @@ class Function(System):
         replies = self._read_kept()
         asked = [question for question in questions if question.key not in replies]
         if kept := len(questions) - len(asked):
-            print(
-                f"{self.kept}: {kept} of {len(questions)} answers are kept from the run that stopped", file=sys.stderr
-            )
+            told = f"{kept} of {len(questions)} answers are kept from the run that stopped"
+            print(f"{self.kept}: {told}; fresh=True asks anew", file=sys.stderr)
         size = self.batch_size or 1
         posed = [pose(work, question, passages.get(question.key, ())) for question in asked]
         batches = [posed[start : start + size] for start in range(0, len(posed), size)]
@@ -161,13 +160,7 @@ class Function(System):
                     refuse_failing(list(replies.values()), _FIRST_CALLS)
                 if tell is not None:
                     tell(len(replies), len(questions))
-        ordered = [replies[question.key] for question in questions]
-        generated = collect([(question, 0) for question in questions], ordered)
-        generated.passages = {
-            question.key: reply.passages if isinstance(reply, Served) else ()
-            for question, reply in zip(questions, ordered, strict=True)
-        }
-        return generated
+        return collect_served(questions, [replies[question.key] for question in questions])
 
     def _call_all(
         self, batches: Sequence[list[OpenQuestion]]

@@ -6,10 +6,11 @@ from typing import Any
 
 from quadrag.baselines.report.changes import write_changes
 from quadrag.baselines.report.comparison import compare_runs
+from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.report.names import tell_apart
 from quadrag.baselines.report.pairs import pair_results
-from quadrag.baselines.report.words import tell_same
+from quadrag.baselines.report.words import tell_pairs, tell_same
 from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.errors import QuadragError
@@ -80,8 +81,9 @@ class Comparison(Mapping[str, Pair]):
         """
         both = (self.before, self.after)
         if worse or better:
+            which = Which(worse=worse, better=better)
             before, after = (RunReader(one.folder, one.result) for one in both)
-            print("\n".join(write_changes(before, after, Which(worse=worse, better=better), limit, every=verbose)))
+            print("\n".join(write_changes(before, after, which, Manner(limit, every=verbose))))
             return
         runs = list(zip(self._names, (one.result for one in both), strict=True))
         print_grids([spell_notes(compare_runs(runs, self.before.profile, verbose))], verbose=verbose)
@@ -116,7 +118,9 @@ class Comparison(Mapping[str, Pair]):
         title = f"{second} minus {first}, paired"
         starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
         same = tell_same(self.before.result, self.after.result)
-        notes = [*map(Alarm, self.invalid), *same, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
+        shown = {_place(self.before, name): self.pairs[name] for name in self.before.headlines.values() if name in self}
+        told = tell_pairs(shown, (first, second) if first != second else ("before", "after"))
+        notes = [*map(Alarm, self.invalid), *same, *told, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
         return Grid(title, "metric", ["before", "after", "difference", "95% interval", "n"], lines, notes)
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.item_lines import write_items
+from quadrag.baselines.report.item_lines import Manner, write_items
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
@@ -161,7 +161,7 @@ class Evaluation(Mapping[str, Score]):
         if wrong or unscored:
             which = Which(wrong=wrong, unscored=unscored)
             if self._reader.select(which):
-                print("\n".join(write_items(self._reader, which, limit, every=verbose)))
+                print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose))))
             else:
                 print(in_python(self._reader.say_none(which)))
             return

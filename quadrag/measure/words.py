@@ -11,7 +11,9 @@ from quadrag.measure.calls import CALLS
 
 _SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
 _ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
-_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: (json|'[^']*'))?")
+_OPTION = re.compile(
+    r"--([a-z]+(?:-[a-z]+)*)(?: (json|(?:unreadable|cut|empty)\b(?:,(?:cut|empty))*|\d[\d.]*\d|\d|'[^']*'))?"
+)
 
 
 def in_python(text: str) -> str:
@@ -26,7 +28,7 @@ def _spell(option: re.Match[str]) -> str:
     name, value = option[1].replace("-", "_"), option[2] or ""
     if name not in _ARGUMENTS:
         return option[0]
-    return f"{name}=True" if name in _SWITCHES else f"{name}=" + (f'"{value}"' if value == "json" else value)
+    return f"{name}=True" if name in _SWITCHES else f"{name}=" + (f'"{value}"' if value[:1].isalpha() else value)
 
 
 def spell_notes(grid: Grid) -> Grid:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -152,7 +153,7 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     assert "  answer    unparsable: returned a NoneType; expected an answer as a text" in shown
     # The kept answers are a file of answers like any other.
     assert main(["score", "bad/answers.jsonl", "--data-dir", "sample", "--max-failed", "1"]) == 0
-    assert "raised 2" in " ".join(capsys.readouterr().out.split())
+    assert "2 raised" in " ".join(capsys.readouterr().out.split())
 
 
 def test_too_many_exceptions_make_a_metric_invalid_and_the_line_names_one():
@@ -211,10 +212,26 @@ def test_two_results_are_paired_on_the_questions_that_both_have():
 
 def test_a_finished_folder_is_never_taken_for_a_new_system():
     measure(lambda question: "x", out="mine")
-    with pytest.raises(quadrag.QuadragError, match="finished run"):
+    with pytest.raises(quadrag.QuadragError, match=r"finished run, whose answers are of 20.* UTC; .* fresh=True asks"):
         measure(lambda question: "y", out="mine")
+    anew = measure(lambda question: "y", out="mine", fresh=True)
+    assert set(anew.to_pandas()["answer"]) == {"y"} and anew.scores == quadrag.result("mine").scores
     first, second = (measure(slowly) for _ in range(2))
     assert second.folder != first.folder and first["rouge_l"] == second["rouge_l"]
+
+
+def test_what_a_stopped_run_was_answered_counts_unless_it_is_asked_anew():
+    def stopping(question):
+        if Path("mine/answering.jsonl").exists():
+            raise KeyboardInterrupt
+        return "old"
+
+    for more, wanted in (({}, {"old", "new"}), ({"fresh": True}, {"new"})):
+        shutil.rmtree("mine", ignore_errors=True)
+        with pytest.raises(KeyboardInterrupt):
+            measure(stopping, name="s", out="mine")
+        done = measure(lambda question: "new", name="s", out="mine", **more)
+        assert set(done.to_pandas()["answer"]) == wanted
 
 
 def test_a_run_is_read_back(capsys):

@@ -73,7 +73,7 @@ def test_every_argument_that_a_message_may_name_is_taken(server):
         ({"judge_max_tokens": 0}, "judge_max_tokens is 0; expected a whole number from 1"),
         ({"max_failed": 2}, "max_failed is 2; expected a share from 0 to 1"),
         ({"retry": "emty"}, "unknown kind of reply in retry 'emty'; nearest: empty"),
-        ({"fresh": True}, "^fresh=True is of models that are asked, and there is none"),
+        ({"reuse_unnamed": True}, "^reuse_unnamed=True is of models that are asked, and there is none"),
         ({"judge_formt": "json"}, "evaluate has no argument 'judge_formt'; did you mean judge_format"),
         ({"judge": "http://127.0.0.1:9/v1"}, "append #MODEL to its address"),
     ],
