@@ -56,6 +56,8 @@ class Fault(NamedTuple):
             cause = f"a judge said {run.verdict!r}; {cause}"
         elif most in ("api_error", "raised", "unparsable") and run.failures:
             cause = next(iter(run.failures.values()))
+        elif most == "truncated" and not run.cut:
+            cause = cause.replace("--max-tokens or ", "")  # no answer was: the judge's replies were
         return f"{config} {split}: {self.failed} of {self.total} items failed ({why}): {keys}; {cause}"
 
 
