@@ -119,6 +119,8 @@ def _read_back(job: Job, given: bool) -> Generated:
     if given:
         folder.run.failures, folder.run.latency_seconds, folder.run.latency = {}, {}, None
         folder.keep(path.name)
+    else:
+        job.system.take_kept(len(answers), path.stat().st_mtime)
     return Generated(answers)
 
 

@@ -67,6 +67,8 @@ class Fault(NamedTuple):
             cause = f"a judge said {run.verdict!r}, where a verdict is like {form}: try {json}another judge"
         elif most in ("api_error", "raised", "unparsable") and run.failures:
             cause = next(iter(run.failures.values()))
+        elif most == "truncated" and not run.cut:
+            cause = cause.replace("--max-tokens or ", "")  # no answer was: the judge's replies were
         return f"{config} {split}: {self.failed} of {self.total} items failed ({why}): {keys}; {cause}"
 
     def _find_form(self, run: RunRecord) -> str:

@@ -134,6 +134,14 @@ class System(ABC):
             BudgetReached: the budget ended; its ``results`` are then the one `Generated` so far.
         """
 
+    def take_kept(self, answers: int, made: float) -> None:  # noqa: B027  # what one's name or a ledger vouches for
+        """Take note that so many answers of a run that stopped stand, and that it is not asked for them again.
+
+        Args:
+            answers: how many.
+            made: Unix time.
+        """
+
     def close(self) -> None:  # noqa: B027  # the extractive baseline holds nothing open
         """Let connections, processes or weights go."""
 

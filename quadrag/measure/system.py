@@ -7,6 +7,7 @@ from typing import Any
 
 from quadrag.baselines.certify.certificate import read_certificates
 from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.task import known_options
 from quadrag.baselines.report.facts import date_answers
 from quadrag.baselines.runs.campaign import name_folder
 from quadrag.baselines.runs.folder import ANSWERING
@@ -14,14 +15,13 @@ from quadrag.baselines.runs.request import RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
 from quadrag.baselines.systems.function import Function
 from quadrag.errors import QuadragError
-from quadrag.measure.arguments import refuse_misspelt
-from quadrag.measure.calls import take_calls
+from quadrag.measure.arguments import entrance, refuse_unknown
+from quadrag.measure.calls import CALLS, take_calls
 from quadrag.measure.evaluation import Evaluation, check_profile
-from quadrag.measure.words import speaking_python
 from quadrag.run_record import NAME, RunRecord, read_run
 
 
-@speaking_python()
+@entrance
 def evaluate(
     benchmark: str,
     config: str,
@@ -76,7 +76,7 @@ def evaluate(
     named = [certificate] if isinstance(certificate, str | Path) else certificate
     certificates = read_certificates([str(one) for one in named])
     calls = take_calls(judge, concurrency, options, judge_large, certificates)
-    refuse_misspelt(evaluate, benchmark, config, options)
+    refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     check_profile(profile)
     if batch_size is not None and batch_size < 1:
         raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")

@@ -142,7 +142,7 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     assert wrong.invalid[0].endswith("; returned a list of 1 results; expected a list of 4")
     left = iter(range(8))
     partly = measure(lambda question: None if next(left) < 3 else question.query, name="partly")
-    with pytest.raises(quadrag.QuadragError, match=r"nothing to compare: partly is INVALID, .* 3 of 8 items failed"):
+    with pytest.raises(quadrag.QuadragError, match=r"^nothing to compare: after \(partly\) is INVALID, .* 3 of 8"):
         quadrag.compare(empty, partly)
     nothing = measure(lambda question: None, name="nothing", limit=7)
     assert "; returned a NoneType; expected an answer as a text, (answer, passages), or " in nothing.invalid[0]
@@ -271,12 +271,32 @@ def test_a_wrong_argument_is_one_line(changes, message):
         measure("text")
 
 
-def test_a_misspelt_argument_is_no_option():
-    for misspelt, meant in (("profil", "profile"), ("data_dirs", "data_dir"), ("splits", "split")):
-        with pytest.raises(QuadragError, match=f"evaluate has no argument '{misspelt}'; did you mean {meant}"):
-            quadrag.evaluate(*SUMMARY, str, **{misspelt: "sample"})
-    with pytest.raises(QuadragError, match="questions has no argument 'limits'; did you mean limit"):
-        quadrag.questions(*SUMMARY, limits=3)
+def test_a_misspelt_argument_is_refused_with_the_right_name():
+    found = measure(slowly)
+    both = quadrag.compare(found, found)
+    for use, misspelt, meant in (
+        (quadrag.evaluate, "profil", "profile"),
+        (quadrag.evaluate, "data_dirs", "data_dir"),
+        (quadrag.evaluate, "querry", "query"),
+        (quadrag.questions, "datadir", "data_dir"),
+        (quadrag.corpus, "datadir", "data_dir"),
+        (quadrag.compare, "aftr", "after"),
+        (quadrag.result, "profil", "profile"),
+        (found.to_pandas, "text", "texts"),
+        (found.show, "wrose", "verbose, wrong"),
+        (found.report, "paht", "path"),
+        (both.to_pandas, "text", "texts"),
+        (both.show, "wrose", "worse, verbose"),
+        (both.report, "paht", "path"),
+    ):
+        places = {quadrag.evaluate: (*SUMMARY, str), quadrag.questions: SUMMARY, quadrag.corpus: ("crud_rag",)}
+        with pytest.raises(QuadragError) as told:
+            use(*places.get(use, ()), **{misspelt: "sample"})
+        wanted = f"unknown argument of {use.__name__} '{misspelt}'; nearest: {meant}"
+        assert str(told.value) == wanted or str(told.value).startswith(f"{wanted}, ")
+    for frame in (found, both):
+        with pytest.raises(QuadragError, match="unknown value of by 'metrics'; nearest: metric"):
+            frame.to_pandas(by="metrics")
     # What is near to an argument, and an option: `data_dir` and OmniEval's `auto_dir`.
     with pytest.raises(QuadragError, match="no_folder"):
         quadrag.questions("omnieval", "extractive_qa", auto_dir="no_folder")

@@ -36,6 +36,8 @@ def paris(question):
         ("leave out --judge-format", "leave out judge_format="),
         ("name a mirror, or use --data-dir", "name a mirror, or use data_dir="),
         ("3 items, see --unscored", "3 items, see unscored=True"),
+        ("--retry cut,empty asks again", 'retry=["cut", "empty"] asks again'),
+        ("--retry unreadable asks, --max-failed 1 asks on", 'retry="unreadable" asks, max_failed=1 asks on'),
         ("no service (2; --reuse-unnamed)", "no service (2; reuse_unnamed=True)"),
         ("of others (3; --judge-service 'http://a:1/v1')", "of others (3; judge_service='http://a:1/v1')"),
         ("has them with --option gold=full", "has them with gold=full"),
@@ -74,7 +76,7 @@ def test_every_argument_that_a_message_may_name_is_taken(server):
         ({"max_failed": 2}, "max_failed is 2; expected a share from 0 to 1"),
         ({"retry": "emty"}, "unknown kind of reply in retry 'emty'; nearest: empty"),
         ({"reuse_unnamed": True}, "^reuse_unnamed=True is of models that are asked, and there is none"),
-        ({"judge_formt": "json"}, "evaluate has no argument 'judge_formt'; did you mean judge_format"),
+        ({"judge_formt": "json"}, "unknown argument of evaluate 'judge_formt'; nearest: judge_format"),
         ({"judge": "http://127.0.0.1:9/v1"}, "append #MODEL to its address"),
     ],
 )
