@@ -14,7 +14,7 @@ from quadrag.cli import main
 PAGE = "docs/own-system.zh.md"
 SAMPLE = ("--data-dir", "sample")
 LABELS = "id,label,question,answer,gold\n" + "".join(
-    f"{n},{'right' if n % 2 else 'wrong'},Who won?,Ada,Ada\n" for n in range(8)
+    f"{n},{'right' if n % 2 else 'wrong'},Who won {n}?,Ada,Ada\n" for n in range(8)
 )
 VERDICTS = "id,verdict\n" + "".join(f"{n},{'right' if n % 3 else 'wrong'}\n" for n in range(8))
 
@@ -60,6 +60,7 @@ def test_every_line_about_numbers_is_explained(tmp_path: Path, monkeypatch: Any,
             ("show", "plain", "--wrong"),
             ("show", "plain", "asked", "--worse"),
             ("certify-judge", "labels.csv", "--verdicts", "verdicts.csv"),
+            ("certify-judge", "labels.csv", "--judge", "rule:exact", "--judge-large", "verdicts.csv"),
         ]
         printed = []
         for command in commands:
