@@ -154,7 +154,7 @@ def test_a_failed_call_is_asked_for_again_and_not_passed_on(cli, certified, judg
     judges.rules.insert(0, Rule("status", status=400, match="alpha", model="small"))
     how = (*SCORED, *both(judges), "--certificate", "c.json", "--max-failed", "1")
     done = cli("score", str(answers), *how, "--out", "runs/a")
-    assert done.code == 0 and "api_error 5" in flat(done.out), done.out
+    assert done.code == 0 and "5 api_error" in flat(done.out), done.out
     assert not any("alpha" in text for text in asked(judges, "big"))
     assert read_run(Path("runs/a")).cascade["truthfulness.accuracy"] == {"rule:bounded": 4, "small": 0, "big": 3}
     judges.rules.pop(0)
@@ -210,6 +210,13 @@ def test_a_run_that_stops_among_the_verdicts_goes_on_and_asks_nothing_twice(cli,
     for model in ("small", "big", "llm"):
         assert max(asked(judges, model).values()) == 1, model
     assert read_run(Path("runs/a")).cascade["truthfulness.accuracy"]["big"] > 0
+
+
+def test_where_nothing_of_the_small_judge_can_be_read_nobody_is_asked_further(certified, judges):
+    both = {"judge": f"{judges.url}#small", "judge_large": f"{judges.url}#big", "certificate": "c.json"}
+    with pytest.warns(UserWarning, match="none of the first 12 verdicts of small could be read"):
+        quadrag.evaluate("crag", "task_1_2", lambda question: "gamma", data_dir="sample", ledger="ledger", **both)
+    assert 12 <= asked(judges, "small").total() < 30 and not asked(judges, "big")
 
 
 def test_from_python(certified, judges):
