@@ -16,6 +16,7 @@ _ASKED = {
     "zh": "请填空：{sentence}",
     "en": "Fill in the blank: {sentence}",
 }
+_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 # In the order of preference: a date, an amount with its unit, a title in its marks, a number.
 _TARGETS = {
     "zh": (
@@ -25,7 +26,7 @@ _TARGETS = {
         r"(?<![\d.,])\d[\d,.]*\d(?![\d.,])",
     ),
     "en": (
-        r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{1,2}(?:, \d{4})?",
+        rf"\b{_MONTH} \d{{1,2}}(?:, \d{{4}})?",
         r"[$€£]\d[\d,.]*(?: (?:million|billion|trillion))?",
         r"\b\d[\d,.]*\d?(?: ?(?:percent|%|people|years|miles|million|billion))",
         r"(?<=[a-z,] )[A-Z][a-z]+(?: [A-Z][a-z]+)+",

@@ -50,7 +50,7 @@ Work = Generator[Ask, str, list[Row]]
 class Each:
     """A step of single rows: what becomes of a row, no, one or several; `Drop` says why none.
 
-    `asks` is how often a row asks a model at most, for the estimate; 0 of a step by rule.
+    Of several, one with ``dropped`` is let go for the reason that stands there, and the others are kept. `asks` is how often a row asks a model at most, for the estimate; 0 of a step by rule.
     """
 
     name: str
@@ -211,7 +211,8 @@ class _File:
             if isinstance(result, Drop):
                 dropped.append((row, str(result)))
             else:
-                kept += result
+                kept += [one for one in result if "dropped" not in one]
+                dropped += [(one, one["dropped"]) for one in result if "dropped" in one]
         self.write(kept, dropped)
         return kept
 
