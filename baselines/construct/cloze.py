@@ -12,6 +12,8 @@ from ..systems.extractive import sentences
 
 GAP = "____"
 _LEAST, _MOST = 16, 200  # characters of a sentence that bears a gap
+# When a report was published, before its first sentence.
+_HEAD = re.compile(r"^\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}(?::\d{2})?)?[，,]?(?:正文：)?\s*")
 _ASKED = {
     "zh": "请填空：{sentence}",
     "en": "Fill in the blank: {sentence}",
@@ -50,7 +52,8 @@ def clozes(text: str, language: str) -> Iterator[Cloze]:
         text: of the source.
         language: ``zh`` or ``en``.
     """
-    for sentence in sentences(text):
+    for found_sentence in sentences(text):
+        sentence = _HEAD.sub("", found_sentence)
         if not _LEAST <= len(sentence) <= _MOST:
             continue
         found = next((hit for form in _TARGETS[language] if (hit := re.search(form, sentence))), None)

@@ -31,17 +31,13 @@ def language_of(text: str) -> str:
     return _identify(text[:4000]) if len(letters) >= _SURE else "en"
 
 
-@lru_cache(maxsize=1)
-def _identifier():  # type: ignore[no-untyped-def]
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    return LanguageIdentifier.from_pickled_model(MODEL_FILE)
-
-
 def _identify(text: str) -> str:
-    return str(_identifier().classify(text)[0])
+    import py3langid
+
+    return str(py3langid.classify(text)[0])
 
 
+@lru_cache(maxsize=256)
 def bare(text: str) -> tuple[str, list[int]]:
     """Return a text in one width without white space, and the place of each of its characters in the text itself."""
     letters: list[str] = []

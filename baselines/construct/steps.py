@@ -50,7 +50,8 @@ Work = Generator[Ask, str, list[Row]]
 class Each:
     """A step of single rows: what becomes of a row, no, one or several; `Drop` says why none.
 
-    Of several, one with ``dropped`` is let go for the reason that stands there, and the others are kept. `asks` is how often a row asks a model at most, for the estimate; 0 of a step by rule.
+    Of several, one with ``dropped`` is let go for the reason that stands there, and the others are kept. `asks` is how
+    often a row asks a model at most, for the estimate; 0 of a step by rule.
     """
 
     name: str

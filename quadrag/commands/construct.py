@@ -28,9 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DATASET", required=True, type=Path, help="folder of the dataset")
     parser.add_argument("--llm", metavar="SPEC", help=f"what makes it: {options.MODELS} (default: by rule)")
     parser.add_argument("--limit", metavar="N", type=options.whole(1), help="make questions of N documents, drawn")
-    parser.add_argument(
-        "--seed", metavar="N", type=options.whole(0), default=2333, help="of every draw (default: 2333)"
-    )
+    parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="(default: 2333)")
     parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
     options.calls(parser)
 

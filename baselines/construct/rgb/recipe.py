@@ -189,7 +189,7 @@ def _second_passages(row: Row, corpus: Corpus) -> list[Row]:
 
 
 def _counterfactual(row: Row) -> Work:
-    """Of a question that the model answers without documents, make passages with a false answer in place of the true."""
+    """Of a question that the model answers without documents, make passages with a false answer."""
     if row["kind"] != "base":
         return [row]
     language = row["language"]
