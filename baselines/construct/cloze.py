@@ -45,6 +45,11 @@ class Cloze(NamedTuple):
     sentence: str
 
 
+def strip_dateline(text: str) -> str:
+    """Return a report without the time that it begins with, as those of CRUD-RAG's corpus do."""
+    return _HEAD.sub("", text)
+
+
 def clozes(text: str, language: str) -> Iterator[Cloze]:
     """Yield the questions of a text, one a sentence at most, in the order of the text.
 
@@ -53,7 +58,7 @@ def clozes(text: str, language: str) -> Iterator[Cloze]:
         language: ``zh`` or ``en``.
     """
     for found_sentence in sentences(text):
-        sentence = _HEAD.sub("", found_sentence)
+        sentence = strip_dateline(found_sentence)
         if not _LEAST <= len(sentence) <= _MOST:
             continue
         found = next((hit for form in _TARGETS[language] if (hit := re.search(form, sentence))), None)
