@@ -59,6 +59,27 @@ def _make(asked: str, draw: int) -> dict[str, Any]:
             "second_answer": [second.answer],
             "second_passage": second.sentence,
         }
+    if '"summary"' in asked:
+        return {"event": document[:30], "summary": document[:60]}
+    if '"common"' in asked:
+        return {"related": draw % 5 > 0, "event": "一件事", "common": "都是新闻", "different": ["其一", "其二"]}
+    if '"questions"' in asked:
+        parts = [next(clozes(text, "zh"), None) for text in re.split(r"新闻\d：", asked)[1:]]
+        asked_of_each = [{"question": p.question, "answer": p.answer, "passage": p.sentence} for p in parts if p]
+        return {"questions": asked_of_each}
+    if "小问题：" in asked:
+        pairs = re.findall(r"([^；（]+)（([^）]+)）", asked.rpartition("小问题：")[2])
+        return {"question": " ".join(q for q, _ in pairs), "answer": "；".join(a for _, a in pairs)}
+    if '"from"' in asked:
+        sentence = asked.rpartition("句子：")[2]
+        number = re.search(r"\d+", sentence)
+        if number is None:
+            return {"kind": "gen", "from": "无", "to": "有", "why": "原文不同"}
+        other = str(int(number.group()[0]) % 9 + 1) + number.group()[1:]
+        return {"kind": "num", "from": number.group(), "to": other, "why": "原文不同"}
+    if '"passages"' in asked and found:
+        one = found[0]
+        return {"event": one.sentence, "question": one.question, "answer": one.answer, "passages": [one.sentence]}
     if '"event"' in asked:
         if not found:
             return {"event": None}

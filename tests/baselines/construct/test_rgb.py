@@ -12,17 +12,6 @@ from maker_model import make_reply
 
 from quadrag import cli
 from quadrag.baselines.construct.held import language_of, stands_in
-from quadrag.data.builders import SAMPLE, open_builder, rows
-
-
-@pytest.fixture(scope="module")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """CRUD-RAG's sample articles."""
-    builder, _ = open_builder("crud_rag", "corpus", SAMPLE, None, "corpus")
-    folder = tmp_path_factory.mktemp("documents")
-    lines = [{"id": row["id"], "text": row["body"]} for row in rows(builder, "corpus")]
-    (folder / "news.jsonl").write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines))
-    return folder
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -82,15 +71,3 @@ def test_whatever_a_model_says_only_what_holds_enters(documents: Path, tmp_path:
     assert check(out) > 5
     dropped = {why for step in json.loads(first["construct.json"])["steps"] for why in step["dropped"]}
     assert {"unreadable reply", "answer is not in the source", "question in another language"} <= dropped
-
-
-def test_a_folder_of_something_else_is_refused(
-    documents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "mine.txt").write_text("my own")
-    command = ["construct", "rgb", "--documents", str(documents), "--out", str(tmp_path)]
-    assert cli.main(command) == 2
-    assert "holds something else" in capsys.readouterr().err
-    assert cli.main([*command[:-1], str(tmp_path / "a")]) == 0
-    assert cli.main([*command[:-1], str(tmp_path / "a"), "--seed", "1"]) == 2
-    assert "made otherwise (seed)" in capsys.readouterr().err
