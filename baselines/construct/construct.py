@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import quadrag
+from quadrag.data.files import OWN_RECORD
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.records import dumps, write_text
@@ -24,7 +25,6 @@ from .personal import without_personal_data
 from .recipe import Given
 from .steps import Each, Maker, Row, Stage, Step, Whole, run_steps
 
-RECORD = "construct.json"
 STAGES = "stages"
 
 
@@ -117,7 +117,7 @@ def _sum(documents: Sequence[Row]) -> str:
 
 def _claim(out: Path, claim: Mapping[str, Any]) -> None:
     """Take a folder that is empty, or that the same request began."""
-    record = out / RECORD
+    record = out / OWN_RECORD
     if record.is_file():
         before = parse_json(record.read_bytes(), record)
         other = [name for name in claim if not isinstance(before, dict) or before.get(name) != claim[name]]
@@ -133,4 +133,4 @@ def _write(out: Path, record: Mapping[str, Any]) -> None:
     import json
 
     text = json.dumps({**record, "quadrag": quadrag.__version__}, ensure_ascii=False, indent=1)
-    write_text(out / RECORD, f"{text}\n")
+    write_text(out / OWN_RECORD, f"{text}\n")

@@ -17,12 +17,15 @@ from quadrag import catalogue
 from quadrag.data.download import RemoteFile, fault, fetch, sha256
 from quadrag.errors import QuadragError, one_line
 from quadrag.paths import cache_dir, room
+from quadrag.reading import parse_json
 from quadrag.scratch import scratch
 
 SAMPLE = "sample"  # stands for the folder of the bundled sample
 SAMPLE_SOURCE = "bundled sample"
 UPSTREAM_SOURCE = "upstream files, verified"
 OTHER_FILE = "not upstream's pinned file"
+OWN_SOURCE = "own dataset"
+OWN_RECORD = "construct.json"  # in a folder that `quadrag construct` made
 HUB_SOURCE = "upstream's repositories on the Hub, which pin nothing"
 LONGEST = 600  # characters of what a script says: it shows values, which may have any length
 _NAMED = 3  # as many names or ranges a phrase under a table bears
@@ -126,6 +129,8 @@ def list_unused(config: Any, found: Collection[str]) -> list[str]:
 
 def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path]) -> str:
     """Say where files are, which of a partial config's are missing, and which are not those that the script pins."""
+    if (Path(place).expanduser() / OWN_RECORD).is_file():
+        return _describe_own(Path(place).expanduser())
     builder = catalogue.builder_class(benchmark)
     if hasattr(builder, "search"):
         return f"{place} ({_places(place, found)}; upstream pins none)"
@@ -143,6 +148,15 @@ def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path])
         parts.append(f"{len(found)} of {len(config.files)} files, lacking {_some(missing)}")
     parts.append(f"{_some(list(other))}: {OTHER_FILE}" if other else "upstream's pinned files")
     return f"{place} ({'; '.join(parts)})"
+
+
+def _describe_own(folder: Path) -> str:
+    """Say of a dataset of the user's own who made it of what."""
+    found = parse_json((folder / OWN_RECORD).read_bytes(), folder / OWN_RECORD)
+    try:
+        return f"{OWN_SOURCE} {folder} (made by {found['model']} of {found['documents']['n']} documents)"
+    except (KeyError, TypeError):
+        raise QuadragError(f"{folder / OWN_RECORD} is not as quadrag construct writes it; make the dataset again") from None
 
 
 def _places(place: str, found: Mapping[str, Path]) -> str:
