@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--llm", metavar="SPEC", help=f"what makes it: {options.MODELS} (default: by rule)")
     parser.add_argument("--limit", metavar="N", type=options.whole(1), help="make questions of N documents, drawn")
     parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="(default: 2333)")
+    parser.add_argument("--topics", metavar="FILE", type=Path, help="omnieval: YAML, fields with their topics")
     parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
     options.calls(parser)
 
@@ -48,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.llm or "rules",
         limit=arguments.limit,
         seed=arguments.seed,
+        topics=arguments.topics,
         licence=arguments.licence,
     )
     with _maker(arguments) as maker:

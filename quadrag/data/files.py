@@ -156,7 +156,7 @@ def _describe_own(folder: Path) -> str:
     try:
         return f"{OWN_SOURCE} {folder} (made by {found['model']} of {found['documents']['n']} documents)"
     except (KeyError, TypeError):
-        raise QuadragError(f"{folder / OWN_RECORD} is not as quadrag construct writes it; make the dataset again") from None
+        raise QuadragError(f"{folder / OWN_RECORD} is not of quadrag construct's form; make it again") from None
 
 
 def _places(place: str, found: Mapping[str, Path]) -> str:
