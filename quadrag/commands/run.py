@@ -215,7 +215,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     _check_rag(arguments)
     profiles = options.profiles(arguments)
     certificates = read_certificates(arguments.certificate)
-    request, calls = run_request(arguments), call_request(arguments, certificates)
+    request, calls = run_request(arguments), call_request(arguments, certificates=certificates)
     recipes = recipes_of_table(request.recipe)
     request, runs = (request, None) if recipes else plan_runs(request)
     page = None  # where it has more than the terminal

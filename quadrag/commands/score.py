@@ -119,7 +119,7 @@ def _score_files(
         raise QuadragError(f"the files answer {' and '.join(sorted(names))}; score each benchmark's by themselves")
     for named in filter(None, folders):
         refuse_full(named)
-    calls, scored = call_request(arguments, certificates), []
+    calls, scored = call_request(arguments, certificates=certificates), []
     budget = open_budget(calls)
     for file, request, folder in zip(files, requests, folders, strict=True):
         with open_session(request, calls, budget) as session:

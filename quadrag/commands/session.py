@@ -54,7 +54,7 @@ def run_request(arguments: argparse.Namespace) -> Any:
     )
 
 
-def call_request(arguments: argparse.Namespace, certificates: Sequence[Any] = ()) -> Any:
+def call_request(arguments: argparse.Namespace, *, certificates: Sequence[Any] = ()) -> Any:
     """Make the request of how models are called, of the arguments of a command and the certificates that it read."""
     from dataclasses import fields
 
