@@ -56,6 +56,11 @@ class Session:
     entity_llm: Completer | None = None
     fresh_since: float | None = None  # of several runs: Unix time from which replies count, of one None
 
+    @property
+    def parties(self) -> Sequence[Completer]:
+        """The judges that metrics may be shared out among; a cascade is one of them."""
+        return self.judges[-1:] if self.cascades else self.judges
+
     def run(self, task: Task, out: Path, alone: bool = True) -> Result:
         """Run a task into a folder, or go on with what the folder holds.
 
@@ -174,11 +179,6 @@ class Session:
         folder.save()
         texts = {(answer.key, answer.sample): answer.answer for answer in generated.answers}
         return Result(run, marked, items, stopped=stopped, asked=kept, folder=folder.path, texts=texts)
-
-    @property
-    def parties(self) -> Sequence[Completer]:
-        """The judges that metrics may be shared out among; a cascade is one of them."""
-        return self.judges[-1:] if self.cascades else self.judges
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""

@@ -113,15 +113,6 @@ def calls(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def cascade(parser: Any) -> None:
-    """Say which judge is asked last of several."""
-    parser.add_argument(
-        "--judge-large",
-        metavar="SPEC",
-        help="asked only where rules and --judge are unsure or known to err, as a --certificate of both says",
-    )
-
-
 def certificates(parser: Any) -> None:
     """Say what is known of judges."""
     parser.add_argument(
@@ -130,6 +121,15 @@ def certificates(parser: Any) -> None:
         action="append",
         default=[],
         help="may be repeated; of `quadrag certify-judge`: says how far the judge agrees with people",
+    )
+
+
+def cascade(parser: Any) -> None:
+    """Say which judge is asked last of several."""
+    parser.add_argument(
+        "--judge-large",
+        metavar="SPEC",
+        help="asked only where rules and --judge are unsure or known to err, as a --certificate of both says",
     )
 
 
@@ -150,6 +150,7 @@ def output(parser: argparse.ArgumentParser, what: str) -> None:
         help="one object for scripts and nothing else on stdout; the same as --format json",
     )
     labels(parser)
+    cascade(parser)
     certificates(parser)
     verbose(parser)
     parser.add_argument("--out", metavar="DIR", help=what)

@@ -127,7 +127,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--entity-service", metavar="NAME", help="the same as --service, of --entity-llm")
     how.add_argument("--entity-served-as", metavar="NAME", help="the same as --served-as, of --entity-llm")
     options.calls(parser)
-    options.cascade(parser)
     options.output(
         parser,
         "default: runs/BENCHMARK-CONFIG-SPLIT-MODEL; a finished folder is shown again, or extended by a larger "
@@ -214,8 +213,8 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
 
     _check_rag(arguments)
     profiles = options.profiles(arguments)
+    request, calls = run_request(arguments), call_request(arguments)
     certificates = read_certificates(arguments.certificate)
-    request, calls = run_request(arguments), call_request(arguments, certificates=certificates)
     recipes = recipes_of_table(request.recipe)
     request, runs = (request, None) if recipes else plan_runs(request)
     page = None  # where it has more than the terminal

@@ -57,7 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retriever", metavar="R", help="none: the answers were made without documents")
     parser.add_argument("--prompts", metavar="FILE", help="crag: the judge is told what stands under `judge` there")
     options.calls(parser)
-    options.cascade(parser)
     options.output(
         parser,
         "write answers, items, scores, run.json and report.html here; of several files each has a folder in it, named "
@@ -76,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     profiles, out = options.profiles(arguments), Path(arguments.out) if arguments.out else None
     certificates = read_certificates(arguments.certificate)
     with results_alone(arguments.format) as stdout:
-        scored = _score_files(arguments, [Path(name) for name in arguments.answers], out, certificates)
+        scored = _score_files(arguments, [Path(name) for name in arguments.answers], out)
         results = [result for _, result in scored]
         for result in results:
             result.certificates = certificates
@@ -104,9 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         return report_failures(arguments, scored, grids)
 
 
-def _score_files(
-    arguments: argparse.Namespace, files: Sequence[Path], out: Path | None, certificates: Sequence[Any]
-) -> list[tuple[Path, Any]]:
+def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path | None) -> list[tuple[Path, Any]]:
     """Score files one after the other, until a budget is reached."""
     from quadrag.baselines.runs.request import make_task
     from quadrag.baselines.runs.score_file import name_folders, refuse_full, score_file
@@ -119,7 +116,7 @@ def _score_files(
         raise QuadragError(f"the files answer {' and '.join(sorted(names))}; score each benchmark's by themselves")
     for named in filter(None, folders):
         refuse_full(named)
-    calls, scored = call_request(arguments, certificates=certificates), []
+    calls, scored = call_request(arguments), []
     budget = open_budget(calls)
     for file, request, folder in zip(files, requests, folders, strict=True):
         with open_session(request, calls, budget) as session:

@@ -54,10 +54,11 @@ def run_request(arguments: argparse.Namespace) -> Any:
     )
 
 
-def call_request(arguments: argparse.Namespace, *, certificates: Sequence[Any] = ()) -> Any:
-    """Make the request of how models are called, of the arguments of a command and the certificates that it read."""
+def call_request(arguments: argparse.Namespace) -> Any:
+    """Make the request of how models are called, of the arguments of a command."""
     from dataclasses import fields
 
+    from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.runs.request import CallRequest, Kept
     from quadrag.chat.calling import Alias, Calling
     from quadrag.run_record import MOST_FAILED
@@ -69,7 +70,7 @@ def call_request(arguments: argparse.Namespace, *, certificates: Sequence[Any] =
     return CallRequest(
         judges=arguments.judge,
         judge_large=given.get("judge_large"),
-        cascades=[one.cascade for one in certificates if one.cascade],
+        cascades=[one.cascade for one in read_certificates(given.get("certificate") or ()) if one.cascade],
         judge_format=arguments.judge_format,
         judge_max_tokens=arguments.judge_max_tokens,
         bertscore=arguments.bertscore,
