@@ -54,8 +54,8 @@ def run_request(arguments: argparse.Namespace) -> Any:
     )
 
 
-def call_request(arguments: argparse.Namespace) -> Any:
-    """Make the request of how models are called, of the arguments of a command."""
+def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
+    """Make the request of how models are called, of the arguments of a command; noted in an `Estimate`, none is."""
     from dataclasses import fields
 
     from quadrag.baselines.runs.request import CallRequest, Kept
@@ -64,14 +64,14 @@ def call_request(arguments: argparse.Namespace) -> Any:
 
     given = vars(arguments)
     # Ledger, prices and budget are opened where all is known to be of use; trust is of the run.
-    names = {field.name for field in fields(Calling)} - {"ledger", "prices", "budget"}
+    names = {field.name for field in fields(Calling)} - {"ledger", "prices", "budget", "estimate"}
     options = {name: given[name] for name in names if given.get(name) is not None}
     return CallRequest(
         judges=arguments.judge,
         judge_format=arguments.judge_format,
         judge_max_tokens=arguments.judge_max_tokens,
         bertscore=arguments.bertscore,
-        calling=Calling(**options, alias=Alias(given.get("service"), given.get("served_as"))),
+        calling=Calling(**options, alias=Alias(given.get("service"), given.get("served_as")), estimate=estimate),
         prices=arguments.prices,
         budget=arguments.budget,
         ledger=arguments.ledger,
@@ -81,7 +81,7 @@ def call_request(arguments: argparse.Namespace) -> Any:
             for service, served_as in zip_longest(arguments.judge_service, arguments.judge_served_as)
         ],
         entity_alias=Alias(given.get("entity_service"), given.get("entity_served_as"), "entity-"),
-        max_failed=MOST_FAILED if arguments.max_failed is None else arguments.max_failed,
+        max_failed=1.0 if estimate else MOST_FAILED if arguments.max_failed is None else arguments.max_failed,
         command=_without_secrets(arguments.typed),
     )
 
