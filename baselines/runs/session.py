@@ -85,6 +85,7 @@ def open_session(
             reuse=reuse,
             served_as=served,
             fresh=calls.kept.fresh,
+            budget=budget,
             entity_llm=entity_llm,
         )
 

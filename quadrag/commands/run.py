@@ -280,7 +280,7 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
         print(f"{recipe}: not run, {one_line(why)}")
     for config, files in campaign.lacking.items():
         print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
-    print_calls(results)
+    print_calls(results, arguments.verbose)
     if latency := describe_latency(results):
         print(f"latency of an answer: {latency}")
     print(f"\n{out / 'report.html'}")

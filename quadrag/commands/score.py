@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
             grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
             page = tabulate_run(results[0], profiles, arguments.labels, every=True)
         print_results(arguments, stdout, out, results, grids)
-        print_calls(results)
+        print_calls(results, arguments.verbose)
         if out:
             write_page(
                 out / "report.html",

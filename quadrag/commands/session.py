@@ -111,14 +111,22 @@ def print_results(
         print("\n".join(list_lines(results, profiles[0])), file=stdout)
 
 
-def print_calls(results: Sequence[Any]) -> None:
-    """Print how many calls were made, and whose kept replies were used."""
+def print_calls(results: Sequence[Any], verbose: bool = False) -> None:
+    """Print how many calls were made and what they cost, of which stage if asked, and whose kept replies were used."""
     from quadrag.baselines.report.facts import describe_calls, describe_kept
+    from quadrag.baselines.report.spent import describe_cost, tabulate_cost
+    from quadrag.baselines.tables.grid import print_grids
 
+    asked = [result for result in results if not result.reused]
     if spent := describe_calls(results):
         print(f"\ncalls: {spent}")
+    if cost := describe_cost(asked):
+        print(f"tokens: {cost}")
     if kept := describe_kept(results):
         print(f"kept replies: {kept}")
+    if cost and verbose:
+        print_grids([tabulate_cost(asked)])
+        print()
 
 
 def print_next(folder: Path, results: Sequence[Any]) -> None:

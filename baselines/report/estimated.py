@@ -1,4 +1,4 @@
-"""What models cost: before a run as it is estimated, after it as it was, by stage and model."""
+"""What a run will take of its models, as it is estimated before, by stage and model."""
 
 from collections.abc import Sequence
 from decimal import Decimal
