@@ -35,7 +35,8 @@ def tabulate_estimate(estimate: Estimate, currency: str | None, budget: float | 
             title, "stage", columns, [], ["No model is to be asked: none is named, or all replies stand already."]
         )
     notes = ["calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies."]
-    notes += [f"{how[0].upper()}{how[1:]}." for how in estimate.how.values()]
+    for how in dict.fromkeys(estimate.how.values()):
+        notes.append(f"Tokens of {', '.join(one for one in estimate.how if estimate.how[one] == how)}: {how}.")
     notes += [_LENGTHS, _JUDGED] if any(one.sizes for one in stages) else []
     if currency is None:
         notes.append("No price: --prices FILE names what tokens cost.")

@@ -13,7 +13,7 @@ from ..retrieval import cl100k
 from ..retrieval.chunk import count_tokens
 
 _LATIN = 4.4  # characters a token; of Chinese, Japanese and Korean each is one
-RULE = "4.4 characters a token, 1 of Chinese, within 2% on English prompts and 20% on Chinese ones"
+RULE = "4.4 characters a token, 1 of Chinese, within 2% on English prompts together and 20% on Chinese"
 _WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 
 
@@ -41,12 +41,12 @@ def find_counting(model: str, named: str | None = None) -> Counting:
         QuadragError: when tokens are counted, the named tokenizer cannot be had.
     """
     if named is not None:
-        return Counting(count_tokens(named), f"tokens of {model}: counted by {named}")
+        return Counting(count_tokens(named), f"counted by {named}")
     if encoding := cl100k.find_encoding(model):
-        return Counting(partial(cl100k.count, name=encoding), f"tokens of {model}: counted by its own {encoding}")
+        return Counting(partial(cl100k.count, name=encoding), f"counted by its own {encoding}")
     if (file := _find_file(model)) is not None:
-        return Counting(count_tokens(file), f"tokens of {model}: counted by its own tokenizer.json")
-    return Counting(reckon, f"tokens of {model}: reckoned, {RULE}; --tokens-by TOKENIZER counts them")
+        return Counting(count_tokens(file), "counted by its own tokenizer.json")
+    return Counting(reckon, f"reckoned, {RULE}; --tokens-by TOKENIZER counts them")
 
 
 def _find_file(model: str) -> str | None:
