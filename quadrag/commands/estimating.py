@@ -25,16 +25,28 @@ def start_estimate(arguments: argparse.Namespace) -> Any:
 
 @contextmanager
 def shadow_folders() -> Iterator[Callable[[Path], Path]]:
-    """Yield what copies a folder, where there is one, to a place that goes with the block, and returns that place."""
+    """Yield what copies a folder, where there is one, to a place that goes with the block, and returns that place.
+
+    Raises:
+        QuadragError: as the block does, of the folder itself.
+    """
+    meant: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as aside:
 
         def place(folder: Path) -> Path:
             copy = Path(aside) / "runs" / (folder.name or "run")
             if folder.is_dir():
                 shutil.copytree(folder, copy)
+            meant[str(copy)] = str(folder)
             return copy
 
-        yield place
+        try:
+            yield place
+        except QuadragError as error:
+            said = str(error)
+            for copy, folder in meant.items():
+                said = said.replace(copy, folder)
+            raise QuadragError(said) from None
 
 
 def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]) -> None:

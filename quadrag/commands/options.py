@@ -119,7 +119,7 @@ def estimate(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--estimate",
         action="store_true",
-        help="ask no model and write no files: print how many calls, tokens and what price it will take, by stage",
+        help="ask no model and write no run: print how many calls, tokens and what price it will take, by stage",
     )
     group.add_argument(
         "--tokens-by",

@@ -110,7 +110,7 @@ def test_what_is_printed(cli, model, readable):
         "rejection_rate, j 12 0 2,661 144 12,288 0.002949 0.02724",
         "all 24 0 5,644 204 13,488 0.03458 0.09307",
         "Tokens of gpt-4: counted by its own cl100k_base.",
-        "Tokens of j: reckoned, 4.4 characters a token, 1 of Chinese, within 2% on English prompts and 20% on Chinese",
+        "Tokens of j: reckoned, 4.4 characters a token, 1 of Chinese, within 2% on English prompts together and",
         "The budget of 1 EUR is enough, whatever is replied.",
     ):
         assert line in " ".join(ran.out.split())
@@ -141,6 +141,43 @@ def test_a_tokenizer_of_the_users_own_counts(cli, model):
 def test_what_cannot_be_estimated(cli, answering, said):
     ran = cli("run", "crag", "task_1_2", "--data-dir", "sample", *answering, "--estimate")
     assert ran.code == 2 and said in ran.err and ran.err.count("\n") == 1
+
+
+def test_a_folder_of_another_run_is_refused_as_by_the_run(cli, model):
+    asked = (
+        "run",
+        "rgb",
+        "negative_rejection_en",
+        "--data-dir",
+        "sample",
+        "--llm",
+        f"{model.url}#gpt-4",
+        "--ledger",
+        "L",
+    )
+    assert cli(*asked, "--out", "r").code == 0
+    other = (*asked, "--temperature", 0.7, "--out", "r")
+    ran, estimated = cli(*other), cli(*other, "--estimate")
+    assert estimated.code == 2 and estimated.err == ran.err and "r holds a run with parameters" in ran.err
+
+
+def test_all_runs_of_a_paper_are_estimated_together(cli, model):
+    asked = (
+        "run",
+        "rgb",
+        "--all",
+        "--data-dir",
+        "sample",
+        "--llm",
+        f"{model.url}#gpt-4",
+        "--ledger",
+        "L",
+        "--limit",
+        2,
+    )
+    said = stages(cli(*asked, "--estimate", "--json"))
+    assert cli(*asked).code == 0
+    assert said["answers"]["calls"] == model.requests > 0
 
 
 def test_nothing_is_asked_where_nobody_is(cli):
