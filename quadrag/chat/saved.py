@@ -23,7 +23,8 @@ class Saved:
         """Count a batch; a reply that the client made itself, now or before, saves nothing."""
         self._made |= batch.missing.keys() - batch.stored
         for key in batch.stored:
-            usage = batch.outcomes[key]["usage"] or {}  # type: ignore[index]  # a stored outcome is a row
+            row = batch.outcomes[key]
+            usage = (not isinstance(row, str) and row["usage"]) or {}
             self._kept[key] = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
         for key in self._made & self._kept.keys():
             del self._kept[key]

@@ -117,16 +117,14 @@ def print_calls(results: Sequence[Any], verbose: bool = False) -> None:
     from quadrag.baselines.report.spent import describe_cost, tabulate_cost
     from quadrag.baselines.tables.grid import print_grids
 
-    asked = [result for result in results if not result.reused]
+    asked = [result for result in results if not result.reused] or results
     if spent := describe_calls(results):
         print(f"\ncalls: {spent}")
-    if cost := describe_cost(asked):
-        print(f"tokens: {cost}")
     if kept := describe_kept(results):
         print(f"kept replies: {kept}")
-    if cost and verbose:
-        print_grids([tabulate_cost(asked)])
-        print()
+    if cost := describe_cost(asked):
+        print(f"tokens{' of the run' * asked[0].reused}: {cost}")
+        print_grids([tabulate_cost(asked)] if verbose else [])
 
 
 def print_next(folder: Path, results: Sequence[Any]) -> None:

@@ -50,7 +50,7 @@ def test_cost_by_stage_and_what_the_ledger_saved(cli, asked, server, judge):
     saved += usage["judge"]["saved_prompt_tokens"], usage["judge"]["saved_completion_tokens"]
     assert saved == before
     assert usage["llm"]["saved_cost"] == before[0] + 2 * before[1]
-    assert f"EUR; the ledger saved {spent:.4g} EUR\n" in second.out
+    assert f" EUR; the ledger saved {spent:.4g} EUR\n" in second.out
     made = usage["llm"]["prompt_tokens"], usage["llm"]["completion_tokens"]
     cells = (7, 5, *made, *before[:2], usage["llm"]["cost"], usage["llm"]["saved_cost"])
     line = next(line for line in second.out.splitlines() if line.startswith("answers "))
