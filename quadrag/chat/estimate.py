@@ -25,22 +25,19 @@ _BY_MESSAGE, _BY_CALL = 4, 3
 
 
 class Size(NamedTuple):
-    """The tokens of a call, and those that its reply is expected to have."""
+    """The tokens of a call, those that its reply is expected to have, and the most, None where nothing bounds them."""
 
     prompt: int
     reply: int
+    most: int | None
 
 
 @dataclass(slots=True)
 class Stage:
-    """What one model is asked for: its calls by key, None for one whose reply is kept.
-
-    `longest` is the most tokens that a reply may have, None where nothing bounds it; `rate` the model's prices.
-    """
+    """What one model is asked for, at which prices: its calls by key, None for one whose reply is kept."""
 
     name: str
     model: str
-    longest: int | None = None
     rate: Rate | None = None
     calls: dict[bytes, Size | None] = field(default_factory=dict)
 
@@ -62,7 +59,8 @@ class Stage:
     @property
     def most_tokens(self) -> int | None:
         """The most tokens that they can have; None where nothing bounds them."""
-        return None if self.longest is None else self.longest * len(self.sizes)
+        known = [size.most for size in self.sizes if size.most is not None]
+        return sum(known) if len(known) == len(self.sizes) else None
 
     def cost(self, reply_tokens: int | None) -> Decimal | None:
         """Return the price with so many tokens of replies; None where either is not known."""
@@ -85,9 +83,9 @@ class Estimate:
         """Those in which anything is asked, in their order."""
         return list(self._stages.values())
 
-    def stage(self, name: str, model: str, longest: int | None, rate: Rate | None) -> Stage:
+    def stage(self, name: str, model: str, rate: Rate | None) -> Stage:
         """Return the stage of this name and model."""
-        return self._stages.setdefault((name, model), Stage(name, model, longest, rate))
+        return self._stages.setdefault((name, model), Stage(name, model, rate))
 
     def count(self, model: str, text: str) -> int:
         """Return how many tokens a text has for a model."""
@@ -139,14 +137,14 @@ class Estimator:
         longest = self.parameters.get("max_tokens", self.parameters.get("max_completion_tokens"))
         replies: list[Reply | Failure] = []
         for key, chat, (name, text) in zip(found.keys, chats, self.expect(batch), strict=True):
-            stage = self.estimate.stage(name, self.model, longest, self._rate)
+            stage = self.estimate.stage(name, self.model, self._rate)
             if key in found.stored:
                 stage.calls.setdefault(key, None)
                 replies.append(self._transport.read_outcome(found.outcomes[key], True, None))
                 continue
             if stage.calls.get(key) is None:
                 reply = self.estimate.count(self.model, text)
-                stage.calls[key] = Size(self._size(chat), reply if longest is None else min(reply, longest))
+                stage.calls[key] = Size(self._size(chat), reply if longest is None else min(reply, longest), longest)
             replies.append(Reply(text, "stop", None, None, False, 0.0, None))
         return replies
 
