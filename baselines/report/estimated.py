@@ -6,6 +6,7 @@ from typing import Any
 
 from quadrag.chat.estimate import Estimate, Stage
 
+from ..systems.estimated import ANSWERS, ENTITIES
 from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
 
@@ -37,7 +38,9 @@ def tabulate_estimate(estimate: Estimate, currency: str | None, budget: float | 
     notes = ["calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies."]
     for how in dict.fromkeys(estimate.how.values()):
         notes.append(f"Tokens of {', '.join(one for one in estimate.how if estimate.how[one] == how)}: {how}.")
-    notes += [_LENGTHS, _JUDGED] if any(one.sizes for one in stages) else []
+    asked = {one.name for one in stages if one.sizes}
+    notes += [_LENGTHS] if asked else []
+    notes += [_JUDGED] if asked - {ANSWERS, ENTITIES} else []
     if currency is None:
         notes.append("No price: --prices FILE names what tokens cost.")
     elif budget is not None:

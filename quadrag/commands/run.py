@@ -214,8 +214,9 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         campaign.certify(certificates)
         return _show(arguments, stdout, out, campaign, alone)
     with shadow_folders() as place:
-        _ask(arguments, estimate, place)
+        _, campaign, _ = _ask(arguments, estimate, place)
     print_estimate(arguments, estimate, stdout)
+    _print_left_out(arguments, campaign)
     return 0
 
 
@@ -276,16 +277,21 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
     if kept := tell_kept(results):
         print(f"{kept}.")
     print_results(arguments, stdout, out, results, grids)
-    for recipe, why in campaign.left_out.items():
-        print(f"{recipe}: not run, {one_line(why)}")
-    for config, files in campaign.lacking.items():
-        print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
+    _print_left_out(arguments, campaign)
     print_calls(results, arguments.verbose)
     if latency := describe_latency(results):
         print(f"latency of an answer: {latency}")
     print(f"\n{out / 'report.html'}")
     print_next(campaign.runs[0][0] if len(results) == 1 else out, results)
     return report_failures(arguments, campaign.runs, grids)
+
+
+def _print_left_out(arguments: argparse.Namespace, campaign: Any) -> None:
+    """Say which runs of a campaign are not among them."""
+    for recipe, why in campaign.left_out.items():
+        print(f"{recipe}: not run, {one_line(why)}")
+    for config, files in campaign.lacking.items():
+        print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
 
 
 def _check_rag(arguments: argparse.Namespace) -> None:
