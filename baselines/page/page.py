@@ -18,7 +18,7 @@ from ..report.facts import list_facts
 from ..report.names import tell_apart
 from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Grid, align_cells
-from ..tables.notes import note_invalid
+from ..tables.run_notes import note_invalid
 from .answers import collect_answers
 from .packed import Blocks, pack_answers
 

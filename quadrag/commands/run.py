@@ -255,7 +255,7 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
     """Write the page of runs, and print what they came to."""
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.facts import describe_latency, tell_kept
-    from quadrag.baselines.report.paper import tabulate_paper
+    from quadrag.baselines.report.paper import show_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.systems.extractive import EXTRACTIVE
@@ -267,7 +267,8 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
         grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_run(results[0], profiles, arguments.labels, every=True)
     else:
-        grids = tabulate_paper(results[0].run.inputs.benchmark, results, profiles)
+        benchmark = results[0].run.inputs.benchmark
+        grids = show_paper(benchmark, results, profiles, arguments.labels, arguments.verbose)
     write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)
     if reused := sum(result.reused for result in results):
         part = "" if reused == len(results) else f"{reused} of {len(results)} runs "
