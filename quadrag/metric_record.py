@@ -55,6 +55,7 @@ class MetricRecord:
             ``ranks`` answers and references are lists of ids.
         configs: the names that it can be loaded with; () where there is one config.
         replies: by what stands in a prompt of its judge, a reply of the usual form and length.
+        verdict: one of a judge's, as it is read; "" where no judge is asked.
         verdict_schema: whether it publishes the `response_format` that holds a judge's replies to its verdicts.
     """
 
@@ -62,6 +63,7 @@ class MetricRecord:
     keys: Mapping[str, KeyRecord]
     needs: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
+    verdict: str = ""
     verdict_schema: bool = False
     replies: Mapping[str, str] = field(default_factory=dict)
 

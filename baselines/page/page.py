@@ -41,9 +41,8 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
     """
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, ledger)
-    invalid = note_invalid(results)
-    lead = [*invalid, *_warn(results), *answers.told]
-    title = "INVALID: " * bool(invalid) + name_runs(runs)
+    lead = [*note_invalid(results), *_warn(results), *answers.told]
+    title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
     page = render_page(title, list_facts(results), grids, lead, pack_answers(answers), labels)
     write_text(path, page)
 

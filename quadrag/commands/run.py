@@ -8,7 +8,6 @@ a dead server or a reached budget.
 """
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -254,7 +253,7 @@ def _ask(
 def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: Any, alone: bool) -> int:
     """Write the page of runs, and print what they came to."""
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.facts import describe_latency, tell_kept
+    from quadrag.baselines.report.facts import describe_latency, tell_kept, tell_reused
     from quadrag.baselines.report.paper import show_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
@@ -270,9 +269,8 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
         benchmark = results[0].run.inputs.benchmark
         grids = show_paper(benchmark, results, profiles, arguments.labels, arguments.verbose)
     write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)
-    if reused := sum(result.reused for result in results):
-        part = "" if reused == len(results) else f"{reused} of {len(results)} runs "
-        print(f"{out}: {part}finished before, shown again", file=sys.stderr)
+    for line in tell_reused(results):
+        print(line)
     if arguments.llm is None and results[0].run.inputs.llm == EXTRACTIVE:
         print("No --llm: the extractive baseline answers, the sentence most like the question.")
     if kept := tell_kept(results):
