@@ -123,7 +123,8 @@ def print_calls(results: Sequence[Any], verbose: bool = False) -> None:
     if kept := describe_kept(results):
         print(f"kept replies: {kept}")
     if cost := describe_cost(asked):
-        print(f"tokens{' of the run' * asked[0].reused}: {cost}")
+        before = " of the run" if len(results) == 1 else " of the runs finished before"
+        print(f"tokens{before if asked[0].reused else ''}: {cost}")
         print_grids([tabulate_cost(asked)] if verbose else [])
 
 
