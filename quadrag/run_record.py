@@ -113,7 +113,7 @@ class RunRecord:
         empty: a model's replies without a text, by ``config/split``.
         cut: a model's replies that were cut by length.
         verdict: what a judge said most often, as one line.
-        unread: the judge that was asked no further, since none of its first verdicts could be read.
+        unread_judge: the judge that was asked no further, since none of its first verdicts could be read.
         max_failed: the share of a metric's items above which its value is not shown.
         invalid: the metrics of which more failed, a line each.
         partly: those of which fewer failed, and how many of all did, as a share, by the line that tells it.
@@ -148,7 +148,7 @@ class RunRecord:
     empty: dict[str, int] = field(default_factory=dict)
     cut: int = 0
     verdict: str | None = None
-    unread: str | None = None
+    unread_judge: str | None = None
     max_failed: float = MOST_FAILED
     invalid: list[str] = field(default_factory=list)
     partly: dict[str, float] = field(default_factory=dict)

@@ -66,7 +66,7 @@ class RunFolder:
             was = found.inputs.limit
             alike = limited(was) if limited and was is not None and is_longer(was, inputs.limit) else inputs
             # Nothing is judged yet, as without a judge, where it was dead or mistyped, or nothing it said was read.
-            unjudged = found.inputs.judge is None or bool(found.unread)
+            unjudged = found.inputs.judge is None or bool(found.unread_judge)
             had, part = [with_judges(found.inputs, one) if unjudged else found.inputs for one in (inputs, alike)]
             if found.inputs == inputs:
                 self.run = found
@@ -93,7 +93,7 @@ class RunFolder:
     def _judge(self, found: RunRecord, inputs: Inputs) -> None:
         """Take over a run that nothing was read of a judge about: what comes before the scores stands."""
         self._set_back(found, [name for name in STAGES[2:] if name in found.files], found.stopped or "not judged yet")
-        self.run.inputs, self.run.verdict, self.run.unread = inputs, None, None
+        self.run.inputs, self.run.verdict, self.run.unread_judge = inputs, None, None
 
     def reopen(self, answers: bool = True) -> None:
         """Send what models made back to work, verdicts and (if `answers`) answers; the user's own files stay."""

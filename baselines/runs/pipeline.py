@@ -98,7 +98,7 @@ class Session:
             self._set_back(folder)
             run = folder.run
             run.coverage = coverage
-            to_the_end = run.unread and self.max_failed == 1
+            to_the_end = run.unread_judge and self.max_failed == 1
             if folder.finished and not (run.failures or run.failed_verdicts or run.failed_entities or to_the_end):
                 return replace(read_result(out, run), reused=True)
             before = copy.deepcopy(run)
@@ -155,7 +155,7 @@ class Session:
                 run.service = asdict(evidence)
             else:
                 scored = score_answers(self, job.work.benchmark, job.questions, answered, task, stopped, passages)
-            items, scores, stopped, run.verdict, run.unread = scored
+            items, scores, stopped, run.verdict, run.unread_judge = scored
             given = folder.is_given("answers.jsonl")
             asked = answered if self.system.asks_models and not given else []
             run.empty, run.cut = count_empty(asked), sum(answer.is_cut for answer in asked)

@@ -102,7 +102,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.latency_seconds = _read_latencies(path, answers)
     run.latency = spread(list(run.latency_seconds.values()))
     run.command, run.max_failed = list(session.command), session.max_failed
-    run.verdict, run.unread = scored.verdict, scored.unread
+    run.verdict, run.unread_judge = scored.verdict, scored.unread
     run.usage = session.spent_since(before)
     run.service, run.unread = asdict(evidence) if evidence else None, read.unread if searched else []
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None

@@ -152,7 +152,7 @@ def _read_entry(entry: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _is_unjudged(row: Mapping[str, Any], run: RunRecord) -> bool:
     """Whether a row has no value since the judge was asked no further."""
-    return run.unread is not None and row.get("not_run") == NO_JUDGE
+    return run.unread_judge is not None and row.get("not_run") == NO_JUDGE
 
 
 def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[str]:
@@ -162,7 +162,7 @@ def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[
         if _is_unjudged(row, run):
             found.setdefault((row["config"], row["split"]), {})[_place(row)] = None
     return [
-        f"{config} {split}: none of the first {FIRST} verdicts of {run.unread} could be read, and it is asked no"
+        f"{config} {split}: none of the first {FIRST} verdicts of {run.unread_judge} could be read, and it is asked no"
         f" further: {_list_keys([*places])}; it said {run.verdict!r}, where a verdict is like"
         f" {metric_record(next(iter(places))[2]).verdict}; name another judge, or ask this one again with"
         " --retry unreadable"

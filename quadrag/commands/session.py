@@ -135,7 +135,7 @@ def print_next(folder: Path, results: Sequence[Any]) -> None:
     place, then = shlex.quote(str(folder)), "--wrong"
     if invalid := [result for result in results if result.run.invalid]:
         place = shlex.quote(str(invalid[0].folder))
-        then = "--wrong" if invalid[0].run.unread else "--unscored"
+        then = "--wrong" if invalid[0].run.unread_judge else "--unscored"
     one = len(results) == 1 or invalid
     print(f"next: quadrag {f'show {place} {then}' if one else f'report {place} ANOTHER'}")
 
@@ -156,7 +156,7 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path,
     verdicts = sum(result.run.failed_verdicts for _, result in results)
     if verdicts and not stopped:
         print(f"{_tell_failed(verdicts, 'verdict')}; run again to ask again")
-    if unread := next((result.run.unread for _, result in results if result.run.unread), None):
+    if unread := next((result.run.unread_judge for _, result in results if result.run.unread_judge), None):
         print(f"The judge {unread} is asked no further: name another --judge, or --retry unreadable asks it again")
     elif kinds := _kinds_to_retry([result for _, result in results]):
         print(f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")

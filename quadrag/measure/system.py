@@ -109,4 +109,4 @@ def _find_folder(wanted: str) -> Path:
 
 def _is_done(run: RunRecord) -> bool:
     """Whether a run is finished, and not one whose judge was asked no further: that may be judged again."""
-    return run.state == "finished" and run.unread is None
+    return run.state == "finished" and run.unread_judge is None
