@@ -53,7 +53,8 @@ class EstimatedModel(ChatModel):
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
         """Note each question's calls; see `System.answer`."""
         before = self.asked.expect
-        texts = [stand_in(one, sample) for one in questions for sample in range(work.task.samples)]
+        jobs = [question for question in questions for _ in range(work.task.samples)]
+        texts = [stand_in(question, number) for number, question in enumerate(jobs)]
         self.asked.expect = lambda batch: [(ANSWERS, text) for text in texts]
         try:
             return super().answer(work, questions, passages, tell)
@@ -61,12 +62,16 @@ class EstimatedModel(ChatModel):
             self.asked.expect = before
 
 
-def stand_in(question: Question, sample: int = 0) -> str:
-    """Return a text as long as the accepted answer; no rule takes it for that one, and no two samples are the same."""
+def stand_in(question: Question, number: int) -> str:
+    """Return a text as long as the accepted answer, by its number unlike any other one.
+
+    It is of the question's own words: no rule takes it for right, which would spare a judge a call.
+    """
     found = question.references
     while not isinstance(found, str):
         found = next(iter(found), "") if found else ""
-    return found + " ·" * (sample + 1)
+    words = f"{question.query} "
+    return f"{(words * (len(found) // len(words) + 1))[: len(found)]} {number}"
 
 
 @cache

@@ -106,9 +106,9 @@ def test_what_is_printed(cli, model, readable):
     ran = cli(*asked, "--estimate", "--budget", 1)
     assert ran.code == 0 and ran.err == "" and max(map(len, ran.out.splitlines())) <= 80
     for line in (
-        "answers, gpt-4 12 0 2,983 60 1,200 0.03163 0.06583",
+        "answers, gpt-4 12 0 2,983 61 1,200 0.03166 0.06583",
         "rejection_rate, j 12 0 2,661 144 12,288 0.002949 0.02724",
-        "all 24 0 5,644 204 13,488 0.03458 0.09307",
+        "all 24 0 5,644 205 13,488 0.03461 0.09307",
         "Tokens of gpt-4: counted by its own cl100k_base.",
         "Tokens of j: reckoned, 4.4 characters a token, 1 of Chinese, within 2% on English prompts together and",
         "The budget of 1 EUR is enough, whatever is replied.",
