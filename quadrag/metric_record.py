@@ -56,6 +56,7 @@ class MetricRecord:
         needs: the inputs besides answers and references that it, or one of its keys, is not computed without; with
             ``ranks`` answers and references are lists of ids.
         configs: the names that it can be loaded with; () where there is one config.
+        replies: by what stands in a prompt of its judge, a reply of the usual form and length.
         verdict: one of a judge's, as it is read; "" where no judge is asked.
         verdict_schema: whether it publishes the `response_format` that holds a judge's replies to its verdicts.
     """
@@ -66,6 +67,7 @@ class MetricRecord:
     configs: tuple[str, ...] = ()
     verdict: str = ""
     verdict_schema: bool = False
+    replies: Mapping[str, str] = field(default_factory=dict)
 
     def key(self, name: str) -> KeyRecord:
         """Return the record of a key of a result, as ``recall@5``.

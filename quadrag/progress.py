@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
@@ -20,10 +20,13 @@ _LONG = 2.0  # seconds, from which a step is worth a word
 
 
 class Progress:
-    """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`."""
+    """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`.
 
-    def __init__(self, label: str, total: int) -> None:
-        self._label, self._total = label, total
+    What `more` returns stands behind them, as what was spent.
+    """
+
+    def __init__(self, label: str, total: int, more: Callable[[], str] = str) -> None:
+        self._label, self._total, self._more = label, total, more
         self._bar: Any = None
         self._next = time.monotonic() + _LOG_EVERY
 
@@ -38,9 +41,11 @@ class Progress:
         """Show that `done` steps are done, of `total` where it differs from the total at first."""
         if self._bar is not None:
             self._bar.total = total or self._total
+            self._bar.set_postfix_str(self._more(), refresh=False)
             self._bar.update(done - self._bar.n)
         elif time.monotonic() >= self._next:
-            print(f"{self._label}: {done} of {total or self._total}", file=sys.stderr, flush=True)
+            parts = (f"{self._label}: {done} of {total or self._total}", self._more())
+            print(", ".join(filter(None, parts)), file=sys.stderr, flush=True)
             self._next = time.monotonic() + _LOG_EVERY
 
     def __exit__(

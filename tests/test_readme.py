@@ -45,6 +45,10 @@ class UserModel:
     def batch_generate_answer(self, batch):
         return ["i don't know" for _ in batch["query"]]
 """
+PRICES = """
+MODEL: {input: 0.5, output: 1.5}
+JUDGE: {input: 2, output: 8}
+"""
 PROMPTS = """
 llm_only: {user: "{query} at {query_time}"}
 web: {user: "{references} {query} at {query_time}"}
@@ -198,6 +202,7 @@ def upstream(folder: Path) -> None:
     (folder / "models").mkdir()
     (folder / "models" / "user_config.py").write_text(MODEL_FILE, encoding="utf-8")
     (folder / "prompts.yaml").write_text(PROMPTS, encoding="utf-8")
+    (folder / "prices.yaml").write_text(PRICES, encoding="utf-8")
     with bz2.open(next((folder / "CRAG" / "data").glob("*_v5.jsonl.bz2")), "rt", encoding="utf-8") as rows:
         rated = [f"{json.loads(row)['interaction_id']},acceptable\n" for row in rows]
     (folder / "ratings.csv").write_text("id,rating\n" + "".join(rated), encoding="utf-8")

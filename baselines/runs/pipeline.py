@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import __version__
+from quadrag.chat.prices import Budget, tell_spent
 from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 from quadrag.records import jsonl_text
@@ -54,6 +55,7 @@ class Session:
     served_as: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False
     entity_llm: Completer | None = None
+    budget: Budget | None = None  # what bounds all of its models together
     fresh_since: float | None = None  # of several runs: Unix time from which replies count, of one None
 
     @property
@@ -109,7 +111,9 @@ class Session:
             before = copy.deepcopy(run)
             run.source = source
             try:
-                return self._work(Job(folder, self.system, work, questions, corpus, finder, self.entity_llm))
+                return self._work(
+                    Job(folder, self.system, work, questions, corpus, finder, self.entity_llm, self.tell_spent)
+                )
             except QuadragError:
                 folder.take_back()
                 if before.state == "finished" and before.files == run.files:
@@ -180,6 +184,10 @@ class Session:
         texts = {(answer.key, answer.sample): answer.answer for answer in generated.answers}
         return Result(run, marked, items, stopped=stopped, asked=kept, folder=folder.path, texts=texts)
 
+    def tell_spent(self) -> str:
+        """Say what all models have taken so far, against the budget."""
+        return tell_spent(self.spent().values(), self.budget)
+
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""
         asked = {"llm": self.system.spent, ENTITY: self.entity_llm.spent if self.entity_llm else None}
@@ -192,7 +200,10 @@ class Session:
 
 
 def _since(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    since = {name: None if value is None else value - (before[name] or 0) for name, value in now.items()}
+    since = {
+        name: value if value is None or isinstance(value, str) else value - (before[name] or 0)
+        for name, value in now.items()
+    }
     if now.get("oldest") is not None:  # a moment, no counter
         since["oldest"] = _clock(now["oldest"])
     return since

@@ -88,6 +88,7 @@ def open_session(
             reuse=reuse,
             served_as=served,
             fresh=calls.kept.fresh,
+            budget=budget,
             entity_llm=entity_llm,
             cascades=cascades,
         )
@@ -95,6 +96,11 @@ def open_session(
 
 def _open_system(request: RunRequest, spec: str, calling: Calling) -> System:
     if request.service:
+        if calling.estimate is not None:
+            raise QuadragError(
+                "what a RAG service asks is not known before; what its judge will be asked is told by quadrag score "
+                "ANSWERS --judge ... --estimate"
+            )
         service = RagService(
             request.service.url,
             calling,

@@ -44,6 +44,9 @@ class Judging(Protocol):
     reuse: Reuse
     max_failed: float
 
+    def tell_spent(self) -> str:
+        """Say what was spent so far."""
+
 
 def score_answers(
     session: Judging,
@@ -94,7 +97,7 @@ def score_answers(
     def begin(given: ScoringInputs) -> Unread | None:
         return find_unread(benchmark, by_key, answers, task, given)
 
-    with Progress(f"{task.config}: verdicts", len(answers)) as progress:
+    with Progress(f"{task.config}: verdicts", len(answers), session.tell_spent) as progress:
         for judge in judges:
             judge.on_progress = progress.update
         retried = UNREADABLE in session.reuse.retry

@@ -113,6 +113,22 @@ def calls(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def estimate(parser: argparse.ArgumentParser) -> None:
+    """Say whether calls are reckoned in place of being made."""
+    group = parser.add_argument_group("what it will cost")
+    group.add_argument(
+        "--estimate",
+        action="store_true",
+        help="ask no model and write no run: print how many calls, tokens and what price it will take, by stage",
+    )
+    group.add_argument(
+        "--tokens-by",
+        metavar="T",
+        help="with --estimate: the tokenizer that counts, cl100k_base, a file, a folder or a name on the Hub (default: "
+        "the model's own where it is here, else a rule)",
+    )
+
+
 def certificates(parser: Any) -> None:
     """Say what is known of judges."""
     parser.add_argument(
