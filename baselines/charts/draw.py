@@ -7,6 +7,7 @@ Vega-Lite without a network. Colours are variables of the page's style, so a cha
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
+from unicodedata import category
 from xml.etree import ElementTree
 
 from ..tables.grid import Grid
@@ -67,16 +68,26 @@ def _draw(view: Mapping[str, Any], label: str, name: str) -> str:
     """Draw one view as an element of a page: an image with a label, without what is for drawing alone."""
     import vl_convert
 
-    text = vl_convert.vegalite_to_svg({**view, "config": _CONFIG, "background": None}, show_warnings=False)
+    shown = _clean({**view, "config": _CONFIG, "background": None})
+    text = vl_convert.vegalite_to_svg(shown, show_warnings=False)
     root = ElementTree.fromstring(text)
     _strip(root)
     root.attrib = {
         "class": name,
         "role": "img",
-        "aria-label": label,
+        "aria-label": _clean(label),
         **{key: root.attrib[key] for key in ("width", "height", "viewBox")},
     }
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _clean(value: Any) -> Any:
+    """Put blanks in place of characters that no drawing can hold, in all texts: one ends the library's process."""
+    if isinstance(value, str):
+        return "".join(" " if category(one).startswith("C") else one for one in value)
+    if isinstance(value, Mapping):
+        return {name: _clean(one) for name, one in value.items()}
+    return [_clean(one) for one in value] if isinstance(value, list) else value
 
 
 def _strip(element: ElementTree.Element) -> None:
@@ -87,6 +98,6 @@ def _strip(element: ElementTree.Element) -> None:
             del element.attrib[name]
     for child in list(element):
         _strip(child)
-        empty = child.tag == "path" and child.attrib.get("d", "") in ("", "M0,0h0v0h0Z")
+        empty = child.tag == "path" and not {"fill", "stroke"} & child.attrib.keys()
         if empty or (child.tag == "g" and not len(child)):
             element.remove(child)

@@ -12,7 +12,8 @@ from .matrix import Tile, view_matrix
 from .rows import Row, view_rows
 
 _NUMBER = re.compile(r"(\w*?)_?(\d+(?:\.\d+)?)")
-_LEADING = re.compile(r"\s*(\d+(?:\.\d+)?), (.+)")
+_LEADING = re.compile(r"\s*(\d+(?:\.\d+)?)(?:, |，)(.+)")  # a comma, in either language
+_COLON = re.compile(": |：")
 NARROW = 350  # pixels, of a panel on a telephone
 _WIDTHS = {1: 700, 2: 560}  # of one panel, of two beside each other; more are of one width everywhere
 _SMALL, _MIDDLE = 190, 390
@@ -175,7 +176,7 @@ def _forest(grid: Grid) -> Iterator[Panel]:
     label = ""
     for line in grid.lines:
         label = line.label.strip() or label
-        of = label.split(": ", 1)
+        of = _COLON.split(label, maxsplit=1)
         cell = next((cell for cell in line.cells if cell.figure), None)
         if cell and cell.figure:  # where the first column has no head, it says whose difference a line is
             found.append((of if grid.columns[0] else [*of, line.cells[0].text], cell, cell.figure))

@@ -25,7 +25,7 @@ def colour_of(rank: int) -> str:
 def put_together(layers: Sequence[View], width: int, height: int, left: int, right: int, top: int, bottom: int) -> View:
     """Put layers together, with room around them for texts that have their own places."""
     padding = {"left": left, "right": right, "top": top, "bottom": bottom}
-    shown = [layer for layer in layers if layer["data"]["values"]]
+    shown = [one for one in layers if one["data"]["values"]]
     return {"width": width, "height": height, "padding": padding, "autosize": {"type": "none"}, "layer": shown}
 
 

@@ -47,7 +47,7 @@ def view_matrix(
     for tile in tiles:
         if change:  # the page shines through, so that its ink can be read
             hue = RULE if not tile.value else colour_of(tile.value < 0)
-            fill, ink, strength = hue, INK, 0.1 + 0.5 * abs(tile.value) / most
+            fill, ink, strength = hue, INK, 0.08 + 0.38 * abs(tile.value) / most
         else:
             fill = blend(HEAT, (tile.value - low) / ((high - low) or 1))
             ink, strength = ink_on(fill), 1.0
