@@ -9,7 +9,7 @@ from ..core.result import PROFILES, Result
 from ..tables.grid import Cell, Figure, Grid, Line
 from ..tables.slices import select_whole
 from .asking import read_signature
-from .certificate import Certificate, find_certificate
+from .certificate import Certificate, find_certificate, round_two
 from .corrected import correct_by_certificate
 
 _NONE = "none"
@@ -39,8 +39,8 @@ def _judge_line(one: Certificate) -> Line:
     for name in ("agreement", "kappa", "ac1"):
         value, between = one.figures.get(name), one.figures.get(f"{name}_interval")
         bounds = tuple(between[:2]) if between else None
-        text = "–".join(f"{bound:.2f}" for bound in bounds or ())
-        cells.append(Cell(f"{value:.2f}", text, Figure(value, bounds)) if value is not None else Cell("–"))
+        text = "–".join(map(round_two, bounds or ()))
+        cells.append(Cell(round_two(value), text, Figure(value, bounds)) if value is not None else Cell("–"))
     return Line(f"{one.judge}, {one.labels['name']}", [*cells, Cell(str(one.figures.get("n", one.labels["n"])))])
 
 

@@ -48,16 +48,13 @@ def make(form, name="", columns=("noise_0", "noise_80")):
     elif form != "scatter":
         lines.append(Line(f"paper {name}", [printed(70.0), printed(10.0)], "published"))
     dots = [(0.0, 5.0, 3), (100.0, 80.0, 40)] if form == "scatter" else ()
-    grid = Grid(f"Title {name}", "", [f"{name}{column}" for column in columns], lines, [], form, dots)
-    return grid
+    return Grid(f"Title {name}", "", [f"{name}{column}" for column in columns], lines, [], form, dots)
 
 
 def draw(form, *names, **options):
     """What is drawn of a form: the images, by title, and the legend."""
     chart = draw_grid(make(form, *names, **options), WORDS)
-    images = [
-        (title, ElementTree.fromstring(f"<div>{drawn}</div>").findall("svg")) for title, drawn in chart.panels
-    ]
+    images = [(title, ElementTree.fromstring(f"<div>{drawn}</div>").findall("svg")) for title, drawn in chart.panels]
     return images, chart.legend
 
 
@@ -175,7 +172,9 @@ def test_a_text_is_cut_to_its_room_by_the_width_of_its_characters():
 def theme(name):
     """The variables of the page's style in one theme."""
     style = (HERE / "page.css").read_text(encoding="utf-8")
-    [block] = re.findall(r":root \{(.*?)\}" if name == "light" else r':root\[data-theme="dark"\] \{(.*?)\}', style, re.S)
+    [block] = re.findall(
+        r":root \{(.*?)\}" if name == "light" else r':root\[data-theme="dark"\] \{(.*?)\}', style, re.S
+    )
     return dict(re.findall(r"--(\w+): (#\w{6});", block))
 
 
@@ -211,7 +210,7 @@ def test_texts_and_marks_of_a_chart_can_be_read(form, name):
                     ground = [tile[4] for tile in tiles if tile[0] < x < tile[2] and tile[1] < y < tile[3]]
                     assert contrast(resolve(fill), (ground or [paper])[-1]) >= 4.5, (element.text, fill, ground)
                     judged += 1
-                elif element.tag in ("path", "line") and "var(--rule)" != line and (fill, line) != ("none", "none"):
+                elif element.tag in ("path", "line") and line != "var(--rule)" and (fill, line) != ("none", "none"):
                     assert max(contrast(resolve(one), paper) for one in (fill, line) if one != "none") >= 3, place
                     judged += 1
     assert judged > 5
