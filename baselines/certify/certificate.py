@@ -71,7 +71,8 @@ class Certificate:
             return f"agrees with people on {name} by a rank correlation of {found['spearman']:.2f}"
         between = found["agreement_interval"]
         low_high = f" ({round_two(between[0])}\u2013{round_two(between[1])})" if between else ""
-        return f"agrees with people {round_two(found['agreement'])}{low_high} on {name}, kappa {round_two(found['kappa'])}"
+        agreement, kappa = round_two(found["agreement"]), round_two(found["kappa"])
+        return f"agrees with people {agreement}{low_high} on {name}, kappa {kappa}"
 
     @property
     def rates(self) -> Rates | None:

@@ -21,7 +21,7 @@ from ..report.found import tabulate_found
 from ..report.names import tell_apart
 from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Grid, Verdict, align_cells
-from ..tables.notes import note_invalid
+from ..tables.run_notes import note_invalid
 from .answers import collect_answers
 from .changes import Changes, list_changes
 from .packed import Blocks, pack_answers

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.comparison import merge_runs
-    from quadrag.baselines.report.paper import tabulate_paper
+    from quadrag.baselines.report.paper import show_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.several import tabulate_several
     from quadrag.baselines.report.summary import show_run
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
         grids = []
         for benchmark in dict.fromkeys(result.run.inputs.benchmark for result in results):
             ours = [result for result in results if result.run.inputs.benchmark == benchmark]
-            grids += tabulate_paper(benchmark, ours, profiles)
+            grids += show_paper(benchmark, ours, profiles, arguments.labels, arguments.verbose)
     else:
         grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_run(results[0], profiles, arguments.labels, every=True)
