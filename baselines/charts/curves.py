@@ -9,6 +9,8 @@ from .layers import (
     PIXELS,
     SERIES,
     SHAPES,
+    Room,
+    Text,
     View,
     axis_of,
     colour_of,
@@ -16,7 +18,6 @@ from .layers import (
     layer,
     mark_values,
     put_together,
-    write,
 )
 from .palette import cut_text
 
@@ -62,7 +63,7 @@ def view_curves(
         colour = colour_of(rank) if mine else FAINT
         shift = 4 * (rank - (len(ours) - 1) / 2) if mine else 0  # intervals beside each other
         rows = [
-            {"x": round(plot * at / max(len(names) - 1, 1) + shift, 1), "value": value, "low": low, "high": high}
+            {"x": _across(plot, at, names) + shift, "value": value, "low": low, "high": high}
             for at, value, both in curve.points
             for low, high in [both or (None, None)]
         ]
@@ -79,18 +80,22 @@ def view_curves(
             layer([one for one in rows if one["low"] is not None], {"type": "rule", "color": colour}, bounds),
             *mark_values([{**one, "sure": True} for one in rows], curve.kind, colour, place, SHAPES[rank % SERIES]),
         ]
+    texts = [Text(_across(plot, at, names), height + 16, name, FAINT, "middle", 11) for at, name in enumerate(names)]
+    texts.append(Text(plot / 2, height + 34, title, FAINT, "middle", 11))
     if aside:
-        layers += _name_ends(curves, ours, y, ticks, plot, height, aside)
-    marked = [{"x": round(plot * at / max(len(names) - 1, 1), 1), "label": name} for at, name in enumerate(names)]
-    layers.append(write(marked, {"field": "x", **PIXELS}, {"value": height + 16}, FAINT, align="center", fontSize=11))
-    under = [{"x": plot / 2, "label": title}] if title else []
-    layers.append(write(under, {"field": "x", **PIXELS}, {"value": height + 34}, FAINT, align="center", fontSize=11))
-    return put_together(layers, plot, height, left, right, top=8, bottom=44 if title else 24)
+        ends_layers, ends_texts = _name_ends(curves, ours, y, ticks, plot, height, aside)
+        layers += ends_layers
+        texts += ends_texts
+    return put_together(layers, texts, plot, height, Room(left, right, 8, 44 if title else 24))
+
+
+def _across(plot: int, at: int, names: Sequence[str]) -> float:
+    return round(plot * at / max(len(names) - 1, 1), 1)
 
 
 def _name_ends(
     curves: Sequence[Curve], ours: Sequence[Curve], y: View, ticks: Sequence[float], plot: int, height: int, aside: int
-) -> list[View]:
+) -> tuple[list[View], list[Text]]:
     """Write each curve's name behind its end; where ends are too near to each other, names are moved apart."""
     line = (ticks[-1] - ticks[0]) * 13 / height
     ended = sorted((one.points[-1][1], at) for at, one in enumerate(curves))
@@ -102,16 +107,16 @@ def _name_ends(
                 places[at], places[at + 1] = middle - line / 2, middle + line / 2
         low, high = places[0] - ticks[0], places[-1] - ticks[-1]
         places = [place - min(low, 0) - (max(high, 0) if low > 0 else 0) for place in places]
-    layers = []
+    layers, texts = [], []
     for (value, at), place in zip(ended, places, strict=True):
         curve = curves[at]
         mine = curve.kind == "ours"
         colour = colour_of(ours.index(curve)) if mine else FAINT
         leader = [{"x": plot + 6, "value": value}, {"x": plot + 16, "value": place}]
-        name = [{"value": place, "label": cut_text(curve.name, aside - 10)[0]}]
-        across = {"field": "x", **PIXELS}
-        layers += [
-            layer(leader, {"type": "line", "color": colour, "strokeWidth": 1}, {"x": across, "y": y}),
-            write(name, {"value": plot + 20}, y, colour, fontWeight=600 if mine else 400, fontSize=11),
-        ]
-    return layers
+        mark = {"type": "line", "color": colour, "strokeWidth": 1}
+        layers.append(layer(leader, mark, {"x": {"field": "x", **PIXELS}, "y": y}))
+        up = height * (ticks[-1] - place) / (ticks[-1] - ticks[0])
+        texts.append(
+            Text(plot + 20, up, cut_text(curve.name, aside - 10)[0], colour, "start", 11, 600 if mine else 400)
+        )
+    return layers, texts

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .layers import INK, View, axis_of, colour_of, find_ticks, layer, put_together
+from .layers import INK, Room, View, axis_of, colour_of, find_ticks, layer, put_together
 
 
 def view_dots(
@@ -42,4 +42,4 @@ def view_dots(
             middle, {"type": "point", "shape": "diamond", "filled": True, "color": INK, "size": 70}, {"x": x, "y": y}
         ),
     ]
-    return put_together(layers, plot, height, left, 14, top=12, bottom=42)
+    return put_together(layers, [], plot, height, Room(left, 14, 12, 42))

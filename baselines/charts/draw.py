@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from ..tables.grid import Grid
 from .forms import lay_out
+from .layers import Text
 
 _CONFIG = {
     "aria": False,
@@ -24,6 +25,7 @@ _CONFIG = {
         "labelColor": "var(--faint)",
         "labelFontSize": 11,
         "labelLimit": 0,
+        "labelOverlap": False,
         "labelPadding": 6,
         "title": None,
         "titleColor": "var(--faint)",
@@ -68,10 +70,11 @@ def _draw(view: Mapping[str, Any], label: str, name: str) -> str:
     """Draw one view as an element of a page: an image with a label, without what is for drawing alone."""
     import vl_convert
 
-    shown = _clean({**view, "config": _CONFIG, "background": None})
-    text = vl_convert.vegalite_to_svg(shown, show_warnings=False)
-    root = ElementTree.fromstring(text)
+    shown = {**view, "config": _CONFIG, "background": None}
+    texts: Sequence[Text] = shown.pop("usermeta")["texts"]
+    root = ElementTree.fromstring(vl_convert.vegalite_to_svg(_clean(shown), show_warnings=False))
     _strip(root)
+    root[0].extend(_write(text) for text in texts if text.text)
     root.attrib = {
         "class": name,
         "role": "img",
@@ -79,6 +82,16 @@ def _draw(view: Mapping[str, Any], label: str, name: str) -> str:
         **{key: root.attrib[key] for key in ("width", "height", "viewBox")},
     }
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _write(text: Text) -> ElementTree.Element:
+    """Write a text at its place; its middle is high above its foot by 0.3 of its size."""
+    place = {"x": f"{text.x:g}", "y": f"{text.y + 0.3 * text.size:.1f}"}
+    look = {"fill": text.colour, "font-size": str(text.size), "font-weight": str(text.weight)}
+    anchor = {} if text.anchor == "start" else {"text-anchor": text.anchor}
+    element = ElementTree.Element("text", place | anchor | look)
+    element.text = _clean(text.text)
+    return element
 
 
 def _clean(value: Any) -> Any:

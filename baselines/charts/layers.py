@@ -1,12 +1,12 @@
 """What all charts are made of: layers of Vega-Lite with texts, signs and axes, and the colours of the page.
 
-Every text has its place in pixels and its own room, as what a font measures differs from machine to machine; only the
-axis of values is left to the library.
+The library draws marks and axes. Every other text has its place in pixels and its own room: what a font measures
+differs from machine to machine, and measuring takes most of the library's time.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 View = dict[str, Any]
 INK, FAINT, RULE, PAPER = (f"var(--{name})" for name in ("ink", "faint", "rule", "paper"))
@@ -22,29 +22,37 @@ def colour_of(rank: int) -> str:
     return f"var(--s{rank % SERIES + 1})"
 
 
-def put_together(layers: Sequence[View], width: int, height: int, left: int, right: int, top: int, bottom: int) -> View:
-    """Put layers together, with room around them for texts that have their own places."""
-    padding = {"left": left, "right": right, "top": top, "bottom": bottom}
+class Text(NamedTuple):
+    """A text of a chart: its place in pixels, its middle high, and how it looks."""
+
+    x: float
+    y: float
+    text: str
+    colour: str
+    anchor: str = "start"
+    size: int = 12
+    weight: int = 400
+
+
+class Room(NamedTuple):
+    """The room around the plot, in pixels."""
+
+    left: int
+    right: int
+    top: int
+    bottom: int
+
+
+def put_together(layers: Sequence[View], texts: Sequence[Text], width: int, height: int, room: Room) -> View:
+    """Put layers together, with room around them; `draw.py` writes the texts."""
     shown = [one for one in layers if one["data"]["values"]]
-    return {"width": width, "height": height, "padding": padding, "autosize": {"type": "none"}, "layer": shown}
+    size = {"width": width, "height": height, "padding": room._asdict(), "autosize": {"type": "none"}}
+    return {**size, "layer": shown, "usermeta": {"texts": list(texts)}}
 
 
 def layer(values: Sequence[Mapping[str, Any]], mark: View, encoding: View) -> View:
     """Make one layer: its values, how each is marked, and which of its fields says what."""
     return {"data": {"values": list(values)}, "mark": mark, "encoding": encoding}
-
-
-def write(
-    values: Sequence[Mapping[str, Any]], x: View, y: View, colour: str | View, field: str = "label", **mark: Any
-) -> View:
-    """Write a field of values; beside a place's middle, from its left where nothing else is said."""
-    own = {"type": "text", "align": "left", "baseline": "middle", "fontSize": 12, "limit": 0, **mark}
-    encoding = {"x": x, "y": y, "text": {"field": field, "type": "nominal"}}
-    if isinstance(colour, str):
-        own["color"] = colour
-    else:
-        encoding["color"] = colour
-    return layer(values, own, encoding)
 
 
 def mark_values(

@@ -1,7 +1,7 @@
 """Rows of a chart: a label, a value with its interval as a sign and as text; values side by side, or differences."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .layers import (
     BOLD,
@@ -9,6 +9,8 @@ from .layers import (
     INK,
     PAPER,
     PIXELS,
+    Room,
+    Text,
     View,
     axis_of,
     colour_of,
@@ -16,7 +18,6 @@ from .layers import (
     layer,
     mark_values,
     put_together,
-    write,
 )
 from .palette import cut_text
 
@@ -45,7 +46,8 @@ def view_rows(rows: Sequence[Row], width: int, aside: int, stacked: bool = False
     longest = max(cut_text(row.label, 1000)[1] for row in rows if row.value is not None)
     left = 18 if stacked else min(longest + 12, width * 2 // 5)
     plot = width - left - (8 if stacked else aside)
-    placed, y = [], 0
+    placed: list[dict[str, Any]] = []
+    y = 0
     for row in rows:
         head = row.value is None
         y += 18 + (6 + 8 * stacked) * (head and bool(placed)) + 12 * (stacked and not head)
@@ -58,36 +60,32 @@ def view_rows(rows: Sequence[Row], width: int, aside: int, stacked: bool = False
     x = axis_of("value", ticks, "x")
     for one in values:
         one["low"], one["high"] = one["interval"] or (one["value"], one["value"])
-    text_y = {"field": "above", **PIXELS}
+    inks = {"head": INK, "ours": INK, "published": FAINT}
+    heads = [Text(-left, one["y"], one["label"], INK, weight=600) for one in placed if one["value"] is None]
+    texts = [Text(-left, one["above"], one["label"], inks[one["kind"]]) for one in values]
+    texts += [Text(width - left - 2, one["above"], one["text"], inks[one["kind"]], "end") for one in values]
     layers = []
     if difference:
-        zero = {"mark": {"type": "rule", "color": FAINT}, "encoding": {"x": {"datum": 0, "type": "quantitative"}}}
-        layers.append({"data": {"values": [{}]}, **zero})
-    heads = [{**one, "above": one["y"]} for one in placed if one["value"] is None]
-    over = [*heads, *(values if stacked else ())]  # texts above the lines of the plot
-    wide = [{"x": -left, "x2": cut_text(one["label"], width)[1] * BOLD + 4 - left, "y": one["above"]} for one in over]
-    wide += [{"x": plot - cut_text(one["text"], width)[1], "x2": plot + 8, "y": one["above"]} for one in over]
-    layers += [
-        layer(
-            [{**one, "y": one["y"] - 8, "y2": one["y"] + 8} for one in wide],
-            {"type": "rect", "color": PAPER},
-            {
-                "x": {"field": "x", **PIXELS},
-                "x2": {"field": "x2"},
-                "y": {"field": "y", **PIXELS},
-                "y2": {"field": "y2"},
-            },
-        ),
-        write(heads, {"value": -left}, text_y, INK, fontWeight=600),
-    ]
+        zero = {"x": {"datum": 0, "type": "quantitative"}}
+        layers.append(layer([{}], {"type": "rule", "color": FAINT}, zero))
+    layers.append(_clear_under([*heads, *(texts if stacked else ())]))
+    place = {"y": {"field": "y", **PIXELS}}
     for kind, colour in (("ours", colour_of(0)), ("published", FAINT)):
         own = [one for one in values if one["kind"] == kind]
-        y_place = {"field": "y", **PIXELS}
-        bounds = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y_place}
-        layers += [
-            layer([one for one in own if one["interval"]], {"type": "rule", "color": colour, "strokeWidth": 2}, bounds),
-            *mark_values(own, kind, colour, {"x": x, "y": y_place}),
-            write(own, {"value": -left}, text_y, INK if kind == "ours" else FAINT, "label"),
-            write(own, {"value": width - left - 2}, text_y, INK if kind == "ours" else FAINT, "text", align="right"),
-        ]
-    return put_together(layers, plot, y, left, width - left - plot, top=4, bottom=22)
+        bounds = {**place, "x": {**x, "field": "low"}, "x2": {"field": "high"}}
+        rule = {"type": "rule", "color": colour, "strokeWidth": 2}
+        layers.append(layer([one for one in own if one["interval"]], rule, bounds))
+        layers += mark_values(own, kind, colour, {**place, "x": x})
+    return put_together(layers, [*heads, *texts], plot, y, Room(left, width - left - plot, 4, 22))
+
+
+def _clear_under(texts: Sequence[Text]) -> View:
+    """Take the lines of the plot away under texts that stand in it."""
+    boxes = []
+    for one in texts:
+        wide = cut_text(one.text, 1000)[1] * (BOLD if one.weight > 400 else 1) + 4
+        start = one.x - wide if one.anchor == "end" else one.x
+        boxes.append({"x": start, "x2": start + wide, "y": one.y - 8, "y2": one.y + 8})
+    ends = {name: {"field": name} for name in ("x2", "y2")}
+    sides = {name: {"field": name, **PIXELS} for name in "xy"}
+    return layer(boxes, {"type": "rect", "color": PAPER}, {**sides, **ends})

@@ -1,7 +1,7 @@
 """Retrieval against generation: how good answers are where their passages were found, in part, or not at all."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -17,7 +17,7 @@ from .run import title_of
 from .summary import pick_headlines
 
 _RANKING = "retrieval_ranking"
-_BANDS = {
+_BANDS: Mapping[str, Callable[[float], bool]] = {
     "nothing found": lambda share: share == 0,
     "a part found": lambda share: 0 < share < 1,
     "all found": lambda share: share == 1,
