@@ -40,6 +40,7 @@ FLOORS = (
     "baselines/certify",
     "baselines/report",
     "baselines/page",
+    "baselines/construct",
     "quadrag/measure",
     "quadrag/harnesses",
     "quadrag/commands",

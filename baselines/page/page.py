@@ -45,11 +45,10 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
     """
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, ledger)
-    invalid = note_invalid(results)
-    lead = [*invalid, *_warn(results), *answers.told]
+    lead = [*note_invalid(results), *_warn(results), *answers.told]
     own = [grid for result in results for grid in tabulate_found(result)]  # what the page alone has
     own += tabulate_judges(results)
-    title = "INVALID: " * bool(invalid) + name_runs(runs)
+    title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
     page = render_page(
         title, list_facts(results), [*grids, *own], lead, pack_answers(answers), labels, list_changes(answers)
     )
