@@ -124,9 +124,12 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         heads.append("B - A")
         notes.append(f"B - A: B minus A on questions scored in both; {STAR}; –: nothing to pair.")
         notes.append(Detail(TESTS))
+        if len(differences) > 1:
+            notes.append(Detail(f"In a chart p is adjusted by Holm's rule for its {len(differences)} differences."))
         if any(shared.values()) or not any(map(is_invalid, shown)):
             notes.append(f"Questions scored in both: {_count_shared(shared)}.")
-    return Grid("Comparison", "config, split: metric", heads, lines, notes)
+    form: Form = "forest" if pair else "runs"
+    return Grid("Comparison", "config, split: metric", heads, lines, notes, form, names=names)
 
 
 def _select(scores: Sequence[dict[str, Any]], profile: str) -> dict[tuple[Place, str], Row]:
