@@ -13,13 +13,17 @@ import yaml
 from quadrag.data.files import OTHER_FILE, SAMPLE_SOURCE
 from quadrag.records import write_text
 
+from ..certify.notes import tabulate_judges
+from ..charts.draw import can_draw, draw_grid
 from ..core.result import Result
 from ..report.facts import list_facts
+from ..report.found import tabulate_found
 from ..report.names import tell_apart
 from ..systems.extractive import EXTRACTIVE
-from ..tables.grid import Alarm, Grid, align_cells
+from ..tables.grid import Alarm, Grid, Verdict, align_cells
 from ..tables.run_notes import note_invalid
 from .answers import collect_answers
+from .changes import Changes, list_changes
 from .packed import Blocks, pack_answers
 
 HERE = Path(__file__).parent
@@ -42,8 +46,12 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, ledger)
     lead = [*note_invalid(results), *_warn(results), *answers.told]
+    own = [grid for result in results for grid in tabulate_found(result)]  # what the page alone has
+    own += tabulate_judges(results)
     title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
-    page = render_page(title, list_facts(results), grids, lead, pack_answers(answers), labels)
+    page = render_page(
+        title, list_facts(results), [*grids, *own], lead, pack_answers(answers), labels, list_changes(answers)
+    )
     write_text(path, page)
 
 
@@ -54,8 +62,9 @@ def render_page(
     lead: Sequence[str] = (),
     blocks: Blocks = (),
     labels: str = "en",
+    changes: Changes | None = None,
 ) -> str:
-    """Render a self-contained page: heading, what is to be said first, tables, facts by name and value, answers.
+    """Render a self-contained page: heading, what is to be said first, tables with charts, facts, answers.
 
     Its own script and style alone are run, by their sums; all else is text.
     """
@@ -68,9 +77,13 @@ def render_page(
     environment.filters["joined"] = lambda head: head.replace("-\n", "").replace("_\n", "_")
     environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
+    environment.tests["verdict"] = lambda note: isinstance(note, Verdict)
     style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "viewer.js"))
     given: dict[str, Any] = {"title": title, "facts": facts, "grids": grids, "lead": lead, "blocks": blocks}
+    given["changes"] = changes
     words = {name: entry[labels] for name, entry in _words().items()}
+    given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in grids]
+    given["undrawn"] = not can_draw() and any(grid.form for grid in grids)
     return environment.get_template("page.html").render(
         **given, words=words, language=labels, style=style, script=script
     )

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
         merged = [(name, merge_runs(parts)) for name, parts in runs]
         profile = arguments.profile or "official"
         grids = tabulate_several(merged, profile, arguments.verbose)
-        page = tabulate_several(merged, profile) if arguments.html else None
+        page = tabulate_several(merged, profile, labels=arguments.labels) if arguments.html else None
     elif len(results) > 1:
         grids = []
         for benchmark in dict.fromkeys(result.run.inputs.benchmark for result in results):
