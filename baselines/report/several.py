@@ -1,7 +1,9 @@
 """Several runs in one report: their values side by side and, of three or more, what each differs from the first."""
 
 from collections.abc import Sequence
+from itertools import combinations
 
+from quadrag.errors import QuadragError
 from quadrag.metric_record import show_key
 from quadrag.stats import holm
 
@@ -17,6 +19,26 @@ from .names import name_columns
 from .pairs import pair_cell, pair_results
 from .rankings import tell_rankings
 from .summary import pick_headlines
+
+
+def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
+    """Refuse to compare runs of different benchmarks, or runs of which no two have a split in common.
+
+    Args:
+        runs: the results by the name of their folder.
+
+    Raises:
+        QuadragError: they are such runs.
+    """
+    made = [[result.run.inputs for result in results] for _, results in runs]
+    places = [{(one.config, split) for one in inputs for split in one.splits} for inputs in made]
+    mixed = len({one.benchmark for inputs in made for one in inputs}) > 1
+    if mixed or all(one.isdisjoint(other) for one, other in combinations(places, 2)):
+        named = []
+        for letter, inputs in zip(name_columns(len(runs)), made, strict=True):
+            parts = (f"{one.config} {one.splits[0]}" if len(one.splits) == 1 else one.config for one in inputs)
+            named.append(f"{letter} is {inputs[0].benchmark} {', '.join(dict.fromkeys(parts))}")
+        raise QuadragError(f"nothing to compare: {'; '.join(named)}")
 
 
 def tabulate_several(

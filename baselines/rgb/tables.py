@@ -50,15 +50,18 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         shown: list[Row] = []
         for name, ours in by_model.items():
             places = [(profile, place) for profile in profiles for place in (*english, *chinese)]
-            here = [scores[name][place] for place in places if place in scores[name]]
-            lines += _our_lines(ours[0].run.inputs.model, here, rows, profiles)
-            shown += here
+            found = [scores[name][place] for place in places if place in scores[name]]
+            lines += _our_lines(ours[0].run.inputs.model, found, rows, profiles)
+            shown += found
         if not shown:
             continue
         used = {row["place"][0] for row in shown}
-        runs = [one.run for one in results if one.run.inputs.config.removesuffix("_original") in used]
-        notes = [*note_partial(results), *note_paper(NAME, printed), f"Ours: {profiles[0]} profile, {INTERVALS}."]
-        notes += [*note_not_run(TABLES, shown), *note_unscored(TABLES, shown), *note_runs(runs)]
+        others = [one for one in results if one.run.inputs.config.removesuffix("_original") not in used]
+        here = [one for one in results if one.run.inputs.config.removesuffix("_original") in used]
+        # Wherever a campaign was stopped, any of its tables may lack a column.
+        notes = note_partial([*here, *(one for one in others if one.stopped)])
+        notes += [*note_paper(NAME, printed), f"Ours: {profiles[0]} profile, {INTERVALS}."]
+        notes += [*note_not_run(TABLES, shown), *note_unscored(TABLES, shown), *note_runs([one.run for one in here])]
         columns = list(heads)
         if number != _BY_ROW:
             columns = [f"{name * (at == 0)}\n{head}" for name in _LANGUAGES.values() for at, head in enumerate(heads)]

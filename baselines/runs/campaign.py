@@ -23,7 +23,7 @@ from ..scoring.judging import refuse_idle_metrics
 from ..systems.rag.system import RAG
 from .folder import find_fresh, read_result, tell_unfinished
 from .idle import refuse_idle_entity_llm
-from .lacking import tell_lacking
+from .lacking import find_lacking, list_without_files, tell_lacking
 from .pipeline import Session
 from .recipe import Runs, note_options, plan_runs, select_settings, suggest_own
 from .request import CallRequest, RunRequest, make_task
@@ -113,16 +113,13 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path, fresh_
     for name in sorted(typed):
         if typed[name]:
             raise QuadragError(f"{who} says the {name} of every run; leave out {typed[name]}")
-    split = request.split or benchmark.default_split
     campaign = Campaign()
     _check_all(session, request, runs)
     tasks: list[tuple[Path, Task]] = []
+    campaign.lacking = find_lacking(request, benchmark, [config for config, _, _ in runs])
     for config, retriever, options in runs:
-        if request.data_dir and request.data_dir != SAMPLE:
-            missing = find_files(benchmark.name, config, request.data_dir, split)[1]
-            if missing:
-                campaign.lacking[config] = missing
-                continue
+        if config in campaign.lacking:
+            continue
         folder = out / name_config_folder(config, retriever or benchmark.default_retriever, benchmark)
         tasks.append((folder, task_among(request, config, retriever, options)))
     if session.fresh:
@@ -146,14 +143,19 @@ def run_sweep(
 ) -> Campaign:
     """Run recipes one after the other, each in a folder of its own below `out`, until one is stopped.
 
-    One that needs a package, or leave to run a model's code, is left out and noted.
+    One whose files are lacking, or that needs a package or leave to run a model's code, is left out and noted.
 
     Raises:
         QuadragError: one cannot be run, or none can; what the others came to stays.
     """
     campaign = Campaign()
     fresh_since = find_fresh(run_folders(out)) if calls.kept.fresh else None
+    lacking = list_without_files(request, recipes)
+    if len(lacking) < len(recipes):  # where all lack files, the first one says what is there
+        campaign.left_out |= lacking
     for recipe, asked in zip(recipes, select_settings(request, recipes), strict=True):
+        if recipe in campaign.left_out:
+            continue
         try:
             one, runs = plan_runs(asked)
             with open_session(one, calls, budget) as session:
@@ -248,17 +250,6 @@ def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
             print(f"not finished and left out: {', '.join(unfinished)}", file=sys.stderr)
         found.append((str(folder), results))
     return found
-
-
-def refuse_mixed(results: Sequence[Result]) -> None:
-    """Refuse to compare runs of different benchmarks.
-
-    Raises:
-        QuadragError: they are.
-    """
-    names = list(dict.fromkeys(result.run.inputs.benchmark for result in results))
-    if len(names) > 1:
-        raise QuadragError(f"the runs are of {' and '.join(names)}; compare runs of one benchmark")
 
 
 def refuse_repeated_tasks(name: str, results: Sequence[Result]) -> None:

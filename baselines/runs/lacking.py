@@ -2,17 +2,50 @@
 
 import contextlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from quadrag import catalogue
-from quadrag.data.files import find_files
+from quadrag.data.builders import SAMPLE
+from quadrag.data.files import find_files, list_once
 from quadrag.errors import QuadragError
 
+from ..core.benchmark import Benchmark, load
+from .recipe import read_recipe
 from .request import RunRequest
 
 _ORIGINAL = "_original"  # ends a config on the data as they were before the authors revised them
 _MOST = 4  # names of files that a line bears
+
+
+def find_lacking(request: RunRequest, benchmark: Benchmark, configs: Iterable[str]) -> dict[str, list[str]]:
+    """Return the files that the user's folder lacks, by config; nothing of a config that can be run.
+
+    Raises:
+        QuadragError: there is no such folder, or a file that must be looked into is broken.
+    """
+    if not request.data_dir or request.data_dir == SAMPLE:
+        return {}
+    split = request.split or benchmark.default_split
+    found = {name: find_files(benchmark.name, name, request.data_dir, split)[1] for name in dict.fromkeys(configs)}
+    return {name: files for name, files in found.items() if files}
+
+
+def list_without_files(request: RunRequest, recipes: Sequence[str]) -> dict[str, str]:
+    """Return why recipes cannot be run, by name: the user's folder lacks the files of all their runs.
+
+    Raises:
+        QuadragError: there is no such folder, or a file that must be looked into is broken.
+    """
+    made = {name: read_recipe(name)[1] for name in recipes}
+    runs = {name: [run["config"] for run in recipe["runs"]] for name, recipe in made.items()}
+    benchmark = load(next(iter(made.values()))["benchmark"])  # that of the table
+    lacking = find_lacking(request, benchmark, (config for configs in runs.values() for config in configs))
+    return {
+        name: f"{request.data_dir} lacks {_some(list_once({one: lacking[one] for one in configs}))}"
+        for name, configs in runs.items()
+        if lacking.keys() >= set(configs)
+    }
 
 
 def tell_lacking(request: RunRequest, lacking: Mapping[str, Sequence[str]]) -> str:

@@ -40,6 +40,7 @@ _RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", *_NAMES, *_SAMPLI
 _COUNTS = {"chunk_size": 1, "chunk_overlap": 0, "top_k": 1}  # settings that are whole numbers, with the least
 _REPLACEABLE = ("embedding",)  # what a user without the recipe's weights may put others in place of
 _PLACES = ("index",)  # where vectors lie says nothing of what they are
+_NEAREST = 3  # names that stand for a mistyped one
 _TABLE = re.compile(r"\w+-table\d+")
 
 
@@ -223,10 +224,9 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
         known = catalogue.recipes()
         if name not in known:
             tables = dict.fromkeys(found.group() for recipe in known if (found := _TABLE.match(recipe)))
-            rows = [row for row in known if row.startswith(f"{name}-")] or difflib.get_close_matches(name, known)
-            near = "" if _TABLE.fullmatch(name) or not rows else f"nearest rows: {', '.join(rows)}; "
-            nearest = difflib.get_close_matches(name, tables, n=len(tables), cutoff=0)
-            raise QuadragError(f"unknown recipe {name!r}; {near}tables: {', '.join(nearest)}; all rows: quadrag list")
+            rows = [row for row in known if row.startswith(f"{name}-")]
+            near = (rows or difflib.get_close_matches(name, [*tables, *known], n=_NEAREST, cutoff=0))[:_NEAREST]
+            raise QuadragError(f"unknown recipe {name!r}; nearest: {', '.join(near)}; all: quadrag list")
         path = known[name]
     try:
         content = path.read_bytes()

@@ -43,7 +43,8 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     limited = [one.run for one in results if one.run.coverage and one.run.inputs.limit]
     given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
     partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
-    return [*map(Alarm, partial), *note_invalid(results), *note_failed(results), *note_answers(results)]
+    notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results), *note_answers(results)]
+    return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
 
 
 def note_invalid(results: Sequence[Result]) -> list[str]:

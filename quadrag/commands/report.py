@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.comparison import merge_runs
     from quadrag.baselines.report.paper import show_paper
     from quadrag.baselines.report.run import tabulate_run
-    from quadrag.baselines.report.several import tabulate_several
+    from quadrag.baselines.report.several import refuse_apart, tabulate_several
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.runs import campaign
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
         findings = read_findings(Path(arguments.without))
         grids = [tabulate_without(result, findings, profiles[0]) for result in results]
     elif len(runs) > 1:
-        campaign.refuse_mixed(results)
+        refuse_apart(runs)
         for name, parts in runs:
             campaign.refuse_repeated_tasks(name, parts)
         merged = [(name, merge_runs(parts)) for name, parts in runs]

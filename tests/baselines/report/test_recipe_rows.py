@@ -190,4 +190,21 @@ def test_runs_of_different_benchmarks_are_not_compared(cli, tmp_path, monkeypatc
     for benchmark, config in (("rgb", "negative_rejection_en"), ("crag", "task_1_2")):
         assert cli("run", benchmark, config, "--data-dir", "sample", "--limit", "2", "--out", benchmark).code == 0
     code, out, err = cli("report", "rgb", "crag")
-    assert (code, out, err) == (2, "", "quadrag: the runs are of rgb and crag; compare runs of one benchmark\n")
+    said = "quadrag: nothing to compare: A is rgb negative_rejection_en test; B is crag task_1_2 public\n"
+    assert (code, out, err) == (2, "", said)
+    assert cli("run", "rgb", "noise_robustness_en", "--data-dir", "sample", "--limit", "2", "--out", "many").code == 0
+    code, out, err = cli("report", "many", "rgb")
+    said = "quadrag: nothing to compare: A is rgb noise_robustness_en; B is rgb negative_rejection_en test\n"
+    assert (code, out, err) == (2, "", said)
+    assert cli("report", "many", "rgb", "rgb").code == 0, "two of three have the same questions"
+
+
+def test_what_is_odd_of_answers_is_said_once_at_the_table_of_their_config(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = ("run", "rgb", "--all", "--data-dir", "sample", "--limit", "3", "--ledger", "L", "--out", "r")
+    with ChatServer(models=["m"], text="Same.") as server:
+        out = " ".join(cli(*asked, "--llm", server.url).out.split())
+    *tables, last = out.split("Table ")[1:]
+    assert out.count("counterfactual_robustness_en: all 3 answers are the same text, 'Same.'.") == 1
+    assert "PARTIAL: the first 3 questions of each split, 6 of 24. counterfactual_robustness_en: all" in last
+    assert [one.count("are the same text") for one in (*tables, last)] == [2, 2, 2, 2]

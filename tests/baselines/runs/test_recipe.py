@@ -64,6 +64,22 @@ def test_a_folder_without_the_files_says_what_is_there_and_what_to_type(run, wor
     assert (code, err) == (2, said)
 
 
+def test_a_sweep_leaves_rows_without_files_out_and_asks_the_others(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("D").mkdir()
+    shutil.copy(sample_dir("rgb") / "zh_fact.json", "D")
+    sweep = ("run", "--recipe", "rgb-table7", "--limit", "2", "--ledger", "L", "--data-dir", "D")
+    with ChatServer(models=["gpt-3.5-turbo", "Qwen/Qwen-7B-Chat"]) as server:
+        code, out, err = cli(*sweep, "--llm", server.url)
+        asked = {body["model"] for body in server.bodies}
+        assert (code, err) == (0, "") and asked == {"gpt-3.5-turbo", "Qwen/Qwen-7B-Chat"}
+        assert "Table 7." in out and "rgb-table7-chatgpt-en: not run, D lacks en_fact.json\n" in out
+        Path("D", "zh_fact.json").unlink()
+        done = cli(*sweep, "--llm", server.url, "--out", "none")
+    said = "quadrag: rgb-table7-chatgpt-en: D holds no file that the recipe rgb-table7-chatgpt-en reads (en_fact.json)"
+    assert done.code == 2 and done.err.startswith(said)
+
+
 def test_a_folder_with_other_runs_is_named_as_the_user_knows_it(run):
     assert run("--recipe", ROW, "--data-dir", "sample").code == 0
     Path("D").mkdir()
