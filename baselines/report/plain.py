@@ -4,9 +4,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from quadrag.data.files import SAMPLE_SOURCE
+
 from ..core.result import Result
 from ..scoring.validity import is_invalid
 from ..tables.cells import FEW, NOTHING, count_items, count_scored, format_value, unit_of
+from ..tables.grid import Alarm
+from ..tables.replicas import count_questions, list_reasons, note_replicas
+from ..tables.run_notes import note_partial
 from ..tables.slices import select_whole
 from .samples import spread_samples
 
@@ -21,13 +26,14 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
 
     Returns:
         ``benchmark``, ``config`` and ``name`` (what answered), null where runs differ; ``folder``; ``valid``, and why
-        not (``invalid``); what is partial (``stopped``, ``coverage``); and ``rows``, one for every metric over all
-        questions of a split. A row that could not be computed says why (``not_run``), one of several samples says how
-        far they lie apart (``samples``).
+        not (``invalid``); what is partial (``stopped``, ``coverage``: of the bundled sample too, ``12 of 100``); the
+        ``recipe``, null where runs differ, and what keeps them from its row (``not_replicated``); and ``rows``, one for
+        every metric over all questions of a split. A row that could not be computed says why (``not_run``), one of
+        several samples says how far they lie apart (``samples``).
     """
     runs = [result.run for result in results]
 
-    def shared(values: Sequence[str]) -> str | None:
+    def shared(values: Sequence[str | None]) -> str | None:
         return values[0] if len(set(values)) == 1 else None
 
     return {
@@ -38,22 +44,44 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         "valid": not any(run.invalid for run in runs),
         "invalid": [line for run in runs for line in run.invalid],
         "stopped": next((result.stopped for result in results if result.stopped), None),
-        "coverage": next((run.coverage for run in runs if run.coverage), None),
+        "coverage": _cover_sample(results) or next((run.coverage for run in runs if run.coverage), None),
+        "recipe": shared([run.row.get("recipe") for run in runs]),
+        "not_replicated": list_reasons(results, profiles[0]),
         "rows": [row for result in results for row in _rows(result, profiles)],
     }
 
 
 def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
-    """Yield a line for every metric that was computed: value, half the width of its interval, n and signature."""
-    for result in results:
+    """Yield a line for every metric that was computed: value, half the width of its interval, n and signature.
+
+    Config, split, retriever, model and recipe stand before it; where runs share these, the folder too, or a number.
+    """
+    runs = [(result.run.inputs, result.run.row.get("recipe")) for result in results]
+    names = [(one.config, one.splits, one.retriever, one.llm, recipe) for one, recipe in runs]
+    for number, (result, name) in enumerate(zip(results, names, strict=True), 1):
+        which = str(result.folder or f"#{number}") if names.count(name) > 1 else None
         for row in select_whole(result.scores):
             if row["profile"] != profile or "not_run" in row:
                 continue
             unit, interval, n = unit_of(row), row["interval"], count_items(row) or 0
             shown = "INVALID" if is_invalid(row) else format_value(row["value"], unit, n)
             half = format_value((interval[1] - interval[0]) / 2, unit, n) if interval and n >= FEW else NOTHING
-            place = f"{row['benchmark']} {row['config']} {row['split']} {result.run.inputs.llm}"
+            place = " ".join(filter(None, (row["benchmark"], name[0], row["split"], *name[2:], which)))
             yield f"{place}: {row['key']} = {shown} ± {half} n={count_scored(row)} {row['signature']}"
+
+
+def list_warnings(results: Sequence[Result], profile: str) -> Iterator[str]:
+    """Yield the lines without which those of the metrics mislead: partial, invalid, odd or not replicated."""
+    yield from (note for note in note_partial(results) if isinstance(note, Alarm))
+    yield from note_replicas(results, profile)
+
+
+def _cover_sample(results: Sequence[Result]) -> str | None:
+    """Say which part of the authors' questions runs on the bundled sample are over; None of runs on other data."""
+    if not all(result.run.source.startswith(SAMPLE_SOURCE) for result in results):
+        return None
+    asked, whole, _ = count_questions(results)
+    return f"{asked} of {whole}" if asked < whole else None
 
 
 def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -63,6 +91,7 @@ def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
             spread = spread_samples(result, row)
             yield {
                 "name": inputs.llm,
+                "recipe": result.run.row.get("recipe"),
                 "retriever": inputs.retriever,
                 **{name: row[name] for name in ("config", "split", "metric", "key", "profile", "value", "interval")},
                 "n": count_scored(row),

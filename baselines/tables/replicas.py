@@ -4,8 +4,9 @@ A row is replicated where all that its recipe fixes holds: model, settings, the 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from quadrag import catalogue
 from quadrag.data.files import tell_departures
@@ -57,13 +58,19 @@ def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) 
         profile: the one that it shows first.
         alone: whether it is about one run, whatever else its recipe has.
     """
-    judged = _judge_recipes(results, profile, alone)
+    judged = {name: (ours, "; ".join(why)) for name, (ours, why) in _judge_recipes(results, profile, alone).items()}
     notes = []
     for why in dict.fromkeys(why for _, why in judged.values() if why):
         alike = [name for name in judged if judged[name][1] == why]
         which = "" if len(alike) == len(judged) else f", {', '.join(alike)}"
         notes.append(f"Not replicated{which}: {why}.")
     return notes
+
+
+def list_reasons(results: Sequence[Result], profile: str) -> list[str]:
+    """List what keeps runs from replicating their recipes' rows; of several recipes behind the name of each."""
+    judged = _judge_recipes(results, profile)
+    return [f"{name}: {one}" if len(judged) > 1 else one for name, (_, why) in judged.items() for one in why]
 
 
 def head_replaced(run: RunRecord) -> str:
@@ -77,13 +84,15 @@ def _is_row(label: str, row: Mapping[str, str]) -> bool:
     return bool(named) and (row["recipe"].endswith(f"-{'-'.join(words)}") or set(named) <= set(words))
 
 
-def _judge_recipes(results: Sequence[Result], profile: str, alone: bool = False) -> dict[str, tuple[list[Result], str]]:
-    """Return by recipe its runs, and in what they are not what it fixes; "" where they replicate its row."""
+def _judge_recipes(
+    results: Sequence[Result], profile: str, alone: bool = False
+) -> dict[str, tuple[list[Result], list[str]]]:
+    """Return by recipe its runs, and in what they are not what it fixes; nothing where they replicate its row."""
     found: dict[str, list[Result]] = {}
     for result in results:
         if result.run.row:
             found.setdefault(result.run.row["recipe"], []).append(result)
-    return {name: (ours, "; ".join(_list_departures(ours, profile, alone))) for name, ours in found.items()}
+    return {name: (ours, _list_departures(ours, profile, alone)) for name, ours in found.items()}
 
 
 def _list_departures(results: Sequence[Result], profile: str, alone: bool) -> list[str]:
@@ -92,7 +101,7 @@ def _list_departures(results: Sequence[Result], profile: str, alone: bool) -> li
     runs = int(results[0].run.row.get("runs", len(results)))
     if len(results) < runs and not alone:
         found.append(f"{len(results)} of the recipe's {runs} runs")
-    asked, whole, about = _count_questions(results)
+    asked, whole, about = count_questions(results, _list_splits)
     if asked < whole * (_ABOUT if about else 1):
         found.append(f"{asked:,} of {'about ' if about else ''}{whole:,} questions")
     if profile != PROFILES[0]:
@@ -127,15 +136,21 @@ def _depart(run: RunRecord) -> Iterator[str]:
         yield "INVALID scores"
 
 
-def _count_questions(results: Sequence[Result]) -> tuple[int, int, bool]:
-    """Count the questions that runs answered and those of the row's splits, each once; whether these are about so many.
+def count_questions(
+    results: Sequence[Result], splits: Callable[[Inputs], Sequence[str]] = attrgetter("splits")
+) -> tuple[int, int, bool]:
+    """Count the questions that runs answered, each once, and those of the authors' splits; whether it is about so many.
 
     Of a split whose size nobody knows it is what the data at hand hold.
+
+    Args:
+        results: of the runs.
+        splits: of a run's inputs, the splits that count; those that were asked when left out.
     """
     counts: dict[str, tuple[int, int, bool]] = {}
     for result in results:
         inputs, coverage = result.run.inputs, result.run.coverage
-        known = [hub_record(inputs.benchmark).rows[inputs.config].get(split) for split in _list_splits(inputs)]
+        known = [hub_record(inputs.benchmark).rows[inputs.config].get(split) for split in splits(inputs)]
         asked = len({(row["split"], row["id"]) for row in result.items})
         numbers = [rows.number for rows in known if rows and rows.number]
         whole = sum(numbers) if len(numbers) == len(known) else int(coverage.split(" of ")[1]) if coverage else asked

@@ -101,7 +101,7 @@ def print_results(
     arguments: argparse.Namespace, stdout: IO[str], folder: Path | None, results: Sequence[Any], grids: Sequence[Any]
 ) -> None:
     """Print what runs came to in the form that was asked for."""
-    from quadrag.baselines.report.plain import describe_results, list_lines
+    from quadrag.baselines.report.plain import describe_results, list_lines, list_warnings
     from quadrag.baselines.tables.grid import print_grids
     from quadrag.records import dumps
 
@@ -112,6 +112,8 @@ def print_results(
         print(dumps(describe_results(results, profiles, folder)), file=stdout)
     else:
         print("\n".join(list_lines(results, profiles[0])), file=stdout)
+        for line in list_warnings(results, profiles[0]):
+            print(one_line(line), file=sys.stderr)
 
 
 def print_calls(results: Sequence[Any], verbose: bool = False) -> None:
@@ -167,6 +169,7 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path,
         print(f"quadrag: {one_line(stopped[0])}", file=sys.stderr)
     invalid = [line for _, result in results for line in result.run.invalid]
     said = [note for grid in grids for note in grid.notes] if arguments.format == "table" else []
+    said = invalid if arguments.format == "line" else said  # among the warnings
     if unsaid := [line for line in invalid if not any(line in note for note in said)]:
         more = f" (and {len(unsaid) - 1} more)" if len(unsaid) > 1 else ""
         print(f"quadrag: INVALID, {one_line(unsaid[0])}{more}", file=sys.stderr)

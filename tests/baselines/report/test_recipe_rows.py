@@ -1,6 +1,7 @@
 """What a recipe's runs say of themselves: which printed row they replicate and mark, or all that keeps them from it."""
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,31 @@ def test_the_second_profile_is_explained(run):
         out = run(ZH, "--out", "r", "--judge", judge.url)
     assert ("corrected" in out.split("Published")[0]) == ("corrected: what the paper defines" in out)
     assert "corrected: what the paper defines" in out
+
+
+def test_programs_are_told_which_row_it_is_and_what_keeps_from_it(run, cli):
+    found = json.loads(cli("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--json", "--out", "x").out)
+    assert (found["recipe"], found["not_replicated"], found["coverage"]) == (None, [], "12 of 300")
+    out = run(ZH, "--json", "--out", "r")
+    found = json.loads(out)
+    assert (found["recipe"], found["coverage"]) == (ZH, "1 of 100")
+    assert found["not_replicated"] == ["the bundled sample, which is made up", "1 of 100 questions"]
+    assert {(row["recipe"], row["retriever"]) for row in found["rows"]} == {(ZH, "none"), (ZH, "own")}
+
+
+def test_lines_for_logs_are_told_apart_and_what_misleads_stands_on_stderr(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = ("run", "--recipe", ZH, "--data-dir", "sample", "--limit", "5", "--format", "line", "--ledger", "L")
+    with ChatServer(models=["gpt-3.5-turbo"]) as server, ChatServer(models=["j"], text="Well") as judge:
+        code, out, err = cli(*asked, "--llm", server.url, "--judge", judge.url, "--out", "r")
+    names = [line.partition(" = ")[0] for line in out.splitlines()]
+    place = "rgb counterfactual_robustness_zh test {} gpt-3.5-turbo rgb-table7-chatgpt-zh: accuracy"
+    assert code == 3 and len(set(names)) == len(names) > 4
+    assert {place.format("none"), place.format("own")} < set(names)
+    assert "PARTIAL: the first 5 of 12 questions.\n" in err
+    invalid = [line for line in err.splitlines() if "INVALID, " in line]
+    assert len(set(invalid)) == len(invalid) > 0
+    assert "Not replicated: the bundled sample, which is made up; INVALID scores; 5 of 100 questions.\n" in err
 
 
 def test_runs_of_different_benchmarks_are_not_compared(cli, tmp_path, monkeypatch):

@@ -411,6 +411,13 @@ def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
         "50.0",
         "100.0",
     ]
+    assert [
+        re.search(r"own (.*): rejection_rate = ", line)[1] for line in lines.splitlines() if "_rate = " in line
+    ] == [
+        "one #1",
+        "two.1",
+        "one #3",
+    ]
     assert "runs/a/one is there" in refused("score", *files, "--data-dir", "sample", "--out", "runs")
     Path("c.json").write_text(json.dumps([{"benchmark": "crud_rag", "config": "summary", "id": "x", "answer": ""}]))
     assert "answer crud_rag and rgb" in refused("score", "a/one.json", "c.json", "--data-dir", "sample")
