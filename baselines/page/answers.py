@@ -13,10 +13,9 @@ from quadrag.records import Passage, document_id
 
 from ..core.result import PROFILES, Result
 from ..report.item_lines import say_by_profile
-from ..report.items import RunReader, ShownItem, Which
+from ..report.items import RunReader, ShownItem
 
 MOST = 10_000  # items of a page
-JUDGED = 50  # items of a run whose judge's words are looked up: each asks every judged metric once more
 BEGINNING = 160  # characters of a text in the list
 
 Place = tuple[str, str, str, str, int, int]  # benchmark, config, split, id, sample, turn
@@ -66,13 +65,8 @@ def collect_answers(
                 continue
             items = reader.select()[:most]
             if reader.run.inputs.judge:
-                places = {(item.question.key, item.sample): item for item in items}
-                first = [(item.question.key, item.sample) for item in reader.select(Which(wrong=True))]
-                judged = [places[place] for place in list(dict.fromkeys([*first, *places]))[:JUDGED] if place in places]
                 with Ledger(ledger) as kept:
-                    reader.ask_again(judged, kept)
-                if len(items) > len(judged):
-                    answers.told.append(_say_judged(len(judged), result))
+                    reader.ask_again(items, kept)
             for item in items:
                 place = (reader.run.inputs.benchmark, *item.question.key, item.sample, turn)
                 shown.setdefault(place, [None] * len(runs))[at] = item
@@ -98,11 +92,6 @@ def _open(result: Result) -> RunReader:
     if result.folder is None:
         raise QuadragError("the run has no folder")
     return RunReader(result.folder, result)
-
-
-def _say_judged(count: int, result: Result) -> str:
-    others = f"`quadrag show {result.folder} --id ID` has any other's"
-    return f"The judge's words stand at {count} answers, the worst first; {others}."
 
 
 def _leave_out(count: int, result: Result) -> str:

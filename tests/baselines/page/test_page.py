@@ -19,6 +19,7 @@ from quadrag.baselines.page.packed import pack, pack_answers
 from quadrag.baselines.page.page import render_page
 from quadrag.baselines.runs import campaign as campaigns
 from quadrag.baselines.tables.grid import Cell, Grid, Line
+from quadrag.chat.ledger import Ledger
 
 RUN = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample")
 
@@ -193,13 +194,22 @@ def test_references_of_every_shape_are_texts(references, texts):
     assert list(flatten(references)) == texts
 
 
-def test_the_judges_words_stand_at_the_worst_answers(cli, monkeypatch):
-    monkeypatch.setattr("quadrag.baselines.page.answers.JUDGED", 3)
-    with ChatServer(models=["j"], text="No, the question is not addressed by the documents.") as judge:
+def test_the_judges_words_stand_at_every_answer(cli, monkeypatch):
+    with ChatServer(models=["j"]) as judge:  # which says back what it was asked
         run = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--judge", judge.url, "--ledger", "L")
-        assert cli(*run, "--out", "r").code == 0
+        assert cli(*run, "--max-failed", "1", "--out", "r").code == 0
+    reads = []
+    monkeypatch.setattr(Ledger, "get_many", lambda *given, own=Ledger.get_many: reads.append(1) or own(*given))
     answers = collect("r", ledger="L")
-    said = [item["runs"][0]["verdicts"] for item in answers.items]
-    assert sum(map(bool, said)) == 3 and "not addressed" in str(next(filter(None, said)))
-    [told] = answers.told
-    assert told.startswith("The judge's words stand at 3 answers, the worst first; `quadrag show r --id ID`")
+    said = [item["runs"][0]["verdicts"]["rejection_rate"] for item in answers.items]
+    asked = [item["question"] for item in answers.index["items"]]
+    assert len(said) == 12 and all(question[:40] in words for question, [words] in zip(asked, said, strict=True))
+    assert answers.told == [] and len(reads) == 1, "the ledger is read in one pass"
+
+
+def test_each_judged_metric_of_a_module_has_its_own_words(cli):
+    with ChatServer(models=["j"], text='{"prediction": 1}') as judge:
+        run = ("run", "omnieval", "all", "--data-dir", "sample", "--limit", "2", "--judge", judge.url, "--ledger", "L")
+        assert cli(*run, "--out", "r").code == 0
+    [said, *_] = [item["runs"][0]["verdicts"] for item in collect("r", ledger="L").items]
+    assert list(said) == ["acc", "hal", "com", "utl", "nac"]
