@@ -173,7 +173,7 @@ class Shared:
         return self.tally(predictions, references, read)
 
     def compute_here(self, *, predictions: Any, references: Any, **options: Any) -> dict[str, Any]:
-        """Score what is given here as `compute` does, without the files of `evaluate`: a tenth of its time for an item."""
+        """Score what is given as `compute` does, without the files of `evaluate`: a tenth of its time for an item."""
         read = self._read(options)
         self.complete(read)
         computed: dict[str, Any] = self._compute(**self.columns(predictions, references), options=read)  # type: ignore[attr-defined]  # each metric's

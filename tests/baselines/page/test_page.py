@@ -9,6 +9,7 @@ import html.parser
 import json
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -150,8 +151,13 @@ def test_more_than_a_page_holds_is_told(campaign):
     answers = collect(campaign / "noise_robustness_en", most=7)
     assert len(answers.items) == len(answers.index["items"]) == 7
     assert answers.told == [
-        f"53 answers are left out here; `quadrag show {campaign / 'noise_robustness_en'}` has them all."
+        f"The first 7 of 60 answers stand here; `quadrag show {campaign / 'noise_robustness_en'}` has them all."
     ]
+    parts = len(list(campaign.glob("*/items.jsonl")))
+    several = collect(campaign, most=5 * parts + 1)
+    places = (item["place"].split("/") for item in several.index["items"])
+    counts = Counter((config, turn) for _, config, *_, turn in places)
+    assert len(counts) == len(several.told) == parts and set(counts.values()) == {5}, "each part has as many"
 
 
 def test_without_the_data_a_page_has_its_tables_and_says_why(campaign, cli, tmp_path):
@@ -171,9 +177,10 @@ def test_every_sample_of_a_question_is_an_answer_of_its_own(cli, server):
     assert [(item["id"], item["sample"]) for item in items[:4]] == [("0", 0), ("0", 1), ("1", 0), ("1", 1)]
 
 
-def test_packing_keeps_every_text_and_takes_the_smaller_encoding():
-    values = ["half of a pair \ud83d", "</script><!--", "".join(map(chr, range(0x4E00, 0x5200, 3))), 1.5, None]
-    for value, expected in ((values, "utf-16le"), (["plain"], "utf-8")):
+def test_packing_keeps_every_text_in_the_shorter_encoding():
+    chinese = "".join(map(chr, range(0x4E00, 0x5200, 3)))
+    values = ["half of a pair \ud83d", "</script><!--", chinese, 1.5, None]
+    for value, expected in ((values, "gb18030"), (["plain"], "utf-8"), ([chinese, "\u1e3f"], "utf-8")):
         encoding, text = pack(value).split(" ")
         assert encoding == expected and pack(value) == f"{encoding} {text}"
         read = json.loads(gzip.decompress(base64.b64decode(text)).decode(encoding))
