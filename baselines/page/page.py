@@ -12,10 +12,15 @@ import yaml
 
 from quadrag.data.files import OTHER_FILE, SAMPLE_SOURCE
 from quadrag.records import write_text
+from quadrag.run_record import read_run
 
 from ..core.result import Result
+from ..report.all import tabulate_all
 from ..report.facts import list_facts
 from ..report.names import tell_apart
+from ..runs.campaign import run_folders
+from ..runs.folder import read_result
+from ..runs.live import Live
 from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Grid, align_cells
 from ..tables.notes import note_invalid
@@ -48,6 +53,19 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
     write_text(path, page)
 
 
+def write_live(path: Path, folder: Path, live: Live, labels: str = "en", ended: bool = False) -> None:
+    """Write the page of a run at work, or of several: how far it is, what it cost so far, the tables of what is done.
+
+    It asks the browser to read it again and again, unless what was at work has `ended` without being finished.
+    """
+    records = [(part, read_run(part)) for part in run_folders(folder)]
+    done = [read_result(part, run) for part, run in records if run.state == "finished"]
+    known = [Result(run, [], []) for _, run in records]
+    grids = tabulate_all([(folder.name, done)], labels=labels) if done else []
+    title = ("NOT FINISHED: " if ended else "RUNNING: ") + name_runs([(folder.name, known)])
+    write_text(path, render_page(title, list_facts(known), grids, labels=labels, live=live, again=not ended))
+
+
 def render_page(
     title: str,
     facts: Sequence[tuple[str, str]],
@@ -55,10 +73,13 @@ def render_page(
     lead: Sequence[str] = (),
     blocks: Blocks = (),
     labels: str = "en",
+    live: Live | None = None,
+    again: bool = False,
 ) -> str:
     """Render a self-contained page: heading, what is to be said first, tables, facts by name and value, answers.
 
-    Its own script and style alone are run, by their sums; all else is text.
+    Its own script and style alone are run, by their sums; all else is text. Of a run at work it says how far it is,
+    and asks to be read again.
     """
     from jinja2 import Environment, FileSystemLoader
 
@@ -73,7 +94,7 @@ def render_page(
     given: dict[str, Any] = {"title": title, "facts": facts, "grids": grids, "lead": lead, "blocks": blocks}
     words = {name: entry[labels] for name, entry in _words().items()}
     return environment.get_template("page.html").render(
-        **given, words=words, language=labels, style=style, script=script
+        **given, words=words, language=labels, style=style, script=script, live=live, again=again
     )
 
 
