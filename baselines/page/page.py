@@ -28,6 +28,7 @@ from .answers import collect_answers
 from .packed import Blocks, pack_answers
 
 HERE = Path(__file__).parent
+SCRIPTS = ("parts", "marks", "values", "search", "item", "viewer")  # one script, in this order
 MOST = 4  # names of one kind in a title
 _PART = re.compile(f"{OTHER_FILE}, (.+? questions)")
 
@@ -90,7 +91,8 @@ def render_page(
     environment.filters["joined"] = lambda head: head.replace("-\n", "").replace("_\n", "_")
     environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
-    style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "viewer.js"))
+    style = (HERE / "page.css").read_text(encoding="utf-8")
+    script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     given: dict[str, Any] = {"title": title, "facts": facts, "grids": grids, "lead": lead, "blocks": blocks}
     words = {name: entry[labels] for name, entry in _words().items()}
     return environment.get_template("page.html").render(

@@ -159,7 +159,7 @@ def test_one_click_shows_the_whole_of_a_question(opened):
         assert part in text
     assert "run A" in text and "run B" in text and "▼" in text, "B lost what A had"
     assert page.locator("#item mark.shared").first.inner_text() == "8", "what answer and gold share is marked"
-    assert page.locator("#item .gold").count() == 2, "the gold passage, in both runs"
+    assert page.locator("#item .gold").count() == 1, "passages that both runs have stand once"
     assert page.url.endswith("#item=rgb/c/all/8/0/0")
     page.click("#list li:nth-child(7) button")
     page.locator("#item h3", has_text="number 6?").wait_for()
@@ -167,6 +167,20 @@ def test_one_click_shows_the_whole_of_a_question(opened):
     page.click("#list li:nth-child(6) button")
     page.locator("#item h3", has_text="number 5?").wait_for()
     assert "corrected unparsable" in page.inner_text("#item"), "why there is no value"
+
+
+def test_what_runs_do_not_share_stands_at_each_and_what_a_judge_repeats_stands_once(opened):
+    answers = make_answers(count=4)
+    before, after = answers.items[1]["runs"]
+    answers.items[1]["runs"] = [before, {**after, "passages": after["passages"][:1]}]
+    before["verdicts"] = {"acc": ["right", "right", "wrong"], "hal": ["right"]}
+    page = opened(answers, address="#item=rgb/c/all/1/0/0")
+    page.wait_for_selector("#item h3")
+    assert page.locator("#item .gold").count() == 2
+    assert page.locator("#item section").first.locator("blockquote").all_inner_texts() == [
+        "acc × 2, hal\nright",
+        "acc\nwrong",
+    ]
 
 
 def test_keys_go_on_search_and_close(opened):
@@ -259,5 +273,5 @@ def test_the_words_are_those_of_a_language(opened):
     assert count_of(page) == f"{MANY} 条回答中的 {MANY} 条"
     assert page.evaluate("document.documentElement.lang") == "zh"
     words = json.loads(page.evaluate("document.getElementById('words').textContent"))
-    used = set(re.findall(r"WORDS\.(\w+)", (HERE / "viewer.js").read_text(encoding="utf-8")))
+    used = set(re.findall(r"WORDS\.(\w+)", "".join(path.read_text(encoding="utf-8") for path in HERE.glob("*.js"))))
     assert used <= words.keys() and len(used) > 10
