@@ -18,18 +18,20 @@ from ..core.result import Result
 from ..report.all import tabulate_all
 from ..report.facts import list_facts
 from ..report.names import tell_apart
+from ..report.summary import headline_all
 from ..runs.campaign import run_folders
 from ..runs.folder import read_result
 from ..runs.live import Live
 from ..systems.extractive import EXTRACTIVE
-from ..tables.grid import Alarm, Grid, align_cells
-from ..tables.notes import note_invalid
+from ..tables.grid import Alarm, Detail, Grid, Line, align_cells
+from ..tables.notes import note_invalid, note_partial
 from .answers import collect_answers
 from .packed import Blocks, pack_answers
 
 HERE = Path(__file__).parent
 SCRIPTS = ("parts", "marks", "values", "search", "item", "viewer")  # one script, in this order
 MOST = 4  # names of one kind in a title
+CARDS = 5  # numbers that stand large
 _PART = re.compile(f"{OTHER_FILE}, (.+? questions)")
 
 Runs = Sequence[tuple[str, Sequence[Result]]]
@@ -48,9 +50,13 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, ledger)
     invalid = note_invalid(results)
-    lead = [*invalid, *_warn(results), *answers.told]
+    alone = len(runs) == 1
+    partial = note_partial(results) if alone else []
+    lead = [*dict.fromkeys([*invalid, *partial]), *_warn(results), *answers.told]
     title = "INVALID: " * bool(invalid) + name_runs(runs)
-    page = render_page(title, list_facts(results), grids, lead, pack_answers(answers), labels)
+    headline = headline_all(results) if alone else None
+    blocks = pack_answers(answers)
+    page = render_page(title, list_facts(results), grids, lead, blocks, labels, headline=headline)
     write_text(path, page)
 
 
@@ -76,6 +82,7 @@ def render_page(
     labels: str = "en",
     live: Live | None = None,
     again: bool = False,
+    headline: Grid | None = None,
 ) -> str:
     """Render a self-contained page: heading, what is to be said first, tables, facts by name and value, answers.
 
@@ -88,15 +95,17 @@ def render_page(
     # Digit-wide blanks, which a page does not take away.
     environment.filters["aligned"] = lambda grid: zip(grid.lines, align_cells(grid, "\u2007"), strict=True)
     environment.filters["depth"] = lambda label: len(label) - len(label.lstrip(" "))
-    environment.filters["joined"] = lambda head: head.replace("-\n", "").replace("_\n", "_")
     environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    environment.filters["short"] = _shorten
+    environment.filters["cards"] = _pick_cards
+    environment.tests["detail"] = lambda note: isinstance(note, Detail)
     environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     given: dict[str, Any] = {"title": title, "facts": facts, "grids": grids, "lead": lead, "blocks": blocks}
     words = {name: entry[labels] for name, entry in _words().items()}
     return environment.get_template("page.html").render(
-        **given, words=words, language=labels, style=style, script=script, live=live, again=again
+        **given, words=words, language=labels, style=style, script=script, live=live, again=again, headline=headline
     )
 
 
@@ -125,6 +134,20 @@ def name_runs(runs: Runs) -> str:
         systems += f" ({few('runs', tell_apart([name for name, _ in runs]))})"
     date = max(run.started or "" for run in records)[:10]
     return "quadrag: " + ", ".join(filter(None, (what, systems, date)))
+
+
+def _shorten(titles: Sequence[str]) -> list[str]:
+    """Return titles without the words that all of them begin with; one that is no more than these stays."""
+    parts = [re.findall(r".+?(?:[,:] |$)", f"{title}, ") for title in titles]
+    while parts and all(parts) and len({words[0] for words in parts}) == 1:
+        parts = [words[1:] for words in parts]
+    return ["".join(words).removesuffix(", ") or title for words, title in zip(parts, titles, strict=True)]
+
+
+def _pick_cards(headline: Grid) -> list[Line]:
+    """Return the lines that stand as cards: all where they are few, or those with which a rule begins another group."""
+    groups = [line for line in headline.lines if line.rule]
+    return next((lines for lines in (headline.lines, groups) if len(lines) <= CARDS), [])
 
 
 def _warn(results: Sequence[Result]) -> Iterator[Alarm]:

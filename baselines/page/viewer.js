@@ -170,7 +170,14 @@ function chooseTheme() {
   });
 }
 
+/** Let long names break behind their underscores and strokes. */
+function breakNames() {
+  for (const place of document.querySelectorAll("h1, th, dt"))
+    place.replaceChildren(...place.textContent.split(/(?<=[_/])/).flatMap((part) => [make("wbr"), part]));
+}
+
 chooseTheme();
+breakNames();
 if (document.getElementById("index"))
   unpack("index").then(async (index) => {
     const viewer = (window.viewer = new Viewer(index));

@@ -74,7 +74,9 @@ def test_a_run_at_work_is_followed_to_its_end(cli, opened, monkeypatch):
     assert opened == [Path("r/report.html").resolve().as_uri()], "opened once"
     running = [one for one in pages if "RUNNING: quadrag: rgb noise_robustness_en, m" in one]
     assert running and all('http-equiv="refresh"' in one for one in running)
-    told = re.findall(r"noise_robustness_en: answers: (\d+) of 60 answers · (\d+) calls so far · cost so far", running[-1])
+    told = re.findall(
+        r"noise_robustness_en: answers: (\d+) of 60 answers · (\d+) calls so far · cost so far", running[-1]
+    )
     assert told and 0 < int(told[0][0]) <= 60
     last = _read("r/report.html")
     assert "RUNNING" not in last and 'http-equiv="refresh"' not in last and 'id="index"' in last
