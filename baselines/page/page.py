@@ -24,6 +24,7 @@ from ..runs.folder import read_result
 from ..runs.live import Live
 from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Detail, Grid, Line, align_cells
+from ..tables.language import speak, speak_grid, speak_grids
 from ..tables.notes import note_invalid, note_partial
 from .answers import collect_answers
 from .packed import Blocks, pack_answers
@@ -44,7 +45,7 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
         path: the file.
         runs: name of each, and what it came to: one result, or one a config. Several stand beside each other.
         grids: the tables.
-        labels: what the page says beside its tables, ``en`` or ``zh``.
+        labels: the language, ``en`` or ``zh``.
         ledger: where the judge's words are kept; in the user's cache folder when None.
     """
     results = [result for _, parts in runs for result in parts]
@@ -102,10 +103,17 @@ def render_page(
     environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
-    given: dict[str, Any] = {"title": title, "facts": facts, "grids": grids, "lead": lead, "blocks": blocks}
+    given: dict[str, Any] = {
+        "title": title,
+        "facts": [(speak(name, labels), speak(value, labels)) for name, value in facts],
+        "grids": speak_grids(grids, labels),
+        "lead": [speak(line, labels) for line in lead],
+        "blocks": blocks,
+        "headline": headline and speak_grid(headline, labels),
+    }
     words = {name: entry[labels] for name, entry in _words().items()}
     return environment.get_template("page.html").render(
-        **given, words=words, language=labels, style=style, script=script, live=live, again=again, headline=headline
+        **given, words=words, language=labels, style=style, script=script, live=live, again=again
     )
 
 

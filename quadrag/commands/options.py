@@ -149,7 +149,10 @@ def output(parser: argparse.ArgumentParser, what: str) -> None:
 def labels(parser: argparse.ArgumentParser) -> None:
     """Say in which language labels are."""
     parser.add_argument(
-        "--labels", choices=("en", "zh"), default="en", help="language of omnieval's topics and tasks (default: en)"
+        "--labels",
+        choices=("en", "zh"),
+        default="en",
+        help="language of tables, their notes and the page (default: en)",
     )
 
 

@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.runs import campaign
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
 
     runs = campaign.read_runs(arguments.runs)
     results = [result for _, parts in runs for result in parts]
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_all(runs, profiles, arguments.labels)
-    print_grids(grids, verbose=arguments.verbose)
+    print_grids(speak_grids(grids, arguments.labels), verbose=arguments.verbose)
     if arguments.html:
         write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger)
         print(f"\n{arguments.html}")

@@ -100,11 +100,12 @@ def print_results(
     """Print what runs came to in the form that was asked for."""
     from quadrag.baselines.report.plain import describe_results, list_lines
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
     from quadrag.records import dumps
 
     profiles = options.profiles(arguments)
     if arguments.format == "table":
-        print_grids(grids, verbose=arguments.verbose)
+        print_grids(speak_grids(grids, arguments.labels), verbose=arguments.verbose)
     elif arguments.format == "json":
         print(dumps(describe_results(results, profiles, folder)), file=stdout)
     else:

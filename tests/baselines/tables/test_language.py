@@ -1,0 +1,68 @@
+"""Tables, their notes and the page in Chinese: nothing that a run of any benchmark says is left in English."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from quadrag.baselines.report.all import tabulate_all
+from quadrag.baselines.report.summary import headline_all, summarise_run
+from quadrag.baselines.runs import campaign as campaigns
+from quadrag.baselines.tables import language
+from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line
+from quadrag.baselines.tables.language import speak, speak_grid
+
+HAN = re.compile("[\u4e00-\u9fff]")
+CHINESE = yaml.safe_load(Path(language.__file__).with_name("chinese.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        ("rgb", "--all"),
+        ("crag", "task_1_2"),
+        ("crud_rag", "summary", "--limit", "4"),
+        ("omnieval", "all", "--limit", "30"),
+    ],
+    ids=lambda run: run[0],
+)
+def test_every_note_of_every_benchmark_is_in_chinese(cli, run):
+    assert cli("run", *run, "--data-dir", "sample", "--out", "r").code == 0
+    runs = campaigns.read_runs(["r"])
+    [(_, results)] = runs
+    grids = [*tabulate_all(runs), headline_all(results), summarise_run(results[0], "official")]
+    notes = dict.fromkeys(note for grid in grids for note in grid.notes if not note.startswith("?"))
+    assert len(notes) > 4
+    assert [note for note in notes if not HAN.search(speak(note, "zh"))] == []
+    shown = cli("report", "r", "--labels", "zh", "--html", "zh.html")
+    page = Path("zh.html").read_text(encoding="utf-8")
+    assert shown.code == 0 and "百分数" in shown.out + page and HAN.search(shown.out)
+    assert "这些数字不衡量任何东西" in page and "<dt>命令</dt>" in page and "Percent" not in page
+
+
+def test_a_comparison_is_in_chinese(cli):
+    for name, limit in (("a", "9"), ("b", "8")):
+        assert cli("run", "crag", "task_1_2", "--data-dir", "sample", "--limit", limit, "--out", name).code == 0
+    [grid] = tabulate_all(campaigns.read_runs(["a", "b"]))
+    assert [note for note in grid.notes if not HAN.search(speak(note, "zh"))] == []
+
+
+def test_a_table_keeps_its_numbers_names_and_shape():
+    grid = Grid(
+        "Table 7. Truthfulness of answers", "metric", ["not\nknown", "\n0.2"], [Line("  m (ours)", [Cell("1.0")])]
+    )
+    grid.notes = [Alarm("PARTIAL: the first 3 of 60 questions."), "mrr"]
+    ours = speak_grid(grid, "zh")
+    assert (ours.title, ours.corner, ours.columns) == ("表 7：回答的真实性", "指标", ["not\nknown", "\n0.2"])
+    assert ours.lines == [Line("  m（本次）", [Cell("1.0")])]
+    assert ours.notes == ["不完整：仅前 60 题中的 3 题。", "mrr"] and isinstance(ours.notes[0], Alarm)
+    assert speak_grid(grid, "en") is grid
+
+
+@pytest.mark.parametrize("english", CHINESE)
+def test_a_translation_has_what_the_english_has(english):
+    slots = re.compile(r"{\d}")
+    assert sorted(slots.findall(english)) == sorted(slots.findall(CHINESE[english]))
