@@ -19,6 +19,7 @@ ENGLISH, CHINESE = LANGUAGES = ("en", "zh")
 _SLOT = re.compile(r"\\{(\d)\\}")
 # What parts of a line stand between, the longer parts first, and what stands there in Chinese.
 _JOINTS = {re.compile(r"(?<=\.) "): " ", re.compile("; "): "；", re.compile(": "): "：", re.compile(", "): "，"}
+_COUNT = re.compile(r"(\d+) of (\d+)")
 Text = TypeVar("Text", bound=str)
 
 
@@ -48,6 +49,8 @@ def _translate(text: str) -> str:
     plain = text[len(begin) :].rstrip(" ")
     if not plain:
         return text
+    if found := _COUNT.fullmatch(plain):
+        return f"{begin}{found[1]}/{found[2]}"
     whole, patterns = _read()
     if plain in whole:
         return begin + whole[plain]
