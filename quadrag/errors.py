@@ -29,6 +29,14 @@ class NotServed(QuadragError):
     """A server does not list the model; what it lists stands before the first semicolon."""
 
 
+class OtherRun(QuadragError):
+    """A folder holds another run than the one that is asked for; `difference` says in what they differ."""
+
+    def __init__(self, folder: object, difference: str) -> None:
+        super().__init__(f"{folder} holds a run {difference}")
+        self.difference = difference
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
     """Build the error for a name that is not among the known ones, nearest names first.
 

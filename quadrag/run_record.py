@@ -102,7 +102,8 @@ class RunRecord:
         seconds: of the last command.
         given: the stages whose files are the user's own.
         replaced: the settings of a recipe that the user replaced, by name, with what the recipe says.
-        row: the printed row that it replicates: ``recipe``, ``row`` (what the table names it by), ``model``; and
+        row: the printed row that its recipe is of: ``recipe``, ``row`` (what the table names it by), ``model``,
+            ``entity_model``, ``sent`` (the fields that a request has), ``runs`` (how many the recipe has); and
             ``changed``, the settings that the user gave otherwise than the recipe.
         found: what is to be told of how passages were found, as CRAG's entities.
         service: what a RAG service gave.

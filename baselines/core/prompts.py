@@ -1,5 +1,6 @@
 """Prompts: YAML files of a benchmark's room or the user's own; their slots are filled by `metrics/_shared/slots.py`."""
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, cast
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metrics._shared.slots import escape
 from quadrag.reading import parse_yaml
+from quadrag.records import dumps
 
 Prompts = Mapping[str, Mapping[str, str]]
 Message = dict[str, str]
@@ -80,6 +82,11 @@ def load_prompts(benchmark: str, path: str | None = None) -> Prompts:
             name: _fit(given[name], text, key, own, f"{path}: {key}.{name}") for name, text in texts.items()
         }
     return prompts
+
+
+def are_own(benchmark: str, digest: str | None) -> bool:
+    """Whether prompts, known by their digest in `run.json`, are the user's own."""
+    return digest not in (None, hashlib.sha256(dumps(load_prompts(benchmark)).encode()).hexdigest()[:16])
 
 
 def _fit(given: str, bundled: str, key: str, own: Mapping[str, Any], what: str) -> str:

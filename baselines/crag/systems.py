@@ -17,7 +17,8 @@ from ..core.result import Result
 from ..tables.cells import NOTHING, Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines
-from ..tables.notes import INTERVALS, note_partial
+from ..tables.notes import INTERVALS
+from ..tables.run_notes import note_partial
 
 NAME = "crag"
 RATED = ("perfect", "acceptable", "hallucination", "missing", "truthfulness")

@@ -9,9 +9,11 @@ from ..core.result import Result
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
-from ..tables.notes import INTERVALS, note_ours, note_paper
+from ..tables.notes import INTERVALS
 from ..tables.paper import PaperTables
+from ..tables.paper_notes import note_paper
 from ..tables.published import Published, read_table
+from ..tables.run_notes import note_ours
 from .systems import tabulate_systems
 
 NAME = "crag"

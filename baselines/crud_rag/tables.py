@@ -14,9 +14,11 @@ from ..core.result import Result
 from ..tables.cells import NOTHING, Row, break_heading
 from ..tables.grid import Cell, Detail, Grid, Line
 from ..tables.lines import our_lines, printed_lines
-from ..tables.notes import INTERVALS, note_corpus, note_ours, note_paper
+from ..tables.notes import INTERVALS
 from ..tables.paper import PaperTables
+from ..tables.paper_notes import note_corpus, note_paper
 from ..tables.published import Published, find_beside, read_table
+from ..tables.run_notes import note_ours
 
 NAME = "crud_rag"
 PRINTED = {  # title, and the setting that the table varies; ``retriever`` and ``llm`` are settings too

@@ -10,9 +10,11 @@ from ..core.result import Result
 from ..tables.cells import NOTHING
 from ..tables.grid import Grid
 from ..tables.lines import our_lines, printed_lines
-from ..tables.notes import INTERVALS, note_directions, note_ours, note_paper
+from ..tables.notes import INTERVALS, note_directions
 from ..tables.paper import PaperTables
+from ..tables.paper_notes import note_paper
 from ..tables.published import Published, read_table
+from ..tables.run_notes import note_ours
 from .matrix import matrix_grids
 
 NAME = "omnieval"

@@ -25,7 +25,7 @@ from ..runs.live import Live
 from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Detail, Grid, Line, align_cells
 from ..tables.language import speak, speak_grid, speak_grids
-from ..tables.notes import note_invalid, note_partial
+from ..tables.run_notes import note_invalid, note_partial
 from .answers import collect_answers
 from .packed import Blocks, pack_answers
 

@@ -6,13 +6,16 @@ from ..core.result import PROFILES, Result
 from ..runs.campaign import refuse_mixed, refuse_repeated_tasks
 from ..tables.grid import Grid
 from .comparison import merge_runs
-from .paper import tabulate_paper
+from .paper import show_paper
 from .run import tabulate_run
 from .several import tabulate_several
 
 
 def tabulate_all(
-    runs: Sequence[tuple[str, Sequence[Result]]], profiles: Sequence[str] = PROFILES, labels: str = "en"
+    runs: Sequence[tuple[str, Sequence[Result]]],
+    profiles: Sequence[str] = PROFILES,
+    labels: str = "en",
+    verbose: bool = False,
 ) -> list[Grid]:
     """Make the tables of runs.
 
@@ -20,6 +23,7 @@ def tabulate_all(
         runs: name of each, and what it came to; several are compared with the first.
         profiles: those shown; of runs compared, the first.
         labels: of a matrix, ``en`` or ``zh``.
+        verbose: of a campaign, the scores of every run below the paper's tables.
 
     Raises:
         QuadragError: the runs cannot be compared.
@@ -32,7 +36,7 @@ def tabulate_all(
     grids = []
     for benchmark in dict.fromkeys(result.run.inputs.benchmark for result in results):
         ours = [result for result in results if result.run.inputs.benchmark == benchmark]
-        grids += tabulate_paper(benchmark, ours, profiles)
+        grids += show_paper(benchmark, ours, profiles, labels, verbose)
     return grids
 
 

@@ -13,7 +13,8 @@ from ..core.settings import NONE
 from ..scoring.rows import ALL
 from ..tables.cells import NOTHING, STAR, Row, value_cell
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line
-from ..tables.notes import INTERVALS, TESTS, list_settings, name_units, note_keys, note_partial, note_runs
+from ..tables.notes import INTERVALS, TESTS, name_units, note_keys
+from ..tables.run_notes import list_settings, note_partial, note_runs
 from .names import name_columns, tell_apart
 from .pairs import Place, pair_cell, pair_results, place_of
 from .run import name_run

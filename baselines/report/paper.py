@@ -1,17 +1,35 @@
 """The tables of a paper, in its layout, with our rows beside its: of a campaign's runs, and of a sweep's."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
 from ..tables.grid import Grid
-from ..tables.notes import head_replaced
+from ..tables.notes import note_profiles
 from ..tables.paper import load_tables
+from ..tables.replicas import head_replaced, mark_rows, note_replicas
 from ..tables.slices import select_whole
-from .run import tabulate_run, title_of
+from .run import tabulate_run, tabulate_scores, title_of
 from .samples import tabulate_samples
+
+
+def show_paper(
+    benchmark: str, results: Sequence[Result], profiles: Sequence[str], labels: str = "en", verbose: bool = False
+) -> list[Grid]:
+    """Make what a terminal shows of several runs: the tables of the paper, or those of every run's scores as well.
+
+    Args:
+        benchmark: its name.
+        results: of the runs.
+        profiles: the first is shown; of two, the second where it differs.
+        labels: of a matrix, ``en`` or ``zh``.
+        verbose: all metrics and slices too. What was said under the paper's tables is not said again.
+    """
+    grids = tabulate_paper(benchmark, results, profiles)
+    said = {note for grid in grids for note in grid.notes}
+    own = [grid for result in results if verbose for grid in tabulate_scores(result, profiles, labels)]
+    return grids + [replace(grid, notes=[note for note in grid.notes if note not in said]) for grid in own]
 
 
 def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence[str] = PROFILES) -> list[Grid]:
@@ -29,24 +47,10 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
     grids = []
     for head in dict.fromkeys(head_replaced(result.run) for result in results):
         group = [result for result in results if head_replaced(result.run) == head]
-        grids += [_mark_rows(replace(grid, title=head + grid.title), group) for grid in tabulate(group, profiles)]
-        grids[-1].notes += note_judges(group, profiles[0])
+        made = [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
+        made = [mark_rows(grid, group, profiles[0]) for grid in made]
+        made[0].notes += [*note_profiles(line for grid in made for line in grid.lines)]
+        made[0].notes += note_replicas(group, profiles[0])
+        made[-1].notes += note_judges(group, profiles[0])
+        grids += made
     return grids + [grid for one in results for grid in tabulate_samples(one, profiles[0], title_of(one))]
-
-
-def _mark_rows(grid: Grid, results: Sequence[Result]) -> Grid:
-    """Mark the printed rows that recipes replicate, where it is not all of them."""
-    runs = [result.run for result in results]
-    rows = [run.row for run in runs if run.row and not run.replaced and "changed" not in run.row]
-    printed = [line for line in grid.lines if line.kind == "published"]
-    marked = [line for line in printed if any(_is_row(line.label.strip(), row) for row in rows)]
-    if not marked or len(marked) == len(printed):
-        return grid
-    lines = [replace(line, label=f"{line.label}<") if line in marked else line for line in grid.lines]
-    return replace(grid, lines=lines, notes=[*grid.notes, "<: the published row that the recipe replicates."])
-
-
-def _is_row(label: str, row: Mapping[str, str]) -> bool:
-    """Whether a line is of a recipe's row: it is named by it, or, where a row has a language, the recipe is by it."""
-    named, words = row.get("row", "").split(), re.split("[, ]+", label)
-    return bool(named) and (row["recipe"].endswith(f"-{'-'.join(words)}") or set(named) <= set(words))

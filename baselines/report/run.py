@@ -13,9 +13,12 @@ from ..core.settings import NONE
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
-from ..tables.notes import INTERVALS, head_replaced, name_units, note_corpus, note_ours, note_paper
+from ..tables.notes import INTERVALS, name_units, note_profiles
 from ..tables.paper import load_tables
+from ..tables.paper_notes import note_corpus, note_paper
 from ..tables.published import Published, find_beside
+from ..tables.replicas import head_replaced, note_replicas
+from ..tables.run_notes import note_ours
 from ..tables.slices import select_whole, slice_grids
 from .samples import tabulate_samples
 
@@ -37,19 +40,25 @@ def tabulate_run(
         labels: of a matrix, ``en`` or ``zh``.
         every: a matrix for every metric, as a page has, not for the main one alone.
     """
-    inputs = result.run.inputs
+    grid, *parts = tabulate_scores(result, profiles, labels, every)
+    grids = [grid, *tabulate_samples(result, profiles[0], title_of(result)), *parts]
+    rows = [row for row in rows_beside(result) if row.split in grid.columns]
+    if rows:
+        grids.append(_tabulate_beside(result.run, select_whole(result.scores), grid.columns, rows))
+    return grids + tabulate_systems(result, profiles)
+
+
+def tabulate_scores(result: Result, profiles: Sequence[str], labels: str = "en", every: bool = False) -> list[Grid]:
+    """Make the table of all metrics of a run, and those of its slices or matrices; arguments as of `tabulate_run`."""
     scores = select_whole(result.scores)
-    splits = list(dict.fromkeys(row["split"] for row in scores)) or inputs.splits
+    splits = list(dict.fromkeys(row["split"] for row in scores)) or result.run.inputs.splits
     head = f"{name_units(scores)}, {profiles[0]} profile, {INTERVALS}."
     notes = [*note_ours([result], [head], scores, profiles), *note_judges([result], profiles[0])]
-    grids = [Grid(title_of(result), "metric", splits, _metric_lines(scores, splits, profiles), notes)]
-    grids += tabulate_samples(result, profiles[0], title_of(result))
+    lines = _metric_lines(scores, splits, profiles)
+    notes += [*note_profiles(lines), *note_replicas([result], profiles[0], alone=True)]
     matrices = tabulate_matrices(result, profiles[0], labels, every)
-    grids += matrices or slice_grids(result.scores, title_of(result), profiles[0])
-    rows = [row for row in rows_beside(result) if row.split in splits]
-    if rows:
-        grids.append(_tabulate_beside(result.run, scores, splits, rows))
-    return grids + tabulate_systems(result, profiles)
+    slices = matrices or slice_grids(result.scores, title_of(result), profiles[0])
+    return [Grid(title_of(result), "metric", splits, lines, notes), *slices]
 
 
 def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:

@@ -1,7 +1,7 @@
 """The settings of a recipe beside those of the printed row that it makes again, and why they differ."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
 
@@ -47,6 +47,17 @@ def compare_settings(recipe: str) -> list[Setting]:
     return found
 
 
+def describe_settings(recipes: Sequence[str]) -> dict[str, Any]:
+    """Return the settings of recipes as one object: by recipe, what it is of and its settings."""
+    found = {}
+    for recipe in recipes:
+        name, content = read_recipe(recipe)
+        settings = [setting._asdict() for setting in compare_settings(recipe)]
+        head = {"benchmark": content["benchmark"], "paper": load(content["benchmark"]).paper}
+        found[name] = {**head, "published": content["published"], "settings": settings}
+    return found
+
+
 def print_settings(recipes: Sequence[str]) -> None:
     """Print the table of every recipe, as wide as the terminal, but not narrower than 80 columns.
 
@@ -73,6 +84,4 @@ def print_settings(recipes: Sequence[str]) -> None:
             console.print(table)
             if setting.why:
                 console.print(Padding(Text(setting.why, style="dim"), (0, 0, 0, 4)))
-    console.print(
-        Text("\n[P] the paper, [C] the authors' code, [M] measured, [3P] third parties, – silent", style="dim")
-    )
+    console.print(Text(f"\n{_SOURCES}", style="dim"))

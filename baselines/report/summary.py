@@ -16,20 +16,12 @@ from ..core.benchmark import load
 from ..core.result import Result
 from ..tables.cells import FEW, NOTHING, Row, count_items, scored_of, value_cell
 from ..tables.grid import Cell, Detail, Grid, Line, align_cells
-from ..tables.notes import (
-    name_units,
-    note_beside,
-    note_corpus,
-    note_directions,
-    note_keys,
-    note_not_run,
-    note_paper,
-    note_partial,
-    note_runs,
-    note_unscored,
-)
+from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_unscored
 from ..tables.paper import load_tables
+from ..tables.paper_notes import note_beside, note_corpus, note_paper
 from ..tables.published import Published
+from ..tables.replicas import note_replicas
+from ..tables.run_notes import note_partial, note_runs
 from ..tables.slices import select_whole
 from .run import rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
@@ -142,6 +134,7 @@ def summarise_run(result: Result, profile: str) -> Grid:
     ]
     if any(best):
         grid.notes += [*note_paper(run.inputs.benchmark, list(filter(None, best))), *note_corpus([run])]
+    grid.notes += note_replicas([result], profile, alone=True)
     return grid
 
 

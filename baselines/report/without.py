@@ -11,7 +11,8 @@ from ..scoring.rows import items_of, summaries
 from ..scoring.validity import is_invalid
 from ..tables.cells import Row, value_cell
 from ..tables.grid import Cell, Grid, Line
-from ..tables.notes import INTERVALS, name_units, note_keys, note_partial
+from ..tables.notes import INTERVALS, name_units, note_keys
+from ..tables.run_notes import note_partial
 from ..tables.slices import select_whole
 from .run import name_run
 

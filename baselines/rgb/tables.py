@@ -13,9 +13,11 @@ from ..core.result import Result
 from ..tables.cells import Row
 from ..tables.grid import Grid, Line
 from ..tables.lines import our_lines, printed_lines
-from ..tables.notes import INTERVALS, note_not_run, note_paper, note_partial, note_runs, note_unscored
+from ..tables.notes import INTERVALS, note_not_run, note_unscored
 from ..tables.paper import PaperTables
+from ..tables.paper_notes import note_paper
 from ..tables.published import Published, read_table
+from ..tables.run_notes import note_partial, note_runs
 
 NAME = "rgb"
 PRINTED = {  # title, and the heads of the columns

@@ -1,5 +1,6 @@
 """Several runs of one session: all of a paper, a recipe, a sweep, the demo; and the folders that they lie in."""
 
+import itertools
 import json
 import re
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 
 from quadrag.data.builders import SAMPLE
 from quadrag.data.files import find_files
-from quadrag.errors import NotReady, NotServed, QuadragError
+from quadrag.errors import NotReady, NotServed, OtherRun, QuadragError
 from quadrag.run_record import NAME, read_run
 
 from ..core.benchmark import Benchmark, load
@@ -22,6 +23,7 @@ from ..scoring.judging import refuse_idle_metrics
 from ..systems.rag.system import RAG
 from .folder import find_fresh, read_result, tell_unfinished
 from .idle import refuse_idle_entity_llm
+from .lacking import tell_lacking
 from .live import publish
 from .pipeline import Session
 from .recipe import Runs, note_options, plan_runs, select_settings, suggest_own
@@ -102,15 +104,16 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path, fresh_
         QuadragError: options of single runs are given, or nothing could be run.
     """
     benchmark = load(request.named_benchmark())
-    typed: dict[str, Any] = {"config": request.config}
+    typed = {"config": request.config}
     if not (benchmark.corpus or benchmark.options):
-        typed |= {"option": [f"{name}={_as_typed(value)}" for name, value in request.options.items()]}
-        typed |= {"split": request.split}
+        given = " ".join(f"--option {name}={_as_typed(value)}" for name, value in request.options.items())
+        typed |= {"options": given, "split": request.split and f"--split {request.split}"}
     if any(retriever for _, retriever, _ in runs):
-        typed |= {"retriever": request.retriever}
+        typed |= {"retriever": request.retriever and f"--retriever {request.retriever}"}
+    who = f"the recipe {request.recipe}" if request.recipe else "--all"
     for name in sorted(typed):
         if typed[name]:
-            raise QuadragError(f"--all and --recipe say every {name}; leave {typed[name]!r} out")
+            raise QuadragError(f"{who} says the {name} of every run; leave out {typed[name]}")
     split = request.split or benchmark.default_split
     campaign = Campaign()
     _check_all(session, request, runs)
@@ -127,13 +130,16 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path, fresh_
         session.fresh_since = fresh_since or find_fresh(folder for folder, _ in tasks)
     with publish(out, session.spent):
         for folder, task in tasks:
-            result = session.run(task, folder, alone=False)
+            try:
+                result = session.run(task, folder, alone=False)
+            except OtherRun as error:
+                free = next(place for number in itertools.count(2) if not Path(place := f"{out}-{number}").exists())
+                raise QuadragError(f"{out} holds runs {error.difference}; type for example --out {free}") from error
             campaign.runs.append((folder, result))
             if result.stopped:
                 break
     if not campaign.runs:
-        files = ", ".join(sorted({name for names in campaign.lacking.values() for name in names}))
-        raise QuadragError(f"{request.data_dir} holds none of the files of {benchmark.name}: lacking {files}")
+        raise QuadragError(tell_lacking(request, campaign.lacking))
     return campaign
 
 

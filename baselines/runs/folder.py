@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import QuadragError
+from quadrag.errors import OtherRun, QuadragError
 from quadrag.records import Key, read_jsonl, write_jsonl, write_text
 from quadrag.run_files import check_stage, read_items, read_scores, sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
@@ -75,7 +75,7 @@ class RunFolder:
                 self._extend(found, inputs)
             elif any((path / name).exists() for name in (ANSWERING, *STAGES[1:])):
                 other = inputs if part == alike else alike
-                raise QuadragError(f"{path} holds a run {tell_difference(found.inputs, other, (found.source, source))}")
+                raise OtherRun(path, tell_difference(found.inputs, other, (found.source, source)))
             else:
                 # Nothing is answered yet, as after a mistyped model: there is nothing to lose.
                 if _stands(path, found, STAGES[0]):

@@ -7,8 +7,8 @@ printed row, for the reader.
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ _STOP = "stop"  # a list of texts
 _RECIPE_KEYS = ("benchmark", "runs", "retriever", "retrieval", *_NAMES, *_SAMPLING, _STOP, "published")
 _COUNTS = {"chunk_size": 1, "chunk_overlap": 0, "top_k": 1}  # settings that are whole numbers, with the least
 _REPLACEABLE = ("embedding",)  # what a user without the recipe's weights may put others in place of
+_PLACES = ("index",)  # where vectors lie says nothing of what they are
 _TABLE = re.compile(r"\w+-table\d+")
 
 
@@ -52,14 +53,14 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
     Raises:
         QuadragError: no such recipe, it is not of the form, or its model has no address.
     """
-    if request.all_configs and request.recipe:
+    if request.all_configs and request.recipe is not None:
         raise QuadragError("--all and --recipe each say what to run; give one of them")
     if request.all_configs:
         campaign = load(request.named_benchmark()).campaign(request.original)
         return request, [(config, retriever, {}) for config, retriever in campaign]
     if request.original:
         raise QuadragError("--original goes with --all; alone, name the config with its suffix _original")
-    if not request.recipe:
+    if request.recipe is None:
         return request, None
     name, recipe = read_recipe(request.recipe)
     settings = recipe.get("retrieval", {})
@@ -88,7 +89,7 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
         recipe=name,
         retrieval={**settings, **request.retrieval},
         replaced=replaced,
-        row=_describe_row(name, recipe),
+        row=_describe_row(name, recipe, replace(request, sampling=said).sent_sampling),
         llm=llm,
         entity_llm=_with_model(request.entity_llm, recipe.get("entity_model")),
         sampling={**said, **request.sampling},
@@ -98,19 +99,22 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
     own: dict[str, Any] = {
         key: recipe.get(key) for key, value in (("api", request.api), ("template", request.template)) if value
     }
-    said_alone = replace(filled, sampling=said, samples=1, **own)
+    said_alone = replace(filled, sampling=said, samples=1, retrieval=settings, **own)
     filled = replace(filled, row=_note_changes(filled.row, _ask(filled), _ask(said_alone)))
     retriever = recipe.get("retriever", load(recipe["benchmark"]).default_retriever)
     return filled, [(run["config"], run.get("retriever", retriever), run.get("options", {})) for run in recipe["runs"]]
 
 
 def _ask(request: RunRequest) -> dict[str, Any]:
-    """Return how the model is asked, by the names of options."""
+    """Return how passages are found and how the model is asked, by the names of options."""
+    benchmark = load(request.named_benchmark())
+    settings = asdict(replace(benchmark.retrieval, **request.retrieval))
     return {
+        **{name: settings[name] for name in SETTINGS if name not in (*_REPLACEABLE, *_PLACES)},
         "samples": request.samples,
         "api": request.api or "chat",
         "template": request.template,
-        "temperature": load(request.named_benchmark()).temperature,
+        "temperature": benchmark.temperature,
         **request.sampling,
     }
 
@@ -137,16 +141,19 @@ def note_options(task: Task, given: Mapping[str, Any], said: Mapping[str, Any]) 
 def _note_changes(row: Mapping[str, str], given: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, str]:
     """Return a row with those settings under ``changed`` that are not what the recipe says."""
     pairs = [(name, value, said.get(name)) for name, value in given.items()]
-    changed = [f"{name} {value}, recipe {'none' if own is None else own}" for name, value, own in pairs if value != own]
+    changed = [
+        f"{name} {value} (recipe {'none' if own is None else own})" for name, value, own in pairs if value != own
+    ]
     before = [row["changed"]] if "changed" in row else []
     return {**row, "changed": "; ".join([*before, *changed])} if changed else dict(row)
 
 
-def _describe_row(name: str, recipe: Mapping[str, Any]) -> dict[str, str]:
-    """Say which printed row a recipe replicates: its own name, what the table names the row by, the model."""
+def _describe_row(name: str, recipe: Mapping[str, Any], sent: Iterable[str]) -> dict[str, str]:
+    """Say which printed row a recipe replicates, as the record of a run has it; `sent` are the fields of a request."""
     published = recipe.get("published")
     named = [str(value) for key, value in published.items() if key != "table"] if isinstance(published, dict) else []
-    row = {"recipe": name, "row": " ".join(named), "model": recipe.get("model", "")}
+    models = {key: recipe.get(key, "") for key in ("model", "entity_model")}
+    row = {"recipe": name, "row": " ".join(named), **models, "sent": " ".join(sent), "runs": str(len(recipe["runs"]))}
     return {key: value for key, value in row.items() if value}
 
 
@@ -209,6 +216,8 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
     Raises:
         QuadragError: there is no such recipe, or it is not of the form.
     """
+    if not name.strip():
+        raise QuadragError("--recipe is empty; expected a name as rgb-table7-chatgpt-en, `quadrag list` shows all")
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
         known = catalogue.recipes()

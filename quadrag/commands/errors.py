@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.runs.folder import read_result
     from quadrag.baselines.runs.idle import refuse_idle_options
     from quadrag.baselines.tables.grid import Alarm, print_grids
-    from quadrag.baselines.tables.notes import note_partial
+    from quadrag.baselines.tables.run_notes import note_partial
 
     if sum(map(bool, (arguments.judge, arguments.sheet, arguments.labels))) != 1:
         raise QuadragError("what sorts the wrong answers? Expected one of --judge SPEC, --sheet FILE, --labels FILE")

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of the upstream files or of their checkout, or `sample` (default: what is prepared)",
     )
-    parser.add_argument("--json", action="store_true", help="the counts as one object for scripts")
+    parser.add_argument("--json", action="store_true", help="with --recipe or --statistics: as one object for scripts")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -52,16 +52,19 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.statistics:
         _count(arguments)
         return
-    if arguments.data_dir or arguments.json:
-        option = "--data-dir" if arguments.data_dir else "--json"
-        raise QuadragError(f"{option} is for the counts of data; give --statistics too, or leave it out")
-    if arguments.recipe:
-        from quadrag.baselines.report.settings import print_settings
+    if arguments.data_dir:
+        raise QuadragError("--data-dir is for the counts of data; give --statistics too, or leave it out")
+    if arguments.recipe is not None:
+        from quadrag.baselines.report.settings import describe_settings, print_settings
 
-        recipes, named = catalogue.recipes(), arguments.recipe
-        begun = [] if named in recipes else [name for name in recipes if name.startswith(f"{named}-")]
-        print_settings(begun or [named])
+        recipes = _find_recipes(arguments.recipe, arguments.benchmark)
+        if arguments.json:
+            print(json.dumps(describe_settings(recipes), ensure_ascii=False))
+        else:
+            print_settings(recipes)
         return
+    if arguments.json:
+        raise QuadragError("--json is for --recipe NAME and --statistics; give one of them too, or leave it out")
     if arguments.benchmark:
         print("\n".join(_describe(catalogue.benchmark_name(arguments.benchmark))))
         return
@@ -76,6 +79,24 @@ def run(arguments: argparse.Namespace) -> None:
     print("judges, as --judge NAME=http://HOST/v1:")
     for name, preset in judge_presets().items():
         print(f"  {name:30} {preset.source}")
+
+
+def _find_recipes(named: str, benchmark: str | None) -> list[str]:
+    """Return the recipes that a name stands for: itself, or all whose names begin so.
+
+    Raises:
+        QuadragError: there are none, or they are of another benchmark than the one that is named too.
+    """
+    from quadrag import catalogue
+    from quadrag.baselines.runs.recipe import read_recipe
+
+    recipes = catalogue.recipes()
+    begun = [] if named in recipes else [name for name in recipes if name.startswith(f"{named}-")]
+    found = begun or [named]
+    own = read_recipe(found[0])[1]["benchmark"]
+    if benchmark and catalogue.benchmark_name(benchmark) != own:
+        raise QuadragError(f"the recipe {named} is for {own}, not {benchmark}; leave {benchmark} out")
+    return found
 
 
 def _count(arguments: argparse.Namespace) -> None:

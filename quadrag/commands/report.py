@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
         grids = tabulate_several(merge_all(runs), profiles[0], arguments.verbose)
         page = tabulate_all(runs, profiles) if arguments.html else None
     elif len(results) > 1:
-        grids = tabulate_all(runs, profiles)
+        grids = tabulate_all(runs, profiles, arguments.labels, arguments.verbose)
     else:
         grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_all(runs, profiles, arguments.labels)

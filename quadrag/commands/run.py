@@ -204,7 +204,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.facts import describe_latency, tell_kept
-    from quadrag.baselines.report.paper import tabulate_paper
+    from quadrag.baselines.report.paper import show_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.runs import campaign as campaigns
@@ -226,7 +226,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         campaign = campaigns.run_sweep(request, calls, recipes, out, budget)
         campaign.certify(certificates)
         benchmark = campaign.results[0].run.inputs.benchmark
-        grids = tabulate_paper(benchmark, campaign.results, profiles)
+        grids = show_paper(benchmark, campaign.results, profiles, arguments.labels, arguments.verbose)
     elif runs is None:
         # Before a ledger or a server is touched, so that a mistyped name costs nothing.
         task = make_task(request)
@@ -241,7 +241,8 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
             out = Path(arguments.out or campaigns.name_campaign_folder(request, runs, session.system.name))
             campaign = campaigns.run_all(session, request, runs, out)
         campaign.certify(certificates)
-        grids = tabulate_paper(request.named_benchmark(), campaign.results, profiles)
+        benchmark = request.named_benchmark()
+        grids = show_paper(benchmark, campaign.results, profiles, arguments.labels, arguments.verbose)
     results = campaign.results
     write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)
     if reused := sum(result.reused for result in results):

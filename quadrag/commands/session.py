@@ -123,12 +123,14 @@ def print_calls(results: Sequence[Any]) -> None:
 
 
 def print_next(folder: Path, results: Sequence[Any]) -> None:
-    """Print the command that goes on from what finished runs came to, in a line."""
-    place = shlex.quote(str(folder))
+    """Print the command that goes on from what finished runs came to, in a line; of invalid scores, that shows why."""
     if any(result.stopped for result in results):
         return
-    which = "--unscored" if results[0].run.invalid else "--wrong"
-    print(f"next: quadrag {f'show {place} {which}' if len(results) == 1 else f'report {place} ANOTHER'}")
+    place, then = shlex.quote(str(folder)), "--wrong"
+    if invalid := [result for result in results if result.run.invalid]:
+        place, then = shlex.quote(str(invalid[0].folder)), "--unscored"
+    one = len(results) == 1 or invalid
+    print(f"next: quadrag {f'show {place} {then}' if one else f'report {place} ANOTHER'}")
 
 
 def print_next_of_two(first: Path | None, second: Path | None) -> None:

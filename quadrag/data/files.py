@@ -25,6 +25,7 @@ UPSTREAM_SOURCE = "upstream files, verified"
 OTHER_FILE = "not upstream's pinned file"
 HUB_SOURCE = "upstream's repositories on the Hub, which pin nothing"
 LONGEST = 600  # characters of what a script says: it shows values, which may have any length
+_LACKING = "files, lacking"  # those of a config that may be partial
 _NAMED = 3  # as many names or ranges a phrase under a table bears
 
 
@@ -140,9 +141,17 @@ def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path])
         if pinned is None or fault(path, RemoteFile(name, "", *pinned)) is not None:
             other[path.name] = None
     if config.partial and (missing := list_unused(config, found)):
-        parts.append(f"{len(found)} of {len(config.files)} files, lacking {_some(missing)}")
+        parts.append(f"{len(found)} of {len(config.files)} {_LACKING} {_some(missing)}")
     parts.append(f"{_some(list(other))}: {OTHER_FILE}" if other else "upstream's pinned files")
     return f"{place} ({'; '.join(parts)})"
+
+
+def tell_departures(source: str) -> list[str]:
+    """Say in what data are not what the authors published, by the phrase that says where they come from."""
+    if SAMPLE_SOURCE in source:
+        return ["the bundled sample, which is made up"]
+    told = {OTHER_FILE: "a data file that is not the authors' own", _LACKING: "a part of the corpus"}
+    return [said for phrase, said in told.items() if phrase in source]
 
 
 def _places(place: str, found: Mapping[str, Path]) -> str:

@@ -100,7 +100,7 @@ def test_what_a_recipe_says_is_not_said_again(cli):
     code, _, err = cli(*arguments, "--top-k", "3")
     assert code == 2 and "says --top-k 8; leave it out" in err
     code, _, err = cli(*arguments, "--retriever", "none")
-    assert code == 2 and "say every retriever" in err
+    assert code == 2 and "says the retriever of every run; leave out --retriever " in err
 
 
 def test_an_embedding_replaces_one_and_not_what_a_table_varies(cli):

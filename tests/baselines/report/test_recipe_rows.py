@@ -1,5 +1,6 @@
-"""What a replicated row says of itself: which printed row it stands for, who was asked, with whose prompts."""
+"""What a recipe's runs say of themselves: which printed row they replicate and mark, or all that keeps them from it."""
 
+import io
 from pathlib import Path
 
 import pytest
@@ -7,69 +8,181 @@ from chat_server import ChatServer
 
 from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.runs.folder import read_result
+from quadrag.baselines.tables.grid import print_grids
+from quadrag.data.files import OTHER_FILE, UPSTREAM_SOURCE
+from quadrag.hub.record import hub_record
+
+ZH = "rgb-table7-chatgpt-zh"
 
 
 @pytest.fixture
 def run(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with ChatServer() as server:
+    with ChatServer(models=["gpt-3.5-turbo", "lmsys/vicuna-7b-v1.3", "m"]) as server:
 
-        def run(recipe, *more):
-            asked = ("run", "--recipe", recipe, "--data-dir", "sample", "--limit", "1", "--llm", f"{server.url}#m")
+        def run(recipe, *more, model=""):
+            asked = ("run", "--recipe", recipe, "--data-dir", "sample", "--limit", "1", "--llm", f"{server.url}{model}")
             code, out, err = cli(*asked, "--ledger", "L", *more)
             assert code == 0, err
-            return out
+            return " ".join(out.split())
 
         yield run
 
 
-def test_a_recipe_says_which_row_it_replicates_and_marks_it(run, cli):
-    out = run("rgb-table7-chatgpt-zh", "--out", "r")
-    line = "Recipe rgb-table7-chatgpt-zh: published row chatgpt (gpt-3.5-turbo); asked: m; prompts: ours."
-    mark = "<: the published row that the recipe replicates."
-    assert [word for word in out.split() if word.endswith("<")] == ["chatgpt-zh<"]
-    for shown in (out, cli("report", "r").out):
-        assert line in " ".join(shown.split()) and mark in shown
-    alone = cli("report", "r/counterfactual_robustness_zh").out
-    assert line in " ".join(alone.split()) and mark not in alone
+def read_as_whole(folder):
+    """Read the runs of a folder as they would be over all of the authors' own questions."""
+    results = [read_result(path.parent) for path in sorted(Path(folder).glob("*/run.json"))]
+    for result in results:
+        result.run.source, result.run.coverage, result.run.inputs.limit = UPSTREAM_SOURCE, None, None
+        rows = hub_record("rgb").rows[result.run.inputs.config]
+        line = result.items[0]
+        result.items = [{**line, "split": name, "id": str(n)} for name in rows for n in range(rows[name].number)]
+    return results
+
+
+def show(results, profiles=("official",)):
+    """Return the tables of runs as text, and which of the printed rows are marked."""
+    printed = io.StringIO()
+    grids = tabulate_paper("rgb", results, profiles)
+    print_grids(grids, printed)
+    assert max(map(len, printed.getvalue().splitlines())) <= 80
+    return " ".join(printed.getvalue().split()), [one.label for one in grids[0].lines if one.label.endswith("<")]
+
+
+@pytest.mark.parametrize(("recipe", "marked"), [(ZH, "chatgpt-zh<"), ("rgb-table1-vicuna-7b-v1.3", "vicuna-7b-v1.3<")])
+def test_the_row_is_marked_where_all_that_the_recipe_fixes_holds(run, recipe, marked):
+    run(recipe, "--out", "r")
+    text, labels = show(read_as_whole("r"))
+    assert labels == [marked] and "Not replicated" not in text
+    assert "<: the published row that the recipe replicates." in text
+
+
+def test_what_keeps_a_run_from_its_row_is_one_line_with_all_reasons(run, cli):
+    out = run(ZH, "--out", "r", model="#m")
+    said = (
+        "Recipe rgb-table7-chatgpt-zh: published row chatgpt (gpt-3.5-turbo); asked: m; prompts: ours. "
+        "Not replicated: another model (m, the row is by gpt-3.5-turbo); the bundled sample, which is made up; "
+        "1 of 100 questions."
+    )
+    for shown in (out, " ".join(cli("report", "r").out.split())):
+        assert said in shown and "chatgpt-zh<" not in shown
+    assert said.rpartition("Not")[2] in " ".join(cli("report", "r/counterfactual_robustness_zh").out.split())
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda one: setattr(one.run.inputs, "llm", "m"), "another model (m, the row is by gpt-3.5-turbo)"),
+        (
+            lambda one: one.run.inputs.served_as.update(llm="m"),
+            "another model (gpt-3.5-turbo, served by m, the row is by gpt-3.5-turbo)",
+        ),
+        (lambda one: one.run.inputs.parameters.clear(), "asked without temperature, which the server does not take"),
+        (lambda one: one.run.row.update(changed="seed 1 (recipe none)"), "seed 1 (recipe none)"),
+        (lambda one: one.run.given.append("answers.jsonl"), "files of the user's own (answers.jsonl)"),
+        (lambda one: one.run.inputs.splits.append("mine"), "split mine (recipe test)"),
+        (lambda one: setattr(one.run, "source", f"D (x: {OTHER_FILE})"), "a data file that is not the authors' own"),
+        (lambda one: setattr(one.run, "source", "D (1 of 2 files, lacking x)"), "a part of the corpus"),
+        (lambda one: one.items.pop(), "99 of 100 questions"),
+        (lambda one: setattr(one.run, "stopped", "dead"), "not finished"),
+        (lambda one: one.run.invalid.append("x"), "INVALID scores"),
+        (lambda one: one.run.row.update(runs="3"), "2 of the recipe's 3 runs"),
+    ],
+)
+def test_each_departure_takes_the_mark_away_and_is_named(run, change, reason):
+    run(ZH, "--out", "r")
+    results = read_as_whole("r")
+    change(results[0])
+    text, labels = show(results)
+    assert labels == [] and f"Not replicated: {reason}." in text
+
+
+def test_corrected_values_replicate_no_row(run):
+    run(ZH, "--out", "r")
+    text, labels = show(read_as_whole("r"), ("corrected",))
+    assert labels == [] and "Not replicated: corrected values, the printed ones are official." in text
+
+
+def test_another_model_for_entities_keeps_a_run_from_its_row(cli):
+    recipe = "crag-table11-falcon-40b"
+    with ChatServer(models=["tiiuae/falcon-40b"]) as server:
+        arguments = ("--llm", server.url, "--data-dir", "sample", "--limit", 1, "--ledger", "L", "--out", "a")
+        code, out, err = cli("run", "--recipe", recipe, *arguments)
+    assert code == 0, err
+    assert "another model for entities (none, the row has meta-llama/Meta-Llama-3-8B" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(
     ("given", "changed"),
     [
-        (("--temperature", "0.9"), "temperature 0.9, recipe 0.2"),
-        (("--top-p", "0.5", "--samples", "2"), "samples 2, recipe 1; top_p 0.5, recipe none"),
-        (("--temperature", "0.2"), None),
+        (("--temperature", "0.9"), "temperature 0.9 (recipe 0.2)"),
+        (("--top-p", "0.5", "--samples", "2"), "samples 2 (recipe 1); top_p 0.5 (recipe none)"),
+        (("--temperature", "0.2"), ""),
     ],
 )
-def test_a_setting_that_is_not_the_recipes_is_named_and_nothing_is_marked(run, cli, given, changed):
-    out = run("rgb-table7-chatgpt-zh", "--out", "r", "--verbose", *given)
-    for shown in (out, cli("report", "r").out):
-        said = f"chatgpt (gpt-3.5-turbo); {f'changed: {changed}; ' if changed else ''}asked: m;"
-        assert said in " ".join(shown.split()) and ("chatgpt-zh<" in shown) == (changed is None)
+def test_a_setting_that_is_not_the_recipes_is_named(run, cli, given, changed):
+    out = run(ZH, "--out", "r", *given)
+    for shown in (out, " ".join(cli("report", "r").out.split())):
+        assert f"Not replicated: {changed}{'; ' * bool(changed)}the bundled sample" in shown
 
 
-def test_an_option_that_is_not_the_recipes_is_named(run):
-    out = run("omnieval-table5-qwen2.5-72b-alone", "--option", "conversation=turns", "--out", "r")
-    assert "changed: conversation turns, recipe text; asked" in " ".join(out.split())
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        (("--option", "conversation=turns"), "conversation turns (recipe text)"),
+        (("--option", "conversation=text"), "the bundled sample"),
+    ],
+)
+def test_an_option_that_is_not_the_recipes_is_named(cli, given, changed):
+    with ChatServer(models=["m"]) as server:
+        recipe = ("run", "--recipe", "omnieval-table5-qwen2.5-72b-alone", "--data-dir", "sample", "--limit", "1")
+        out = cli(*recipe, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "r", *given).out
+    assert f"by Qwen/Qwen2.5-72B-Instruct); {changed}" in " ".join(out.split())
 
 
-def test_the_mark_fits_into_80_columns(run):
-    out = run("rgb-table1-vicuna-7b-v1.3", "--out", "r")
-    assert "vicuna-7b-v1.3<" in out and max(map(len, out.splitlines())) <= 80
+def test_a_setting_of_the_search_that_the_recipe_leaves_to_the_benchmark_is_named(cli):
+    from quadrag.baselines.runs.recipe import plan_runs
+    from quadrag.baselines.runs.request import RunRequest
+
+    recipe = RunRequest(recipe="omnieval-table4-bge-m3", llm="http://h/v1", retrieval={"chunk_size": 99})
+    assert plan_runs(recipe)[0].row["changed"].startswith("chunk_size 99 (recipe ")
 
 
 def test_of_a_sweep_all_of_whose_rows_are_replicated_none_is_marked(run):
-    run("rgb-table1-chatgpt", "--out", "r")
-    result = read_result(Path("r/noise_robustness_en_original"))
-    labels = [line.label for line in tabulate_paper("rgb", [result])[0].lines if line.kind == "published"]
-    assert [label for label in labels if label.endswith("<")] == ["chatgpt<"]
-    results = [result]
-    for label in labels[1:]:
-        other = read_result(Path("r/noise_robustness_en_original"))
-        other.run.inputs.llm, other.run.row = label, {"recipe": f"rgb-table1-{label}", "row": label}
-        results.append(other)
-    assert not any(line.label.endswith("<") for line in tabulate_paper("rgb", results)[0].lines)
+    run("rgb-table1-vicuna-7b-v1.3", "--out", "r")
+    labels = [one.label for one in tabulate_paper("rgb", read_as_whole("r"))[0].lines if one.kind == "published"]
+    results = []
+    for label in labels:
+        for other in read_as_whole("r"):
+            other.run.inputs.llm = label.rstrip("<")
+            other.run.row |= {name: other.run.inputs.llm for name in ("row", "model")}
+            other.run.row["recipe"] = f"rgb-table1-{other.run.inputs.llm}"
+            results.append(other)
+    text, marked = show(results)
+    assert marked == [] and "Not replicated" not in text
+    results[0].items.pop()
+    text, marked = show(results)
+    assert len(marked) == len(labels) - 1 > 1
+    assert "Not replicated, rgb-table1-chatgpt: 2,999 of 3,000 questions." in text
+
+
+def test_verbose_shows_every_metric_and_setting(run):
+    out = run(ZH, "--out", "r", "--verbose")
+    for said in (
+        "rgb counterfactual_robustness_zh, gpt-3.5-turbo, no documents",
+        "accuracy_bounded 0.0",
+        "Settings: temperature 0.2; the first 1 questions",
+        f"Its settings beside the paper's: quadrag list --recipe {ZH}",
+    ):
+        assert said in out
+    assert out.count("Not replicated") == 1 and "Settings: " not in run(ZH, "--out", "r")
+
+
+def test_the_second_profile_is_explained(run):
+    with ChatServer(models=["j"]) as judge:
+        out = run(ZH, "--out", "r", "--judge", judge.url)
+    assert ("corrected" in out.split("Published")[0]) == ("corrected: what the paper defines" in out)
+    assert "corrected: what the paper defines" in out
 
 
 def test_runs_of_different_benchmarks_are_not_compared(cli, tmp_path, monkeypatch):

@@ -56,7 +56,7 @@ def test_a_recipe_takes_another_embedding_in_place_of_its_own(cli, quadrag, envi
     assert code == 0, err
     assert "Embedding replaced: crud_rag, extractive" in out
     assert out.count("gpt-3.5-turbo") == 1 and "published row dense (gpt-3.5-turbo); asked: extractive" in told
-    assert "all-MiniLM-L6-v2 in place of bge-base; ours reproduce no printed row." in told
+    assert "all-MiniLM-L6-v2 (recipe bge-base); " in told and "Not replicated: another model (extractive" in told
     folder = Path("runs/crud_rag-table5-dense-embedding=all-MiniLM-L6-v2")
     run = json.loads((folder / "qa_1doc/run.json").read_text(encoding="utf-8"))
     assert run["replaced"] == {"embedding": "bge-base"} and run["inputs"]["retrieval"]["chunk_source"] == "files"

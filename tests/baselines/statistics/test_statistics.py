@@ -169,7 +169,7 @@ def test_what_is_prepared_is_counted_without_a_folder(cli: Any, tmp_path: Path, 
         (("rbg", "--statistics"), "unknown benchmark 'rbg'"),
         (("--statistics",), "--statistics is of one benchmark; name it"),
         (("rgb", "--data-dir", "sample"), "--data-dir is for the counts of data; give --statistics too"),
-        (("rgb", "--json"), "--json is for the counts of data; give --statistics too"),
+        (("rgb", "--json"), "--json is for --recipe NAME and --statistics; give one of them too"),
         (("rgb", "--statistics", "--data-dir", "broken"), "en_refine.json:1 is not JSON"),
     ],
 )

@@ -255,7 +255,7 @@ def test_data_that_is_not_there(refused):
     assert "no folder" in refused(*CONFIG, "--data-dir", "nowhere", "--out", "out")
     Path("empty").mkdir()
     assert "en_refine.json" in refused(*CONFIG, "--data-dir", "empty", "--out", "out")
-    assert "holds none" in refused("run", "rgb", "--all", "--data-dir", "empty", "--out", "out")
+    assert "holds no file that --all reads" in refused("run", "rgb", "--all", "--data-dir", "empty", "--out", "out")
 
 
 def test_data_that_is_no_text(refused):

@@ -1,0 +1,44 @@
+"""What is said under a table of the papers' rows in it: where they come from, and where ours had another search."""
+
+from collections.abc import Sequence
+
+from quadrag.run_record import RunRecord
+
+from ..core.benchmark import load
+from ..core.settings import UNKNOWN
+from .grid import Detail
+from .paper import load_tables
+from .published import Published, find_beside
+
+
+def note_paper(benchmark: str, rows: Sequence[Published]) -> list[str]:
+    """Say where printed numbers come from, under which conditions, and which are doubtful."""
+    tables = ", ".join(dict.fromkeys(row.table for row in rows))
+    conditions = "; ".join(dict.fromkeys(part for row in rows for part in row.conditions.split("; ")))
+    return [
+        f"Published: {load(benchmark).paper}, table {tables}.",
+        Detail(f"Published under: {conditions}."),
+        *(
+            f"? {row.model} {row.language or row.key} {row.printed}: {row.note.removeprefix('suspect: ')}."
+            for row in rows
+            if row.doubtful
+        ),
+    ]
+
+
+def note_beside(runs: Sequence[RunRecord]) -> list[str]:
+    """Say why no printed row stands beside answers of which nobody said how their passages were found."""
+    if any(run.inputs.retriever == UNKNOWN and not find_beside(run) for run in runs):
+        return ["The paper's rows vary how passages are found, so none stands beside: name yours with --retriever."]
+    return []
+
+
+def note_corpus(runs: Sequence[RunRecord]) -> list[str]:
+    """Say where ours searched another corpus than the printed rows beside them, as with the gold documents in it."""
+    added = dict.fromkeys(
+        f"{name}={run.inputs.options[name]}"
+        for run in runs
+        for name in load_tables(run.inputs.benchmark).corpus_options
+        if run.inputs.retrieval is not None and run.inputs.options.get(name)
+    )
+    return [f"Ours searched a corpus with {', '.join(added)}, the published rows one without."] if added else []

@@ -1,0 +1,151 @@
+"""Which printed row the runs of a recipe replicate, and why they do not: decided here alone.
+
+A row is replicated where all that its recipe fixes holds: model, settings, the authors' data, every question.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from quadrag import catalogue
+from quadrag.data.files import tell_departures
+from quadrag.hub.record import hub_record
+from quadrag.run_record import Inputs, RunRecord
+
+from ..core.benchmark import load
+from ..core.prompts import are_own
+from ..core.result import PROFILES, Result
+from .grid import Detail, Grid
+from .said import is_same
+
+_FEW = 3  # recipes each of which is told of in a line under a table
+_ABOUT = 0.95  # of a number of questions that is no exact one, the share that is enough
+
+
+def note_recipes(runs: Sequence[RunRecord]) -> list[str]:
+    """Say which rows the recipes of runs are of, which model was asked and with whose prompts; of many as a detail."""
+    notes = []
+    for run in runs:
+        if run.row:
+            model = f" ({run.row['model']})" if "model" in run.row else ""
+            row = f"published row {run.row['row']}{model}; " if "row" in run.row else ""
+            served = f", served by {run.inputs.served_as['llm']}" if "llm" in run.inputs.served_as else ""
+            prompts = "the user's own" if are_own(run.inputs.benchmark, run.inputs.prompts) else "ours"
+            notes.append(f"Recipe {run.row['recipe']}: {row}asked: {run.inputs.llm}{served}; prompts: {prompts}.")
+    notes = list(dict.fromkeys(notes))
+    told = notes if len(notes) <= _FEW else [Detail(note) for note in notes]
+    names = dict.fromkeys(run.row["recipe"] for run in runs if run.row)
+    return [*told, *(Detail(f"Its settings beside the paper's: quadrag list --recipe {name}") for name in names)]
+
+
+def mark_rows(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
+    """Mark the printed rows that runs replicate, where it is not all of them; `profile` is the one shown first."""
+    rows = [ours[0].run.row for ours, why in _judge_recipes(results, profile).values() if not why]
+    printed = [line for line in grid.lines if line.kind == "published"]
+    marked = [line for line in printed if any(_is_row(line.label.strip(), row) for row in rows)]
+    if not marked or len(marked) == len(printed):
+        return grid
+    lines = [replace(line, label=f"{line.label}<") if line in marked else line for line in grid.lines]
+    return replace(grid, lines=lines, notes=[*grid.notes, "<: the published row that the recipe replicates."])
+
+
+def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) -> list[str]:
+    """Say of the recipes whose rows are not replicated all that keeps them from it.
+
+    Args:
+        results: of the runs in a table.
+        profile: the one that it shows first.
+        alone: whether it is about one run, whatever else its recipe has.
+    """
+    judged = _judge_recipes(results, profile, alone)
+    notes = []
+    for why in dict.fromkeys(why for _, why in judged.values() if why):
+        alike = [name for name in judged if judged[name][1] == why]
+        which = "" if len(alike) == len(judged) else f", {', '.join(alike)}"
+        notes.append(f"Not replicated{which}: {why}.")
+    return notes
+
+
+def head_replaced(run: RunRecord) -> str:
+    """Return what heads the tables of runs with replaced settings; "" of others."""
+    return "".join(f"{name} replaced: " for name in run.replaced).capitalize()
+
+
+def _is_row(label: str, row: Mapping[str, str]) -> bool:
+    """Whether a line is of a recipe's row: it is named by it, or, where a row has a language, the recipe is by it."""
+    named, words = row.get("row", "").split(), re.split("[, ]+", label)
+    return bool(named) and (row["recipe"].endswith(f"-{'-'.join(words)}") or set(named) <= set(words))
+
+
+def _judge_recipes(results: Sequence[Result], profile: str, alone: bool = False) -> dict[str, tuple[list[Result], str]]:
+    """Return by recipe its runs, and in what they are not what it fixes; "" where they replicate its row."""
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        if result.run.row:
+            found.setdefault(result.run.row["recipe"], []).append(result)
+    return {name: (ours, "; ".join(_list_departures(ours, profile, alone))) for name, ours in found.items()}
+
+
+def _list_departures(results: Sequence[Result], profile: str, alone: bool) -> list[str]:
+    """List in what the runs of one recipe are not what it fixes."""
+    found = [reason for result in results for reason in _depart(result.run)]
+    runs = int(results[0].run.row.get("runs", len(results)))
+    if len(results) < runs and not alone:
+        found.append(f"{len(results)} of the recipe's {runs} runs")
+    asked, whole, about = _count_questions(results)
+    if asked < whole * (_ABOUT if about else 1):
+        found.append(f"{asked:,} of {'about ' if about else ''}{whole:,} questions")
+    if profile != PROFILES[0]:
+        found.append(f"{profile} values, the printed ones are {PROFILES[0]}")
+    return list(dict.fromkeys(found))
+
+
+def _depart(run: RunRecord) -> Iterator[str]:
+    """Yield in what one run is not what its recipe fixes, less its questions."""
+    row, inputs = run.row, run.inputs
+    served = [inputs.llm, *filter(None, [inputs.served_as.get("llm")])]
+    if "model" in row and not all(is_same(row["model"], name) for name in served):
+        yield f"another model ({', served by '.join(served)}, the row is by {row['model']})"
+    if "entity_model" in row and run.found.get("entities"):
+        finder = inputs.entity["model"] if inputs.entity else "none"
+        names = [finder, *filter(None, [inputs.served_as.get("entity")])]
+        if not all(is_same(row["entity_model"], name) for name in names):
+            yield f"another model for entities ({', served by '.join(names)}, the row has {row['entity_model']})"
+    yield from (f"{name} {(inputs.retrieval or {}).get(name)} (recipe {said})" for name, said in run.replaced.items())
+    if "changed" in row:
+        yield row["changed"]
+    if refused := [name for name in row.get("sent", "").split() if name not in inputs.parameters]:
+        yield f"asked without {', '.join(refused)}, which the server does not take"
+    if run.given:
+        yield f"files of the user's own ({', '.join(run.given)})"
+    if others := set(inputs.splits).difference(splits := _list_splits(inputs)):
+        yield f"split {', '.join(sorted(others))} (recipe {', '.join(splits)})"
+    yield from tell_departures(run.source)
+    if run.stopped:
+        yield "not finished"
+    if run.invalid:
+        yield "INVALID scores"
+
+
+def _count_questions(results: Sequence[Result]) -> tuple[int, int, bool]:
+    """Count the questions that runs answered and those of the row's splits, each once; whether these are about so many.
+
+    Of a split whose size nobody knows it is what the data at hand hold.
+    """
+    counts: dict[str, tuple[int, int, bool]] = {}
+    for result in results:
+        inputs, coverage = result.run.inputs, result.run.coverage
+        known = [hub_record(inputs.benchmark).rows[inputs.config].get(split) for split in _list_splits(inputs)]
+        asked = len({(row["split"], row["id"]) for row in result.items})
+        numbers = [rows.number for rows in known if rows and rows.number]
+        whole = sum(numbers) if len(numbers) == len(known) else int(coverage.split(" of ")[1]) if coverage else asked
+        one = asked, whole, any(rows.about for rows in known if rows)
+        counts[inputs.config] = min(one, counts.get(inputs.config, one))
+    found = counts.values()
+    return sum(one[0] for one in found), sum(one[1] for one in found), any(one[2] for one in found)
+
+
+def _list_splits(inputs: Inputs) -> list[str]:
+    """List the splits that the paper's rows are on."""
+    default = load(inputs.benchmark).default_split
+    return [default] if default else list(catalogue.config(inputs.benchmark, inputs.config).splits)

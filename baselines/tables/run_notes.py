@@ -1,0 +1,143 @@
+"""What is said under a table of the runs in it: over which part of which data, with what that is not ours, how set.
+
+A table without these lines would be read as saying more than was measured.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from quadrag.catalogue import configs
+from quadrag.run_record import Inputs, RunRecord
+
+from ..core.prompts import are_own
+from ..core.result import Result
+from ..core.settings import UNKNOWN, WHOLE
+from ..systems.rag.system import RAG
+from .cells import Row
+from .grid import Alarm, Detail
+from .notes import note_scores
+from .paper import load_tables
+from .paper_notes import note_beside
+from .replicas import note_recipes
+
+
+def note_ours(
+    results: Sequence[Result], head: Sequence[str], scores: Sequence[Row], profiles: Sequence[str]
+) -> list[str]:
+    """Say all of our values in a table of one benchmark: partial or not, a table's own head, the runs, the scores."""
+    benchmark = results[0].run.inputs.benchmark
+    runs = [result.run for result in results]
+    return [
+        *note_partial(results),
+        *head,
+        *note_runs(runs),
+        *note_beside(runs),
+        *note_scores(benchmark, scores, profiles),
+    ]
+
+
+def note_partial(results: Sequence[Result]) -> list[str]:
+    """Say that a table is partial, where a run could not finish, and which metrics are invalid."""
+    partial = [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
+    limited = [one.run for one in results if one.run.coverage and one.run.inputs.limit]
+    given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
+    partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
+    return [*map(Alarm, partial), *note_invalid(results)]
+
+
+def note_invalid(results: Sequence[Result]) -> list[str]:
+    """Say which metrics of runs are invalid, and why."""
+    return [Alarm(f"INVALID, {line}.") for one in results for line in one.run.invalid]
+
+
+def _tell_limits(runs: Sequence[RunRecord]) -> Iterator[str]:
+    """Say of runs over the first questions alone how many of how many these are, of all with one limit at once."""
+    for limit in dict.fromkeys(run.inputs.limit for run in runs):
+        parts = {(one.inputs.config, *one.inputs.splits): one.coverage for one in runs if one.inputs.limit == limit}
+        counts = [list(map(int, str(part).split(" of "))) for part in parts.values()]
+        asked, whole = map(sum, zip(*counts, strict=True))
+        one_split = [len(places) for places in parts] == [2]
+        said = f"{asked} of {whole} questions" if one_split else f"{limit} questions of each split, {asked} of {whole}"
+        yield f"PARTIAL: the first {said}."
+
+
+def note_runs(runs: Sequence[RunRecord]) -> list[str]:
+    """Say on what data runs are, what was not ours, and under which settings they were made."""
+    notes = [_note_data(runs)]
+    if given := sorted({name for run in runs for name in run.given}):
+        notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
+    notes += note_recipes(runs)
+    notes += [*_note_entities(runs), *_note_services(runs)]
+    if any("prompt" in (run.inputs.judging or {}) for run in runs):
+        notes.append("Judged with a prompt of the user's own: other prompts give other values, see the signatures.")
+    settings = dict.fromkeys("; ".join(list_settings(run.inputs)) for run in runs)
+    return notes + [Detail(f"Settings: {parts}.") for parts in settings if parts]
+
+
+def list_settings(inputs: Inputs) -> list[str]:
+    """List how passages were found, and in what else a run differs from the benchmark's own settings."""
+    searched = {name: value for name, value in (inputs.retrieval or {}).items() if name != "corpus"}
+    if searched.get("chunk_size", 0) >= WHOLE:
+        searched = {name: value for name, value in searched.items() if name not in ("chunk_size", "chunk_overlap")}
+        searched["passages"] = "whole"
+    unknown, served = inputs.retriever == UNKNOWN, inputs.retriever == RAG
+    parts = [f"retriever {inputs.retriever}"] if searched or unknown else []
+    parts += [f"answers and passages by a RAG service, {inputs.parameters['contract']} contract"] if served else []
+    # What a search made of an option stands for it: windows that are named in tokens may be in characters.
+    parts += [f"{name} {value}" for name, value in {**searched, **inputs.options, **searched}.items()]
+    parts += [] if served else [f"{name} {value}" for name, value in inputs.parameters.items()]
+    if inputs.limit:
+        parts.append(f"the first {inputs.limit} questions of a split")
+    if inputs.samples > 1:
+        parts.append(f"{inputs.samples} answers a question")
+    if are_own(inputs.benchmark, inputs.prompts) and not served:
+        parts.append("prompts of the user's own")
+    if inputs.judge:
+        parts.append(f"judge {inputs.judge.replace('; ', ', ')}")
+    names = {"llm": f"asked as {inputs.llm}"}
+    parts += [f"{names.get(role, role)}, served by {name}" for role, name in inputs.served_as.items()]
+    return parts
+
+
+def _note_data(runs: Sequence[RunRecord]) -> str:
+    """Say which version of the data ours are on, where there are two, and where it came from."""
+    parts = []
+    for run in runs:
+        config, known = run.inputs.config, configs(run.inputs.benchmark)
+        if config.endswith("_original") or f"{config}_original" in known:
+            parts.append("original data" if config.endswith("_original") else "refined data")
+    return f"Ours on: {'; '.join(dict.fromkeys([*parts, *(run.source for run in runs)]))}."
+
+
+def _note_entities(runs: Sequence[RunRecord]) -> list[str]:
+    """Say how the entities of questions were found, where a graph was asked about them."""
+    found: dict[str, Counter[str]] = {}
+    for run in runs:
+        who = run.inputs.entity["model"] if run.inputs.entity else "the model that answers"
+        found.setdefault(who, Counter()).update(run.found.get("entities", {}))
+    without = {"unreadable": "the reply could not be read", "failed": "the call failed; run again to ask again"}
+    notes: list[str] = []
+    for who, counts in found.items():
+        if counts["rules"]:
+            notes.append(Detail("Entities of the questions were found by rules, without a model."))
+        elif counts:
+            parts = [f"Entities by {who}: {counts['model']} of {counts.total()} questions"]
+            parts += [f"{counts[how]} by rules, since {why}" for how, why in without.items() if counts[how]]
+            notes.append(f"{'; '.join(parts)}.")
+    return notes
+
+
+def _note_services(runs: Sequence[RunRecord]) -> list[str]:
+    """Say what a RAG service gave, how its passages were known, and what of a benchmark cannot be asked of one."""
+    notes = []
+    for run in runs:
+        gave = run.service
+        if gave is None:
+            continue
+        passages, questions = gave["passages"], gave["questions"]
+        note = f"The system gave {passages} passages, to {questions} questions" if passages else "Passages: not given"
+        known = {"id": "by their ids", "text": "by their text, as parts of gold documents"}
+        notes.append(f"{note}; known {known[gave['by']]}." if gave["by"] else f"{note}.")
+        if lacking := load_tables(run.inputs.benchmark).service:
+            notes.append(lacking)
+    return list(dict.fromkeys(notes))

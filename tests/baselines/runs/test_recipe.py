@@ -1,0 +1,115 @@
+"""Recipes whose files are not there, whose folder holds other runs, or that are named in vain: what to type."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer
+
+from quadrag.data.files import sample_dir
+
+ROW = "rgb-table7-chatgpt-zh"
+
+
+@pytest.fixture
+def run(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with ChatServer(models=["gpt-3.5-turbo"]) as server:
+        yield lambda *words: cli("run", *words, "--llm", server.url, "--ledger", "L")
+
+
+@pytest.mark.parametrize(
+    ("words", "there", "reads", "holds"),
+    [
+        (
+            ("--recipe", "rgb-table1-chatgpt"),
+            "zh_refine.json",
+            "the recipe rgb-table1-chatgpt reads (original data, from before their revision: en.json, zh.json)",
+            (
+                "zh_refine.json, the revised data",
+                "run what is there with `quadrag run rgb --all --data-dir D`, which replicates no printed row",
+            ),
+        ),
+        (
+            ("rgb", "--all"),
+            "zh.json",
+            "--all reads (en_refine.json, zh_refine.json, en_int.json, zh_int.json and 2 more)",
+            (
+                "zh.json, the original data",
+                "run what is there with `quadrag run rgb --all --original --data-dir D`",
+            ),
+        ),
+        (
+            ("--recipe", ROW),
+            "zh_int.json",
+            f"the recipe {ROW} reads (zh_fact.json)",
+            ("zh_int.json", "name the folder that has them with --data-dir"),
+        ),
+        (
+            ("--recipe", ROW),
+            None,
+            f"the recipe {ROW} reads (zh_fact.json)",
+            ("no file of rgb", "name the folder that has them with --data-dir"),
+        ),
+    ],
+)
+def test_a_folder_without_the_files_says_what_is_there_and_what_to_type(run, words, there, reads, holds):
+    Path("D").mkdir()
+    if there:
+        shutil.copy(sample_dir("rgb") / there, Path("D") / there)
+    code, _, err = run(*words, "--data-dir", "D")
+    fetch = "Fetch them with `quadrag prepare rgb` and leave --data-dir out"
+    said = f"quadrag: D holds no file that {reads}; it holds {holds[0]}. {fetch}, or {holds[1]}\n"
+    assert (code, err) == (2, said)
+
+
+def test_a_folder_with_other_runs_is_named_as_the_user_knows_it(run):
+    assert run("--recipe", ROW, "--data-dir", "sample").code == 0
+    Path("D").mkdir()
+    lines = (sample_dir("rgb") / "zh_fact.json").read_text(encoding="utf-8").splitlines(keepends=True)
+    (Path("D") / "zh_fact.json").write_text("".join(lines[:5]), encoding="utf-8")
+    code, _, err = run("--recipe", ROW, "--data-dir", "D")
+    there = f"runs/{ROW}"
+    way = f"name another folder with --out, or remove it; type for example --out {there}-2"
+    assert (code, err) == (2, f"quadrag: {there} holds runs on the bundled sample; this one is on D: {way}\n")
+    assert run("--recipe", ROW, "--data-dir", "D", "--out", f"{there}-2").code == 0
+    assert f"--out {there}-3" in run("--recipe", ROW, "--data-dir", "D").err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            ("--option", "noise_ratio=0.2", "--option", "passage_num=3"),
+            "options of every run; leave out --option noise_ratio=0.2 --option passage_num=3",
+        ),
+        (("--split", "test"), "split of every run; leave out --split test"),
+        (("--retriever", "none"), "retriever of every run; leave out --retriever none"),
+    ],
+)
+def test_what_a_recipe_says_is_refused_in_plain_words(run, given, said):
+    code, _, err = run("--recipe", ROW, "--data-dir", "sample", *given)
+    assert (code, err) == (2, f"quadrag: the recipe {ROW} says the {said}\n")
+
+
+def test_an_empty_name_and_another_benchmark_are_one_line(run, cli):
+    line = "quadrag: --recipe is empty; expected a name as rgb-table7-chatgpt-en, `quadrag list` shows all\n"
+    for done in (run("--recipe", ""), cli("list", "--recipe", "")):
+        assert (done.code, done.out, done.err) == (2, "", line)
+    done = cli("list", "crag", "--recipe", ROW)
+    assert (done.code, done.err) == (2, f"quadrag: the recipe {ROW} is for rgb, not crag; leave crag out\n")
+
+
+def test_the_settings_of_recipes_are_one_object_for_scripts(cli):
+    found = json.loads(cli("list", "--recipe", "rgb-table7", "--json").out)
+    assert list(found) == ["rgb-table7-chatgpt-en", ROW, "rgb-table7-qwen-7b-chat-zh"]
+    assert found[ROW]["paper"] == "arXiv:2309.01431" and found[ROW]["published"]["model"] == "chatgpt"
+    settings = {one["name"]: one for one in found[ROW]["settings"]}
+    assert settings["interface"] == {"name": "interface", "paper": "chat [C]", "ours": "chat", "why": ""}
+
+
+def test_after_invalid_scores_the_next_command_shows_them(run):
+    with ChatServer(models=["j"], text="Well") as judge:
+        done = run("--recipe", ROW, "--data-dir", "sample", "--judge", judge.url, "--out", "r")
+    assert done.code == 3 and "next: quadrag show r/counterfactual_robustness_zh --unscored\n" in done.out
