@@ -51,6 +51,14 @@ class Values {
     return item.answers.some((answer, run) => answer !== null && this.of(item, run) !== this.of(item));
   }
 
+  /** Choose the first metric of which runs have other values, and say whether there is one. */
+  chooseDisputed() {
+    const { items, metrics } = this.index;
+    const found = metrics.findIndex((_, at) => ((this.at = at), items.some((item) => this.disagree(item))));
+    this.at = Math.max(found, 0);
+    return found >= 0;
+  }
+
   /** Return the test that items of a kind pass. */
   passing(kind) {
     const { runs } = this.index;

@@ -15,19 +15,21 @@ class Viewer {
       this[name] = document.getElementById(name);
       this[name].addEventListener(name === "search" ? "input" : "change", () => this.filter());
     }
-    this.tasks = new Set(index.items.map((item) => this.task(item))).size > 1;
+    const kinds = ["benchmark", "config", "split"];
+    this.tasks = kinds.filter((kind) => new Set(index.items.map(({ groups }) => groups[kind])).size > 1);
     this.list = document.getElementById("list");
     this.item = document.getElementById("item");
     index.metrics.forEach((metric, at) => this.metric.append(make("option", { value: at }, metric.label)));
     this.offerGroups();
-    const kinds = { "[data-several]": this.several, "[data-two]": index.runs.length === 2 };
-    for (const [which, wanted] of Object.entries(kinds))
+    const choices = { "[data-several]": this.several, "[data-two]": index.runs.length === 2 };
+    for (const [which, wanted] of Object.entries(choices))
       if (!wanted) for (const option of document.querySelectorAll(which)) option.remove();
     this.list.addEventListener("click", (event) => {
       const entry = event.target.closest("[data-at]");
       if (entry) this.go(Number(entry.dataset.at));
     });
-    if (this.several && index.items.some((item) => this.values.disagree(item))) this.which.value = "disagree";
+    if (this.several && this.values.chooseDisputed()) this.which.value = "disagree";
+    this.metric.value = this.values.at;
     document.getElementById("more").addEventListener("click", () => this.extend());
     document.addEventListener("keydown", (event) => this.press(event));
     window.addEventListener("hashchange", () => this.follow());
@@ -95,15 +97,10 @@ class Viewer {
         answer === null ? WORDS.absent : answer || WORDS.empty,
       ),
     );
-    const task = this.tasks ? make("span", { class: "task" }, this.task(item)) : "";
+    const task = make("span", { class: "task" }, this.tasks.map((kind) => item.groups[kind]).join(" "));
     const button = make("button", { type: "button", "data-at": at }, make("b", {}, item.question, task), ...answers);
     if (at === this.open) button.setAttribute("aria-current", "true");
     return make("li", {}, button);
-  }
-
-  /** Name the benchmark, config and split of an item. */
-  task({ groups: { benchmark, config, split } }) {
-    return [benchmark, config, split].join(" ");
   }
 
   /** Make the sign of a value: that it is the best, the worst, or none. */

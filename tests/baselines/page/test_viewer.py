@@ -112,6 +112,12 @@ def test_runs_that_disagree_are_shown_first(opened):
     assert len(listed(page)) == int(count_of(page).split()[0]) < 100
     page = opened(make_answers(runs=1))
     assert page.input_value("#which") == "all"
+    answers = make_answers()
+    for item in answers.index["items"]:
+        item["values"] = [[1.0, 1.0], [1.0, 0.5]]
+    page = opened(answers, which="disagree")
+    assert page.locator("#metric option:checked").inner_text() == "rank", "the first metric of which they do"
+    assert count_of(page).startswith(f"{MANY - 1} of")
 
 
 def test_filters_by_verdict_and_group_and_sorts(opened):
