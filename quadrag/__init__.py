@@ -5,6 +5,7 @@ with, ``quadrag.result`` reads a measurement back, ``quadrag.compare`` holds two
 package loads nothing heavy; every submodule imports what it needs when it is used.
 """
 
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +55,7 @@ if not Path(__file__).with_name("baselines").is_dir():
 def __getattr__(name: str) -> Any:
     """Load what is asked for when it is asked for."""
     if name not in _PLACES:
-        raise AttributeError(f"module 'quadrag' has no attribute {name!r}")
+        raise AttributeError(f"module 'quadrag' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     return getattr(import_module(f"quadrag.{_PLACES[name]}"), name)
 
 

@@ -54,6 +54,7 @@ class MetricRecord:
         needs: the inputs besides answers and references that it, or one of its keys, is not computed without; with
             ``ranks`` answers and references are lists of ids.
         configs: the names that it can be loaded with; () where there is one config.
+        verdict: one of a judge's, as it is read; "" where no judge is asked.
         verdict_schema: whether it publishes the `response_format` that holds a judge's replies to its verdicts.
     """
 
@@ -61,6 +62,7 @@ class MetricRecord:
     keys: Mapping[str, KeyRecord]
     needs: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
+    verdict: str = ""
     verdict_schema: bool = False
 
     def key(self, name: str) -> KeyRecord:

@@ -64,8 +64,8 @@ class Question:
 class Answer:
     """An answer, or the reason there is none.
 
-    `state` is ``ok``, or ``api_error``, ``raised``, ``unparsable`` or ``truncated``, and `answer` None. `sample` counts
-    from 0.
+    `state` is ``ok``, or ``api_error``, ``raised``, ``unparsable``, ``truncated`` or ``null`` (of a file), and `answer`
+    None. `sample` counts from 0.
     """
 
     benchmark: str

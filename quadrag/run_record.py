@@ -107,13 +107,16 @@ class RunRecord:
             ``changed``, the settings that the user gave otherwise than the recipe.
         found: what is to be told of how passages were found, as CRAG's entities.
         service: what a RAG service gave.
+        unread: the keys of its replies, or of a file of answers, that look like passages and are not read.
         failures: calls that failed, by ``config/split/id/sample``.
         failed_verdicts: answers that a judge was asked about in vain.
         empty: a model's replies without a text, by ``config/split``.
         cut: a model's replies that were cut by length.
         verdict: what a judge said most often, as one line.
+        unread_judge: the judge that was asked no further, since none of its first verdicts could be read.
         max_failed: the share of a metric's items above which its value is not shown.
         invalid: the metrics of which more failed, a line each.
+        partly: those of which fewer failed, and how many of all did, as a share, by the line that tells it.
         latency_seconds: of each answer when it was first made, by the same place.
         latency: its median and 95th percentile.
         usage: calls, tokens and cost of the last command, by role; ``oldest`` is when the oldest reply that was taken
@@ -139,13 +142,16 @@ class RunRecord:
     row: dict[str, str] = field(default_factory=dict)
     found: dict[str, Any] = field(default_factory=dict)
     service: dict[str, Any] | None = None
+    unread: list[str] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     failed_verdicts: int = 0
     empty: dict[str, int] = field(default_factory=dict)
     cut: int = 0
     verdict: str | None = None
+    unread_judge: str | None = None
     max_failed: float = MOST_FAILED
     invalid: list[str] = field(default_factory=list)
+    partly: dict[str, float] = field(default_factory=dict)
     latency_seconds: dict[str, float] = field(default_factory=dict)
     latency: dict[str, float] | None = None
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -39,6 +39,7 @@ FLOORS = (
     "baselines/certify",
     "baselines/report",
     "baselines/page",
+    "baselines/construct",
     "quadrag/measure",
     "quadrag/harnesses",
     "quadrag/commands",

@@ -63,8 +63,6 @@ STANDS_FOR = (
     # A recipe asks for the paper's model by name, which the one server here does not list.
     (r"(run --recipe \S+)", r"\1 --served-as M"),
     (r"(--entity-llm \S+)", r"\1 --entity-served-as M"),
-    # The judge here says its prompt back, which is no verdict.
-    (r"^(quadrag run omnieval all (?=[^|]*--judge ))", r"\1--max-failed 1 "),
 )
 # What a command needs that an environment may lack, with the module that brings it; None is had nowhere here.
 NEEDS = (

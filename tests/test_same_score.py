@@ -58,7 +58,9 @@ def scored(case: Case, asked: dict[str, str | None], tmp_path_factory: pytest.Te
     """What `quadrag score` makes of the answers, item by item."""
     benchmark, config, split, retriever = case
     folder = tmp_path_factory.mktemp("scored")
-    lines = [json.dumps({"id": ident, "answer": text}, ensure_ascii=False) for ident, text in asked.items()]
+    failed = {"state": "api_error"}
+    given = [{"id": ident, "answer": text} | (failed if text is None else {}) for ident, text in asked.items()]
+    lines = [json.dumps(one, ensure_ascii=False) for one in given]
     (folder / "answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
     place = ["--benchmark", benchmark, "--config", config, "--split", split, "--data-dir", "sample"]
     place += ["--max-failed", "1"]

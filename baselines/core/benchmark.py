@@ -21,6 +21,8 @@ from .prompts import Message, Prompts
 from .result import Stratum
 from .settings import Conditions, Retrieval, RetrieverSpec
 
+NO_JUDGE = "no judge"  # why a key is not computed
+
 
 def _as_they_are(references: Any) -> Any:
     return references
@@ -71,7 +73,7 @@ class MetricUse(NamedTuple):
         if self.unmeasured is not None:
             return self.unmeasured
         if key in self.judged and not judge:
-            return "no judge"
+            return NO_JUDGE
         return "no embedding" if key in self.embedded and not embed else None
 
 

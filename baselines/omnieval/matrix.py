@@ -49,12 +49,15 @@ def _grid(found: Mapping[str, Row], title: str, profile: str, at: int) -> Grid:
     tasks = tasks if len(tasks) > 1 else []  # the only one is all of them again
     lines: list[Line] = []
     field = None
-    for topic, label in TOPICS.items():
-        if f"topic={topic}" not in found:
-            continue
-        if topic.partition("/")[0] != field:
-            field = topic.partition("/")[0]
-            lines.append(Line(FIELDS[field][at], [Cell("")] * (len(tasks) + 1), rule=bool(lines)))
+    # Ours in their order, then those of a dataset of the user's own.
+    there = [name.removeprefix("topic=") for name in found if name.startswith("topic=")]
+    for topic in [*(name for name in TOPICS if name in there), *sorted(name for name in there if name not in TOPICS)]:
+        upper, _, lower = topic.partition("/")
+        label = TOPICS.get(topic, (lower, lower))
+        if upper != field:
+            field = upper
+            name = FIELDS.get(field, (field, field))[at]
+            lines.append(Line(name, [Cell("")] * (len(tasks) + 1), rule=bool(lines)))
         cells = [found.get(f"cell={topic}/{task}") for task in tasks]
         lines.append(Line(f" {label[at]}", [value_cell(row) for row in (*cells, found[f"topic={topic}"])]))
     whole = [*(found.get(f"task={task}") for task in tasks), found.get(ALL)]

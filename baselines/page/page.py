@@ -54,7 +54,7 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
     alone = len(runs) == 1
     partial = note_partial(results) if alone else []
     lead = [*dict.fromkeys([*invalid, *partial]), *_warn(results), *answers.told]
-    title = "INVALID: " * bool(invalid) + name_runs(runs)
+    title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
     headline = headline_all(results) if alone else None
     blocks = pack_answers(answers)
     page = render_page(title, list_facts(results), grids, lead, blocks, labels, headline=headline)

@@ -1,34 +1,22 @@
 """Single questions of two runs that a second one, B, answered worse than a first one, A, or better."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from quadrag.chat.ledger import Ledger
 from quadrag.records import Key
 
-from .item_lines import write_item
-from .items import RunReader, ShownItem, Which
+from .item_lines import Manner, look_up_verdicts, write_item
+from .items import RunReader, Which
 from .pairs import list_differences
 
 
-def write_changes(
-    before: RunReader,
-    after: RunReader,
-    which: Which,
-    limit: int = 10,
-    longest: int = 200,
-    every: bool = False,
-    ledger: str | None = None,
-) -> Iterator[str]:
+def write_changes(before: RunReader, after: RunReader, which: Which, manner: Manner) -> Iterator[str]:
     """Write the questions that changed most between two runs as lines of text, and how many there are.
 
     Args:
         before: of the first run, A.
         after: of the second one, B.
         which: those that are worse or better, by which metric, of which split.
-        limit: the first questions alone.
-        longest: as of `write_item`, with `every`.
-        every: see there.
-        ledger: where replies are kept; in the user's cache folder when None.
+        manner: how many, and how.
 
     Raises:
         QuadragError: no metric has the name, or no split.
@@ -43,20 +31,13 @@ def write_changes(
     for config, split in dict.fromkeys(place[:2] for place, _ in mine):
         gained |= list_differences(before.result, after.result, (config, split, module, key))
     changed = [place for place, gain in gained.items() if (gain > 0 if which.better else gain < 0)]
-    shown = sorted(changed, key=lambda place: -abs(gained[place]))[:limit]
+    shown = sorted(changed, key=lambda place: -abs(gained[place]))[: manner.limit]
     pairs = [(theirs[at], mine[at]) for place in shown for at in mine if at[0] == place and at in theirs]
-    with Ledger(ledger) as kept:
-        _ask_again(before, [one for one, _ in pairs], kept)
-        _ask_again(after, [one for _, one in pairs], kept)
+    look_up_verdicts([(before, [one for one, _ in pairs]), (after, [one for _, one in pairs])], manner.ledger)
     for first, second in pairs:
-        yield from write_item(second, longest, every, first)
+        yield from write_item(second, manner, first)
         yield ""
     how = "better" if which.better else "worse"
     order = ", the greatest difference first" if len(shown) > 1 else ""
     count = f"{len(shown)} of {len(changed)} questions" if shown else "No question"
     yield f"{count} on which B is {how} by {key}{order}; {len(gained)} scored in both"
-
-
-def _ask_again(reader: RunReader, items: Sequence[ShownItem], ledger: Ledger) -> None:
-    if reader.run.inputs.judge:
-        reader.ask_again(items, ledger)

@@ -11,6 +11,7 @@ from ..core.benchmark import load
 from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.rows import ALL
+from ..scoring.validity import is_invalid
 from ..tables.cells import NOTHING, STAR, Row, value_cell
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line
 from ..tables.notes import INTERVALS, TESTS, name_units, note_keys
@@ -19,7 +20,7 @@ from .names import name_columns, tell_apart
 from .pairs import Place, pair_cell, pair_results, place_of
 from .run import name_run
 from .summary import pick_headlines
-from .words import tell_changes, tell_pairs, tell_same, tell_slices
+from .words import tell_changes, tell_invalid, tell_pairs, tell_same, tell_slices
 
 _FEW = 3  # runs whose columns are headed by their names
 
@@ -91,7 +92,8 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     notes: list[str] = []
     if pair:
         known = {place: pairs[place, ALL] for place in places if (place, ALL) in pairs}
-        notes += [*tell_same(*results), *tell_pairs(known), *tell_changes(results[0], results[1], known, profile)]
+        notes += [*tell_same(*results), *tell_pairs(known), *tell_invalid(results[0], results[1], places, profile)]
+        notes += tell_changes(results[0], results[1], known, profile)
         notes += tell_slices(results[0], results[1], known, profile)
     settings = [list_settings(result.run.inputs) for result in results]
     for column, (name, result), ours in zip(columns, runs, settings, strict=True):
@@ -112,7 +114,8 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         heads.append("B - A")
         notes.append(f"B - A: B minus A on questions scored in both; {STAR}; –: nothing to pair.")
         notes.append(Detail(TESTS))
-        notes.append(f"Questions scored in both: {_count_shared(shared)}.")
+        if any(shared.values()) or not any(map(is_invalid, shown)):
+            notes.append(f"Questions scored in both: {_count_shared(shared)}.")
     return Grid("Comparison", "config, split: metric", heads, lines, notes)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from quadrag.run_record import RunRecord
 from quadrag.stats import spread
 
 from ..core.result import Result
@@ -54,9 +55,37 @@ def describe_calls(results: Sequence[Result]) -> str:
     return "; ".join(parts) + (f"; cost {sum(costs):.6g}" if costs else "")
 
 
+def tell_reused(results: Sequence[Result]) -> list[str]:
+    """Say that runs of a command were finished before, so that nothing was asked for them, and of when they are."""
+    runs = [result.run for result in results if result.reused]
+    if not runs:
+        return []
+    asked, whole = any(run.usage for run in runs), len(runs) == len(results)
+    told = "the run was finished before and is shown again"
+    if len(results) > 1:
+        told = f"{'all' if whole else f'{len(runs)} of'} {len(results)} runs were finished before and are shown again"
+    told = f"{'Nothing was asked' if asked and whole else 'Not done again'}: {told}."
+    return [told, *[f"The answers shown again are of {date_answers(runs)}; --fresh asks anew."] * asked]
+
+
+def date_answers(runs: Sequence[RunRecord]) -> str:
+    """Say when the answers of finished runs were made, the first of them where a command took kept ones."""
+    times = [run.usage.get("llm", {}).get("oldest") or run.started for run in runs]
+    return min(filter(None, times), default="an unknown time").replace("T", " ").replace("Z", " UTC")
+
+
+def tell_calls(results: Sequence[Result]) -> list[str]:
+    """Say how many calls a command made and, in a line of its own, what runs had made that it only shows again."""
+    made, before = (describe_calls([one for one in results if one.reused is reused]) for reused in (False, True))
+    if not before:
+        return [f"calls: {made}"] if made else []
+    what = "the run" if len(results) == 1 else "the runs finished before"
+    return [f"calls: {made or '0 made by this command'}", f"calls of {what}: {before}"]
+
+
 def tell_kept(results: Sequence[Result]) -> str:
     """Say how many replies of what answered are kept ones, so that a change of it is not in them; "" where none is."""
-    spent = [result.run.usage["llm"] for result in results if "llm" in result.run.usage]
+    spent = [one.run.usage["llm"] for one in results if "llm" in one.run.usage and not one.reused]
     known = sum(one.get("cached", 0) for one in spent)
     times = [one["oldest"] for one in spent if one.get("oldest")]
     if not known:

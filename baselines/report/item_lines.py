@@ -1,56 +1,66 @@
 """Single questions of a run as lines of text for a terminal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from quadrag.chat.keys import known_keys
 from quadrag.chat.ledger import Ledger
 
 from ..core.result import PROFILES
 from ..tables.cells import NOTHING
+from ..tables.run_notes import note_failed, note_invalid
 from .items import RunReader, ShownItem, Which
 
 
-def write_items(
-    reader: RunReader,
-    which: Which,
-    limit: int = 10,
-    longest: int = 200,
-    every: bool = False,
-    ledger: str | None = None,
-) -> Iterator[str]:
-    """Write items of a run as lines of text, and how many there are.
+class Manner(NamedTuple):
+    """How questions are shown.
 
-    Args:
-        reader: of the run.
-        which: of its items.
-        limit: the first ones alone.
-        longest: as of `write_item`, with `every`.
-        every: see there.
+    Attributes:
+        limit: the first ones of a run alone.
+        longest: characters of a passage.
+        every: whether all metrics are written; else the headlines, and what has no value.
         ledger: where replies are kept; in the user's cache folder when None.
     """
+
+    limit: int = 10
+    longest: int = 200
+    every: bool = False
+    ledger: str | None = None
+
+
+def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str]:
+    """Write items of a run as lines of text, and how many there are."""
     found = reader.select(which)
+    if told := [*note_invalid([reader.result]), *note_failed([reader.result])]:
+        yield from (*told, "")
     if not found:
         yield reader.say_none(which)
         return
-    shown = found[:limit]
-    if reader.run.inputs.judge:
-        with Ledger(ledger) as kept:
-            reader.ask_again(shown, kept)
+    shown = found[: manner.limit]
+    look_up_verdicts([(reader, shown)], manner.ledger)
     for item in shown:
-        yield from write_item(item, longest, every)
+        yield from write_item(item, manner)
         yield ""
     by = f", the worst by {reader.find_metric(which.metric)[0].partition('.')[2]} first" if which.wrong else ""
     yield f"{len(shown)} of {len(found)} items{by}"
 
 
-def write_item(item: ShownItem, longest: int, every: bool = False, before: ShownItem | None = None) -> Iterator[str]:
+def look_up_verdicts(shown: Sequence[tuple[RunReader, Sequence[ShownItem]]], ledger: str | None) -> None:
+    """Enter what judges said of the items of runs; no ledger is opened where there was none."""
+    judged = [(reader, items) for reader, items in shown if reader.run.inputs.judge]
+    if judged:
+        with Ledger(ledger) as kept:
+            for reader, items in judged:
+                reader.ask_again(items, kept)
+
+
+def write_item(item: ShownItem, manner: Manner, before: ShownItem | None = None) -> Iterator[str]:
     """Write an item as lines of text.
 
     Args:
         item: any.
-        longest: characters of a passage.
-        every: whether all metrics are written; else the headlines, and what has no value.
+        manner: of passages and metrics.
         before: the same question in another run, A; the item is then B's, and both answers are written.
     """
     sides = [("", item)] if before is None else [(" A", before), (" B", item)]
@@ -63,7 +73,7 @@ def write_item(item: ShownItem, longest: int, every: bool = False, before: Shown
     for side, one in sides if before and before.passages != item.passages else [("", item)]:
         for place, passage in enumerate(one.passages, 1):
             gold = " gold" if passage.id.partition("#")[0] in question.relevant else ""
-            text = line(" ".join(filter(None, (passage.title, passage.text))), longest=longest)
+            text = line(" ".join(filter(None, (passage.title, passage.text))), longest=manner.longest)
             yield f"  passage{side} {place}{gold} [{line(passage.id)}] {text}"
         found = {passage.id.partition("#")[0] for passage in one.passages}
         for missed in question.relevant if one.passages else ():
@@ -75,7 +85,7 @@ def write_item(item: ShownItem, longest: int, every: bool = False, before: Shown
             yield f"  {'answer' + side:<9} {line(none if one.answer.answer is None else one.answer.answer)}"
     yield f"  gold      {line(question.references)}"
     for side, one in sides:
-        yield from (f" {side}{said}" for said in _write_values(one, every))
+        yield from (f" {side}{said}" for said in _write_values(one, manner.every))
 
 
 def _write_values(item: ShownItem, every: bool) -> Iterator[str]:

@@ -14,6 +14,7 @@ from quadrag.metric_record import metric_record, show_key
 from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import Result
+from ..scoring.validity import is_invalid
 from ..tables.cells import FEW, NOTHING, Row, count_items, scored_of, value_cell
 from ..tables.grid import Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_unscored
@@ -88,7 +89,8 @@ def headline_all(results: Sequence[Result]) -> Grid:
             place = " ".join(what) if len(results) > 1 else row["split"] if len(splits) > 1 else ""
             label = f"{place}: " * bool(place) + show_key(row["metric"], row["key"])
             new = several and not any(one["benchmark"] == inputs.benchmark for one in shown)
-            lines.append(Line(label, headline_cells(row), rule=new))
+            cells = headline_cells(row)
+            lines.append(Line(label, [Cell("INVALID"), *cells[1:]] if is_invalid(row) else cells, rule=new))
             shown.append(row)
         best += found
         if any(found):

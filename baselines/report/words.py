@@ -3,36 +3,57 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from quadrag.metric_record import metric_record, show_key
-from quadrag.stats import Pair, detectable, holm, items_needed, rank_agreement
+from quadrag.stats import Pair, holm, items_needed, rank_agreement
 
 from ..core.result import PROFILES, Result
+from ..scoring.validity import is_invalid
 from ..tables.cells import ALPHA, CHARACTERS, FEW, format_difference
 from ..tables.grid import Alarm
 from ..tables.slices import select_whole
 from .pairs import Place, is_same, list_differences, pair_slices, place_of
 
+_NAMES = ("A", "B")
+_P_DECIDES = "p decides, as the interval is the rougher of the two"
 _HUGE = 1_000_000  # questions that nobody has
 _FEW_RUNS = 3  # that have a ranking
 _MANY = 20  # slices of a grouping beyond which nothing is told of them
 
 
-def tell_pairs(pairs: Mapping[Place, Pair]) -> list[str]:
-    """Say on which metrics B is better than A or worse, and which differences may be chance.
+def tell_pairs(pairs: Mapping[Place, Pair], names: tuple[str, str] = _NAMES) -> list[str]:
+    """Say of each metric which run is better and by how much, that the runs are the same, or that it is not decided.
 
     Args:
-        pairs: of the metrics to tell of, B minus A; of too few questions nothing is told.
+        pairs: of the metrics to tell of, B minus A.
+        names: what A and B are called.
     """
     told = {place: pair for place, pair in pairs.items() if pair.n >= FEW}
-    names = _name_places(told)
-    sure: dict[str, list[str]] = {}
-    open_: list[str] = []
-    for place, pair in told.items():
-        if pair.p < ALPHA:
-            sure.setdefault(_verdict(place, pair), []).append(f"{names[place]} {_show(place, pair)}")
-        else:
-            open_.append(f"{names[place]} {_show(place, pair)} ({_tell_need(place, pair)})")
-    notes = [f"{verdict} on {'; '.join(parts)}." for verdict, parts in sure.items()]
-    return notes + ([f"A and B cannot be told apart on {'; '.join(open_)}."] if open_ else [])
+    labels = _name_places(told)
+    same = [
+        f"{labels[place]}{f' ({_tell_interval(place, pair)} of the difference)' if pair.spread else ''}"
+        for place, pair in told.items()
+        if _is_same(place, pair)
+    ]
+    notes = [
+        f"{labels[place]}: {_tell_pair(place, pair, names)}."
+        for place, pair in told.items()
+        if not _is_same(place, pair)
+    ]
+    notes += [f"The same in {names[0]} and {names[1]}: {', '.join(same)}."] if same else []
+    few = max((pair.n for pair in pairs.values() if pair.n < FEW), default=0)
+    return notes + (
+        [f"Too few questions to say which is better: {few} scored in both, {FEW} are needed."] if few else []
+    )
+
+
+def tell_invalid(first: Result, second: Result, places: Iterable[Place], profile: str) -> list[str]:
+    """Say which metrics are not compared, since too many of their items failed; arguments as of `tell_slices`."""
+    labels = _name_places(places)
+    notes = []
+    for name, result in zip(_NAMES, (first, second), strict=True):
+        rows = [row for row in select_whole(result.scores) if row["profile"] == profile and is_invalid(row)]
+        if found := [labels[place_of(row)] for row in rows if place_of(row) in labels]:
+            notes.append(f"Not compared, INVALID in {name}: {', '.join(found)}.")
+    return notes
 
 
 def tell_changes(first: Result, second: Result, places: Iterable[Place], profile: str) -> list[str]:
@@ -79,9 +100,9 @@ def tell_slices(first: Result, second: Result, places: Iterable[Place], profile:
             told: dict[str, list[str]] = {}
             for (value, pair), p in zip(known.items(), holm([pair.p for pair in known.values()]), strict=True):
                 if len(known) > 1 and p < ALPHA:
-                    told.setdefault(_verdict(place, pair), []).append(f"{value} {_show(place, pair)}")
+                    told.setdefault(_tell_verdict(place, pair), []).append(f"{value} {_tell_size(place, pair)}")
             for verdict, parts in told.items():
-                found.setdefault(verdict, []).append(f"{name}: {', '.join(parts)}")
+                found.setdefault(verdict, []).append(f"{name} ({', '.join(parts)})")
         notes += [
             f"By {grouping.replace('_', ' ')}, p by Holm: {verdict} on {'; '.join(parts)}."
             for verdict, parts in found.items()
@@ -114,25 +135,65 @@ def _name_places(places: Iterable[Place]) -> dict[Place, str]:
     return {place: " ".join([*(place[at] for at in parts), show_key(place[2], place[3])]) for place in known}
 
 
-def _verdict(place: Place, pair: Pair) -> str:
-    direction = metric_record(place[2]).key(place[3]).direction
-    above = (pair.difference > 0) != (direction == "lower")
-    return f"{'B' if above else 'A'} is {'higher' if direction == 'none' else 'better'} than {'A' if above else 'B'}"
+def _is_same(place: Place, pair: Pair) -> bool:
+    """Whether no difference is seen in the decimals that are shown."""
+    return pair.p >= ALPHA and not float(_format(place, pair))
 
 
-def _show(place: Place, pair: Pair) -> str:
+def _format(place: Place, pair: Pair) -> str:
     return format_difference(pair.difference, metric_record(place[2]).key(place[3]).unit, pair.n)
 
 
-def _tell_need(place: Place, pair: Pair) -> str:
-    """Say how many more questions would show a difference as large, and from which size on these ones show one."""
-    if not pair.spread:
-        return "all alike"
-    unit = metric_record(place[2]).key(place[3]).unit
-    least = detectable(pair.spread, pair.n)
-    shown = f"{least:.1f}" if unit == CHARACTERS else f"{least * 100:.1f}"
+def _tell_pair(place: Place, pair: Pair, names: tuple[str, str]) -> str:
+    """Say which run is better and by how much or, where the test does not show it, what would."""
+    interval, (low, high) = _tell_interval(place, pair), pair.interval
+    decided = pair.p < ALPHA
+    if decided != (low > 0 or high < 0):
+        interval += f", {'with' if decided else 'without'} 0 in it, but p is {pair.p:.3f}; {_P_DECIDES}"
+    name, by = _name_better(place, pair, names), _tell_size(place, pair)
+    if not decided:
+        return f"not decided. {name} is {by}, which may be chance ({interval}). {_tell_need(pair)}"
+    if metric_record(place[2]).key(place[3]).direction == "none":
+        return f"{name} is {by} ({interval}), which is neither better nor worse"
+    return f"{name} is better, {by} ({interval})"
+
+
+def _tell_interval(place: Place, pair: Pair) -> str:
+    """Write the interval of a difference as it is said: of the one that is higher or lower less the other."""
+    low, high = (-pair.interval[1], -pair.interval[0]) if pair.difference < 0 else pair.interval
+    if _unit(place) == CHARACTERS:
+        return f"95% interval {low:.0f} to {high:.0f}"
+    return f"95% interval {low * 100:.1f} to {high * 100:.1f}"
+
+
+def _name_better(place: Place, pair: Pair, names: tuple[str, str] = _NAMES) -> str:
+    """Name the better run; where no end is the better one, the higher."""
+    lower = metric_record(place[2]).key(place[3]).direction == "lower"
+    return names[(pair.difference > 0) != lower]
+
+
+def _tell_verdict(place: Place, pair: Pair) -> str:
+    known = metric_record(place[2]).key(place[3]).direction != "none"
+    return f"{_name_better(place, pair)} is {'better' if known else 'higher'}"
+
+
+def _tell_size(place: Place, pair: Pair) -> str:
+    """Say how far the better run is from the other."""
+    if _unit(place) == CHARACTERS:
+        return f"{_format(place, pair)[1:]} characters longer"
+    lower = metric_record(place[2]).key(place[3]).direction == "lower"
+    return f"{_format(place, pair)[1:]} points {'lower' if lower else 'higher'}"
+
+
+def _unit(place: Place) -> str:
+    return metric_record(place[2]).key(place[3]).unit
+
+
+def _tell_need(pair: Pair) -> str:
+    """Say how many more questions would show a difference as large."""
     needed = items_needed(pair.difference, pair.spread)
     if needed is None or needed - pair.n > _HUGE:
-        return f"these {pair.n} questions would show {shown}"
-    more = float(f"{max(needed - pair.n, 1):.2g}")
-    return f"{more:,.0f} more questions would show it, these {pair.n} would {shown}"
+        return f"More than {_HUGE:,} questions would be needed to show so small a difference"
+    more = float(f"{needed - pair.n:.2g}")
+    said = f"About {more:,.0f}" if more > FEW else "A few"
+    return f"{said} more questions would probably show a difference of this size"

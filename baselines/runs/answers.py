@@ -3,7 +3,8 @@
 Taken are our own ``answers.jsonl``, any JSON Lines, or one JSON list, of objects with ``id`` and ``answer`` (and
 ``split`` where ids repeat), the prediction files of RGB's own code (``prediction``, ``noise_rate``), the result files
 of CRUD-RAG's (``results`` with ``log.generated_text``), the samples that lm-eval logs, the logs of Inspect and the
-details of lighteval. An ``answer`` of null is a failed call and may name its reason in ``state``. Every question that
+details of lighteval. An ``answer`` of null is a failed call and may name its reason in ``state``; else
+that is ``null``. Every question that
 is answered must be so exactly as often as the others; of files of the authors' own code, which leave failed calls out,
 those are put in as unscored. A file may answer a part of the questions, as a harness with a limit does: that part is
 scored, and said to be one.
@@ -18,17 +19,21 @@ from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.records import Answer, Key, Passage, Question, read_jsonl
 
-from ..systems.rag.reply import read_found
+from ..systems.rag.reply import find_unread, read_found
 from . import logs
 
-_STATES = ("ok", "api_error", "raised", "truncated", "unparsable")
+_STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
 
 
 class Answered(NamedTuple):
-    """What a file holds: answers, and the passages that were found for them, where a line has any."""
+    """What a file holds: answers, and the passages that were found for them, where a line has any.
+
+    `unread` are the keys of the other lines that look as if they held some.
+    """
 
     answers: list[Answer]
     passages: dict[Key, tuple[Passage, ...]]
+    unread: list[str]
 
 
 def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str], partial: bool = False) -> Answered:
@@ -48,6 +53,7 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
     answers: list[Answer] = []
     counts: Counter[Key] = Counter()
     places_of: dict[tuple[Key, int], int] = {}
+    unread: dict[str, None] = {}
     theirs = False
     for number, row in lines(path):
         answer = _answer(f"{path}:{number}", row, places)
@@ -61,6 +67,8 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
         answers.append(answer)
         if row.get("passages") is not None:
             passages[answer.key] = _read_passages(f"{path}:{number}", row["passages"])
+        else:
+            unread |= dict.fromkeys(find_unread(row))
     most = max(counts.values(), default=1)
     missing = [key for key in questions if counts[key] < most and (counts[key] or theirs or not partial)]
     if theirs:
@@ -73,7 +81,7 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
             f"{path} does not answer {len(missing)} of {len(questions)} questions{times} ({shown}); "
             'write {"id": ..., "answer": null} for a call that failed'
         )
-    return Answered(answers, passages)
+    return Answered(answers, passages, sorted(unread))
 
 
 def _read_passages(where: str, given: Any) -> tuple[Passage, ...]:
@@ -194,7 +202,7 @@ def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
     if state not in _STATES:
         raise QuadragError(f"{where}: state is {state!r}; expected one of {', '.join(_STATES)}")
     if text is None and state == "ok":
-        state = "api_error"
+        state = "null" if text_key == "answer" else "api_error"  # which it is in files of the authors' own code
     key = places.find(where, row)
     sample = row.get("sample", 0)
     if type(sample) is not int or sample < 0:

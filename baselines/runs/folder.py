@@ -25,13 +25,14 @@ from quadrag.run_record import NAME, Inputs, RunRecord, read_run
 
 from ..core.result import Asked, Result, Stratum
 from ..scoring.validity import mark_invalid
-from .inputs import is_longer, tell_difference, with_judges
+from .inputs import is_longer, tell_difference, with_judges, without_judges
 
 LOCK = ".lock"  # held by the run that is at work in the folder
 PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long
 ANSWERING = "answering.jsonl"  # what a function of the user's has answered so far
 QUESTIONS = "questions.jsonl"  # what is kept of each
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
+_ANSWERED = (ANSWERING, *STAGES[1:3])  # what holds a line where something is answered
 
 
 class RunFolder:
@@ -64,8 +65,8 @@ class RunFolder:
             found = read_run(path)
             was = found.inputs.limit
             alike = limited(was) if limited and was is not None and is_longer(was, inputs.limit) else inputs
-            # Nothing is judged yet, as without a judge, or where it was dead or mistyped.
-            unjudged = found.inputs.judge is None or not (path / STAGES[2]).exists()
+            # Nothing is judged yet, as without a judge, where it was dead or mistyped, or nothing it said was read.
+            unjudged = found.inputs.judge is None or bool(found.unread_judge)
             had, part = [with_judges(found.inputs, one) if unjudged else found.inputs for one in (inputs, alike)]
             if found.inputs == inputs:
                 self.run = found
@@ -73,13 +74,14 @@ class RunFolder:
                 self._judge(found, inputs)
             elif part == alike and not found.given and all(_stands(path, found, name) for name in found.files):
                 self._extend(found, inputs)
-            elif any((path / name).exists() for name in (ANSWERING, *STAGES[1:])):
+            elif any(path.joinpath(name).exists() and path.joinpath(name).stat().st_size for name in _ANSWERED):
                 other = inputs if part == alike else alike
                 raise OtherRun(path, tell_difference(found.inputs, other, (found.source, source)))
             else:
-                # Nothing is answered yet, as after a mistyped model: there is nothing to lose.
-                if _stands(path, found, STAGES[0]):
-                    (path / STAGES[0]).unlink()
+                # Nothing is answered yet, as after a mistyped model: there is nothing to lose but the user's own files.
+                for name, digest in {**found.partial, **found.files}.items():
+                    if name not in found.given and (path / name).is_file() and sha256(path / name) == digest:
+                        (path / name).unlink()
                 (path / PARTIAL).unlink(missing_ok=True)
 
     def _extend(self, found: RunRecord, inputs: Inputs) -> None:
@@ -89,15 +91,15 @@ class RunFolder:
         self.run.inputs = inputs
 
     def _judge(self, found: RunRecord, inputs: Inputs) -> None:
-        """Take over a run that no judge was asked about: what comes before the scores stands."""
+        """Take over a run that nothing was read of a judge about: what comes before the scores stands."""
         self._set_back(found, [name for name in STAGES[2:] if name in found.files], found.stopped or "not judged yet")
-        self.run.inputs = inputs
+        self.run.inputs, self.run.verdict, self.run.unread_judge = inputs, None, None
 
-    def reopen(self) -> None:
-        """Send what models made back to work, answers and verdicts; the user's own files stay."""
+    def reopen(self, answers: bool = True) -> None:
+        """Send what models made back to work, verdicts and (if `answers`) answers; the user's own files stay."""
         found = self.run
         # Where a model was asked about the questions first, passages are its work too.
-        made = STAGES if found.found else STAGES[1:]
+        made = STAGES[2:] if not answers else STAGES if found.found else STAGES[1:]
         stages = [stage for stage in made if stage in found.files and stage not in found.given]
         if stages:
             self._set_back(found, stages, found.stopped or "replies are asked for again")
@@ -181,8 +183,9 @@ class RunFolder:
         self.run.given = sorted([*others, stage]) if given else others
 
     def save(self) -> None:
-        """Write `run.json`."""
-        self.run.write(self.path)
+        """Write `run.json`, which names judges, and where they are, once one has replied or all is scored."""
+        heard = self.run.verdict is not None or STAGES[2] in self.run.files
+        (self.run if heard else replace(self.run, inputs=without_judges(self.run.inputs))).write(self.path)
 
 
 def read_result(folder: Path, run: RunRecord | None = None) -> Result:

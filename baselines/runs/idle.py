@@ -19,8 +19,13 @@ from ..systems.system import Completer
 from .request import CallRequest, RunRequest
 
 
-def refuse_idle_options(request: RunRequest, calls: CallRequest) -> None:
+def refuse_idle_options(request: RunRequest, calls: CallRequest, own: bool = False) -> None:
     """Refuse what is for a judge where there is none, and what is for a chat model where none answers.
+
+    Args:
+        request: what answers.
+        calls: the judges, and how models are called.
+        own: whether a function of the user's answers, which the request does not name.
 
     Raises:
         QuadragError: an option would do nothing.
@@ -33,7 +38,7 @@ def refuse_idle_options(request: RunRequest, calls: CallRequest) -> None:
             raise QuadragError(f"{flag} is for a judge, and there is none; name one with --judge, or leave it out")
     _refuse_idle_aliases(request, calls)
     _check_api(request)
-    _refuse_idle_kept(request, calls)
+    _refuse_idle_kept(request, calls, own)
     _refuse_idle_prompts(request, calls)
     if request.service or takes_sampling(request.llm):
         return
@@ -87,7 +92,7 @@ def _refuse_idle_aliases(request: RunRequest, calls: CallRequest) -> None:
                 raise QuadragError(f"--{alias.role}{name} is of a server, and {spec} is none; leave it out")
 
 
-def _refuse_idle_kept(request: RunRequest, calls: CallRequest) -> None:
+def _refuse_idle_kept(request: RunRequest, calls: CallRequest, own: bool) -> None:
     """Refuse to say which replies count where none are asked for, or where those of the ledger are all there is."""
     kept = calls.kept
     flags = {"--reuse-unnamed": kept.unnamed, "--fresh": kept.fresh, "--retry": bool(kept.retry)}
@@ -95,7 +100,7 @@ def _refuse_idle_kept(request: RunRequest, calls: CallRequest) -> None:
     for flag in (flag for flag, given in flags.items() if given):
         if calls.calling.replay:
             raise QuadragError(f"{flag} is of replies that are asked for, and --replay asks for none; leave one out")
-        if not asked:
+        if not asked and not (own and kept.fresh):
             raise QuadragError(f"{flag} is of models that are asked, and there is none; leave it out")
 
 

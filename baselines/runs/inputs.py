@@ -194,6 +194,11 @@ def with_judges(was: Inputs, now: Inputs) -> Inputs:
     return replace(was, judge=now.judge, judging=now.judging, services=services, served_as=served_as)
 
 
+def without_judges(was: Inputs) -> Inputs:
+    """Return inputs without judges."""
+    return with_judges(was, replace(was, judge=None, judging=None, services={}, served_as={}))
+
+
 def is_longer(was: int | None, now: int | None) -> bool:
     """Whether a limit lets more questions pass than another one did."""
     return was is not None and (now is None or now > was)

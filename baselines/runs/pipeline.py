@@ -31,7 +31,7 @@ from ..scoring.served import score_service
 from ..scoring.validity import count_empty, mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
-from .folder import RunFolder, find_fresh, lock_folder, read_result, write_asked
+from .folder import ANSWERING, RunFolder, find_fresh, lock_folder, read_result, write_asked
 from .idle import refuse_idle_entity_llm
 from .inputs import ENTITY, describe_each, make_inputs, name_judge
 from .live import publish
@@ -97,7 +97,8 @@ class Session:
             self._set_back(folder)
             run = folder.run
             run.coverage = coverage
-            if folder.finished and not (run.failures or run.failed_verdicts or run.failed_entities):
+            to_the_end = run.unread_judge and self.max_failed == 1
+            if folder.finished and not (run.failures or run.failed_verdicts or run.failed_entities or to_the_end):
                 return replace(read_result(out, run), reused=True)
             before = copy.deepcopy(run)
             run.source = source
@@ -117,9 +118,10 @@ class Session:
         since = (self.fresh_since or find_fresh([folder.path])) if self.fresh else folder.run.fresh
         if folder.run.fresh != since:
             folder.reopen()
+            (folder.path / ANSWERING).unlink(missing_ok=True)
             folder.run.fresh = since
         elif self.reuse.retry:
-            folder.reopen()
+            folder.reopen(self.system.asks_models)  # of other systems no reply is kept that could be bad
         self.reuse.since = folder.run.fresh or 0.0
 
     def _work(self, job: Job) -> Result:
@@ -152,7 +154,7 @@ class Session:
                 run.service = asdict(evidence)
             else:
                 scored = score_answers(self, job.work.benchmark, job.questions, answered, task, stopped, passages)
-            items, scores, stopped, run.verdict = scored
+            items, scores, stopped, run.verdict, run.unread_judge = scored
             given = folder.is_given("answers.jsonl")
             asked = answered if self.system.asks_models and not given else []
             run.empty, run.cut = count_empty(asked), sum(answer.is_cut for answer in asked)

@@ -71,7 +71,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         session.reuse.since = session.reuse.began
     before = session.spent()
     evidence, parameters = None, {}
-    if read.passages and benchmark.supplied is None and request.retriever is None:
+    searched = benchmark.supplied is None and request.retriever is None
+    if read.passages and searched:
         work = take_served(benchmark, one)
         one, parameters = work.task, {"contract": "file"}
         check_judges(work.benchmark, one, session.judges)
@@ -100,9 +101,10 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.data_dir = one.data_dir
     run.latency_seconds = _read_latencies(path, answers)
     run.latency = spread(list(run.latency_seconds.values()))
-    run.command, run.verdict, run.max_failed = list(session.command), scored.verdict, session.max_failed
+    run.command, run.max_failed = list(session.command), session.max_failed
+    run.verdict, run.unread_judge = scored.verdict, scored.unread
     run.usage = session.spent_since(before)
-    run.service = asdict(evidence) if evidence else None
+    run.service, run.unread = asdict(evidence) if evidence else None, read.unread if searched else []
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None
     run.empty = count_empty(answers) if logged else {}  # those of a model have failed, those of one's own system not
     marked = mark_invalid(scored.scores, run)

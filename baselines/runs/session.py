@@ -45,14 +45,14 @@ def open_session(
     for flag, given in (("--llm", request.llm), ("--entity-llm", request.entity_llm)):
         if given is not None and not given.strip():
             raise QuadragError(f"{flag} is empty; expected extractive, http://HOST:PORT/v1#MODEL or the like")
-    refuse_idle_options(request, calls)
+    refuse_idle_options(request, calls, own=system is not None)
     prices = Prices.load(calls.prices) if calls.prices else None
     embed = Embedding(calls.bertscore, request.trust) if calls.bertscore else None
     spec = request.llm or EXTRACTIVE
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
     if system is not None and not calls.judges and request.entity_llm is None:
-        yield Session(system, command=calls.command, embed=embed, max_failed=calls.max_failed)
+        yield Session(system, command=calls.command, embed=embed, max_failed=calls.max_failed, fresh=calls.kept.fresh)
         return
     reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry))
     aliases = {

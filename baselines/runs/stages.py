@@ -97,6 +97,7 @@ def find_and_generate_stage(job: Job) -> tuple[dict[Key, tuple[Passage, ...]], G
         folder.run.files.pop(path.name, None)  # else it would go with the passages it is not made from
     if not (found and answered):
         generated = _answer(job, {})
+        folder.run.unread = generated.unread
         if not found_elsewhere:
             folder.write(retrieved.name, jsonl_text(retrieve.rows(questions, generated.passages)))
         if not answered_elsewhere:
@@ -118,6 +119,8 @@ def _read_back(job: Job, given: bool) -> Generated:
     if given:
         folder.run.failures, folder.run.latency_seconds, folder.run.latency = {}, {}, None
         folder.keep(path.name)
+    else:
+        job.system.take_kept(len(answers), path.stat().st_mtime)
     return Generated(answers)
 
 

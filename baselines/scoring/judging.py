@@ -16,19 +16,20 @@ from ..core.benchmark import Benchmark
 from ..core.task import Task
 from ..systems.system import Completer
 from .modules import CachedJudge, Embed, Judge, ScoringInputs, compute
-from .probe import refuse_unreadable
+from .probe import Unread, find_unread
 from .score import score
 
 _SHOWN = 120  # characters of a verdict
 
 
 class Scored(NamedTuple):
-    """Items and scores, why the run stopped, and what the judges said most often."""
+    """Items and scores, why the run stopped, what the judges said most often, and which was asked no further."""
 
     items: list[dict[str, Any]]
     scores: list[dict[str, Any]]
     stopped: str | None = None
     verdict: str | None = None
+    unread: str | None = None
 
 
 class Judging(Protocol):
@@ -51,10 +52,11 @@ def score_answers(
 ) -> Scored:
     """Score answers with the session's judge, unless the run has stopped before; ranks too, where passages are given.
 
-    A budget that ends among the verdicts leaves the rest of them unscored.
+    A budget that ends among the verdicts leaves the rest of them unscored. Where nothing of what a judge says first can
+    be read, and not all items may fail, only what needs no judge is scored.
 
     Raises:
-        QuadragError: a judge is dead, or nothing of what it says first can be read and not all items may fail.
+        QuadragError: a judge is dead.
     """
     by_key = {question.key: question for question in questions}
     judges = () if stopped else session.judges
@@ -77,27 +79,27 @@ def score_answers(
     asked = [CachedJudge(stopping(judge)) for judge in judges]
     given = replace(given, judges=asked)
 
-    def ask_anew(ask: Callable[[ScoringInputs], None]) -> None:
+    def ask_anew(ask: Callable[[ScoringInputs], Unread | None]) -> Unread | None:
         again = [CachedJudge(stopping(judge)) for judge in judges]
         with session.reuse.renewing():
-            ask(replace(given, judges=again))
+            found = ask(replace(given, judges=again))
         for judge, anew in zip(asked, again, strict=True):
             judge.verdicts.update(anew.verdicts)
+        return found
 
-    def begin(given: ScoringInputs) -> None:
-        refuse_unreadable(benchmark, by_key, answers, task, given)
+    def begin(given: ScoringInputs) -> Unread | None:
+        return find_unread(benchmark, by_key, answers, task, given)
 
     with Progress(f"{task.config}: verdicts", len(answers)) as progress:
         for judge in judges:
             judge.on_progress = progress.update
         retried = UNREADABLE in session.reuse.retry
-        if session.max_failed < 1:
-            try:
-                begin(given)
-            except QuadragError:
-                if not retried:
-                    raise
-                ask_anew(begin)
+        unread = begin(given) if session.max_failed < 1 else None
+        if unread and retried:
+            unread = ask_anew(begin)
+        if unread:
+            unjudged = score(benchmark, by_key, answers, task.conditions, replace(given, judges=()))
+            return Scored(*unjudged, verdict=unread.said, unread=unread.judge)
         items, scores = score(benchmark, by_key, answers, task.conditions, given)
         if retried and not ended:
             ask_anew(lambda given: _ask_unreadable_again(benchmark, by_key, answers, items, task, given))

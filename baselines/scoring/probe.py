@@ -1,11 +1,10 @@
 """A judge whose first verdicts cannot be read is asked no further: what cannot be read costs as much."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from quadrag.chat.keys import known_keys
 from quadrag.chat.reply import Failure
-from quadrag.errors import QuadragError
 from quadrag.records import Answer, Key, Question
 
 from ..core.benchmark import Benchmark
@@ -35,16 +34,23 @@ class _Few:
         return [*replies, *[_NOT_ASKED] * (len(batch) - len(now))]
 
 
-def refuse_unreadable(
+class Unread(NamedTuple):
+    """A judge of whose first verdicts none can be read: its name, and one of them as a line."""
+
+    judge: str
+    said: str
+
+
+def find_unread(
     benchmark: Benchmark, questions: Mapping[Key, Question], answers: Sequence[Answer], task: Task, given: ScoringInputs
-) -> None:
+) -> Unread | None:
     """Ask every judge for its first verdicts, of the first metric that asks it.
 
-    Raises:
-        QuadragError: there are more to ask for, and none of a judge's first can be read.
+    Returns:
+        The judge none of whose first can be read, where there are more to ask for.
     """
     if len(answers) <= FIRST:
-        return
+        return None
     answers = answers[:AMONG]
     for place, judge in enumerate(given.judges):
         for metric in benchmark.metrics(task.config, task.conditions):
@@ -65,13 +71,9 @@ def refuse_unreadable(
             ]
             if few.held_back and "unparsable" in reasons and set(reasons) <= {"unparsable", _NOT_ASKED.reason}:
                 said = known_keys().line(next(reply for reply in few.said if isinstance(reply, str)), _SHOWN)
-                raise QuadragError(
-                    f"the judge {few.model} is asked no further: nothing can be read from its first {FIRST} verdicts;"
-                    f" it said {said!r}, expected a verdict of {metric.module} as its prompt asks for it: try"
-                    " --judge-format json, or another --judge; answers and verdicts are kept, --retry unreadable asks"
-                    " for these again, --max-failed 1 asks to the end"
-                )
+                return Unread(str(few.model), said)
             break
+    return None
 
 
 def _with_judge(given: ScoringInputs, judge: Judge) -> ScoringInputs:

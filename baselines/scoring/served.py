@@ -91,7 +91,7 @@ def find_documents(
     if not gold:
         return replace(evidence, why="no question here has a gold document"), own
     if not evidence.passages:
-        return replace(evidence, why="the service gave no passages"), own
+        return replace(evidence, why="the system gave no passages"), own
     if any(document in gold for found in own.values() for document in found):
         return replace(evidence, by="id"), own
     if evidence.texts:
@@ -102,7 +102,7 @@ def find_documents(
         }
         if matched != own:
             return replace(evidence, by="text"), matched
-    return replace(evidence, why="the service gave no ids of the corpus, and no text of a gold document"), own
+    return replace(evidence, why="the system gave no ids of the corpus, and no text of a gold document"), own
 
 
 def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:

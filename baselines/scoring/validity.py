@@ -1,32 +1,39 @@
-"""Whether a metric's value says anything: not where too many of its items failed.
+"""Whether a metric's value says anything: not where too many of its items failed; where some did, that is told.
 
 An item has failed where a call to a model or a judge did, or where its reply was cut, empty or cannot be read. What
 can be read is what `corrected` reads, whatever value a profile gives to the rest: that value stands in the files of a
 run alone, and people are shown none. An item that a metric does not apply to, or that a profile leaves out by a named
-quirk, has not failed, and neither has an empty answer of one's own system.
+quirk, has not failed, and neither has an empty answer of one's own system. A judge of whose first verdicts none could
+be read was asked no further, and no metric that asks a judge has a value then.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from quadrag.metric_record import show_key
+from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Answer
 from quadrag.run_record import RunRecord
 
+from ..core.benchmark import NO_JUDGE
 from ..core.result import PROFILES
+from .probe import FIRST
 from .rows import ALL, reason_of
 
-_FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned")
+_FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null")
 _EMPTY = "empty reply"
 _CAUSES = {
     "api_error": "calls failed",
     "raised": "the function raised an exception",
     "truncated": "replies were cut: raise --max-tokens or --judge-max-tokens",
-    "unparsable": "replies are not of the form that was asked for: try --judge-format json, or another judge",
+    "unparsable": "replies are not of the form that was asked for: try another judge",
     "misaligned": "a judge answered more or fewer questions than it was asked: try another judge",
+    "null": "the file of answers has null in their place",
     _EMPTY: "the model replied with nothing",
 }
+_WRONG = "they count as wrong"
+_READ = "official makes values of them, corrected counts them as wrong"
+_LEFT_OUT = "official leaves them out, corrected counts them as wrong"
 Place = tuple[str, str, str, str]  # config, split, metric, key
 
 
@@ -38,25 +45,46 @@ class Fault(NamedTuple):
         failed: how many items failed.
         total: of how many that the metrics apply to.
         reasons: how many failed, by reason.
+        counts: how those that failed count where a value is shown.
     """
 
     places: tuple[Place, ...]
     failed: int
     total: int
     reasons: dict[str, int]
+    counts: str
 
     def tell(self, run: RunRecord) -> str:
         """Say in one line what failed, with a reply of the judge's, and its likely cause."""
         config, split = self.places[0][:2]
-        keys = ", ".join(show_key(*place[2:]) for place in self.places)
+        keys = _list_keys(self.places)
         why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
         most = max(self.reasons, key=lambda reason: self.reasons[reason])
         cause = _CAUSES[most]
-        if most == "unparsable" and run.verdict is not None:
-            cause = f"a judge said {run.verdict!r}; {cause}"
+        form = self._find_form(run)
+        if most == "unparsable" and form and run.verdict is not None:
+            json = "--judge-format json, or " * form.startswith("{")
+            cause = f"a judge said {run.verdict!r}, where a verdict is like {form}: try {json}another judge"
         elif most in ("api_error", "raised", "unparsable") and run.failures:
             cause = next(iter(run.failures.values()))
+        elif most == "truncated" and not run.cut:
+            cause = cause.replace("--max-tokens or ", "")  # no answer was: the judge's replies were
         return f"{config} {split}: {self.failed} of {self.total} items failed ({why}): {keys}; {cause}"
+
+    def _find_form(self, run: RunRecord) -> str:
+        """Return a verdict as a judge was to give it; "" where none was asked."""
+        return metric_record(self.places[0][2]).verdict if run.inputs.judge is not None else ""
+
+    def tell_counted(self, run: RunRecord) -> str:
+        """Say in one line how many failed of a value that is shown, and how they count."""
+        config, split = self.places[0][:2]
+        counts = self.counts
+        what = f"items failed ({', '.join(f'{count} {reason}' for reason, count in self.reasons.items())})"
+        if [*self.reasons] == ["unparsable"]:
+            what = f"{'verdicts' if self._find_form(run) else 'results'} could not be read"
+        elif [*self.reasons] == [_EMPTY]:
+            what, counts = "replies of the model are empty", "they are scored as such"
+        return f"{config} {split}: {self.failed} of {self.total} {what}, {counts}: {_list_keys(self.places)}"
 
 
 def count_empty(answers: Iterable[Answer]) -> dict[str, int]:
@@ -69,15 +97,19 @@ def count_empty(answers: Iterable[Answer]) -> dict[str, int]:
 def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[dict[str, Any]]:
     """Return the rows as tables show them, and enter into the run which of its metrics are invalid.
 
-    A row of an invalid metric has no value; its n are the items that could be read.
+    A row of an invalid metric has no value; its n are the items that could be read. Of a valid one the run says how
+    many failed.
 
     Args:
         scores: rows of ``scores.json``.
         run: says which share may fail, and how many replies were empty.
     """
-    faults = _find_faults(scores, run)
-    run.invalid = [fault.tell(run) for fault in faults]
+    found = _find_faults(scores, run)
+    faults = [fault for fault in found if fault.failed > run.max_failed * fault.total]
+    run.invalid = [fault.tell(run) for fault in faults] + _tell_unjudged(scores, run)
+    run.partly = {fault.tell_counted(run): fault.failed / fault.total for fault in found if fault not in faults}
     by_place = {place: fault for fault in faults for place in fault.places}
+    told = {place for fault in found for place in fault.places}
     # What can be read is what `corrected` reads.
     read = {(_place(row), row.get("slice")): row.get("n_scored", 0) for row in scores if row["profile"] == "corrected"}
     marked = []
@@ -86,8 +118,18 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
         if fault := by_place.get(_place(row)):
             n = min(read.get((_place(row), row.get("slice")), 0), fault.total - fault.failed)
             shown |= {"value": None, "interval": None, "n_scored": n, "n_filled": 0, "invalid": True}
+        elif _is_unjudged(row, run):
+            del shown["not_run"]
+            shown |= {"n_scored": 0, "unscored": {}, "invalid": True}
+        elif _place(row) in told:
+            shown["told"] = _FAILED
         marked.append(shown)
     return marked
+
+
+def list_untold(row: Mapping[str, Any]) -> dict[str, int]:
+    """Count the unscored items of a row by reason, less those that a run tells of (`RunRecord.partly`)."""
+    return {why: n for why, n in (row.get("unscored") or {}).items() if why not in row.get("told", ())}
 
 
 def is_invalid(row: Mapping[str, Any]) -> bool:
@@ -108,8 +150,38 @@ def _read_entry(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**dict.fromkeys(PROFILES), "reason": dict.fromkeys(PROFILES, why)} if why in _FAILED else entry
 
 
+def _is_unjudged(row: Mapping[str, Any], run: RunRecord) -> bool:
+    """Whether a row has no value since the judge was asked no further."""
+    return run.unread_judge is not None and row.get("not_run") == NO_JUDGE
+
+
+def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[str]:
+    """Say of every split which metrics have no value since the judge was asked no further, and what to do."""
+    found: dict[tuple[str, str], dict[Place, None]] = {}
+    for row in scores:
+        if _is_unjudged(row, run):
+            found.setdefault((row["config"], row["split"]), {})[_place(row)] = None
+    return [
+        f"{config} {split}: none of the first {FIRST} verdicts of {run.unread_judge} could be read, and it is asked no"
+        f" further: {_list_keys([*places])}; it said {run.verdict!r}, where a verdict is like"
+        f" {metric_record(next(iter(places))[2]).verdict}; name another judge, or ask this one again with"
+        " --retry unreadable"
+        for (config, split), places in found.items()
+    ]
+
+
+def _list_keys(places: Sequence[Place]) -> str:
+    return ", ".join(show_key(*place[2:]) for place in places)
+
+
 def _find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fault]:
+    """Find the metrics of which any item failed."""
     found: dict[tuple[Any, ...], Fault] = {}
+    official = {
+        _place(row): (row.get("n_filled", 0), row.get("n_scored", 0))
+        for row in scores
+        if row.get("slice", ALL) == ALL and row["profile"] == "official"
+    }
     for row in scores:
         if row.get("slice", ALL) != ALL or row["profile"] != "corrected" or "not_run" in row:
             continue
@@ -118,10 +190,12 @@ def _find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fa
             reasons[_EMPTY] = empty
         total = row["n_total"] - row.get("n_not_applicable", 0)
         failed = min(sum(reasons.values()), total)
-        if failed > run.max_failed * total:
-            alike = (row["config"], row["split"], total, *reasons.items())
+        if failed:
+            filled, read = official.get(_place(row), (0, 0))
+            counts = _WRONG if filled else _READ if read > total - failed else _LEFT_OUT
+            alike = (row["config"], row["split"], total, counts, *reasons.items())
             before = found[alike].places if alike in found else ()
-            found[alike] = Fault((*before, _place(row)), failed, total, reasons)
+            found[alike] = Fault((*before, _place(row)), failed, total, reasons, counts)
     return list(found.values())
 
 

@@ -26,9 +26,9 @@ from ..core.prompts import load_service_prompts
 from ..core.task import Task
 from .rag.reply import Served
 from .rag.service import asked_text, shown_turns
-from .rag.system import read_manner, take_served
+from .rag.system import collect_served, read_manner, take_served
 from .returned import check_signature, read_failure, read_result, refuse_failing, take_reply
-from .system import Assignment, Generated, Passages, Questions, System, Tell, collect
+from .system import Assignment, Generated, Passages, Questions, System, Tell
 
 _FIRST_CALLS = 8  # that all failed: the others would
 
@@ -112,6 +112,7 @@ class Function(System):
         self.batch_size = batch_size
         self.concurrency = concurrency
         self.kept = kept
+        self._spent: dict[str, Any] = {"calls": 0, "cached": 0, "oldest": None}
         called = str(getattr(function, "__name__", type(function).__name__))
         self._name = name or called
         check_signature(function, called, "a list of questions" if batch_size else "one question")
@@ -125,6 +126,11 @@ class Function(System):
     def parameters(self) -> Mapping[str, Any]:
         """How it is asked, as of a RAG service."""
         return {"contract": "python"}
+
+    @property
+    def spent(self) -> dict[str, Any]:
+        """The questions it was asked, and the answers that are kept from a run that stopped."""
+        return self._spent
 
     @staticmethod
     def searches(benchmark: Benchmark) -> bool:
@@ -145,10 +151,11 @@ class Function(System):
         """
         replies = self._read_kept()
         asked = [question for question in questions if question.key not in replies]
+        self._spent["calls"] += len(asked)
         if kept := len(questions) - len(asked):
-            print(
-                f"{self.kept}: {kept} of {len(questions)} answers are kept from the run that stopped", file=sys.stderr
-            )
+            self._spent["cached"] += kept
+            told = f"{kept} of {len(questions)} answers are kept from the run that stopped"
+            print(f"{self.kept}: {told}; fresh=True asks anew", file=sys.stderr)
         size = self.batch_size or 1
         posed = [pose(work, question, passages.get(question.key, ())) for question in asked]
         batches = [posed[start : start + size] for start in range(0, len(posed), size)]
@@ -161,13 +168,7 @@ class Function(System):
                     refuse_failing(list(replies.values()), _FIRST_CALLS)
                 if tell is not None:
                     tell(len(replies), len(questions))
-        ordered = [replies[question.key] for question in questions]
-        generated = collect([(question, 0) for question in questions], ordered)
-        generated.passages = {
-            question.key: reply.passages if isinstance(reply, Served) else ()
-            for question, reply in zip(questions, ordered, strict=True)
-        }
-        return generated
+        return collect_served(questions, [replies[question.key] for question in questions])
 
     def _call_all(
         self, batches: Sequence[list[OpenQuestion]]
@@ -208,22 +209,31 @@ class Function(System):
         found: dict[Key, Reply | Failure] = {}
         if self.kept is None or not self.kept.exists():
             return found
+        times = []
         for line in self.kept.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
                 row = json.loads(line)
                 passages = tuple(Passage(*one) for one in row["passages"])
                 config, split, ident = row["key"]
                 found[config, split, ident] = take_reply(str(row["answer"]), passages, float(row["seconds"]))
+                times += [float(row["made"])] if "made" in row else []
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
+        self._spent["oldest"] = min(times, default=None)
         return found
+
+    def take_kept(self, answers: int, made: float) -> None:
+        """Count answers that stand; see `System.take_kept`."""
+        self._spent["cached"] += answers
+        self._spent["oldest"] = made
 
     def _keep(self, found: Mapping[Key, Reply | Failure]) -> None:
         """Write what was answered behind what is there; failures are asked again."""
         if self.kept is None:
             return
+        made = round(time.time(), 3)
         rows = [
-            {"key": key, "answer": one.text, "passages": one.passages, "seconds": one.latency}
+            {"key": key, "answer": one.text, "passages": one.passages, "seconds": one.latency, "made": made}
             for key, one in found.items()
             if isinstance(one, Served)
         ]

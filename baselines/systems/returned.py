@@ -10,7 +10,7 @@ from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import QuadragError, one_line
 from quadrag.records import Passage
 
-from .rag.reply import Served, read_found
+from .rag.reply import Served, find_unread, read_found
 
 _OURS = str(Path(__file__).parent)
 _EXPECTED = "expected an answer as a text, (answer, passages), or a dictionary with answer and, if any, passages"
@@ -62,19 +62,21 @@ def read_failure(error: Exception) -> Failure:
 def read_result(given: Any, seconds: float) -> Reply | Failure:
     """Read an answer, or an answer with its passages; anything else is a failure that says what it was."""
     answer, found = given, None
+    unread: tuple[str, ...] = ()
     if isinstance(given, tuple) and len(given) == 2:
         answer, found = given
     elif isinstance(given, Mapping) and "answer" in given:
         answer, found = given["answer"], given.get("passages")
+        unread = () if found else find_unread(given)
     if not isinstance(answer, str):
         whose = "" if answer is given else f" whose answer is a {type(answer).__name__}"
         return Failure("unparsable", f"returned a {type(given).__name__}{whose}; {_EXPECTED}")
     found = () if found is None else found
     if isinstance(found, (str, bytes, Mapping)) or not hasattr(found, "__iter__"):
         return Failure("unparsable", f"returned passages as a {type(found).__name__}; expected a list")
-    return take_reply(answer, tuple(read_found(place, one) for place, one in enumerate(found)), seconds)
+    return take_reply(answer, tuple(read_found(place, one) for place, one in enumerate(found)), seconds, unread)
 
 
-def take_reply(text: str, passages: tuple[Passage, ...], seconds: float) -> Served:
-    """Take an answer that was read, with its passages and how long the call took."""
-    return Served(text, None, None, None, False, seconds, None, passages)
+def take_reply(text: str, passages: tuple[Passage, ...], seconds: float, unread: tuple[str, ...] = ()) -> Served:
+    """Take an answer that was read, with its passages, how long the call took, and the keys that were not read."""
+    return Served(text, None, None, None, False, seconds, None, passages, unread)

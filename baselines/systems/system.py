@@ -49,7 +49,8 @@ class Completer(Protocol):
 class Generated:
     """The answers in order, with what only `run.json` keeps: latencies in seconds and failures, by key and sample.
 
-    `passages` are those that a system found itself; `not_asked` are the places of answers that a budget left out.
+    `passages` are those that a system found itself, `unread` the keys of its replies that look as if they held some;
+    `not_asked` are the places of answers that a budget left out.
     """
 
     answers: list[Answer]
@@ -57,6 +58,7 @@ class Generated:
     failures: dict[str, str] = field(default_factory=dict)
     not_asked: set[int] = field(default_factory=set)
     passages: dict[Key, tuple[Passage, ...]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
 
     @property
     def asked(self) -> list[Answer]:
@@ -130,6 +132,14 @@ class System(ABC):
         Raises:
             QuadragError: what answers is dead, or a replay finds no reply at all.
             BudgetReached: the budget ended; its ``results`` are then the one `Generated` so far.
+        """
+
+    def take_kept(self, answers: int, made: float) -> None:  # noqa: B027  # what one's name or a ledger vouches for
+        """Take note that so many answers of a run that stopped stand, and that it is not asked for them again.
+
+        Args:
+            answers: how many.
+            made: Unix time.
         """
 
     def close(self) -> None:  # noqa: B027  # the extractive baseline holds nothing open

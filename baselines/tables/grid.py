@@ -64,7 +64,8 @@ def print_grids(grids: Sequence[Grid], file: IO[str] | None = None, verbose: boo
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    console = Terminal(file=file, highlight=False, soft_wrap=False)
+    # In a notebook too it is text: the library would make a display of its own of every line.
+    console = Terminal(file=file, highlight=False, soft_wrap=False, force_jupyter=False)
     console.width = max(console.width, 80)
     for grid in grids:
         _draw(console, grid, verbose)

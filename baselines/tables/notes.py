@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES
-from ..scoring.validity import is_invalid
+from ..scoring.validity import is_invalid, list_untold
 from .cells import CHARACTERS, FEW, Row, unit_of
 from .grid import Detail, Line
 from .paper import PaperTables, load_tables
@@ -96,8 +96,8 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
     """List what could not be scored, by metric, profile, split and reason, and say what becomes of it."""
     found: dict[str, dict[str, list[str]]] = {}
     lacking = [row for row in rows if row.get("unscored") and not is_invalid(row)]  # of those a line on top says it
-    for row in lacking:
-        counts = ", ".join(f"{reason} {count}" for reason, count in row["unscored"].items())
+    for row in filter(list_untold, lacking):
+        counts = ", ".join(f"{reason} {count}" for reason, count in list_untold(row).items())
         place = f"{row['config']} {row['split']}: {counts}"
         found.setdefault(show_key(row["metric"], row["key"]), {}).setdefault(row["profile"], []).append(place)
     alike: dict[str, list[str]] = {}  # what is said once for all the keys that it is true of

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any, NamedTuple
 
+from quadrag.data.files import OWN_SOURCE
 from quadrag.metric_record import metric_record
 from quadrag.paths import room
 from quadrag.run_record import RunRecord
@@ -94,9 +95,12 @@ def find_published(benchmark: str, config: str, retriever: str, settings: Mappin
 
 
 def find_beside(run: RunRecord) -> list[Published]:
-    """Find the printed numbers that stand beside a run; none where something of the user's own stood in its search."""
+    """Find the printed numbers that stand beside a run.
+
+    None where something of the user's own stood in its search, or the questions are the user's own.
+    """
     inputs = run.inputs
-    if "retrieved.jsonl" in run.given or run.replaced:
+    if "retrieved.jsonl" in run.given or run.replaced or run.source.startswith(OWN_SOURCE):
         return []
     benchmark = load(inputs.benchmark)
     if benchmark.corpus and inputs.retriever in (UNKNOWN, RAG):

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from quadrag.catalogue import configs
-from quadrag.run_record import Inputs, RunRecord
+from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
 
 from ..core.prompts import are_own
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
 from ..systems.rag.system import RAG
+from .answers import note_answers
 from .cells import Row
 from .grid import Alarm, Detail
 from .notes import note_scores
@@ -37,17 +38,24 @@ def note_ours(
 
 
 def note_partial(results: Sequence[Result]) -> list[str]:
-    """Say that a table is partial, where a run could not finish, and which metrics are invalid."""
+    """Say that a table is partial, where a run could not finish, which metrics are invalid, what failed or is odd."""
     partial = [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
     limited = [one.run for one in results if one.run.coverage and one.run.inputs.limit]
     given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
     partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
-    return [*map(Alarm, partial), *note_invalid(results)]
+    return [*map(Alarm, partial), *note_invalid(results), *note_failed(results), *note_answers(results)]
 
 
 def note_invalid(results: Sequence[Result]) -> list[str]:
-    """Say which metrics of runs are invalid, and why."""
-    return [Alarm(f"INVALID, {line}.") for one in results for line in one.run.invalid]
+    """Say which metrics of runs are invalid, and why; and which are shown though too many items failed."""
+    invalid = [Alarm(f"INVALID, {line}.") for one in results for line in one.run.invalid]
+    partly = [(line, share) for one in results for line, share in one.run.partly.items()]
+    return [*invalid, *(Alarm(f"NOT RELIABLE, {line}.") for line, share in partly if share > MOST_FAILED)]
+
+
+def note_failed(results: Sequence[Result]) -> list[str]:
+    """Say of values of which a few items failed how these count."""
+    return [f"{line}." for one in results for line, share in one.run.partly.items() if share <= MOST_FAILED]
 
 
 def _tell_limits(runs: Sequence[RunRecord]) -> Iterator[str]:

@@ -84,6 +84,8 @@ _LEGACY = "legacy"
 _LEGACY_TASKS = ("结构化知识问答",)
 _LEGACY_TOPICS = ("金融科技 - 移动支付", "保险 - 责任保险", "监管与合规 - 客户知识产权（KYC）")
 
+# In a folder of questions on other topics: a list of their names, each `field - topic`.
+_OWN_TOPICS = "topics.json"
 _SUFFIXES = (".jsonl", ".json", ".parquet")
 # The authors' inference writes copies of the questions into it.
 _PREDICTED = "pred_results"
@@ -654,14 +656,15 @@ def _line(config, split, value, where, line, path, skipped):
         raise ValueError(f"{where} is a list, and its task is {_TASKS[task]}; expected one question")
     if task not in config.tasks:
         return
+    labels = _TOPICS.get(topic) or (topic.replace("/", " - "),) * 2
     history = []
     for turn, record in enumerate(rounds, 1):
         place = f"{where} round {turn}" if talk else where
         row = {
             "id": f"{split}/{topic}/{task}/{line}" + (f".{turn}" if talk else ""),
             "topic": topic,
-            "topic_zh": _TOPICS[topic][0],
-            "topic_en": _TOPICS[topic][1],
+            "topic_zh": labels[0],
+            "topic_en": labels[1],
             "task": task,
             "task_zh": _TASKS[task],
             "question": _question(record, place),
@@ -694,6 +697,8 @@ def _cell(record, first, path, where):
             continue
         name = _fold(value) if isinstance(value, str) else ""
         slug = names.get(name) or names.get(name.removeprefix(f"{_ROOT}-"))
+        if slug is None and what == "topic":
+            slug = _own_topics(Path(path).parent).get(name)
         if slug is None:
             raise ValueError(f"{where}: unknown {what} {value!r}; expected one of OmniEval's {len(known)}")
         # A file of what upstream has given up is passed over whole.
@@ -701,6 +706,18 @@ def _cell(record, first, path, where):
             raise ValueError(f"{where}: {key} is {value!r}, and the file is of {placed}; expected one {what}")
         found.append(placed or slug)
     return tuple(found)
+
+
+@functools.lru_cache(maxsize=64)
+def _own_topics(folder):
+    """The topics that `topics.json` names, in a folder or in the two above it: folded name to `field/topic`."""
+    path = next((each / _OWN_TOPICS for each in (folder, *folder.parents[:2]) if (each / _OWN_TOPICS).is_file()), None)
+    if path is None:
+        return {}
+    names = _whole(path)
+    if not names or not all(isinstance(name, str) and name.count(" - ") == 1 for name in names):
+        raise ValueError(f"{path} is no list of topics; expected texts of the form `field - topic`")
+    return {_fold(name): name.replace(" - ", "/") for name in names}
 
 
 def _text(value):

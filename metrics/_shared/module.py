@@ -48,7 +48,7 @@ def profile(about: str) -> Option:
 
 
 STATES = Option("""list of n reasons, read where a prediction is None: "api_error", "raised", "unparsable",
-    "truncated" or None for "api_error".""")
+    "truncated", "null" or None for "api_error".""")
 JUDGE = """callable from a list of chat-message lists to a list of replies, each a text or, for a failed call, an
     object with a `reason`; its `model`, if any, enters the signature."""
 _COUNTS = {

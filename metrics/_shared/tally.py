@@ -8,8 +8,9 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-# In the order in which an item with several is counted. A function of the user's has "raised" an exception.
-UNSCORED = ("api_error", "raised", "unparsable", "truncated")
+# In the order in which an item with several is counted. A function of the user's has "raised" an exception,
+# a file of answers "null" in their place.
+UNSCORED = ("api_error", "raised", "unparsable", "truncated", "null")
 NOT_APPLICABLE = "not_applicable"
 
 

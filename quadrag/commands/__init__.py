@@ -22,6 +22,7 @@ NAMES = (
     "certify-judge",
     "report",
     "view",
+    "construct",
     "trec",
     "recall",
     "kg",

@@ -8,7 +8,6 @@ a dead server or a reached budget.
 """
 
 import argparse
-import sys
 from pathlib import Path
 from typing import IO, Any
 
@@ -203,7 +202,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.facts import describe_latency, tell_kept
+    from quadrag.baselines.report.facts import describe_latency, tell_kept, tell_reused
     from quadrag.baselines.report.paper import show_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
@@ -245,9 +244,8 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         grids = show_paper(benchmark, campaign.results, profiles, arguments.labels, arguments.verbose)
     results = campaign.results
     write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)
-    if reused := sum(result.reused for result in results):
-        part = "" if reused == len(results) else f"{reused} of {len(results)} runs "
-        print(f"{out}: {part}finished before, shown again", file=sys.stderr)
+    for line in tell_reused(results):
+        print(line)
     if request.llm is None and request.service is None:
         print("No --llm: the extractive baseline answers, the sentence most like the question.")
     if kept := tell_kept(results):

@@ -114,10 +114,10 @@ def print_results(
 
 def print_calls(results: Sequence[Any]) -> None:
     """Print how many calls were made, and whose kept replies were used."""
-    from quadrag.baselines.report.facts import describe_calls, describe_kept
+    from quadrag.baselines.report.facts import describe_kept, tell_calls
 
-    if spent := describe_calls(results):
-        print(f"\ncalls: {spent}")
+    if told := tell_calls(results):
+        print("", *told, sep="\n")
     if kept := describe_kept(results):
         print(f"kept replies: {kept}")
 
@@ -128,7 +128,8 @@ def print_next(folder: Path, results: Sequence[Any]) -> None:
         return
     place, then = shlex.quote(str(folder)), "--wrong"
     if invalid := [result for result in results if result.run.invalid]:
-        place, then = shlex.quote(str(invalid[0].folder)), "--unscored"
+        place = shlex.quote(str(invalid[0].folder))
+        then = "--wrong" if invalid[0].run.unread_judge else "--unscored"
     one = len(results) == 1 or invalid
     print(f"next: quadrag {f'show {place} {then}' if one else f'report {place} ANOTHER'}")
 
@@ -149,7 +150,9 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path,
     verdicts = sum(result.run.failed_verdicts for _, result in results)
     if verdicts and not stopped:
         print(f"{_tell_failed(verdicts, 'verdict')}; run again to ask again")
-    if kinds := _kinds_to_retry([result for _, result in results]):
+    if unread := next((result.run.unread_judge for _, result in results if result.run.unread_judge), None):
+        print(f"The judge {unread} is asked no further: name another --judge, or --retry unreadable asks it again")
+    elif kinds := _kinds_to_retry([result for _, result in results]):
         print(f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")
     if stopped:
         print(f"quadrag: {one_line(stopped[0])}", file=sys.stderr)

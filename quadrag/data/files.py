@@ -17,12 +17,15 @@ from quadrag import catalogue
 from quadrag.data.download import RemoteFile, fault, fetch, sha256
 from quadrag.errors import QuadragError, one_line
 from quadrag.paths import cache_dir, room
+from quadrag.reading import parse_json
 from quadrag.scratch import scratch
 
 SAMPLE = "sample"  # stands for the folder of the bundled sample
 SAMPLE_SOURCE = "bundled sample"
 UPSTREAM_SOURCE = "upstream files, verified"
 OTHER_FILE = "not upstream's pinned file"
+OWN_SOURCE = "own dataset"
+OWN_RECORD = "construct.json"  # in a folder that `quadrag construct` made
 HUB_SOURCE = "upstream's repositories on the Hub, which pin nothing"
 LONGEST = 600  # characters of what a script says: it shows values, which may have any length
 _LACKING = "files, lacking"  # those of a config that may be partial
@@ -127,6 +130,8 @@ def list_unused(config: Any, found: Collection[str]) -> list[str]:
 
 def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path]) -> str:
     """Say where files are, which of a partial config's are missing, and which are not those that the script pins."""
+    if (Path(place).expanduser() / OWN_RECORD).is_file():
+        return _describe_own(Path(place).expanduser())
     builder = catalogue.builder_class(benchmark)
     if hasattr(builder, "search"):
         return f"{place} ({_places(place, found)}; upstream pins none)"
@@ -150,8 +155,21 @@ def tell_departures(source: str) -> list[str]:
     """Say in what data are not what the authors published, by the phrase that says where they come from."""
     if SAMPLE_SOURCE in source:
         return ["the bundled sample, which is made up"]
-    told = {OTHER_FILE: "a data file that is not the authors' own", _LACKING: "a part of the corpus"}
+    told = {
+        OWN_SOURCE: "a dataset of one's own",
+        OTHER_FILE: "a data file that is not the authors' own",
+        _LACKING: "a part of the corpus",
+    }
     return [said for phrase, said in told.items() if phrase in source]
+
+
+def _describe_own(folder: Path) -> str:
+    """Say of a dataset of the user's own who made it of what."""
+    found = parse_json((folder / OWN_RECORD).read_bytes(), folder / OWN_RECORD)
+    try:
+        return f"{OWN_SOURCE} {folder} (made by {found['model']} of {found['documents']['n']} documents)"
+    except (KeyError, TypeError):
+        raise QuadragError(f"{folder / OWN_RECORD} is not of quadrag construct's form; make it again") from None
 
 
 def _places(place: str, found: Mapping[str, Path]) -> str:

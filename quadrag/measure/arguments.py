@@ -1,30 +1,47 @@
-"""Misspelt arguments of the Python entrance: what it does not know goes on as an option of the benchmark."""
+"""Arguments of the Python entrance: a misspelt one is refused with the name that is nearest, by one rule for all."""
 
-import difflib
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import known_options
-from quadrag.errors import QuadragError
-from quadrag.measure.calls import CALLS
+from quadrag.errors import unknown_name
+from quadrag.measure.words import speaking_python
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
-def refuse_misspelt(function: Callable[..., Any], benchmark: str, config: str, options: Iterable[str]) -> None:
-    """Refuse what is no option of a benchmark, and nearly has the name of an argument.
+def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Have a function of the Python entrance refuse misspelt arguments, and its errors name arguments of Python.
+
+    One that takes options of a benchmark calls `refuse_unknown` itself, since its arguments say which these are.
+    """
+    takes_options = any(one.kind is one.VAR_KEYWORD for one in inspect.signature(function).parameters.values())
+
+    @wraps(function)
+    def call(*given: _P.args, **named: _P.kwargs) -> _T:
+        with speaking_python():
+            if not takes_options:
+                refuse_unknown(function, named)
+            return function(*given, **named)
+
+    return call
+
+
+def refuse_unknown(function: Callable[..., object], named: Iterable[str], options: Iterable[str] = ()) -> None:
+    """Refuse arguments that a function does not take.
 
     Args:
-        function: whose arguments they are.
-        benchmark: its name.
-        config: its config.
-        options: what was given besides them, by name.
+        function: it says which it takes.
+        named: the names that were given.
+        options: what it takes besides.
 
     Raises:
-        QuadragError: an option is such a one, or benchmark or config is unknown.
+        QuadragError: it takes no argument of such a name.
     """
-    for name in options:
-        calls = CALLS if "judge" in (taken := inspect.signature(function).parameters) else ()
-        near = difflib.get_close_matches(name, (*taken, *calls), n=1, cutoff=0.75)
-        if near and name not in known_options(load(benchmark), config):
-            raise QuadragError(f"{function.__name__} has no argument {name!r}; did you mean {near[0]}?")
+    taken = [name for name in inspect.signature(function).parameters if name not in ("self", "options")]
+    taken += options
+    for name in named:
+        if name not in taken:
+            raise unknown_name(f"argument of {function.__name__}", name, taken)

@@ -1,21 +1,28 @@
 """Two evaluations compared, question by question."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from quadrag.baselines.core.result import Result
+from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.changes import write_changes
 from quadrag.baselines.report.comparison import compare_runs
+from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.report.names import tell_apart
-from quadrag.baselines.report.pairs import pair_results
-from quadrag.baselines.report.words import tell_same
+from quadrag.baselines.report.pairs import is_same, pair_results
+from quadrag.baselines.report.several import tabulate_several
+from quadrag.baselines.report.words import tell_pairs, tell_same
 from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.errors import QuadragError
-from quadrag.measure.evaluation import Evaluation, find_name, result
+from quadrag.measure.arguments import entrance
+from quadrag.measure.evaluation import Evaluation, Score, find_name, result
+from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
-from quadrag.measure.words import speaking_python, spell_notes
+from quadrag.measure.words import spell_notes
 from quadrag.stats import Pair
 
 _UNEVEN = "before, after: over all questions of each; the difference is over the n that both have."
@@ -44,8 +51,8 @@ class Comparison(Mapping[str, Pair]):
             if (pair := pair_results(before.result, after.result, _place(before, name), before.profile)) is not None
         }
         if not self.pairs:
-            why = self.invalid[0] if self.invalid else "no question was scored in both"
-            raise QuadragError(f"nothing to compare: {why}; expected runs over the same questions")
+            why = "; ".join(self.invalid) or "no question was scored in both; expected runs over the same questions"
+            raise QuadragError(f"nothing to compare: {why}")
 
     def __getitem__(self, name: str) -> Pair:
         """Return the difference of a score.
@@ -66,8 +73,13 @@ class Comparison(Mapping[str, Pair]):
     @property
     def invalid(self) -> list[str]:
         """Why metrics are not compared, a line each: too many of their items failed in one of the two."""
-        return [f"{one.name} is INVALID, {line}" for one in (self.before, self.after) for line in one.invalid]
+        return [f"{side} ({one.name}) is INVALID, {line}" for side, one in self._sides for line in one.invalid]
 
+    @property
+    def _sides(self) -> tuple[tuple[str, Evaluation], ...]:
+        return (("before", self.before), ("after", self.after))
+
+    @entrance
     def show(self, verbose: bool = False, *, worse: bool = False, better: bool = False, limit: int = 10) -> None:
         """Print the table or, when `worse` or `better`, single questions with both answers.
 
@@ -80,11 +92,29 @@ class Comparison(Mapping[str, Pair]):
         """
         both = (self.before, self.after)
         if worse or better:
+            which = Which(worse=worse, better=better)
             before, after = (RunReader(one.folder, one.result) for one in both)
-            print("\n".join(write_changes(before, after, Which(worse=worse, better=better), limit, every=verbose)))
+            print("\n".join(write_changes(before, after, which, Manner(limit, every=verbose))))
             return
-        runs = list(zip(self._names, (one.result for one in both), strict=True))
-        print_grids([spell_notes(compare_runs(runs, self.before.profile, verbose))], verbose=verbose)
+        grid = compare_runs(self._runs, self.before.profile, verbose)
+        print_grids([spell_notes(replace(grid, notes=[*self._kept, *grid.notes]))], verbose=verbose)
+
+    @entrance
+    def report(self, path: str | Path) -> Path:
+        """Write the page of both runs, all answers side by side, and return where it lies."""
+        place = Path(path)
+        grids = tabulate_several(self._runs, self.before.profile)
+        write_page(place, [(name, [one]) for name, one in self._runs], grids)
+        return place
+
+    @property
+    def _runs(self) -> list[tuple[str, Result]]:
+        return list(zip(self._names, (one.result for _, one in self._sides), strict=True))
+
+    @property
+    def _kept(self) -> list[Alarm]:
+        """Say of which of the two answers are kept ones."""
+        return [Alarm(f"{side} ({one.name}): {one.kept}.") for side, one in self._sides if one.kept]
 
     @property
     def _names(self) -> list[str]:
@@ -93,20 +123,42 @@ class Comparison(Mapping[str, Pair]):
         names = [one.name for one in both]
         return names if len(set(names)) > 1 else [str(one.folder) for one in both]
 
-    def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame` of the differences, a row for each score."""
-        import pandas  # type: ignore[import-untyped]
+    @entrance
+    def to_pandas(self, texts: bool = True, *, by: str = "question") -> Any:
+        """Return a `pandas.DataFrame` with a row for each question that both have or, `by` ``"metric"``, each score.
 
-        rows = [(name, pair.difference, *pair.interval, pair.n, pair.p) for name, pair in self.pairs.items()]
-        return pandas.DataFrame(rows, columns=["score", "difference", "low", "high", "n", "p"])
+        Of questions its columns are ``config``, ``split`` and ``id``; ``query``, ``gold``, ``answer_before`` and
+        ``answer_after``; of each metric three, as ``rgb_accuracy.accuracy_before``, ``..._after`` and
+        ``..._difference``, after less before; ``unscored_before`` and ``unscored_after``. Of scores they are ``score``;
+        ``before`` and ``after``, each over all questions of its run; then over the ``n`` questions scored in both
+        ``difference``, its interval's ``low`` and ``high``, ``n`` and ``p``.
+
+        Args:
+            texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
+            by: ``question`` or ``metric``.
+        """
+        check_rows(by)
+        if by == "metric":
+            rows = [
+                (name, *(one.value for one in self._both(name)), pair.difference, *pair.interval, pair.n, pair.p)
+                for name, pair in self.pairs.items()
+            ]
+            return score_frame(rows, ["score", "before", "after", "difference", "low", "high", "n", "p"])
+        first, second = self.before, self.after
+        frames = first.to_pandas(texts), second.to_pandas(texts)
+        return pair_frame(*frames, lambda key: is_same(first.result, second.result, key))
+
+    def _both(self, name: str) -> tuple[Score, Score]:
+        """Return a score of both, by its name in the first."""
+        others = {_place(self.after, other): score for other, score in self.after.scores.items()}
+        return self.before.scores[name], others[_place(self.before, name)]
 
     @property
     def _grid(self) -> Grid:
         lines, uneven = [], False
-        others = {_place(self.after, name): score for name, score in self.after.scores.items()}
         for label, name in self.before.headlines.items():
             if pair := self.pairs.get(name):
-                sides = self.before.scores[name], others[_place(self.before, name)]
+                sides = self._both(name)
                 unit = unit_of({"metric": sides[0].metric, "key": sides[0].key})
                 cell = difference_cell(pair, unit)
                 values = [Cell(format_value(one.value, unit, one.n)) for one in sides]
@@ -116,7 +168,9 @@ class Comparison(Mapping[str, Pair]):
         title = f"{second} minus {first}, paired"
         starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
         same = tell_same(self.before.result, self.after.result)
-        notes = [*map(Alarm, self.invalid), *same, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
+        shown = {_place(self.before, name): self.pairs[name] for name in self.before.headlines.values() if name in self}
+        told = tell_pairs(shown, (first, second) if first != second else ("before", "after"))
+        notes = [*map(Alarm, self.invalid), *self._kept, *same, *told, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
         return Grid(title, "metric", ["before", "after", "difference", "95% interval", "n"], lines, notes)
 
     def __repr__(self) -> str:
@@ -133,7 +187,7 @@ def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:
     return (one.result.run.inputs.config, score.split, score.metric, score.key)
 
 
-@speaking_python()
+@entrance
 def compare(before: Evaluation | str | Path, after: Evaluation | str | Path) -> Comparison:
     """Compare two evaluations on the questions that both answered.
 

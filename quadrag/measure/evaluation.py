@@ -1,13 +1,15 @@
 """The scores of one run in Python: by name, as a table, as a page, in a notebook; and a finished run read back."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.item_lines import write_items
+from quadrag.baselines.report.facts import tell_kept
+from quadrag.baselines.report.item_lines import Manner, write_items
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
@@ -15,12 +17,13 @@ from quadrag.baselines.report.summary import headline_grid, pick_headlines, summ
 from quadrag.baselines.runs.campaign import read_runs
 from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import count_scored
-from quadrag.baselines.tables.grid import Grid, print_grids, write_plainly
+from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.measure.frame import item_frame
+from quadrag.measure.arguments import entrance
+from quadrag.measure.frame import check_rows, item_frame, score_frame
 from quadrag.measure.notebook import table_html
-from quadrag.measure.words import in_python, speaking_python, spell_notes
+from quadrag.measure.words import in_python, spell_notes
 
 
 class Score(NamedTuple):
@@ -125,19 +128,28 @@ class Evaluation(Mapping[str, Score]):
         """Whether no metric lost more than a fifth of its items to failures."""
         return not self.invalid
 
-    @speaking_python()
-    def to_pandas(self, texts: bool = True) -> Any:
-        """Return a `pandas.DataFrame` with a row for each question.
+    @entrance
+    def to_pandas(self, texts: bool = True, *, by: str = "question") -> Any:
+        """Return a `pandas.DataFrame` with a row for each question or, `by` ``"metric"``, for each score.
 
-        Its columns are ``config``, ``split``, ``id`` and ``sample``; ``query``, ``answer`` and ``gold``; the values,
-        each named as ``rgb_accuracy.accuracy``; and ``unscored``, why a value is missing.
+        Of questions its columns are ``config``, ``split``, ``id`` and ``sample``; ``query``, ``answer`` and ``gold``;
+        the values, each named as ``rgb_accuracy.accuracy``; and ``unscored``, why a value is missing. Of scores they
+        are ``score``, ``value``, the interval's ``low`` and ``high``, ``n``, ``n_total`` and ``valid``.
 
         Args:
             texts: with query, answer and gold, read from the folder and from the benchmark's data.
+            by: ``question`` or ``metric``.
 
         Raises:
-            QuadragError: `texts`, and the data are not those any more.
+            QuadragError: `texts`, and the data are not those any more; or `by` is neither.
         """
+        check_rows(by)
+        if by == "metric":
+            rows = [
+                (name, one.value, *(one.interval or (None, None)), one.n, one.n_total, one.valid)
+                for name, one in self.scores.items()
+            ]
+            return score_frame(rows, ["score", "value", "low", "high", "n", "n_total", "valid"])
         return item_frame(self.result, self.profile, self._reader if texts else None)
 
     @cached_property
@@ -148,7 +160,7 @@ class Evaluation(Mapping[str, Score]):
         found = [names[row["split"], row["metric"], row["key"]] for row in rows]
         return dict(zip((line.label for line in self._grid.lines), found, strict=True))
 
-    @speaking_python()
+    @entrance
     def show(self, verbose: bool = False, *, wrong: bool = False, unscored: bool = False, limit: int = 10) -> None:
         """Print the summary and the folder or, when `wrong` or `unscored`, single questions.
 
@@ -161,16 +173,17 @@ class Evaluation(Mapping[str, Score]):
         if wrong or unscored:
             which = Which(wrong=wrong, unscored=unscored)
             if self._reader.select(which):
-                print("\n".join(write_items(self._reader, which, limit, every=verbose)))
+                print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose))))
             else:
                 print(in_python(self._reader.say_none(which)))
             return
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
         summary = [summarise_run(self.result, self.profile), *spread]
         grids = tabulate_run(self.result, self._profiles) if verbose else summary
-        print_grids([spell_notes(grid) for grid in grids], verbose=verbose)
+        print_grids([self._mark(grids[0]), *map(spell_notes, grids[1:])], verbose=verbose)
         print(f"\n{self.folder}")
 
+    @entrance
     def report(self, path: str | Path) -> Path:
         """Write the page, and return where it lies."""
         place = Path(path)
@@ -186,8 +199,17 @@ class Evaluation(Mapping[str, Score]):
         return [self.profile, *(other for other in PROFILES if other != self.profile)]
 
     @property
+    def kept(self) -> str:
+        """How many answers are kept ones, which a change of the system is not in; "" where none is."""
+        return in_python(tell_kept([self.result]))
+
+    def _mark(self, grid: Grid) -> Grid:
+        """Say above a table that answers are kept ones; and its notes in words of Python."""
+        return spell_notes(replace(grid, notes=[*[Alarm(f"{self.kept}.")] * bool(self.kept), *grid.notes]))
+
+    @property
     def _grid(self) -> Grid:
-        return spell_notes(headline_grid(self.result, self.profile))
+        return self._mark(headline_grid(self.result, self.profile))
 
     @property
     def _title(self) -> str:
@@ -225,7 +247,7 @@ def find_name(name: str, scores: Mapping[str, Score]) -> str:
     return found[0]
 
 
-@speaking_python()
+@entrance
 def result(folder: str | Path, profile: str = "official") -> Evaluation:
     """Read a finished run back: one of `evaluate`, of ``quadrag run`` or of ``quadrag score --out``.
 

@@ -1,11 +1,34 @@
-"""The single questions of a run as a table of pandas: what was asked, answered and expected, and every value."""
+"""Tables of pandas: the single questions of a run, or of two side by side, and the scores over all of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.items import RunReader
 from quadrag.baselines.scoring.validity import read_items
+from quadrag.errors import unknown_name
+from quadrag.records import Key
+
+_QUESTION = ["config", "split", "id"]
+_BOTH = ("query", "gold")  # what two runs have alike of a question
+_ROWS = ("question", "metric")
+
+
+def check_rows(by: str) -> None:
+    """Refuse to make rows of anything but questions or metrics.
+
+    Raises:
+        QuadragError: it is neither.
+    """
+    if by not in _ROWS:
+        raise unknown_name("value of by", by, _ROWS)
+
+
+def score_frame(rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> Any:
+    """Make a `pandas.DataFrame` with a row for each score."""
+    import pandas  # type: ignore[import-untyped]
+
+    return pandas.DataFrame(rows, columns=columns)
 
 
 def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:
@@ -16,7 +39,7 @@ def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:
         profile: ``official`` or ``corrected``.
         reader: of the run's folder and its data; None: without the texts.
     """
-    import pandas  # type: ignore[import-untyped]
+    import pandas
 
     rows = []
     for item in read_items(result.items):
@@ -33,3 +56,34 @@ def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:
                     reasons[reason] = None
         rows.append({**row, "unscored": ", ".join(reasons) or None})
     return pandas.DataFrame(rows)
+
+
+def pair_frame(before: Any, after: Any, is_same: Callable[[Key], bool]) -> Any:
+    """Put two tables of `item_frame` side by side: a row for each question that both have, with the differences.
+
+    Where a run has several samples of a question, its values are their means, and its answer is the first one.
+
+    Args:
+        before: of one run.
+        after: of another one.
+        is_same: whether a question that both have by its name is the same in both.
+    """
+    first, second = (_merge_samples(one) for one in (before, after))
+    second = second.drop(columns=[name for name in _BOTH if name in second])
+    both = first.merge(second, on=_QUESTION, suffixes=("_before", "_after"))
+    both = both[[is_same(key) for key in both[_QUESTION].itertuples(index=False, name=None)]].reset_index(drop=True)
+    columns = [*_QUESTION, *(name for name in ("query", "gold", "answer_before", "answer_after") if name in both)]
+    for name in (name for name in first if "." in name and name in second):
+        both[f"{name}_difference"] = both[f"{name}_after"] - both[f"{name}_before"]
+        columns += [f"{name}_{what}" for what in ("before", "after", "difference")]
+    return both[[*columns, "unscored_before", "unscored_after"]]
+
+
+def _merge_samples(frame: Any) -> Any:
+    """Merge the rows of a question's samples; the columns of values have a point in their names."""
+    import pandas
+
+    values = [name for name in frame if "." in name]
+    frame = frame.assign(**{name: pandas.to_numeric(frame[name]) for name in values})
+    how = {name: "mean" if name in values else "first" for name in frame if name not in (*_QUESTION, "sample")}
+    return frame.groupby(_QUESTION, sort=False, as_index=False).agg(how)

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Task, load_questions, open_corpus
+from quadrag.baselines.core.task import Corpus, Task, known_options, load_questions, open_corpus
 from quadrag.baselines.runs.request import RunRequest, make_task
 from quadrag.baselines.systems.function import Function, OpenQuestion, pose
 from quadrag.baselines.systems.system import Assignment
 from quadrag.errors import QuadragError
-from quadrag.measure.arguments import refuse_misspelt
+from quadrag.measure.arguments import entrance, refuse_unknown
 from quadrag.measure.words import speaking_python
 from quadrag.records import Passage, Question
 
 
-@speaking_python()
+@entrance
 def questions(
     benchmark: str,
     config: str,
@@ -37,13 +37,14 @@ def questions(
     Raises:
         QuadragError: a name or an option is unknown, or files are missing.
     """
-    refuse_misspelt(questions, benchmark, config, options)
+    refuse_unknown(questions, options, known_options(load(benchmark), config))
     work, found, _ = take_questions(benchmark, config, split, data_dir, limit, options)
     return [pose(work, question, question.passages) for question in found]
 
 
+@entrance
 def corpus(benchmark: str, *, data_dir: str | None = None, **options: Any) -> Iterator[Passage]:
-    """Yield the documents that a benchmark's questions are answered from, whole, in their order.
+    """Return an iterator over the documents that a benchmark's questions are answered from, whole, in their order.
 
     Args:
         benchmark: its name.
@@ -53,14 +54,19 @@ def corpus(benchmark: str, *, data_dir: str | None = None, **options: Any) -> It
     Raises:
         QuadragError: the benchmark has no corpus, or files are missing.
     """
+    record = load(benchmark)
+    if record.corpus is None:
+        raise QuadragError(f"{record.name} has no corpus; its passages come with its questions")
+    refuse_unknown(corpus, options, record.corpus.options)
+    name = next(name for name, retriever in record.retrievers.items() if retriever.searches)
+    task = Task(record.name, record.configs[0], data_dir=data_dir, retriever=name, options=options)
+    opened = open_corpus(task, record)
+    assert opened is not None  # the retriever searches
+    return _read(opened)
+
+
+def _read(opened: Corpus) -> Iterator[Passage]:
     with speaking_python():
-        record = load(benchmark)
-        if record.corpus is None:
-            raise QuadragError(f"{record.name} has no corpus; its passages come with its questions")
-        name = next(name for name, retriever in record.retrievers.items() if retriever.searches)
-        task = Task(record.name, record.configs[0], data_dir=data_dir, retriever=name, options=options)
-        opened = open_corpus(task, record)
-        assert opened is not None  # the retriever searches
         for document in opened.documents():
             yield Passage(document.id, document.title, document.text)
 

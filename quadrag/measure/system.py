@@ -6,20 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.task import known_options
+from quadrag.baselines.report.facts import date_answers
 from quadrag.baselines.runs.campaign import name_folder
 from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
 from quadrag.baselines.systems.function import Function
 from quadrag.errors import QuadragError
-from quadrag.measure.arguments import refuse_misspelt
-from quadrag.measure.calls import take_calls
+from quadrag.measure.arguments import entrance, refuse_unknown
+from quadrag.measure.calls import CALLS, take_calls
 from quadrag.measure.evaluation import Evaluation, check_profile
-from quadrag.measure.words import speaking_python
-from quadrag.run_record import NAME, read_run
+from quadrag.run_record import NAME, RunRecord, read_run
 
 
-@speaking_python()
+@entrance
 def evaluate(
     benchmark: str,
     config: str,
@@ -49,15 +50,16 @@ def evaluate(
         judge: what judges, as ``http://127.0.0.1:8081/v1#MODEL``; several for benchmarks that take several.
         limit: the first questions of every split alone.
         name: what to call the system; the function's own name when None.
-        out: the folder of the run. A run that stopped goes on there: questions that it answered are not asked again.
+        out: the folder of the run. A run that stopped goes on there: questions that it answered are not asked again,
+            unless `fresh` is True, which also asks a finished run's questions anew, in its place.
             When None, a folder below ``runs`` that no finished run is in.
         profile: ``official``, as the authors' code computes, or ``corrected``, as the paper defines.
         batch_size: hand the function lists of so many questions, for lists of as many results.
         concurrency: calls in flight, of a coroutine function and of the judge.
         options: of the benchmark, as ``noise_ratio=0.4``. Also, as options of `quadrag run`: how the judge is called,
             ``judge_format``, ``judge_max_tokens``, ``judge_service``, ``judge_served_as``, ``timeout``,
-            ``max_reply_bytes`` and ``allow_redirect``; which of its kept replies count, ``ledger``, ``fresh``,
-            ``retry`` and ``reuse_unnamed``; ``bertscore``, and ``max_failed``.
+            ``max_reply_bytes`` and ``allow_redirect``; which of its kept replies count, ``ledger``, ``fresh``
+            (of the system too), ``retry`` and ``reuse_unnamed``; ``bertscore``, and ``max_failed``.
 
     Returns:
         The scores by metric.
@@ -67,7 +69,7 @@ def evaluate(
             all of the first calls of the system failed.
     """
     calls = take_calls(judge, concurrency, options)
-    refuse_misspelt(evaluate, benchmark, config, options)
+    refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     check_profile(profile)
     if batch_size is not None and batch_size < 1:
         raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")
@@ -80,10 +82,11 @@ def evaluate(
     task = make_task(request)
     function = Function(system, name, batch_size, concurrency)
     folder = Path(out) if out is not None else _find_folder(name_folder(task, function.name))
-    if (folder / NAME).exists() and read_run(folder).state == "finished":
+    if not calls.kept.fresh and (folder / NAME).exists() and _is_done(made := read_run(folder)):
         raise QuadragError(
-            f"{folder} holds a finished run; whether the system has changed cannot be seen: name another, "
-            "or read this one with quadrag.result"
+            f"{folder} holds a finished run, whose answers are of {date_answers([made])}; whether the system has "
+            "changed cannot be seen: fresh=True asks it anew, out=... names another folder, and quadrag.result reads "
+            "this one"
         )
     function.kept = folder / ANSWERING
     with open_session(request, calls, system=function) as session:
@@ -95,10 +98,15 @@ def evaluate(
 
 
 def _find_folder(wanted: str) -> Path:
-    """Return the first folder of a name, with a number from the second on, that holds no finished run."""
+    """Return the first folder of a name, with a number from the second on, that holds no run that is done."""
     number = 1
     while True:
         folder = Path(wanted if number == 1 else f"{wanted}-{number}")
-        if not (folder / NAME).exists() or read_run(folder).state != "finished":
+        if not (folder / NAME).exists() or not _is_done(read_run(folder)):
             return folder
         number += 1
+
+
+def _is_done(run: RunRecord) -> bool:
+    """Whether a run is finished, and not one whose judge was asked no further: that may be judged again."""
+    return run.state == "finished" and run.unread_judge is None

@@ -6,12 +6,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from quadrag.baselines.tables.grid import Grid
+from quadrag.chat.shelf import RETRIED
 from quadrag.errors import QuadragError
 from quadrag.measure.calls import CALLS
 
 _SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
 _ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
-_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: (json|'[^']*'))?")
+_VALUE = rf"json|'[^']*'|[\d.]*\d|(?:{'|'.join(RETRIED)})(?:,(?:{'|'.join(RETRIED)}))*"
+_OPTION = re.compile(rf"--([a-z]+(?:-[a-z]+)*)(?: ({_VALUE})(?!\w))?")
 
 
 def in_python(text: str) -> str:
@@ -26,7 +28,10 @@ def _spell(option: re.Match[str]) -> str:
     name, value = option[1].replace("-", "_"), option[2] or ""
     if name not in _ARGUMENTS:
         return option[0]
-    return f"{name}=True" if name in _SWITCHES else f"{name}=" + (f'"{value}"' if value == "json" else value)
+    if name in _SWITCHES:
+        return f"{name}=True"
+    words = [f'"{word}"' for word in value.split(",")] if value[:1].isalpha() else [value]
+    return f"{name}=" + (words[0] if len(words) == 1 else f"[{', '.join(words)}]")
 
 
 def spell_notes(grid: Grid) -> Grid:

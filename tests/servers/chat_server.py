@@ -25,7 +25,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +68,7 @@ class State:
     key: str | None = None
     rules: list[Rule] = field(default_factory=list)
     fault_rate: float = 0.0
-    text: str | None = None
+    text: str | Callable[[dict[str, Any]], str] | None = None  # said to every request, or made of its body
     calls: Counter[str] = field(default_factory=Counter)
     authorizations: set[str] = field(default_factory=set)
     bodies: list[dict[str, Any]] = field(default_factory=list)
@@ -203,7 +203,7 @@ class _Protocol(asyncio.Protocol):
         if action == "drop":
             self.transport.abort()
             return
-        text = echo(body) if state.text is None else state.text
+        text = echo(body) if state.text is None else state.text if isinstance(state.text, str) else state.text(body)
         message = {"role": "assistant", "content": text}
         said: dict[str, Any] = {"text": text} if "prompt" in body else {"message": message}
         choice: dict[str, Any] = {"index": 0, **said, "finish_reason": "stop"}

@@ -8,6 +8,7 @@ and ``choices[0].message.annotations`` of type ``url_citation`` (OpenAI's web se
 order in which they stand: that is their rank, whatever their scores.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -21,6 +22,11 @@ _IDS = ("id", "document_id", "doc_id", "filepath", "source", "url")
 _TEXTS = ("text", "content", "page_content", "snippet")
 _TITLES = ("title", "name", "filename")
 _SCORES = ("score", "relevance_score", "similarity", "rerank_score")
+# Under what other systems keep passages; `references` and `results` may hold anything.
+_LIKE_PASSAGES = re.compile(
+    r"((retrieved|source|search)_?)?(passages?|contexts?|doc(ument)?s?|chunks?|nodes|hits)|retrieved|sources|citations|"
+    r"search_results|retrieval"
+)
 _PARTS = (*_IDS, *_TEXTS, *_TITLES, *_SCORES, "metadata")
 
 
@@ -39,9 +45,13 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Served(Reply):
-    """A service's reply with the passages that it gives, best first; none where it gives none."""
+    """A service's reply with the passages that it gives, best first; none where it gives none.
+
+    `unread` are its keys that look as if they held some.
+    """
 
     passages: tuple[Passage, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def read_reply(contract: str, reply: Any) -> dict[str, Any]:
@@ -52,7 +62,7 @@ def read_reply(contract: str, reply: Any) -> dict[str, Any]:
         reply: the JSON that arrived.
 
     Returns:
-        ``text``, ``reasoning``, ``finish_reason``, ``usage`` and ``passages``.
+        ``text``, ``reasoning``, ``finish_reason``, ``usage``, ``passages`` and ``unread``.
 
     Raises:
         Unreadable: it is not of its form.
@@ -62,7 +72,13 @@ def read_reply(contract: str, reply: Any) -> dict[str, Any]:
         raise Unreadable(f"it is more than {_DEEPEST} deep")
     if not isinstance(reply, Mapping):
         raise Unreadable(f"it is a JSON {_kind(reply)}; expected an object")
-    return _chat(reply) if contract == "openai" else _plain(reply)
+    read = _chat(reply) if contract == "openai" else _plain(reply)
+    return {**read, "unread": () if read["passages"] else find_unread(reply)}
+
+
+def find_unread(reply: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the keys of an object without passages that look as if they held some."""
+    return tuple(name for name, value in reply.items() if value and _LIKE_PASSAGES.fullmatch(str(name).lower()))
 
 
 def _plain(reply: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import QuadragError
 from quadrag.records import Question
 
@@ -123,9 +124,15 @@ class Rag(AskedSystem):
         """Ask the service; its passages are none where it gave none or failed; see `System.answer`."""
         self.asked.on_progress = tell
         replies = self.asked.ask(questions, work.prompts, read_manner(work))
-        generated = collect([(question, 0) for question in questions], replies)
-        generated.passages = {
-            question.key: reply.passages if isinstance(reply, Served) else ()
-            for question, reply in zip(questions, replies, strict=True)
-        }
-        return generated
+        return collect_served(questions, replies)
+
+
+def collect_served(questions: Questions, replies: Sequence[Reply | Failure]) -> Generated:
+    """Put replies together as answers, with the passages that came with them."""
+    generated = collect([(question, 0) for question in questions], replies)
+    served = [reply if isinstance(reply, Served) else None for reply in replies]
+    generated.passages = {
+        question.key: reply.passages if reply else () for question, reply in zip(questions, served, strict=True)
+    }
+    generated.unread = sorted({name for reply in served if reply for name in reply.unread})
+    return generated

@@ -122,7 +122,7 @@ def test_a_failed_verdict_counts_as_the_profile_says_and_is_told(cli, server):
     code, out, _ = cli("run", "crag", "task_1_2", *SAMPLE, *arguments, "--out", "c", "-v", "--max-failed", "1")
     told = " ".join(out.split())
     assert code == 0
-    assert "Unscored, truthfulness, accuracy, hallucination, missing" in told and "unparsable 10" in told
+    assert "10 of 12 verdicts could not be read, they count as wrong: truthfulness, accuracy, hallucination" in told
     assert "n 12" in told
     assert (
         "Truthfulness: official counts unscored items as hallucinations, corrected keeps them as a share of their own."

@@ -295,5 +295,5 @@ def test_a_model_that_is_not_there_ends_a_sweep_with_one_line_that_names_the_rec
         code, out, err = cli("report", "s")
         assert code == 0 and "Table 7" in out and err == "", "what is not served has not begun"
         server.state.models.append("Qwen/Qwen-7B-Chat")
-        code, _, err = cli("run", *arguments, "--llm", server.url)
-        assert code == 0 and "s: 4 of 6 runs finished before, shown again" in err
+        code, out, _ = cli("run", *arguments, "--llm", server.url)
+        assert code == 0 and "4 of 6 runs were finished before and are shown again" in out

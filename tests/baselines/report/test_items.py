@@ -110,8 +110,34 @@ def test_that_nothing_is_wrong_is_said_and_a_split_is_shown_alone(tmp_path, monk
     assert shown(capsys, "all", "--unscored") == "Every item has a value of every metric\n"
     assert main(["show", "all", "--split", "noise40"]) == 2
     assert "unknown split of this run 'noise40'; nearest: noise_40" in capsys.readouterr().err
-    assert main(["show", "."]) == 2
-    assert "holds 2 runs; name one of them, as all" in capsys.readouterr().err
+
+
+def test_a_folder_of_several_runs_lists_them_or_shows_all_of_them(cli):
+    for config in ("noise_robustness_en", "counterfactual_robustness_en"):
+        folder = f"all of it/{config}"
+        assert cli("run", "rgb", config, "--data-dir", "sample", "--limit", 4, "--out", folder).code == 0
+    listed = cli("show", "all of it").out.splitlines()
+    assert listed == [
+        "all of it holds 2 runs: show all with --wrong or --unscored, or one of them:",
+        "  quadrag show 'all of it/counterfactual_robustness_en'",
+        "  quadrag show 'all of it/noise_robustness_en'",
+    ]
+    wrong = cli("show", "all of it", "--wrong").out
+    parts = wrong.split("== all of it/")[1:]
+    assert [part.partition("\n")[0] for part in parts] == ["counterfactual_robustness_en", "noise_robustness_en"]
+    assert parts[0].count("  question  ") == 3 and "\n3 of 4 items, the worst by accuracy first\n\n" in parts[0]
+    assert (
+        wrong.count("  question  ") == 6 and cli("show", "all of it", "--wrong", "--limit", 1).out.count("gold  ") == 2
+    )
+    one = cli("show", "all of it", "--wrong", "--split", "noise_80")
+    assert "==" not in one.out and one.out.startswith("noise_robustness_en noise_80 ")
+    assert cli("show", "all of it", "--split", "noise_81").err.startswith(
+        "quadrag: unknown split of this run 'noise_81'"
+    )
+    pairs = cli("show", "all of it", "all of it", "--worse").out
+    assert pairs.count("No question on which B is worse by accuracy") == 2
+    apart = cli("show", "all of it", "all of it/noise_robustness_en", "--worse")
+    assert apart.code == 2 and "by the same name; name the folders of two runs" in apart.err
 
 
 def shown(capsys, folder, *more):

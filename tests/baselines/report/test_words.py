@@ -59,14 +59,26 @@ def words(first: Result, second: Result, **more: Any) -> list[str]:
     return compare_runs([("a", first), ("b", second)], **more).notes
 
 
+def span(first: Result, second: Result) -> str:
+    """The interval of a difference as it is said."""
+    pair = pair_results(first, second, ROUGE)
+    assert pair is not None
+    low, high = pair.interval
+    return f"95% interval {100 * low:.1f} to {100 * high:.1f}"
+
+
 def test_the_better_run_is_named_with_the_difference() -> None:
     low, high = np.linspace(0.1, 0.6, 40), np.linspace(0.1, 0.6, 40) + 0.1 * np.sin(np.arange(40)) ** 2
-    assert words(run(low), run(high))[0] == f"B is better than A on rouge_l {100 * (high - low).mean():+.1f}."
-    assert words(run(high), run(low))[0].startswith("A is better than B on rouge_l -")
+    gap = f"{100 * (high - low).mean():.1f} points"
+    said = span(run(low), run(high))
+    assert words(run(low), run(high))[0] == f"rouge_l: B is better, {gap} higher ({said})."
+    assert words(run(high), run(low))[0] == f"rouge_l: A is better, {gap} higher ({said})."
     hal = {"metric": "omnieval", "key": "hal"}
-    assert words(run(low, **hal), run(high, **hal))[0].startswith("A is better than B on hal +"), "lower is better"
+    assert words(run(low, **hal), run(high, **hal))[0] == f"hal: A is better, {gap} lower ({said})."
+    assert words(run(high, **hal), run(low, **hal))[0].startswith(f"hal: B is better, {gap} lower (")
     long = {"metric": "crud_overlap", "key": "length"}
-    assert words(run(low, **long), run(high + 5, **long))[0].startswith("B is higher than A on length +5.0")
+    (told, *_) = words(run(low + 5, **long), run(low, **long))
+    assert told == "length: A is 5.0 characters longer (95% interval 5 to 5), which is neither better nor worse."
 
 
 def test_what_is_undecided_is_told_with_what_would_decide_it() -> None:
@@ -77,16 +89,54 @@ def test_what_is_undecided_is_told_with_what_would_decide_it() -> None:
     pair = pair_results(run(first), run(second), ROUGE)
     assert pair is not None and pair.p > 0.05
     more = (items_needed(pair.difference, pair.spread) or 0) - 100
-    least = 100 * (1.959964 + 0.841621) * pair.spread / 10
     assert words(run(first), run(second))[0] == (
-        f"A and B cannot be told apart on rouge_l {100 * pair.difference:+.1f} "
-        f"({float(f'{more:.2g}'):,.0f} more questions would show it, these 100 would {least:.1f})."
+        f"rouge_l: not decided. B is 1.0 points higher, which may be chance ({span(run(first), run(second))}). "
+        f"About {float(f'{more:.2g}'):,.0f} more questions would probably show a difference of this size."
     )
-    assert words(run(first), run(first))[0] == "A and B cannot be told apart on rouge_l +0.0 (all alike)."
+    hal = {"metric": "omnieval", "key": "hal"}
+    assert words(run(first, **hal), run(second, **hal))[0].startswith("hal: not decided. A is 1.0 points lower, which")
+    wide = first + 100 * (noise - noise.mean()) + 0.01
+    (told, *_) = words(run(first), run(wide))
+    assert told.endswith(" More than 1,000,000 questions would be needed to show so small a difference.")
+
+
+def test_what_is_the_same_is_said_to_be_the_same() -> None:
+    first = np.random.RandomState(0).random_sample(100)
+    assert words(run(first), run(first))[0] == "The same in A and B: rouge_l."
     swapped = [*first[1::2], *first[::2]]
     swapped[::2], swapped[1::2] = first[1::2], first[::2]
-    assert "(these 100 questions would show" in words(run(first), run(swapped))[0], "no difference at all to be found"
-    assert not any("told apart" in note for note in words(run(first[:4]), run(second[:4]))), "of four nothing is told"
+    said = span(run(first), run(swapped))
+    assert words(run(first), run(swapped))[0] == f"The same in A and B: rouge_l ({said} of the difference)."
+
+
+def test_of_few_questions_it_is_said_that_they_are_few() -> None:
+    told = "Too few questions to say which is better: 4 scored in both, 5 are needed."
+    assert words(run([0.0] * 4), run([1.0] * 4))[0] == told
+    assert told not in words(run([0.0] * 5), run([1.0] * 5))
+
+
+@pytest.mark.parametrize(
+    ("n", "gained", "lost", "said"),
+    [
+        (6, 4, 0, "not decided. B is 66.7 points higher, which may be chance (95% interval 1.0 to 99.0, without 0 in "
+         "it, but p is 0.062; p decides, as the interval is the rougher of the two). A few more questions would"),
+        (46, 12, 4, "B is better, 17.4 points higher (95% interval -0.0 to 33.3, with 0 in it, but p is 0.049; p "
+         "decides, as the interval is the rougher of the two)."),
+    ],
+)  # fmt: skip
+def test_where_interval_and_test_disagree_the_test_decides(n: int, gained: int, lost: int, said: str) -> None:
+    first = [0.0] * gained + [1.0] * lost + [0.0] * (n - gained - lost)
+    second = [1.0] * gained + [0.0] * lost + [0.0] * (n - gained - lost)
+    accuracy = {"metric": "rgb_accuracy", "key": "accuracy"}
+    assert words(run(first, **accuracy), run(second, **accuracy))[0].startswith(f"accuracy: {said}")
+
+
+def test_a_metric_that_is_invalid_is_named() -> None:
+    good, bad = run([0.5] * 10), run([0.5] * 10)
+    bad.scores = [row | {"invalid": True, "value": None} for row in bad.scores]
+    notes = words(good, bad)
+    assert notes[0] == "Not compared, INVALID in B: rouge_l." and not any("scored in both: " in one for one in notes)
+    assert words(bad, good)[0] == "Not compared, INVALID in A: rouge_l."
 
 
 def test_slices_are_told_by_holms_rule() -> None:
@@ -104,7 +154,8 @@ def test_slices_are_told_by_holms_rule() -> None:
     assert 0.025 < pairs["music"].p < 0.05 and pairs["sports"].p == 1
     notes = words(run(first, asked=asked), run(second, asked=asked))
     (told,) = [note for note in notes if note.startswith("By domain")]
-    assert told == f"By domain, p by Holm: B is better than A on rouge_l: finance {100 * gains[:, 0].mean():+.1f}."
+    gap = f"{100 * gains[:, 0].mean():.1f}"
+    assert told == f"By domain, p by Holm: B is better on rouge_l (finance {gap} points higher)."
     one = ask(240, ["finance"])
     assert not any(note.startswith("By ") for note in words(run(first, asked=one), run(second, asked=one)))
 

@@ -99,7 +99,7 @@ def test_null_is_a_failed_call_and_may_say_why(read):
         {"id": 2, "answer": "half", "state": "api_error"},
     ]
     assert [(one.answer, one.state) for one in read(rows)] == [
-        (None, "api_error"),
+        (None, "null"),
         (None, "truncated"),
         (None, "api_error"),
     ]

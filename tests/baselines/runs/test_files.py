@@ -35,7 +35,7 @@ def test_answers_put_in_place_of_ours_are_scored(cli, server, stages):
     assert scores["rejection_rate", "corrected"] == 0.5
     assert [row["id"] for row in rows("r/items.jsonl")] == [str(i) for i in range(12)]
     assert json.loads(Path("r/run.json").read_text())["latency_seconds"] == {}
-    assert "shown again" in cli(*ONE, *llm(server), "--out", "r").err
+    assert "shown again" in cli(*ONE, *llm(server), "--out", "r").out
 
 
 def test_the_users_answers_are_never_overwritten_after_a_run_with_failures(cli, server):
@@ -98,7 +98,7 @@ def test_a_stage_that_is_gone_is_done_again(cli, server, stages, stage):
     files, calls = stages(Path("r")), server.requests
     (Path("r") / stage).unlink()
     ran = cli(*ONE, *llm(server), "--out", "r")
-    assert ran.code == 0 and "shown again" not in ran.err
+    assert ran.code == 0 and "shown again" not in ran.out
     assert stages(Path("r")) == files and server.requests == calls
 
 

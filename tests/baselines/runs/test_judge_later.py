@@ -26,7 +26,7 @@ def test_a_judge_is_added_to_a_finished_run(cli, server, judge, stages, first):
     assert server.requests == 2 * calls, "no answer was asked for twice"
     assert stages(Path("r")) == stages(Path("whole")) and record()["inputs"] == record("whole")["inputs"]
     assert record()["state"] == "finished" and record()["stopped"] is None
-    assert "shown again" in cli(*judged, "--ledger", "L", "--out", "r").err
+    assert "shown again" in cli(*judged, "--ledger", "L", "--out", "r").out
 
 
 def test_a_dead_judge_leaves_the_run_as_it_was(cli, server, judge, stages):

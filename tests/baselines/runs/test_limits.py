@@ -46,7 +46,7 @@ def test_a_larger_limit_extends_a_finished_run(cli, server, judge, stages, task,
     assert record()["inputs"] == record("whole")["inputs"] and record()["stopped"] is None
     calls = server.requests
     again = cli(*asked, *limited(limits[-1]), "--ledger", "L", "--out", "r")
-    assert "shown again" in again.err and server.requests == calls
+    assert "shown again" in again.out and server.requests == calls
 
 
 def test_a_larger_limit_extends_a_run_of_a_rag_service(cli, stages):
@@ -103,7 +103,7 @@ def test_a_run_that_cannot_be_extended_stays_as_it_was(cli, server, stages):
     files, told = stages(Path("r")), record()
     assert cli(*ONE, "--llm", "http://127.0.0.1:9/v1#m", "--ledger", "L", "--out", "r", "--limit", 6).code == 2
     assert stages(Path("r")) == files and record() == told
-    assert "shown again" in cli(*asked, "--limit", 3).err
+    assert "shown again" in cli(*asked, "--limit", 3).out
     assert cli(*asked, "--limit", 6).code == 0
     assert len(list(read_jsonl(Path("r/answers.jsonl")))) == 6
 

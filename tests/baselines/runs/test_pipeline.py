@@ -141,7 +141,7 @@ def test_a_run_with_failures_and_then_again_is_equal_to_an_undisturbed_one(cli, 
     assert second.code == 0 and "failed" not in second.out
     assert (server.requests - calls[0], judge.requests - calls[1]) == (4, 4 + 3)
     assert stages(Path("r")) == stages(Path("undisturbed"))
-    assert "shown again" in cli(*ONE, *llm(server), *both, "--out", "r").err
+    assert "shown again" in cli(*ONE, *llm(server), *both, "--out", "r").out
 
 
 def test_a_finished_folder_is_shown_again_without_a_call(cli, server, stages):
@@ -151,8 +151,13 @@ def test_a_finished_folder_is_shown_again_without_a_call(cli, server, stages):
     calls = server.requests
     Path("L").unlink()
     again = cli(*ONE, *llm(server), "--out", "r")
-    assert again.code == 0 and "finished before, shown again" in again.err
-    assert again.out == first.out
+    date = json.loads(record)["started"].replace("T", " ").replace("Z", " UTC")
+    head = "Nothing was asked: the run was finished before and is shown again.\n"
+    head += f"The answers shown again are of {date}; --fresh asks anew.\n"
+    made = f"calls: {calls} made, 0 kept replies used\n"
+    assert again.code == 0 and made in first.out
+    none = "calls: 0 made by this command\n"
+    assert again.out == head + first.out.replace(made, none + made.replace("calls", "calls of the run"))
     assert server.requests == calls
     assert stages(Path("r")) == files and Path("r/run.json").read_bytes() == record
 
@@ -311,7 +316,13 @@ def test_all_runs_of_the_paper_share_one_ledger_and_one_table(cli, server, judge
     assert len(folders) == 10 and "counterfactual_robustness_zh-none" in folders
     calls = (server.requests, judge.requests)
     second = cli(*asked, *llm(server), "--out", "all")
-    assert second.out == first.out and (server.requests, judge.requests) == calls
+    assert second.out.startswith(
+        "Nothing was asked: all 10 runs were finished before and are shown again.\nThe answers shown again are of 20"
+    )
+    assert f"\ncalls: 0 made by this command\ncalls of the runs finished before: {calls[0]} made, " in second.out
+    assert (server.requests, judge.requests) == calls
+    tables = [ran.out[ran.out.index("\nTable 1.") : ran.out.index("\ncalls: ")] for ran in (first, second)]
+    assert tables[0] == tables[1]
 
 
 def test_a_recipe_runs_its_row_with_its_model_and_temperature(cli):
@@ -406,7 +417,7 @@ def test_a_cut_reply_is_not_asked_again(cli, server):
     assert ran.code == 3 and "12 truncated" in ran.out and "run again" not in ran.out
     calls = server.requests
     ran = cli(*ONE, *llm(server), "--out", "r")
-    assert "shown again" in ran.err and server.requests == calls
+    assert "shown again" in ran.out and server.requests == calls
 
 
 def test_two_runs_do_not_share_a_folder_whatever_their_caches(cli, monkeypatch):

@@ -213,9 +213,9 @@ def test_passages_without_ids_are_known_by_their_text(run, server, documents, ca
 @pytest.mark.parametrize(
     ("settings", "laid_over", "why"),
     [
-        ({"ids": False, "texts": False}, {}, "the service gave no ids of the corpus, and no text of a gold document"),
-        ({}, {"passages": None}, "the service gave no passages"),
-        ({}, {"passages": []}, "the service gave no passages"),
+        ({"ids": False, "texts": False}, {}, "the system gave no ids of the corpus, and no text of a gold document"),
+        ({}, {"passages": None}, "the system gave no passages"),
+        ({}, {"passages": []}, "the system gave no passages"),
     ],
 )
 def test_what_cannot_be_ranked_is_told_and_the_answers_are_scored(run, documents, capsys, settings, laid_over, why):

@@ -59,7 +59,7 @@ def test_a_folder_is_of_its_services(cli, server, judge):
         assert ran.code == 2 and ran.err.count("\n") == 1
         assert f'give --service "{server.url}"' in ran.err and "--out" in ran.err
         kept = cli(*ONE, "--llm", f"{moved.url}#m", "--service", server.url, "--judge", f"{judge.url}#j", "--out", "r")
-        assert "shown again" in kept.err and moved.requests == 0
+        assert "shown again" in kept.out and moved.requests == 0
 
 
 def test_replies_say_from_where_and_since_when(cli, server):
@@ -164,7 +164,7 @@ def test_fresh_asks_anew_and_a_stopped_fresh_run_goes_on(cli, server):
     asked = (*ONE, "--llm", f"{server.url}#m", "--out", "r")
     assert cli(*asked).code == 0
     server.state.text = "a new answer"
-    assert "shown again" in cli(*asked).err and server.requests == 4
+    assert "shown again" in cli(*asked).out and server.requests == 4
     server.rules.append(Rule("reply", message={"content": "a new answer"}, times=2))
     server.rules.append(Rule("status", status=400, times=2))
     assert cli(*asked, "--fresh", "--concurrency", 1, "--max-failed", 1).code == 0
@@ -199,7 +199,7 @@ def test_a_fresh_run_that_finds_the_server_dead_leaves_what_was_finished(cli, st
         before = stages(Path("r"))
     assert cli(*asked, "--fresh").code == 2
     assert stages(Path("r")) == before and record("r")["state"] == "finished"
-    assert "shown again" in cli(*asked).err
+    assert "shown again" in cli(*asked).out
 
 
 def test_fresh_holds_for_a_rag_service(cli):
@@ -217,7 +217,7 @@ def test_cut_and_empty_replies_are_asked_again(cli, server):
     ran = cli(*asked, "--max-failed", 1)
     assert "half an ans" in answers("r") and "" in answers("r") and server.requests == 4
     assert "--retry cut,empty" in ran.out, "the closing line names it"
-    assert "shown again" in cli(*asked).err and server.requests == 4
+    assert "shown again" in cli(*asked).out and server.requests == 4
     assert cli(*asked, "--retry", "empty").code == 0 and server.requests == 5 and "" not in answers("r")
     ran = cli(*asked, "--retry", "cut,empty")
     assert server.requests == 6 and "half an ans" not in answers("r") and "--retry" not in ran.out
@@ -282,6 +282,38 @@ def test_a_fresh_run_that_is_killed_asks_nothing_twice(cli, server, environment,
     process.wait()
     assert cli(*asked, "--fresh").code == 0 and answers("r") == ["new"] * 12
     assert server.requests <= 12 + 12 + 1, "the call in flight alone is made again"
+
+
+def test_a_dead_judge_may_be_corrected_after_a_run_without_one(cli, server, judge):
+    server.state.text = "Paris"
+    asked = ("run", "crag", "task_1_2", "--data-dir", "sample", "--ledger", "L", "--out", "r")
+    asked = (*asked, "--llm", f"{server.url}#m")
+    assert cli(*asked, "--limit", 3).code == 0
+    # New answers are made, so that the folder is not as it was.
+    assert cli(*asked, "--limit", 8, "--judge", "http://127.0.0.1:9/v1#j").code == 2
+    assert "judge" not in record("r")["inputs"]["services"] and len(answers("r")) == 8
+    assert cli(*asked, "--limit", 8, "--judge", f"{judge.url}#j").code in (0, 3)
+    assert record("r")["inputs"]["services"]["judge"] == judge.url and server.requests == 8
+
+
+def test_a_model_may_be_corrected_where_a_budget_let_nothing_be_asked(cli, server):
+    Path("prices.yaml").write_text("m: {input: 1, output: 1}\n", encoding="utf-8")
+    asked = (*ONE, "--max-tokens", 9, "--out", "r")
+    with ChatServer() as other:
+        poor = cli(*asked, "--llm", f"{other.url}#m", "--prices", "prices.yaml", "--budget", 1e-9)
+        assert poor.code == 2 and other.requests == 0 and "0 of 4 answers" in poor.err
+    assert cli(*asked, "--llm", f"{server.url}#m").code == 0 and server.requests == 4
+
+
+def test_passages_of_the_user_outlast_a_model_that_is_corrected(cli, server):
+    asked = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--limit", 2, "--ledger", "L", "--out", "r")
+    dead = (*asked, "--llm", "http://127.0.0.1:9/v1#m")
+    assert cli(*dead).code == 2
+    passages = Path("r/retrieved.jsonl")
+    own = passages.read_text(encoding="utf-8").replace('"text": "', '"text": "OWN ')
+    passages.write_text(own, encoding="utf-8")
+    assert cli(*dead).code == 2 and cli(*asked, "--llm", f"{server.url}#m").code == 0
+    assert passages.read_text(encoding="utf-8") == own
 
 
 def test_a_judge_may_be_corrected_as_long_as_nothing_is_judged(cli, server, judge):

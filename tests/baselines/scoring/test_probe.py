@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
 
 import pytest
-from chat_server import Rule
+from chat_server import ChatServer, Rule
+
+import quadrag
+from quadrag.metric_record import metric_record
 
 CRAG = ("run", "crag", "task_1_2", "--data-dir", "sample")  # 26 verdicts
 OMNIEVAL = ("run", "omnieval", "extractive_qa", "--data-dir", "sample", "--retriever", "none")
@@ -28,9 +33,8 @@ def ask(cli, place, server, judge, *more):
 def test_garbage_ends_after_the_first_verdicts(cli, server, judge, place):
     judge.state.text = "lorem ipsum"
     ran, calls = ask(cli, place, server, judge)
-    assert ran.code == 2 and calls == 12 and ran.err.count("\n") == 1
-    assert "j is asked no further: nothing can be read from its first 12 verdicts; it said 'lorem ipsum'" in ran.err
-    assert Path("r/answers.jsonl").exists() and not Path("r/items.jsonl").exists()
+    assert ran.code == 3 and calls == 12 and ran.err == ""
+    assert "INVALID" in ran.out and "name another --judge, or --retry unreadable asks it again" in ran.out
     answered = server.requests
     assert [ask(cli, place, server, judge, *more)[1] for more in ((), ("--retry", "unreadable"))] == [0, 12]
     judge.state.text = READABLE
@@ -39,10 +43,106 @@ def test_garbage_ends_after_the_first_verdicts(cli, server, judge, place):
     assert server.requests == answered, "no answer was asked for again"
 
 
-def test_the_user_may_have_it_asked_to_the_end(cli, server, judge):
+@pytest.mark.parametrize(("place", "form"), [(CRAG, '{"score": 1}'), (OMNIEVAL, '{"prediction": 1}')])
+def test_what_needs_no_judge_is_shown_wherever_the_run_is(cli, server, judge, place, form):
+    unjudged = cli(*place, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "u").out
     judge.state.text = "lorem ipsum"
-    ran, calls = ask(cli, CRAG, server, judge, "--max-failed", 1)
-    assert ran.code == 0 and calls > 20
+    ran, _ = ask(cli, place, server, judge)
+    told = "none of the first 12 verdicts of j could be read, and it is asked no further: .*; it said 'lorem ipsum',"
+    told += f" where a verdict is like {re.escape(form)}; name another judge, or ask this one again with --retry unr"
+    again = [cli("report", "r"), cli("show", "r", "--wrong", "--ledger", "L"), ask(cli, place, server, judge)[0]]
+    assert [one.code for one in again] == [0, 0, 3]
+    page = html.unescape(Path("r/report.html").read_text(encoding="utf-8"))
+    for text in (ran.out, again[0].out, again[1].out, again[2].out, page):
+        assert re.search(told, " ".join(text.split()))
+    rows, before = (
+        {line.split()[0]: line.split()[1:3] for line in text.splitlines() if line} for text in (ran.out, unjudged)
+    )
+    free = "missing" if place == CRAG else "f1"
+    judged = "truthfulness" if place == CRAG else "acc"
+    assert rows[free] == before[free] and "–" not in rows[free] and rows[judged] == ["–", "–"]
+
+
+def test_another_judge_may_be_named_in_the_same_folder(cli, server, judge):
+    judge.state.text = "lorem ipsum"
+    assert ask(cli, CRAG, server, judge)[0].code == 3
+    answered = server.requests
+    with ChatServer(models=["k"], text=READABLE) as other:
+        ran = cli(*CRAG, "--llm", f"{server.url}#m", "--judge", f"{other.url}#k", "--ledger", "L", "--out", "r")
+    assert ran.code == 0 and server.requests == answered and "INVALID" not in ran.out
+
+
+def test_a_function_is_not_asked_again_about_what_a_judge_could_not_say(judge, tmp_path):
+    asked: list[str] = []
+
+    def system(question):
+        asked.append(question.id)
+        return "Paris"
+
+    given = {"data_dir": "sample", "out": tmp_path / "r", "ledger": str(tmp_path / "L")}
+    judge.state.text = "lorem ipsum"
+    with pytest.warns(UserWarning, match=r'ask this one again with retry="unreadable"$'):
+        result = quadrag.evaluate("crag", "task_1_2", system, judge=f"{judge.url}#j", **given)
+    assert not result.valid and not result["accuracy"].valid and result["missing"].value is not None
+    judge.state.text = READABLE
+    result = quadrag.evaluate("crag", "task_1_2", system, judge=f"{judge.url}#j", retry="unreadable", **given)
+    assert result.valid and result["accuracy"].value is not None and len(asked) == len(set(asked))
+
+
+@pytest.mark.parametrize("before", [(), ("--max-failed", "0.9")])
+def test_the_user_may_have_it_asked_to_the_end_and_is_told_at_the_number(cli, server, judge, before):
+    judge.state.text = "lorem ipsum"
+    if before:
+        assert ask(cli, CRAG, server, judge, *before)[0].code == 3
+    ran, _ = ask(cli, CRAG, server, judge, "--max-failed", 1)
+    assert ran.code == 0 and judge.requests > 20
+    told = r"NOT RELIABLE, task_1_2 public: 1\d of 15 verdicts could not be read, they count as wrong: truthfulness, "
+    result = quadrag.result("r")
+    texts = [ran.out, cli("report", "r").out, cli("show", "r", "--wrong", "--ledger", "L").out]
+    texts.append(Path("r/report.html").read_text(encoding="utf-8"))
+    for text in (*texts, repr(result)):
+        assert re.search(told, " ".join(text.split()))
+    lines = ran.out.splitlines()
+    assert lines[2].startswith("NOT RELIABLE") and lines[4].startswith("metric "), "above the numbers, whatever -v"
+
+
+def test_a_few_that_could_not_be_read_are_told_under_the_number(cli, server, judge):
+    judge.state.text = READABLE
+    judge.rules.append(Rule("reply", times=1, message={"content": "lorem"}))
+    ran, _ = ask(cli, CRAG, server, judge, "--concurrency", 1)
+    assert ran.code == 0 and "NOT RELIABLE" not in ran.out
+    told = "task_1_2 public: 1 of 15 verdicts could not be read, they count as wrong: truthfulness, accuracy"
+    assert told in " ".join(ran.out.split()) and "Unscored" not in ran.out
+    judge.rules += [Rule("reply", times=1, message={"content": READABLE}), Rule("status", times=1, status=400)]
+    ran, _ = ask(cli, CRAG, server, judge, "--concurrency", 1, "--fresh")
+    assert "1 of 15 items failed (1 api_error), they count as wrong: truth" in " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize("said", ["lorem ipsum", "Yes"])
+def test_what_official_takes_for_a_verdict_is_told_too(cli, server, judge, said):
+    judge.state.text = said
+    place = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")
+    ran, _ = ask(cli, place, server, judge, "--max-failed", 1)
+    assert re.search(r"rejection_rate_judged +0\.0 .* 12 of 12", ran.out), "official reads any text"
+    told = (
+        "NOT RELIABLE, negative_rejection_en test: 12 of 12 verdicts could not be read, official makes values of them,"
+    )
+    assert f"{told} corrected counts them as wrong: rejection_rate_judged." in " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize(
+    ("place", "metric"),
+    [
+        (CRAG, "truthfulness"),
+        (OMNIEVAL, "omnieval"),
+        (("run", "rgb", "negative_rejection_en", "--data-dir", "sample"), "rejection_rate"),
+        (("run", "rgb", "counterfactual_robustness_zh", "--data-dir", "sample"), "error_detection"),
+    ],
+)
+def test_the_verdict_that_is_named_as_an_example_is_one(cli, server, judge, place, metric):
+    judge.state.text = metric_record(metric).verdict
+    ran, _ = ask(cli, place, server, judge)
+    assert ran.code == 0 and "could not be read" not in ran.out and "Unscored" not in ran.out
 
 
 def test_one_verdict_among_the_first_that_can_be_read_is_enough(cli, server, judge):

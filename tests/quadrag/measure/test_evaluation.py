@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -141,7 +142,7 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     assert wrong.invalid[0].endswith("; returned a list of 1 results; expected a list of 4")
     left = iter(range(8))
     partly = measure(lambda question: None if next(left) < 3 else question.query, name="partly")
-    with pytest.raises(quadrag.QuadragError, match=r"nothing to compare: partly is INVALID, .* 3 of 8 items failed"):
+    with pytest.raises(quadrag.QuadragError, match=r"^nothing to compare: after \(partly\) is INVALID, .* 3 of 8"):
         quadrag.compare(empty, partly)
     nothing = measure(lambda question: None, name="nothing", limit=7)
     assert "; returned a NoneType; expected an answer as a text, (answer, passages), or " in nothing.invalid[0]
@@ -152,7 +153,7 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     assert "  answer    unparsable: returned a NoneType; expected an answer as a text" in shown
     # The kept answers are a file of answers like any other.
     assert main(["score", "bad/answers.jsonl", "--data-dir", "sample", "--max-failed", "1"]) == 0
-    assert "raised 2" in " ".join(capsys.readouterr().out.split())
+    assert "2 raised" in " ".join(capsys.readouterr().out.split())
 
 
 def test_too_many_exceptions_make_a_metric_invalid_and_the_line_names_one():
@@ -211,10 +212,26 @@ def test_two_results_are_paired_on_the_questions_that_both_have():
 
 def test_a_finished_folder_is_never_taken_for_a_new_system():
     measure(lambda question: "x", out="mine")
-    with pytest.raises(quadrag.QuadragError, match="finished run"):
+    with pytest.raises(quadrag.QuadragError, match=r"finished run, whose answers are of 20.* UTC; .* fresh=True asks"):
         measure(lambda question: "y", out="mine")
+    anew = measure(lambda question: "y", out="mine", fresh=True)
+    assert set(anew.to_pandas()["answer"]) == {"y"} and anew.scores == quadrag.result("mine").scores
     first, second = (measure(slowly) for _ in range(2))
     assert second.folder != first.folder and first["rouge_l"] == second["rouge_l"]
+
+
+def test_what_a_stopped_run_was_answered_counts_unless_it_is_asked_anew():
+    def stopping(question):
+        if Path("mine/answering.jsonl").exists():
+            raise KeyboardInterrupt
+        return "old"
+
+    for more, wanted in (({}, {"old", "new"}), ({"fresh": True}, {"new"})):
+        shutil.rmtree("mine", ignore_errors=True)
+        with pytest.raises(KeyboardInterrupt):
+            measure(stopping, name="s", out="mine")
+        done = measure(lambda question: "new", name="s", out="mine", **more)
+        assert set(done.to_pandas()["answer"]) == wanted
 
 
 def test_a_run_is_read_back(capsys):
@@ -254,12 +271,32 @@ def test_a_wrong_argument_is_one_line(changes, message):
         measure("text")
 
 
-def test_a_misspelt_argument_is_no_option():
-    for misspelt, meant in (("profil", "profile"), ("data_dirs", "data_dir"), ("splits", "split")):
-        with pytest.raises(QuadragError, match=f"evaluate has no argument '{misspelt}'; did you mean {meant}"):
-            quadrag.evaluate(*SUMMARY, str, **{misspelt: "sample"})
-    with pytest.raises(QuadragError, match="questions has no argument 'limits'; did you mean limit"):
-        quadrag.questions(*SUMMARY, limits=3)
+def test_a_misspelt_argument_is_refused_with_the_right_name():
+    found = measure(slowly)
+    both = quadrag.compare(found, found)
+    for use, misspelt, meant in (
+        (quadrag.evaluate, "profil", "profile"),
+        (quadrag.evaluate, "data_dirs", "data_dir"),
+        (quadrag.evaluate, "querry", "query"),
+        (quadrag.questions, "datadir", "data_dir"),
+        (quadrag.corpus, "datadir", "data_dir"),
+        (quadrag.compare, "aftr", "after"),
+        (quadrag.result, "profil", "profile"),
+        (found.to_pandas, "text", "texts"),
+        (found.show, "wrose", "verbose, wrong"),
+        (found.report, "paht", "path"),
+        (both.to_pandas, "text", "texts"),
+        (both.show, "wrose", "worse, verbose"),
+        (both.report, "paht", "path"),
+    ):
+        places = {quadrag.evaluate: (*SUMMARY, str), quadrag.questions: SUMMARY, quadrag.corpus: ("crud_rag",)}
+        with pytest.raises(QuadragError) as told:
+            use(*places.get(use, ()), **{misspelt: "sample"})
+        wanted = f"unknown argument of {use.__name__} '{misspelt}'; nearest: {meant}"
+        assert str(told.value) == wanted or str(told.value).startswith(f"{wanted}, ")
+    for frame in (found, both):
+        with pytest.raises(QuadragError, match="unknown value of by 'metrics'; nearest: metric"):
+            frame.to_pandas(by="metrics")
     # What is near to an argument, and an option: `data_dir` and OmniEval's `auto_dir`.
     with pytest.raises(QuadragError, match="no_folder"):
         quadrag.questions("omnieval", "extractive_qa", auto_dir="no_folder")

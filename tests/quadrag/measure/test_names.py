@@ -82,3 +82,14 @@ def test_an_alarm_stands_above_the_table_in_bold():
 
     page = measure(mine, "broken", split="noise_80")._repr_html_()
     assert page.index("<p><b>INVALID, ") < page.index("<table>")
+
+
+def test_in_a_notebook_what_is_shown_is_one_text(monkeypatch, capsys):
+    found = measure(first, "one", split="noise_80")
+    capsys.readouterr()
+    found.show()
+    plain = capsys.readouterr().out
+    shell = type("ZMQInteractiveShell", (), {})()  # by whose name a notebook is known
+    monkeypatch.setattr("builtins.get_ipython", lambda: shell, raising=False)
+    found.show()
+    assert capsys.readouterr().out == plain and "accuracy" in plain

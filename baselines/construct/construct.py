@@ -1,0 +1,136 @@
+"""A dataset made of documents: read, cleaned, put through a recipe's steps, and written with an account of it all.
+
+The folder has upstream's layout, so that whatever takes upstream's files takes it. Beside them lie ``construct.json``,
+which says how they were made, and under ``stages`` a file of every step. Made again with the same documents, model and
+seed, it is the same to the byte; a folder that something else made is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import quadrag
+from quadrag.data.files import OWN_RECORD
+from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
+from quadrag.records import dumps, write_text
+
+from . import recipe as recipes
+from .documents import fitting, read_documents, without_copies
+from .personal import without_personal_data
+from .recipe import Given
+from .steps import Each, Maker, Row, Stage, Step, Whole, run_steps
+
+STAGES = "stages"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be made of what.
+
+    Attributes:
+        recipe: a benchmark's name.
+        documents: folder of one's own documents.
+        out: folder of the dataset.
+        model: what makes it, as the card names it.
+        limit: how many documents questions are made from, drawn by the seed; all of them when None.
+        licence: of the documents, for the card.
+    """
+
+    recipe: str
+    documents: Path
+    out: Path
+    model: str
+    limit: int | None = None
+    seed: int = 2333
+    topics: Path | None = None
+    table: Path | None = None
+    templates: Path | None = None
+    licence: str | None = None
+
+
+@dataclass
+class Made:
+    """What was made: how many questions by ``CONFIG/SPLIT``, what each step kept, and why it stopped early, if so."""
+
+    splits: dict[str, int] = field(default_factory=dict)
+    stages: list[Stage] = field(default_factory=list)
+    stopped: str | None = None
+
+
+def construct(request: Request, maker: Maker) -> Made:
+    """Make a dataset.
+
+    Raises:
+        QuadragError: the documents cannot be read, the folder holds something else, nothing came of it, or the server
+            is dead.
+    """
+    recipe = recipes.load(request.recipe)
+    for name in ("topics", "table", "templates"):
+        if getattr(request, name) is not None and name not in recipe.takes:
+            raise QuadragError(f"--{name} does nothing for {request.recipe}; leave it out")
+    documents = read_documents(request.documents)
+    claim = {**_describe(request), "documents": {"n": len(documents), "sha256": _sum(documents)}}
+    _claim(request.out, claim)
+    stages = request.out / STAGES
+    for old in stages.glob("[0-9][0-9]-*.jsonl"):
+        old.unlink()
+    cleaning: list[Step] = [
+        Whole("copies", without_copies),
+        Each("fitting", fitting(recipe.least, recipe.most, recipe.languages)),
+        Each("personal", without_personal_data),
+    ]
+    corpus, cleaned = run_steps(cleaning, documents, maker, stages)
+    given = Given(corpus, maker, request.seed, request.topics, request.table, request.templates)
+    begin = list(recipe.begin(given)) if recipe.begin else _draw(given, request.limit)
+    rows, made = run_steps(recipe.steps(given), begin, maker, stages, first=len(cleaning) + 1)
+    result = Made(recipe.write(rows, given, request.out), [*cleaned, *made], maker.stopped)
+    steps = [stage.as_row() for stage in result.stages]
+    _write(request.out, {**claim, "splits": result.splits, "steps": steps, "stopped": result.stopped})
+    if not result.splits:
+        raise QuadragError(f"no question came of {len(documents)} documents; {request.out / STAGES} says why, by step")
+    return result
+
+
+def _draw(given: Given, limit: int | None) -> list[Row]:
+    """Return the documents that questions are made from, in the corpus's order."""
+    if limit is None or limit >= len(given.corpus):
+        return list(given.corpus)
+    return [given.corpus[at] for at in sorted(given.draw("documents").sample(range(len(given.corpus)), limit))]
+
+
+def _describe(request: Request) -> dict[str, Any]:
+    plain = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(request).items()}
+    return {name: plain[name] for name in plain if name not in ("documents", "out")}
+
+
+def _sum(documents: Sequence[Row]) -> str:
+    found = hashlib.sha256()
+    for row in documents:
+        found.update(f"{dumps(row)}\n".encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
+
+
+def _claim(out: Path, claim: Mapping[str, Any]) -> None:
+    """Take a folder that is empty, or that the same request began."""
+    record = out / OWN_RECORD
+    if record.is_file():
+        before = parse_json(record.read_bytes(), record)
+        other = [name for name in claim if not isinstance(before, dict) or before.get(name) != claim[name]]
+        if other:
+            raise QuadragError(f"{out} holds a dataset made otherwise ({', '.join(other)}); give another --out")
+    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise QuadragError(f"{out} holds something else; give a new folder with --out")
+    else:
+        _write(out, {**claim, "splits": {}})
+
+
+def _write(out: Path, record: Mapping[str, Any]) -> None:
+    import json
+
+    text = json.dumps({**record, "quadrag": quadrag.__version__}, ensure_ascii=False, indent=1)
+    write_text(out / OWN_RECORD, f"{text}\n")

@@ -1,0 +1,288 @@
+"""OmniEval's recipe (Wang et al. 2024, sections 3.1 to 3.3 and appendix C), for documents of any field.
+
+Topics are laid out, each document is given one, and all five tasks are tried on it: generation behind three gates, then
+inspection, which drops, mends or keeps. Questions over several documents take the nearest ones of the same topic. What
+is left is balanced over topics and tasks and split in two by document. The paper's people are
+`quadrag construct review`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag.records import write_jsonl, write_text
+
+from ..asking import ask, load_prompts, text_of, texts_of
+from ..cloze import clozes
+from ..held import fault_of, find_verbatim
+from ..recipe import Given, Recipe
+from ..search import Corpus, unlike
+from ..steps import Drop, Each, Row, Step, Whole, Work
+from . import topics
+
+TASKS = {
+    "extractive_qa": "抽取类问答",
+    "multi_hop_qa": "多跳推理类问答",
+    "contrast_qa": "对比类问答",
+    "long_form_qa": "长答案形式问答",
+    "conversational_qa": "多轮对话能力",
+}
+RARE = 0.02  # of the documents: topics that fewer have are pruned
+_SEVERAL = ("multi_hop_qa", "contrast_qa")  # what a second document may serve
+_FIELD = {"zh": "主题", "en": "topics"}  # of topics that words make
+_PROMPTS = load_prompts(Path(__file__).parent)
+
+
+def steps(given: Given) -> Sequence[Step]:
+    """Return the steps; see the module."""
+    rule = given.maker.by_rule
+    corpus = Corpus(given.corpus)
+    names: list[str] = topics.read_topics(given.topics) if given.topics else []
+    found: list[Step] = []
+    if rule and not names:
+        found.append(Whole("classify", _classify_by_words))
+    elif rule:
+        found.append(Each("classify", lambda row: _classify_by_name(row, names)))
+    else:
+        if not names:
+            found.append(Whole("tree-shown", lambda rows: (_head(rows, given), [])))
+            found.append(Each("tree", lambda row: _lay_out(row, names), asks=2))
+        found.append(Each("classify", lambda row: _classify(row, names), asks=2))
+    return [
+        *found,
+        Whole("prune", _prune),
+        Each("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS]),
+        Each("related", lambda row: _related(row, corpus)),
+        Each("generate", _generate_by_rule if rule else _generate, asks=2),
+        Each("held", _held),
+        *([] if rule else [Each("inspect", _inspect, asks=2), Each("held-again", _held)]),
+        Whole("duplicates", _without_duplicates),
+        Whole("balance", lambda rows: _balance(rows, given)),
+    ]
+
+
+def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
+    """Write questions, topics and corpus; see `Recipe.write`."""
+    if not rows:
+        return {}
+    names = sorted({row["topic"] for row in rows})
+    write_text(out / "topics.json", json.dumps(names, ensure_ascii=False, indent=1) + "\n")
+    nodes = ({"id": _node(row["id"]), "title": row["title"], "contents": row["text"]} for row in given.corpus)
+    write_jsonl(out / "own_nodes" / "corpus.jsonl", nodes)
+    splits: dict[str, int] = {}
+    for split, folder in (("auto", "gen_datas_own"), ("train", "gen_datas_train_own")):
+        here = [row for row in rows if row["split"] == split]
+        if not here:
+            continue
+        write_jsonl(out / folder / "questions.jsonl", (_line(row) for row in here))  # type: ignore[arg-type]
+        splits[f"all/{split}"] = len(here)
+        tasks = Counter(row["task"] for row in here)
+        splits |= {f"{task}/{split}": tasks[task] for task in TASKS if task in tasks}
+    return splits
+
+
+def _node(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _line(row: Row) -> Any:
+    """Return a row as upstream's file has it: a question, or the list of a conversation's rounds."""
+    rounds = [
+        {
+            "thought_process": one["thought_process"],
+            "question": one["question"],
+            "answer": one["answer"],
+            "relevant_passage": one["relevant_passage"],
+            "topic_name": row["topic"],
+            "task_name": TASKS[row["task"]],
+            "relevant_node": [_node(name) for name in row["documents"]],
+            "evaluation": row.get("evaluation", 2),
+        }
+        for one in row["made"]
+    ]
+    return rounds if row["task"] == "conversational_qa" else rounds[0]
+
+
+def _head(rows: list[Row], given: Given) -> list[Row]:
+    """Have the first row bring the beginnings from which the topics are laid out."""
+    shown = topics.show(rows, given)
+    return [{**row, "shown": shown} if at == 0 else row for at, row in enumerate(rows)]
+
+
+def _lay_out(row: Row, names: list[str]) -> Work:
+    """Have the topics laid out, by the one row that shows what there is."""
+    if "shown" in row:
+        prompt = _PROMPTS["tree"][row["language"]]
+        names += yield from ask(prompt, {"documents": row.pop("shown")}, topics.leaves)
+    return [row]
+
+
+def _classify(row: Row, names: Sequence[str]) -> Work:
+    if not names:
+        raise Drop("no topics were laid out")
+    listed = "; ".join(f"{number} {name}" for number, name in enumerate(names, 1))
+    slots = {"topics": listed, "document": f"{row['title']}\n{row['text']}"}
+
+    def read(found: Any) -> int:
+        number = found["topic_id"]
+        if type(number) is not int or not 0 <= number <= len(names):
+            raise ValueError(f"topic {number!r}")
+        return number
+
+    number = yield from ask(_PROMPTS["classify"][row["language"]], slots, read)
+    if not number:
+        raise Drop("of no topic")
+    return [{**row, "topic": names[number - 1]}]
+
+
+def _classify_by_words(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
+    found = topics.topics_by_rule(rows)
+    kept = [{**row, "topic": f"{_FIELD[row['language']]} - {found[row['id']]}"} for row in rows if found[row["id"]]]
+    return kept, [(row, "of no topic") for row in rows if not found[row["id"]]]
+
+
+def _classify_by_name(row: Row, names: Sequence[str]) -> list[Row]:
+    """Give a document the topic whose own words it holds most often."""
+    text = row["text"].lower()
+    counts = {name: text.count(name.partition(" - ")[2].lower()) for name in names}
+    best = max(names, key=lambda name: counts[name])
+    if not counts[best]:
+        raise Drop("of no topic")
+    return [{**row, "topic": best}]
+
+
+def _prune(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
+    counts = Counter(row["topic"] for row in rows)
+    rare = {topic for topic, n in counts.items() if n < RARE * len(rows)}
+    return [row for row in rows if row["topic"] not in rare], [
+        (row, "topic pruned") for row in rows if row["topic"] in rare
+    ]
+
+
+def _related(row: Row, corpus: Corpus) -> list[Row]:
+    """Pair a document with the nearest other one, for the tasks that may need both."""
+    documents = [(row["id"], row["text"])]
+    if row["task"] in _SEVERAL:
+        found = corpus.find(row["text"][:300], 3)
+        near = [(other["id"], other["text"]) for other, _ in found if other["id"] != row["id"]]
+        documents += near[:1]
+    return [{**row, "documents": [name for name, _ in documents], "texts": [text for _, text in documents]}]
+
+
+def _read_made(found: Any) -> list[Row]:
+    return [
+        {
+            "thought_process": str(one.get("thought_process") or ""),
+            "question": text_of(one["question"]),
+            "answer": texts_of(one["answer"]),
+            "relevant_passage": texts_of(one["relevant_passage"]),
+        }
+        for one in found
+    ]
+
+
+def _slots(row: Row) -> dict[str, str]:
+    language = row["language"]
+    head = "文档" if language == "zh" else "Document "
+    return {
+        "topic": row["topic"],
+        "task": TASKS[row["task"]] if language == "zh" else row["task"].replace("_", " "),
+        "requirements": _PROMPTS["requirements"][row["task"]][language],  # type: ignore[index]
+        "documents": "\n\n".join(f"{head}{at}:\n{text}" for at, text in enumerate(row["texts"], 1)),
+    }
+
+
+def _generate(row: Row) -> Work:
+    made = yield from ask(_PROMPTS["generate"][row["language"]], _slots(row), _read_made)
+    if not made:
+        raise Drop("gates: document or task does not fit")
+    if row["task"] == "conversational_qa":
+        return [{**row, "made": made}]
+    return [{**row, "id": f"{row['id']}/{at}", "made": [one]} for at, one in enumerate(made)]
+
+
+def _generate_by_rule(row: Row) -> list[Row]:
+    """Ask for gaps: one for most tasks, one of each document for those over several, two rounds for a conversation."""
+    wanted = 2 if row["task"] == "conversational_qa" else 1
+    found = [list(clozes(text, row["language"]))[:wanted] for text in row["texts"]]
+    parts = [one for of_text in found for one in of_text]
+    if any(len(of_text) < wanted for of_text in found):
+        raise Drop("no sentence to ask about")
+    made = [
+        {"thought_process": "", "question": one.question, "answer": [one.answer], "relevant_passage": [one.sentence]}
+        for one in parts
+    ]
+    if row["task"] in _SEVERAL and len(made) > 1:
+        mark = "：" if row["language"] == "zh" else ": "
+        joined = made[0]["question"] + "".join(f" {one['question'].partition(mark)[2]}" for one in made[1:])
+        answer = "；".join(one["answer"][0] for one in made)
+        passages = [one["relevant_passage"][0] for one in made]
+        made = [{"thought_process": "", "question": joined, "answer": [answer], "relevant_passage": passages}]
+    return [{**row, "made": made}]
+
+
+def _held(row: Row) -> list[Row]:
+    """Hold every question against its documents; its passages become their own text."""
+    source = "\n".join(row["texts"])
+    made = []
+    for one in row["made"]:
+        if fault := fault_of(one["question"], one["answer"], one["relevant_passage"], source, row["language"]):
+            raise Drop(fault)
+        passages = [find_verbatim(passage, source) for passage in one["relevant_passage"]]
+        made.append({**one, "relevant_passage": passages})
+    if row["task"] == "conversational_qa" and len(made) < 2:
+        raise Drop("a conversation of one round")
+    return [{**row, "made": made}]
+
+
+def _inspect(row: Row) -> Work:
+    """Have a question inspected: dropped, mended or kept."""
+    slots = {**_slots(row), "made": json.dumps(row["made"], ensure_ascii=False)}
+
+    def read(found: Any) -> tuple[int, list[Row]]:
+        verdict = found["evaluation"]
+        if type(verdict) is not int or verdict not in (0, 1, 2):
+            raise ValueError(f"evaluation {verdict!r}")
+        mended = _read_made(found["corrected_result"]) if verdict == 1 else []
+        if verdict == 1 and len(mended) != len(row["made"]):
+            raise ValueError("a correction of another length")
+        return verdict, mended
+
+    verdict, mended = yield from ask(_PROMPTS["inspect"][row["language"]], slots, read)
+    if verdict == 0:
+        raise Drop("inspection: not usable")
+    return [{**row, "made": mended or row["made"], "evaluation": verdict}]
+
+
+def _without_duplicates(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
+    # A sentence that two tasks ask about is asked about twice: likeness counts within a task.
+    differs: dict[int, bool] = {}
+    for task in TASKS:
+        places = [at for at, row in enumerate(rows) if row["task"] == task]
+        differs |= dict(zip(places, unlike([rows[at]["made"][0]["question"] for at in places]), strict=True))
+    kept = [row for at, row in enumerate(rows) if differs[at]]
+    return kept, [(row, "asked before") for at, row in enumerate(rows) if not differs[at]]
+
+
+def _balance(rows: list[Row], given: Given) -> tuple[list[Row], list[tuple[Row, str]]]:
+    """Keep of each cell of the matrix at most twice the mean of all cells, drawn, and split by document."""
+    cells: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        cells[row["topic"], row["task"]].append(row)
+    most = math.ceil(2 * len(rows) / len(cells)) if cells else 0
+    draw = given.draw("balance")
+    kept_ids = {id(row) for cell in cells.values() for row in draw.sample(cell, min(most, len(cell)))}
+    sources = sorted({row["source"] for row in rows})
+    given.draw("split").shuffle(sources)
+    auto = set(sources[: math.ceil(len(sources) / 2)])
+    kept = [{**row, "split": "auto" if row["source"] in auto else "train"} for row in rows if id(row) in kept_ids]
+    return kept, [(row, "its cell is full") for row in rows if id(row) not in kept_ids]
+
+
+RECIPE = Recipe(languages=("zh", "en"), least=100, most=20_000, steps=steps, write=write, takes=("topics",))

@@ -1,0 +1,83 @@
+"""What a recipe is: which documents it takes, its steps, and how what came of them is written as upstream's files.
+
+Each stands in a folder of its name, with its prompts. Nothing outside that folder knows a recipe by name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from quadrag.errors import unknown_name
+
+from .steps import Maker, Row, Step
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a recipe works on.
+
+    Attributes:
+        corpus: the documents, copies and unfit ones let go: ``id``, ``title``, ``text``, ``language``.
+        maker: what is asked; `Maker.by_rule` where it is no model.
+        seed: of every draw.
+        topics: the user's own topics, of a recipe that has topics.
+        table: of a recipe that reads a table.
+        templates: likewise.
+    """
+
+    corpus: Sequence[Row]
+    maker: Maker
+    seed: int = 2333
+    topics: Path | None = None
+    table: Path | None = None
+    templates: Path | None = None
+
+    def draw(self, what: str) -> random.Random:
+        """Return the generator of a named draw, which no other draw disturbs."""
+        return random.Random(f"{self.seed}:{what}")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A recipe.
+
+    Attributes:
+        languages: of the documents that it takes.
+        least: characters of a document at least.
+        most: and at most.
+        steps: what is done, in order; it begins with the documents that questions are made from, or with the rows of
+            `begin`.
+        write: write the last step's rows as upstream's files into a folder; returns how many questions each split of
+            each config has, by ``CONFIG/SPLIT``. Nothing is written of a split without questions.
+        begin: the first rows, of a recipe that does not begin with documents.
+        takes: which of `Given`'s further files it takes: ``topics``, ``table``, ``templates``.
+    """
+
+    languages: Sequence[str]
+    least: int
+    most: int
+    steps: Callable[[Given], Sequence[Step]]
+    write: Callable[[Sequence[Row], Given, Path], dict[str, int]]
+    begin: Callable[[Given], Sequence[Row]] | None = None
+    takes: Sequence[str] = ()
+
+
+def known() -> list[str]:
+    """List the recipes, which are the folders beside this file that hold one."""
+    return sorted(path.parent.name for path in Path(__file__).parent.glob("*/recipe.py"))
+
+
+def load(name: str) -> Recipe:
+    """Return a recipe by its benchmark's name.
+
+    Raises:
+        QuadragError: there is none of that name.
+    """
+    if name not in known():
+        raise unknown_name("recipe", name, known())
+    return cast(Recipe, importlib.import_module(f".{name}.recipe", __package__).RECIPE)

@@ -1,0 +1,40 @@
+"""What is odd of the answers behind a table, so that its values say less than they seem to."""
+
+from collections.abc import Iterator, Sequence
+
+from quadrag.chat.keys import known_keys
+
+from ..core.result import Result
+from ..systems.extractive import EXTRACTIVE
+from .grid import Alarm
+
+_SHOWN = 40  # characters of an answer
+
+
+def note_answers(results: Sequence[Result]) -> list[str]:
+    """Say that all answers of a run are empty or one text, that passages were not read, or that none is known."""
+    several = len(results) > 1
+    return [
+        Alarm(f"{one.run.inputs.config}: {line}." if several else f"{line[0].upper()}{line[1:]}.")
+        for one in results
+        for line in (*_tell_texts(one), *_tell_passages(one))
+    ]
+
+
+def _tell_texts(result: Result) -> Iterator[str]:
+    texts = [text.strip() for text in result.texts.values() if text is not None]
+    if len(texts) > 1 and len(set(texts)) == 1 and result.run.inputs.llm != EXTRACTIVE:
+        said = f"the same text, {known_keys().line(texts[0], longest=_SHOWN)!r}" if texts[0] else "empty"
+        yield f"all {len(texts)} answers are {said}"
+
+
+def _tell_passages(result: Result) -> Iterator[str]:
+    run, gave = result.run, result.run.service or {}
+    if run.unread:
+        names = " and ".join(f"`{name}`" for name in run.unread)
+        are = "is" if len(run.unread) == 1 else "are"
+        place = "search_results" if run.inputs.parameters.get("contract") == "openai" else "passages"
+        then = "" if gave.get("passages") else "; retrieval is not measured"
+        yield f"the answers have {names}, which {are} not read: passages belong under `{place}`{then}"
+    elif gave.get("passages") and gave["why"]:
+        yield f"retrieval is not measured: {gave['why']}"

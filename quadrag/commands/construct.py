@@ -1,0 +1,90 @@
+"""Make a benchmark of your own documents, by the recipe of one of the four.
+
+The documents are text, Markdown, HTML or JSON Lines (`id`, `title`, `text`),
+and with the extra `documents` PDF and Word. The dataset has the benchmark's own
+files: quadrag run, score, export and push take it with --data-dir. Stopped, it
+goes on where it was, and asks nothing twice. Without --llm questions are made by
+rule, with a gap in a sentence: enough to try the whole path, not to measure.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from quadrag.commands import options
+
+EXAMPLES = (
+    "quadrag construct rgb --documents news --out my-rgb",
+    "quadrag construct rgb --documents news --out my-rgb --llm http://HOST/v1",
+    "quadrag run rgb noise_robustness_zh --data-dir my-rgb",
+)
+_MAX_TOKENS = 2048
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("recipe", metavar="BENCHMARK", help="rgb, crud_rag, omnieval or crag: whose recipe")
+    parser.add_argument("--documents", metavar="DIR", required=True, type=Path, help="folder of your documents")
+    parser.add_argument("--out", metavar="DATASET", required=True, type=Path, help="folder of the dataset")
+    parser.add_argument("--llm", metavar="SPEC", help=f"what makes it: {options.MODELS} (default: by rule)")
+    parser.add_argument("--limit", metavar="N", type=options.whole(1), help="make questions of N documents, drawn")
+    parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="(default: 2333)")
+    parser.add_argument("--topics", metavar="FILE", type=Path, help="omnieval: YAML, fields with their topics")
+    parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
+    options.calls(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command."""
+    import sys
+
+    from quadrag.baselines.construct.construct import Request, construct
+    from quadrag.baselines.construct.recipe import load
+
+    load(arguments.recipe)
+    request = Request(
+        arguments.recipe,
+        arguments.documents,
+        arguments.out,
+        arguments.llm or "rules",
+        limit=arguments.limit,
+        seed=arguments.seed,
+        topics=arguments.topics,
+        licence=arguments.licence,
+    )
+    with _maker(arguments) as maker:
+        made = construct(request, maker)
+    for stage in made.stages:
+        why = ", ".join(f"{n} {reason}" for reason, n in stage.dropped.most_common(3))
+        print(f"{stage.name:22}{stage.rows:>8} -> {stage.kept:<8}{why}")
+    for name, n in made.splits.items():
+        print(f"{name}: {n} questions")
+    print(f"\n{arguments.out}")
+    if made.stopped:
+        print(f"quadrag: {made.stopped}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _maker(arguments: argparse.Namespace) -> Any:
+    """Return a context that opens what is asked."""
+    import contextlib
+
+    from quadrag.baselines.construct.steps import Maker
+    from quadrag.baselines.runs.request import RunRequest
+    from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.commands.session import call_request
+
+    @contextlib.contextmanager
+    def opened() -> Any:
+        if arguments.llm in (None, "extractive"):
+            yield Maker()
+            return
+        request = RunRequest(
+            arguments.recipe, llm=arguments.llm, sampling={"max_tokens": _MAX_TOKENS, "temperature": 0}
+        )
+        calls = call_request(arguments)
+        with open_session(request, calls, open_budget(calls)) as session:
+            yield Maker(session.system.completer)
+
+    return opened()

@@ -1,0 +1,66 @@
+"""What is said above a table of answers that are empty or all one text, and of passages that were not read."""
+
+import json
+from pathlib import Path
+
+import pytest
+from rag_server import RagServer, Rule
+
+import quadrag
+from quadrag.baselines.systems.rag.reply import find_unread
+from quadrag.records import write_jsonl
+
+PLACE = ("crud_rag", "qa_1doc")
+UNREAD = "The answers have `contexts`, which is not read: passages belong under `passages`; retrieval is not measured."
+UNKNOWN = "Retrieval is not measured: the system gave no ids of the corpus, and no text of a gold document."
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"answer": ""}, "All 8 answers are empty."),
+        ({"answer": "不知道"}, "All 8 answers are the same text, '不知道'."),
+        ({"answer": "id", "contexts": ["a"]}, UNREAD),
+        (
+            {"answer": "id", "docs": ["a"], "Chunks": [1]},
+            UNREAD.replace("`contexts`, which is", "`Chunks` and `docs`, which are"),
+        ),
+        ({"answer": "id", "contexts": []}, None),
+        ({"answer": "id", "passages": ["nowhere"], "contexts": ["a"]}, UNKNOWN),
+    ],
+)
+def test_a_file_and_a_function_are_told_alike(cli, given, said):
+    def answer(question):
+        return {**given, "answer": question["id"] if given["answer"] == "id" else given["answer"]}
+
+    asked = [json.loads(line) for line in cli("questions", *PLACE, "--data-dir", "sample").out.splitlines()]
+    write_jsonl(Path("mine.jsonl"), [question | answer(question) for question in asked])
+    scored = cli("score", "mine.jsonl", "--data-dir", "sample", "--out", "scored")
+    found = quadrag.evaluate(*PLACE, lambda question: answer({"id": question.id}), data_dir="sample", out="mine")
+    tables = [scored.out, cli("report", "scored").out, repr(found), repr(quadrag.result("mine"))]
+    for table in tables:
+        # The title is the first line, and what is said of the answers stands between it and the columns.
+        _, *head = table.strip().partition("metric ")[0].splitlines()
+        assert " ".join(" ".join(head).split()) == (said or "")
+
+
+def test_a_service_whose_passages_have_another_name_is_told_also_of_kept_replies(cli):
+    with RagServer(
+        [("d1", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。"), ("d2", "", "石鹭大桥开始封闭维修。")]
+    ) as server:
+        server.rules.append(Rule("merge", body={"passages": None, "contexts": ["a"]}))
+        for folder in ("a", "b"):
+            out = cli("run", *PLACE, "--data-dir", "sample", "--rag", server.url, "--out", folder).out
+            assert UNREAD in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    "name", ["contexts", "Documents", "retrieved_docs", "source_documents", "source_nodes", "hits"]
+)
+def test_names_of_passages_are_known(name):
+    assert find_unread({"answer": "x", name: ["y"]}) == (name,)
+
+
+@pytest.mark.parametrize("name", ["id", "context_length", "docstring", "query", "references", "results", "history"])
+def test_other_names_are_none(name):
+    assert find_unread({"answer": "x", name: ["y"]}) == ()

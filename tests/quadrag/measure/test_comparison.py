@@ -1,0 +1,152 @@
+"""Two evaluations side by side for a user of pandas and of the page, and what nobody may overlook of them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer
+
+import quadrag
+from quadrag.cli import main
+
+RGB = ("rgb", "noise_robustness_en")
+COLUMN = "rgb_accuracy.accuracy"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def measure(system, name, **more):
+    return quadrag.evaluate(*RGB, system, data_dir="sample", name=name, **{"split": "noise_60", **more})
+
+
+def first(question):
+    return question.passages[0].text
+
+
+def every(question):
+    if question.id == "3":
+        raise ValueError("no luck")
+    return " ".join(one.text for one in question.passages)
+
+
+def test_a_row_holds_a_question_that_both_have_with_both_values_and_the_difference():
+    before, after = measure(first, "v1"), measure(every, "v2", limit=8)
+    both = quadrag.compare(before, after)
+    frame = both.to_pandas()
+    assert list(frame)[:7] == ["config", "split", "id", "query", "gold", "answer_before", "answer_after"]
+    sides = [one.to_pandas().set_index("id") for one in (before, after)]
+    assert list(frame["id"]) == list(sides[1].index)
+    for row in frame.to_dict("records"):
+        mine, theirs = (side.loc[row["id"]] for side in sides)
+        assert (row["query"], row["gold"], row["answer_before"]) == (mine["query"], mine["gold"], mine["answer"])
+        if row["id"] != "3":
+            assert row["answer_after"] == theirs["answer"]
+            assert (row[f"{COLUMN}_before"], row[f"{COLUMN}_after"]) == (mine[COLUMN], theirs[COLUMN])
+    failed = frame[frame["id"] == "3"].iloc[0]
+    assert failed["unscored_after"] == "raised" and failed[f"{COLUMN}_difference"] != failed[f"{COLUMN}_difference"]
+    assert frame[f"{COLUMN}_difference"].mean() == pytest.approx(both["accuracy"].difference)
+    assert not {"query", "gold", "answer_before", "answer_after"} & set(both.to_pandas(texts=False))
+
+
+def test_a_question_whose_gold_changed_is_no_row():
+    before, after = measure(first, "v1"), measure(every, "v2")
+    asked = Path(after.folder, "questions.jsonl")
+    one, *others = asked.read_text().splitlines()
+    asked.write_text("\n".join([json.dumps(json.loads(one) | {"sha256": "other"}), *others, ""]))
+    frame = quadrag.compare(before, quadrag.result(after.folder)).to_pandas(texts=False)
+    assert list(frame["id"]) == list(before.to_pandas(texts=False)["id"])[1:]
+
+
+def test_the_samples_of_a_question_are_one_row_with_their_means():
+    lines = []
+    for number, one in enumerate(quadrag.questions(*RGB, split="noise_60", data_dir="sample")):
+        place = {"benchmark": "rgb", "config": one.config, "split": one.split, "id": one.id}
+        whole = " ".join(passage.text for passage in one.passages)
+        lines += [place | {"sample": at, "answer": whole if at <= number % 3 else ""} for at in range(3)]
+    Path("three.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert main(["score", "three.jsonl", "--data-dir", "sample", "--out", "three"]) == 0
+    both = quadrag.compare(measure(first, "v1"), "three")
+    frame = both.to_pandas(texts=False)
+    assert len(frame) == 12 and list(frame[f"{COLUMN}_after"][:3]) == pytest.approx([1 / 3, 2 / 3, 1])
+    assert frame[f"{COLUMN}_difference"].mean() == pytest.approx(both["accuracy"].difference)
+
+
+def test_a_row_holds_a_metric():
+    before, after = measure(first, "v1"), measure(every, "v2")
+    (row, _) = before.to_pandas(by="metric").to_dict("records")
+    score = before["accuracy"]
+    assert row == {
+        "score": "accuracy",
+        "value": score.value,
+        "low": score.interval[0],
+        "high": score.interval[1],
+        "n": 12,
+        "n_total": 12,
+        "valid": True,
+    }
+    both = quadrag.compare(before, after)
+    (row, _) = both.to_pandas(by="metric").to_dict("records")
+    assert (row["before"], row["after"]) == (score.value, after["accuracy"].value)
+    assert (row["difference"], row["n"], row["p"]) == (both["accuracy"].difference, 11, both["accuracy"].p)
+
+
+def test_the_page_holds_both_runs(tmp_path):
+    both = quadrag.compare(measure(first, "v1"), measure(every, "v2"))
+    page = both.report(tmp_path / "pages" / "both.html")
+    text = page.read_text(encoding="utf-8")
+    assert "B minus A on questions scored in both" in text and "v1, v2" in text
+
+
+def test_a_side_that_is_invalid_is_named_with_its_reason():
+    good = measure(first, "mine")
+    left = iter(range(12))
+    bad = measure(lambda question: next(left) % 2 or "x", "mine")
+    for sides, which in (((good, bad), "after"), ((bad, good), "before")):
+        with pytest.raises(quadrag.QuadragError) as told:
+            quadrag.compare(*sides)
+        said = str(told.value)
+        assert said.startswith(f"nothing to compare: {which} (mine) is INVALID, noise_robustness_en noise_60: 6 of 12")
+        assert "same questions" not in said
+
+
+def test_answers_of_a_run_that_stopped_are_counted_wherever_numbers_are_shown(capsys):
+    left = iter(range(5))
+
+    def stopping(question):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return "old"
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(stopping, "mine")
+    mixed = measure(first, "mine")
+    assert mixed.to_pandas()["answer"].tolist().count("old") == 5
+    capsys.readouterr()
+    mixed.show()
+    other = measure(first, "other")
+    both = quadrag.compare(other, mixed)
+    shown = [capsys.readouterr().out, repr(mixed), mixed._repr_html_(), repr(quadrag.result(mixed.folder))]
+    shown += [repr(both), both._repr_html_()]
+    both.show()
+    for text in (*shown, capsys.readouterr().out):
+        said = " ".join(text.split())
+        assert "5 of 12 replies are kept ones, from 20" in said and "fresh=True asks anew" in said
+        assert "--" not in said
+    assert "after (mine): 5 of 12 replies" in repr(both) and "before" not in repr(both).splitlines()[1]
+    assert "kept ones" not in repr(other) + other._repr_html_()
+
+
+def test_answers_that_stand_while_the_judge_was_dead_are_counted_too(monkeypatch):
+    monkeypatch.setenv("QUADRAG_CACHE", "cache")
+    place = ("crag", "task_1_2")
+    part = {"data_dir": "sample", "split": "public", "limit": 3, "out": "mine"}
+    with pytest.raises(quadrag.QuadragError):
+        quadrag.evaluate(*place, lambda question: "old", judge="http://127.0.0.1:9/v1#j", **part)
+    with ChatServer(models=["j"]) as server:
+        judge = {"judge": f"{server.url}#j", "judge_service": "http://127.0.0.1:9/v1", "max_failed": 1}
+        found = quadrag.evaluate(*place, lambda question: "new", **judge, **part)
+    assert set(found.to_pandas()["answer"]) == {"old"}
+    assert "\n3 of 3 replies are kept ones, from 20" in repr(found)

@@ -1,0 +1,107 @@
+"""A model that makes datasets, scripted: what it says depends on the request alone, and much of it is wrong.
+
+It reads the document out of the prompt and asks about it by rule. By a hash of the request it also answers in fences,
+thinks aloud first, asks in English of a Chinese document, takes an answer from nowhere, repeats no passage, writes half
+of its JSON, or writes none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any
+
+from chat_server import asked_of
+
+from quadrag.baselines.construct.cloze import clozes
+from quadrag.baselines.construct.held import language_of
+
+FAULTS = ("elsewhere", "english", "no_passage", "half", "none", "list", "null")
+_MARKS = ("新闻：\n", "Article:\n")
+
+
+def make_reply(body: dict[str, Any]) -> str:
+    """Answer a request of a recipe."""
+    asked = asked_of(body)
+    draw = int(hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest(), 16)
+    fault = FAULTS[draw // 8 % len(FAULTS)] if draw % 3 == 0 else ""
+    made = _make(asked, draw)
+    if isinstance(made, list):
+        fault = fault if fault in ("half", "none") else ""
+    if fault == "elsewhere":
+        made = {name: "月球背面" if isinstance(value, str) else ["月球背面"] for name, value in made.items()}
+    if fault == "english" and "question" in made:
+        made["question"] = "What number is missing in the following sentence, which nobody has written down?"
+    if fault == "no_passage":
+        made.pop("passage", None)
+        made.pop("second_passage", None)
+    if fault == "null":
+        made = dict.fromkeys(made)
+    text = json.dumps([made] if fault == "list" else made, ensure_ascii=False)
+    if fault in ("half", "none"):
+        return text[: len(text) // 2] if fault == "half" else "对不起，我不能回答。"
+    form = draw // 64 % 3
+    return text if form == 0 else f"```json\n{text}\n```" if form == 1 else f"<think>{{想一想}}</think>好的：\n{text}"
+
+
+def _omnieval(one: Any) -> dict[str, Any]:
+    return {"question": one.question, "answer": [one.answer], "relevant_passage": [one.sentence]}
+
+
+def _make(asked: str, draw: int) -> Any:
+    document = next((asked.partition(mark)[2] for mark in _MARKS if mark in asked), "")
+    found = list(clozes(document, language_of(document) or "en")) if document else []
+    if '"sub_topics"' in asked:
+        return [
+            {"topic_name": "新闻", "sub_topics": [{"topic_name": name, "sub_topics": []} for name in ("城市", "交通")]}
+        ]
+    if '"topic_id"' in asked:
+        return {"topic_id": draw % 4}
+    if '"corrected_result"' in asked:
+        material = json.loads(re.search(r"题目：(.+)", asked).group(1))  # type: ignore[union-attr]
+        return {"evaluation": draw % 3, "corrected_result": material if draw % 3 == 1 else None}
+    if '"relevant_passage"' in asked:
+        texts = re.split(r"文档\d:\n", asked)[1:]
+        made = [_omnieval(one) for text in texts for one in list(clozes(text, "zh"))[:2]]
+        return made[: 2 if "多轮对话" in asked else 1]
+    if '"fake"' in asked:
+        return {"fake": f"{draw % 89 + 10} 号"}
+    if '"second_answer"' in asked:
+        second = found[1] if len(found) > 1 else None
+        question = re.search(r"(?:问题|Question)(?:：|: )(.+)", asked)
+        assert question is not None
+        if second is None:
+            return {"question": None}
+        return {
+            "question": f"{question.group(1)} {second.question}",
+            "second_answer": [second.answer],
+            "second_passage": second.sentence,
+        }
+    if '"summary"' in asked:
+        return {"event": document[:30], "summary": document[:60]}
+    if '"common"' in asked:
+        return {"related": draw % 5 > 0, "event": "一件事", "common": "都是新闻", "different": ["其一", "其二"]}
+    if '"questions"' in asked:
+        parts = [next(clozes(text, "zh"), None) for text in re.split(r"新闻\d：", asked)[1:]]
+        asked_of_each = [{"question": p.question, "answer": p.answer, "passage": p.sentence} for p in parts if p]
+        return {"questions": asked_of_each}
+    if "小问题：" in asked:
+        pairs = re.findall(r"([^；（]+)（([^）]+)）", asked.rpartition("小问题：")[2])
+        return {"question": " ".join(q for q, _ in pairs), "answer": "；".join(a for _, a in pairs)}
+    if '"from"' in asked:
+        sentence = asked.rpartition("句子：")[2]
+        number = re.search(r"\d+", sentence)
+        if number is None:
+            return {"kind": "gen", "from": "无", "to": "有", "why": "原文不同"}
+        other = str(int(number.group()[0]) % 9 + 1) + number.group()[1:]
+        return {"kind": "num", "from": number.group(), "to": other, "why": "原文不同"}
+    if '"passages"' in asked and found:
+        one = found[0]
+        return {"event": one.sentence, "question": one.question, "answer": one.answer, "passages": [one.sentence]}
+    if '"event"' in asked:
+        if not found:
+            return {"event": None}
+        one = found[0]
+        return {"event": one.sentence, "question": one.question, "answer": [one.answer], "passage": one.sentence}
+    return {"answer": None if draw % 2 else "2023"}
