@@ -1,7 +1,8 @@
 """The words of tables in another language: what stands in English in the code is looked up where it is shown.
 
-`chinese.yaml` has a line for each text, `{0}` and `{1}` standing for what changes in it, which is looked up in turn. A
-text without a line is shown as it is, and so are names of metrics, models, configs and files.
+`chinese.yaml` has a line for each text, `{0}` and `{1}` standing for what changes in it, which is looked up in turn. Of
+several that fit, one that begins with a word counts, and of these the longest. A text without a line is shown as it is,
+and so are names of metrics, models, configs and files.
 """
 
 import re
@@ -31,11 +32,15 @@ class _Phrases(NamedTuple):
 @cache
 def _read() -> _Phrases:
     found = yaml.safe_load(Path(__file__).with_name("chinese.yaml").read_text(encoding="utf-8"))
-    changing = {english: chinese for english, chinese in found.items() if "{0}" in english}
-    return _Phrases(
-        {english: chinese for english, chinese in found.items() if english not in changing},
-        [(re.compile(_SLOT.sub(r"(?P<s\1>.+?)", re.escape(english))), text) for english, text in changing.items()],
-    )
+    changing = [english for english in found if "{0}" in english]
+    changing.sort(key=lambda english: (english.startswith("{"), -len(english)))
+    return _Phrases(found, [(_match(english), found[english]) for english in changing])
+
+
+def _match(english: str) -> re.Pattern[str]:
+    """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not."""
+    slot = r"(?P<s\1>.+?)" if english.endswith(".") else r"(?P<s\1>(?:(?!; ).)+?)"
+    return re.compile(_SLOT.sub(slot, re.escape(english)))
 
 
 def speak(text: Text, language: str) -> Text:

@@ -56,6 +56,32 @@ def test_a_comparison_is_in_chinese(cli):
     assert len(grid.notes) > 4 and left_over(grid.notes) == []
 
 
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        (
+            "B against A, question by question: f1 0 better, 0 worse, 60 equal; em 5 better, 0 worse, 55 equal.",
+            "逐题比较 B 与 A：f1 更好 0，更差 0，相同 60；em 更好 5，更差 0，相同 55。",
+        ),
+        (
+            "f1: not decided. B is 2.1 points higher, which may be chance (95% interval -0.6 to 3.1). "
+            "About 290 more questions would probably show a difference of this size.",
+            "f1：未分高下。B 高 2.1 个百分点，可能出于偶然（95% 区间 -0.6 至 3.1）。"
+            "大约再多 290 题才能看出这样大的差别。",
+        ),
+        ("length: B is 5 characters longer (95% interval 1 to 9), which is neither better nor worse.", None),
+        ("em: A is better, 2.0 points higher (95% interval 0.6 to 3.1).", None),
+        ("judge not certified: j (acc, hal); `quadrag certify-judge` does it.", None),
+        (
+            "INVALID, a b: 4 of 12 items failed (4 api_error): acc, hal; calls failed.",
+            "无效（INVALID）：a b：12 题中有 4 题失败（4 api_error）：acc, hal；调用失败。",
+        ),
+    ],
+)
+def test_sentences_of_runs_are_in_chinese(english, chinese):
+    assert left_over([english]) == [] and chinese in (None, speak(english, "zh"))
+
+
 def test_a_table_keeps_its_numbers_names_and_shape():
     grid = Grid(
         "Table 7. Truthfulness of answers", "metric", ["not\nknown", "\n0.2"], [Line("  m (ours)", [Cell("1.0")])]
