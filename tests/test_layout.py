@@ -32,6 +32,7 @@ FLOORS = (
     "baselines/systems",
     "baselines/scoring",
     "baselines/tables",
+    "baselines/charts",
     "baselines/audit",
     "baselines/statistics",
     "baselines/NAME",

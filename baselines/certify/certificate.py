@@ -70,8 +70,9 @@ class Certificate:
         if "spearman" in found:
             return f"agrees with people on {name} by a rank correlation of {found['spearman']:.2f}"
         between = found["agreement_interval"]
-        low_high = f" ({_two(between[0])}\u2013{_two(between[1])})" if between else ""
-        return f"agrees with people {_two(found['agreement'])}{low_high} on {name}, kappa {_two(found['kappa'])}"
+        low_high = f" ({round_two(between[0])}\u2013{round_two(between[1])})" if between else ""
+        agreement, kappa = round_two(found["agreement"]), round_two(found["kappa"])
+        return f"agrees with people {agreement}{low_high} on {name}, kappa {kappa}"
 
     @property
     def rates(self) -> Rates | None:
@@ -155,7 +156,7 @@ def find_certificate(certificates: Sequence[Certificate], signature: str) -> Cer
     return next((one for one in certificates if one.fits(signature)), None)
 
 
-def _two(value: float | None) -> str:
+def round_two(value: float | None) -> str:
     """Round to two decimals, a half upwards, as 0.825 to 0.83."""
     return "unknown" if value is None else f"{value + 1e-9:.2f}"
 

@@ -6,9 +6,10 @@ from typing import Any
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES, Result
+from ..tables.grid import Cell, Figure, Grid, Line
 from ..tables.slices import select_whole
 from .asking import read_signature
-from .certificate import Certificate, find_certificate
+from .certificate import Certificate, find_certificate, round_two
 from .corrected import correct_by_certificate
 
 _NONE = "none"
@@ -17,6 +18,30 @@ _NONE = "none"
 def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[str]:
     """Say of each judge of some runs how far it agrees with people, by the runs' certificates, or that nobody knows."""
     return list(dict.fromkeys(line for result in results for line in _note_run(result, profile)))
+
+
+def tabulate_judges(results: Sequence[Result]) -> list[Grid]:
+    """Tabulate how far the judges of some runs agree with people, by the runs' certificates; [] without any."""
+    rows = [row for result in results for row in select_whole(result.scores) if _is_judged(row)]
+    given: list[Certificate] = [one for result in results for one in result.certificates]
+    used = dict.fromkeys(id(one) for row in rows if (one := find_certificate(given, row["signature"])))
+    known = {id(one): one for one in given if "agreement" in one.figures}
+    lines = [_judge_line(one) for place, one in known.items() if place in used]
+    columns = ["agreement", "kappa", "AC1", "n"]
+    notes = [
+        "By the judge's certificate, with 95% intervals. 1: the judge says what people say; kappa 0: as by chance."
+    ]
+    return [Grid("Agreement of the judge with people", "judge", columns, lines, notes, "runs")] if lines else []
+
+
+def _judge_line(one: Certificate) -> Line:
+    cells = []
+    for name in ("agreement", "kappa", "ac1"):
+        value, between = one.figures.get(name), one.figures.get(f"{name}_interval")
+        bounds = tuple(between[:2]) if between else None
+        text = "–".join(map(round_two, bounds or ()))
+        cells.append(Cell(round_two(value), text, Figure(value, bounds)) if value is not None else Cell("–"))
+    return Line(f"{one.judge}, {one.labels['name']}", [*cells, Cell(str(one.figures.get("n", one.labels["n"])))])
 
 
 def _note_run(result: Result, profile: str) -> Iterator[str]:

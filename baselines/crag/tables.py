@@ -56,7 +56,8 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     notes = note_ours(results, head, scores, profiles)
     if any(row.retriever.endswith("-kg") for row in shown):
         notes += _note_entities(results)
-    return [Grid(f"Table {number}. Truthfulness of answers", "", [break_heading(key) for key in keys], lines, notes)]
+    heads = [break_heading(key) for key in keys]
+    return [Grid(f"Table {number}. Truthfulness of answers", "", heads, lines, notes, "points")]
 
 
 def _note_entities(results: Sequence[Result]) -> list[str]:

@@ -76,7 +76,7 @@ def _tabulate_tasks(results: Sequence[Result], profiles: Sequence[str]) -> Grid:
     if rows:
         paper = [*note_paper(NAME, rows), *note_corpus([result.run for result in results])]
     title = f"{NAME}, {results[0].run.inputs.model}"
-    return Grid(title, "task", list(_COLUMNS.values()), lines, [*_note_ours(results, profiles), *paper])
+    return Grid(title, "task", list(_COLUMNS.values()), lines, [*_note_ours(results, profiles), *paper], "points")
 
 
 def _tabulate_sweep(number: str, configs: Sequence[str], results: Sequence[Result], profiles: Sequence[str]) -> Grid:
@@ -89,7 +89,7 @@ def _tabulate_sweep(number: str, configs: Sequence[str], results: Sequence[Resul
         here = [result for result in results if result.run.inputs.config == config]
         lines += _sweep_lines(number, [row for row in rows if row.config == config], here, profiles)
     notes = [*_note_ours(results, profiles), *note_paper(NAME, rows), *note_corpus([one.run for one in results])]
-    return Grid(f"Table {number}. {title}", varies, list(_COLUMNS.values()), lines, notes)
+    return Grid(f"Table {number}. {title}", varies, list(_COLUMNS.values()), lines, notes, "sweep")
 
 
 def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Result], profiles: Sequence[str]) -> list[Line]:

@@ -75,7 +75,7 @@ def _grid(found: Mapping[str, Row], title: str, profile: str, at: int) -> Grid:
         "Topics and `all` are micro: questions count alike. Macro: groups that have a value do; stratified intervals.",
         *note_directions((row["metric"], row["key"]) for row in found.values()),
     ]
-    return Grid(title, _LABELS["over"]["topic"][at], heads, lines, notes)
+    return Grid(title, _LABELS["over"]["topic"][at], heads, lines, notes, "heat")
 
 
 def _figure(row: Row | None) -> tuple[Any, Any]:

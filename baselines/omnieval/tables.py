@@ -51,7 +51,7 @@ def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles
     head.append(f"Ours: percent, {profiles[0]} profile, {INTERVALS}.")
     notes = note_ours(here, head, scores, profiles)
     notes += note_directions((row.module, row.key) for row in read_table(NAME, number))
-    return Grid(f"Table {number}. {_TITLES[number]}: {split}", "", list(KEYS), lines, notes)
+    return Grid(f"Table {number}. {_TITLES[number]}: {split}", "", list(KEYS), lines, notes, "points")
 
 
 def _name_finder(result: Result) -> str:

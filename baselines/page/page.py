@@ -14,19 +14,23 @@ from quadrag.data.files import OTHER_FILE, SAMPLE_SOURCE
 from quadrag.records import write_text
 from quadrag.run_record import read_run
 
+from ..certify.notes import tabulate_judges
+from ..charts.draw import can_draw, draw_grid
 from ..core.result import Result
 from ..report.all import tabulate_all
 from ..report.facts import list_facts
+from ..report.found import tabulate_found
 from ..report.names import tell_apart
 from ..report.summary import headline_all
 from ..runs.campaign import run_folders
 from ..runs.folder import read_result
 from ..runs.live import Live
 from ..systems.extractive import EXTRACTIVE
-from ..tables.grid import Alarm, Detail, Grid, Line, align_cells
+from ..tables.grid import Alarm, Detail, Grid, Line, Verdict, align_cells
 from ..tables.language import speak, speak_grid, speak_grids
 from ..tables.run_notes import note_invalid, note_partial
 from .answers import collect_answers
+from .changes import Changes, list_changes
 from .packed import Blocks, pack_answers
 
 HERE = Path(__file__).parent
@@ -57,7 +61,11 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
     title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
     headline = headline_all(results) if alone else None
     blocks = pack_answers(answers)
-    page = render_page(title, list_facts(results), grids, lead, blocks, labels, headline=headline)
+    own = [grid for result in results for grid in tabulate_found(result)]  # what the page alone has
+    own += tabulate_judges(results)
+    changes = list_changes(answers)
+    facts = list_facts(results)
+    page = render_page(title, facts, [*grids, *own], lead, blocks, labels, changes, headline=headline)
     write_text(path, page)
 
 
@@ -81,11 +89,12 @@ def render_page(
     lead: Sequence[str] = (),
     blocks: Blocks = (),
     labels: str = "en",
+    changes: Changes | None = None,
     live: Live | None = None,
     again: bool = False,
     headline: Grid | None = None,
 ) -> str:
-    """Render a self-contained page: heading, what is to be said first, tables, facts by name and value, answers.
+    """Render a self-contained page: heading, what is to be said first, tables with charts, facts, answers.
 
     Its own script and style alone are run, by their sums; all else is text. Of a run at work it says how far it is,
     and asks to be read again.
@@ -101,6 +110,7 @@ def render_page(
     environment.filters["cards"] = _pick_cards
     environment.tests["detail"] = lambda note: isinstance(note, Detail)
     environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
+    environment.tests["verdict"] = lambda note: isinstance(note, Verdict)
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     given: dict[str, Any] = {
@@ -109,9 +119,12 @@ def render_page(
         "grids": speak_grids(grids, labels),
         "lead": [speak(line, labels) for line in lead],
         "blocks": blocks,
+        "changes": changes,
         "headline": headline and speak_grid(headline, labels),
     }
     words = {name: entry[labels] for name, entry in _words().items()}
+    given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in given["grids"]]
+    given["undrawn"] = not can_draw() and any(grid.form for grid in grids)
     return environment.get_template("page.html").render(
         **given, words=words, language=labels, style=style, script=script, live=live, again=again
     )

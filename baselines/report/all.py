@@ -30,7 +30,7 @@ def tabulate_all(
     """
     results = [result for _, parts in runs for result in parts]
     if len(runs) > 1:
-        return tabulate_several(merge_all(runs), profiles[0])
+        return tabulate_several(merge_all(runs), profiles[0], labels=labels)
     if len(results) == 1:
         return tabulate_run(results[0], profiles, labels, every=True)
     grids = []

@@ -2,18 +2,19 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from quadrag.metric_record import show_key
-from quadrag.stats import Pair
+from quadrag.stats import Pair, holm
 
 from ..core.benchmark import load
 from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.rows import ALL
 from ..scoring.validity import is_invalid
-from ..tables.cells import NOTHING, STAR, Row, value_cell
-from ..tables.grid import Alarm, Cell, Detail, Grid, Line
+from ..tables.cells import ALPHA, NOTHING, STAR, Row, value_cell
+from ..tables.grid import Alarm, Cell, Detail, Form, Grid, Line, Verdict
 from ..tables.notes import INTERVALS, TESTS, name_units, note_keys
 from ..tables.run_notes import list_settings, note_partial, note_runs
 from .names import name_columns, tell_apart
@@ -73,6 +74,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     shown: list[Row] = []
     pairs: dict[tuple[Place, str], Pair] = {}
     shared: dict[str, int] = {}
+    differences: list[tuple[Cell, float]] = []
     last = None
     places = dict.fromkeys(place_of(row) for one in results for row in pick_headlines(one.scores, profile))
     every_place = dict.fromkeys(place for table in tables for place in table)
@@ -81,18 +83,29 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         rows = [table.get((place, part)) for table in tables]
         shown += filter(None, rows)
         cells = [value_cell(row) for row in rows]
+        drawn = part == ALL and place in places
+        if pair or not drawn:
+            cells = [replace(cell, figure=None) for cell in cells]
         if pair:
             found = pair_results(results[0], results[1], place, profile, part.partition(":")[2] or None)
-            cells.append(pair_cell(found, place) if found else Cell(NOTHING))
+            cell = pair_cell(found, place) if found else Cell(NOTHING)
+            cells.append(cell)
+            if drawn and found and cell.figure:
+                differences.append((cell, found.p))
+            else:
+                cell.figure = None
             shared[f"{config} {split}"] = max(found.n if found else 0, shared.get(f"{config} {split}", 0))
             pairs |= {(place, part): found} if found else {}
         over = part.replace("macro:", ", macro over ") if part != ALL else ""
         lines.append(Line(f"{config} {split}: {show_key(metric, key)}{over}", cells, rule=last not in (None, config)))
         last = config
+    for (cell, _), p in zip(differences, holm([p for _, p in differences]), strict=True):
+        cell.figure = cell.figure and cell.figure._replace(sure=p < ALPHA)
     notes: list[str] = []
     if pair:
         known = {place: pairs[place, ALL] for place in places if (place, ALL) in pairs}
-        notes += [*tell_same(*results), *tell_pairs(known), *tell_invalid(results[0], results[1], places, profile)]
+        notes += [*tell_same(*results), *map(Verdict, tell_pairs(known))]
+        notes += tell_invalid(results[0], results[1], places, profile)
         notes += tell_changes(results[0], results[1], known, profile)
         notes += tell_slices(results[0], results[1], known, profile)
     settings = [list_settings(result.run.inputs) for result in results]
@@ -104,19 +117,19 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         who = ", ".join(dict.fromkeys([name, name_run(result.run)]))
         notes.append(f"{column}: {who}; {' '.join(told).removeprefix('Ours ')}")
     notes += [f"{name_units(shown)}, {profile} profile, {INTERVALS}.", *note_keys(shown)]
-    if len(runs) <= _FEW:
-        heads = [
-            f"{column}\n{own}" for column, own in zip(columns, tell_apart([name for name, _ in runs]), strict=True)
-        ]
-    else:
-        heads = columns
+    own_names = tell_apart([name for name, _ in runs])
+    names = [f"{column} {own}" for column, own in zip(columns, own_names, strict=True)]
+    heads = [name.replace(" ", "\n", 1) for name in names] if len(runs) <= _FEW else columns
     if pair:
         heads.append("B - A")
         notes.append(f"B - A: B minus A on questions scored in both; {STAR}; –: nothing to pair.")
         notes.append(Detail(TESTS))
+        if len(differences) > 1:
+            notes.append(Detail(f"In a chart p is adjusted by Holm's rule for its {len(differences)} differences."))
         if any(shared.values()) or not any(map(is_invalid, shown)):
             notes.append(f"Questions scored in both: {_count_shared(shared)}.")
-    return Grid("Comparison", "config, split: metric", heads, lines, notes)
+    form: Form = "forest" if pair else "runs"
+    return Grid("Comparison", "config, split: metric", heads, lines, notes, form, names=names)
 
 
 def _select(scores: Sequence[dict[str, Any]], profile: str) -> dict[tuple[Place, str], Row]:

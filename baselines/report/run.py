@@ -114,6 +114,5 @@ def _tabulate_beside(run: RunRecord, scores: Sequence[Row], splits: Sequence[str
     lines = our_lines(f"{name_run(run)} (ours)", scores, places, ["official"], place, counts="never")
     printed = printed_lines(rows, places, place=attrgetter("key", "split"))
     printed[0].rule = True
-    return Grid(
-        title, "model", columns, [*lines, *printed], [*note_paper(run.inputs.benchmark, rows), *note_corpus([run])]
-    )
+    notes = [*note_paper(run.inputs.benchmark, rows), *note_corpus([run])]
+    return Grid(title, "model", columns, [*lines, *printed], notes, "curves" if len(splits) > 1 else "points")

@@ -12,24 +12,30 @@ from ..tables.grid import Cell, Detail, Grid, Line
 from ..tables.notes import TESTS
 from ..tables.slices import select_whole
 from .comparison import compare_runs
+from .matrix_change import tabulate_changes
 from .names import name_columns
 from .pairs import pair_cell, pair_results
 from .summary import pick_headlines
 from .words import tell_rankings
 
 
-def tabulate_several(runs: Sequence[tuple[str, Result]], profile: str = "official", every: bool = True) -> list[Grid]:
+def tabulate_several(
+    runs: Sequence[tuple[str, Result]], profile: str = "official", every: bool = True, labels: str = "en"
+) -> list[Grid]:
     """Compare named runs; the first is what the others are compared with.
 
     Args:
         runs: two or more, of one benchmark.
         profile: ``official`` or ``corrected``.
-        every: all metrics; else the headlines.
+        every: all metrics, of two runs their matrices too; else the headlines.
+        labels: of a matrix, ``en`` or ``zh``.
     """
     grids = [compare_runs(runs, profile, every)]
     results = [result for _, result in runs]
     grids[0].notes += note_judges(results, profile)
-    return grids if len(runs) == 2 else [*grids, _tabulate_differences(results, profile, every)]
+    if len(runs) == 2:
+        return grids + (tabulate_changes(results[0], results[1], profile, labels) if every else [])
+    return [*grids, _tabulate_differences(results, profile, every)]
 
 
 def _tabulate_differences(results: Sequence[Result], profile: str, every: bool) -> Grid:
@@ -46,10 +52,11 @@ def _tabulate_differences(results: Sequence[Result], profile: str, every: bool) 
         found = [(name, pair) for name, pair in zip(names[1:], pairs, strict=True) if pair]
         for (name, pair), p in zip(found, holm([pair.p for _, pair in found]), strict=True):
             cell = pair_cell(pair, place, p)
-            cells = [Cell(f"{name} - {names[0]}"), Cell(cell.text), Cell(cell.sub), Cell(str(pair.n))]
+            marked = Cell(cell.text, figure=cell.figure)
+            cells = [Cell(f"{name} - {names[0]}"), marked, Cell(cell.sub), Cell(str(pair.n))]
             lines.append(Line(label, cells))
             label = ""
     notes = [f"On questions scored in both; {STAR}, adjusted by Holm's rule for the runs of a line.", Detail(TESTS)]
     notes += tell_rankings(results)
     columns = ["", "difference", "95% interval", "n"]
-    return Grid(f"Differences from {names[0]}", "config, split: metric", columns, lines, notes)
+    return Grid(f"Differences from {names[0]}", "config, split: metric", columns, lines, notes, "forest")

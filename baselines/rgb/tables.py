@@ -11,7 +11,7 @@ from quadrag.errors import QuadragError
 
 from ..core.result import Result
 from ..tables.cells import Row
-from ..tables.grid import Grid, Line
+from ..tables.grid import Form, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.notes import INTERVALS, note_not_run, note_unscored
 from ..tables.paper import PaperTables
@@ -62,7 +62,8 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         columns = list(heads)
         if number != _BY_ROW:
             columns = [f"{name * (at == 0)}\n{head}" for name in _LANGUAGES.values() for at, head in enumerate(heads)]
-        grids.append(Grid(f"Table {number}. {title}", "", columns, lines, notes))
+        form: Form = "curves" if "noise ratio" in title else "points"
+        grids.append(Grid(f"Table {number}. {title}", "", columns, lines, notes, form))
     return grids
 
 

@@ -10,7 +10,7 @@ from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
 from ..scoring.validity import is_invalid
-from .grid import Cell
+from .grid import Cell, Figure
 
 Row = Mapping[str, Any]  # of ``scores.json``
 NOTHING = "–"
@@ -63,7 +63,20 @@ def break_heading(key: str) -> str:
 def interval_cell(value: float | None, interval: Sequence[float] | None, n: int | None, unit: str = RATE) -> Cell:
     """Make a cell of a value over n items with its interval under it, where they are not too few."""
     bounds = (interval or ()) if n is not None and n >= FEW else ()
-    return Cell(format_value(value, unit, n), "–".join(format_bound(side, unit) for side in bounds))
+    return Cell(
+        format_value(value, unit, n),
+        "–".join(format_bound(side, unit) for side in bounds),
+        figure_of(value, bounds, n, unit),
+    )
+
+
+def figure_of(
+    value: float | None, bounds: Sequence[float] = (), n: int | None = None, unit: str = RATE
+) -> Figure | None:
+    """Make the figure of a value, where there is one: a rate in percent."""
+    scale = 1 if unit == CHARACTERS else 100
+    between = (bounds[0] * scale, bounds[1] * scale) if bounds else None
+    return None if value is None else Figure(value * scale, between, n)
 
 
 def value_cell(row: Row | None, lacking: str = "not run") -> Cell:
@@ -108,7 +121,11 @@ def difference_cell(pair: Pair, unit: str = RATE, p: float | None = None) -> Cel
     low, high = pair.interval
     mark = "*" if pair.n >= FEW and (pair.p if p is None else p) < ALPHA else ""
     bounds = f"{low:+.0f} to {high:+.0f}" if unit == CHARACTERS else f"{low * 100:+.1f} to {high * 100:+.1f}"
-    return Cell(format_difference(pair.difference, unit, pair.n) + mark, bounds if pair.n >= FEW else "")
+    text = format_difference(pair.difference, unit, pair.n) + mark
+    if pair.n < FEW:
+        return Cell(text)
+    figure = figure_of(pair.difference, pair.interval, pair.n, unit)
+    return Cell(text, bounds, figure and figure._replace(sure=bool(mark)))
 
 
 def format_difference(value: float, unit: str, n: int) -> str:

@@ -6,8 +6,9 @@ It decides nothing about what stands in a table.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, Any, Literal, NamedTuple
 
+Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest", "scatter"]
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*]?)")
 
 
@@ -19,12 +20,29 @@ class Detail(str):
     """A note that a specialist needs: on the page, and where all is asked for."""
 
 
+class Verdict(str):
+    """A note that says in words what a chart shows: it stands above the chart."""
+
+
+class Figure(NamedTuple):
+    """The number behind a cell, in the unit in which it is shown, as a chart takes it.
+
+    `sure` says of a difference whether it is more than chance, adjusted for the others of the chart.
+    """
+
+    value: float
+    interval: tuple[float, float] | None = None
+    n: int | None = None
+    sure: bool = False
+
+
 @dataclass(slots=True)
 class Cell:
-    """A value as text, with a second, smaller text under it (an interval)."""
+    """A value as text, with a second, smaller text under it (an interval); without a figure it stands in no chart."""
 
     text: str
     sub: str = ""
+    figure: Figure | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
@@ -39,13 +57,29 @@ class Line:
 
 @dataclass(slots=True)
 class Grid:
-    """A table: a column's first line names its group where it has two."""
+    """A table: a column's first line names its group where it has two.
+
+    `form` says how its figures are drawn; "" not at all:
+
+    - ``points``: every column is a panel, every line a row of it;
+    - ``runs``: the other way round, every line is a panel;
+    - ``curves``: along the numbers in the columns' heads, a curve a line;
+    - ``sweep``: along the numbers that the lines' labels begin with, behind which a comma and the curve's name stand;
+    - ``heat``: a matrix, ``change`` one of differences;
+    - ``forest``: differences with their intervals;
+    - ``scatter``: `dots`, over which the lines are means.
+
+    `dots` are places of questions, across and up, and how many are there. `names` are longer heads, for charts.
+    """
 
     title: str
     corner: str
     columns: list[str]
     lines: list[Line]
     notes: list[str] = field(default_factory=list)
+    form: Form = ""
+    dots: Sequence[tuple[float, float, int]] = ()
+    names: Sequence[str] = ()
 
 
 def print_grids(grids: Sequence[Grid], file: IO[str] | None = None, verbose: bool = False) -> None:

@@ -92,6 +92,7 @@ def speak_grid(grid: Grid, language: str) -> Grid:
         columns=[say(column) for column in grid.columns],
         lines=[line(one) for one in grid.lines],
         notes=[speak(note, language) for note in grid.notes],
+        names=[say(name) for name in grid.names],
     )
 
 

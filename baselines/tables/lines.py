@@ -4,12 +4,13 @@ Ours come with their 95% intervals, with how many items they are over, and with 
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
 from ..scoring.validity import is_invalid
 from .cells import NOTHING, Row, count_items, scored_of, value_cell
-from .grid import Cell, Line
+from .grid import Cell, Figure, Line
 from .published import Published
 
 Name = Callable[[Any], Hashable]  # of a row: the column, or the line, that it stands in
@@ -48,11 +49,13 @@ def our_lines(
         rows = [found.get((profile, column)) for column in columns]
         cells = [value_cell(row, lacking) for row in rows]
         if bounds:
-            cells = [Cell(cell.text) for cell in cells]
+            cells = [replace(cell, sub="") for cell in cells]
         if cells in shown:
             continue
         first = not shown
         shown.append(cells)
+        if not first:  # charts show one profile
+            cells = [replace(cell, figure=None) for cell in cells]
         lines.append(Line(label if first else f"  {profile}", cells, rule=rule and first))
         if bounds and first:
             lines += [_bound_line("  95% from", rows, 0), _bound_line("  95% to", rows, 1)]
@@ -83,7 +86,7 @@ def printed_lines(
     """Make a line of printed numbers for each name; ? stands behind a doubtful one, a dash where none is printed."""
     named: dict[str, dict[Hashable, Cell]] = {}
     for row in rows:
-        cell = Cell(row.printed + "?" * row.doubtful)
+        cell = Cell(row.printed + "?" * row.doubtful, figure=Figure(float(row.printed)))
         named.setdefault(name(row), {})[place(row)] = cell
     return [Line(label, [cells.get(c, Cell(NOTHING)) for c in columns], "published") for label, cells in named.items()]
 

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
         grids = [tabulate_without(result, findings, profiles[0]) for result in results]
     elif len(runs) > 1:
         grids = tabulate_several(merge_all(runs), profiles[0], arguments.verbose)
-        page = tabulate_all(runs, profiles) if arguments.html else None
+        page = tabulate_all(runs, profiles, arguments.labels) if arguments.html else None
     elif len(results) > 1:
         grids = tabulate_all(runs, profiles, arguments.labels, arguments.verbose)
     else:

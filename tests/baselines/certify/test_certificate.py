@@ -69,6 +69,14 @@ def test_any_other_judge_is_not_certified(cli, certified):
     assert "certified" not in cli("report", "runs/unjudged").out
 
 
+def test_the_page_tabulates_how_far_a_judge_agrees(cli, certified):
+    page = Path("runs/a/report.html").read_text(encoding="utf-8")
+    for part in ("Agreement of the judge with people", "0.73<small>0.57–0.84</small>", "j, labels"):
+        assert part in page
+    cli("report", "runs/other", "--certificate", "c.json", "--html", "other.html")
+    assert "Agreement of the judge" not in Path("other.html").read_text(encoding="utf-8"), "another judge"
+
+
 def test_an_altered_certificate_is_refused(cli, certified):
     whole = json.loads(Path("c.json").read_text(encoding="utf-8"))
     whole["figures"]["agreement"] = 0.99

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from quadrag.baselines.page.answers import Answers
+from quadrag.baselines.page.changes import list_changes
 from quadrag.baselines.page.packed import ITEMS, pack, pack_answers
 from quadrag.baselines.page.page import HERE, render_page
+from quadrag.baselines.tables.grid import Cell, Figure, Grid, Line
 from quadrag.records import Passage
 
 EVIL = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>javascript:window.hit=1 \' ${window.hit=1}'
@@ -281,3 +283,39 @@ def test_the_words_are_those_of_a_language(opened):
     words = json.loads(page.evaluate("document.getElementById('words').textContent"))
     used = set(re.findall(r"WORDS\.(\w+)", "".join(path.read_text(encoding="utf-8") for path in HERE.glob("*.js"))))
     assert used <= words.keys() and len(used) > 10
+
+
+def test_a_chart_is_as_wide_as_the_page_lets_it_and_its_table_is_a_click_away(browser, tmp_path):
+    pytest.importorskip("vl_convert")
+    lines = [Line(f"model {n}", [Cell(f"{n}.0", "", Figure(float(n), (n - 1.0, n + 1.0), 9))]) for n in (3, 4)]
+    grid = Grid("A table", "", ["accuracy"], lines, [], "points")
+    file = tmp_path / "page.html"
+    file.write_text(render_page("title", [], [grid]), encoding="utf-8")
+    for width, shown, hidden in ((1280, "broad", "narrow"), (400, "narrow", "broad")):
+        context = browser.new_context(viewport={"width": width, "height": 900})
+        page = context.new_page()
+        page.goto(file.as_uri())
+        chart = page.get_by_role("img", name="A table: accuracy")
+        assert chart.count() == 1 and chart.get_attribute("class") == shown and page.is_hidden(f"svg.{hidden}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.is_hidden("table")
+        page.click("details.table summary")
+        assert page.is_visible("table")
+        context.close()
+
+
+def test_a_question_won_leads_to_its_answers(browser, tmp_path):
+    answers = make_answers()
+    changes = list_changes(answers)
+    file = tmp_path / "page.html"
+    grid = Grid("A table", "", ["a"], [Line("x", [Cell("1")])])
+    page_text = render_page("title", [], [grid], [], pack_answers(answers), changes=changes)
+    file.write_text(page_text, encoding="utf-8")
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    page.click(f"text={changes.won[1].question}")
+    page.wait_for_selector("#item h3")
+    assert page.inner_text("#item h3").startswith(changes.won[1].question)
+    context.close()

@@ -1,0 +1,241 @@
+"""Which figures of a table stand in which panel of its chart, by the table's form."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ..tables.grid import Cell, Figure, Grid, Line, align_cells
+from .curves import Curve, view_curves
+from .dots import view_dots
+from .layers import View
+from .matrix import Tile, view_matrix
+from .rows import Row, view_rows
+
+_NUMBER = re.compile(r"(\w*?)_?(\d+(?:\.\d+)?)")
+_LEADING = re.compile(r"\s*(\d+(?:\.\d+)?)(?:, |，)(.+)")  # a comma, in either language
+_COLON = re.compile(": |：")
+NARROW = 350  # pixels, of a panel on a telephone
+_WIDTHS = {1: 700, 2: 560}  # of one panel, of two beside each other; more are of one width everywhere
+_SMALL, _MIDDLE = 164, 390
+_ASIDE, _ASIDE_DIFFERENCE, _ASIDE_NAMES = 54, 150, 70  # pixels of the texts on the right
+Panel = tuple[str, Callable[[int], View]]  # its heading, and what draws it at a width
+Words = Mapping[str, str]
+
+
+class Layout(NamedTuple):
+    """The panels of a chart, each with its heading and a view for each kind of page, and what its signs are."""
+
+    panels: list[tuple[str, dict[str, View]]]
+    legend: str
+
+
+def lay_out(grid: Grid, words: Words) -> Layout | None:
+    """Lay out a table by its form; None where there is nothing to draw. Arguments as of `draw_grid`."""
+    panels = list(_FORMS[grid.form](grid)) if grid.form else []
+    if not panels:
+        return None
+    if len(panels) in _WIDTHS:
+        widths = {"broad": _WIDTHS[len(panels)], "narrow": NARROW}
+    else:
+        widths = {"": _SMALL if grid.form == "sweep" else _MIDDLE}
+    views = [(title, {name: draw(width) for name, width in widths.items()}) for title, draw in panels]
+    return Layout(views, " · ".join(_explain(grid, words)))
+
+
+def _explain(grid: Grid, words: Words) -> Iterator[str]:
+    if grid.form in ("heat", "change", "scatter", "forest"):
+        yield words[grid.form]
+        return
+    yield f"● {words['ours']}"
+    if any(line.kind == "published" and _figures(line) for line in grid.lines):
+        yield f"◇ {words['published']}"
+
+
+def _points(grid: Grid) -> Iterator[Panel]:
+    texts = align_cells(grid, "\u2007")
+    for at, title in enumerate(_titles(grid)):
+        rows = list(_group(grid.lines, at, [line[at].text for line in texts]))
+        if any(row.kind == "ours" and row.value is not None for row in rows) and _count(rows) > 1:
+            yield title, _draw_rows(rows)
+
+
+def _draw_rows(rows: Sequence[Row]) -> Callable[[int], View]:
+    return lambda width: view_rows(rows, width, _ASIDE)
+
+
+def _count(rows: Sequence[Row]) -> int:
+    return sum(row.value is not None for row in rows)
+
+
+def _group(lines: Sequence[Line], at: int, texts: Sequence[str]) -> Iterator[Row]:
+    """Yield the rows of a column, under those headings that have any."""
+    heading: Row | None = None
+    for line, text in zip(lines, texts, strict=True):
+        if _is_heading(line):
+            heading = Row(line.label.strip(), "head")
+        elif figure := line.cells[at].figure:
+            if heading:
+                yield heading
+                heading = None
+            yield Row(_name(line), line.kind, figure.value, figure.interval, text)
+
+
+def _runs(grid: Grid) -> Iterator[Panel]:
+    names = grid.names or _titles(grid)
+    for line in grid.lines:
+        rows = [
+            Row(name, line.kind, cell.figure.value, cell.figure.interval, cell.text)
+            for name, cell in zip(names, line.cells, strict=False)
+            if cell.figure
+        ]
+        if len(rows) > 1:
+            yield line.label.strip(), _draw_rows(rows)
+
+
+def _curves(grid: Grid) -> Iterator[Panel]:
+    """Yield a panel for each group of columns; without numbers in the heads, points."""
+    groups: dict[str, list[tuple[int, str, str]]] = {}
+    last = ""
+    for at, head in enumerate(grid.columns):
+        group, _, own = head.rpartition("\n")
+        last = group or last
+        number = _NUMBER.fullmatch(own)
+        if number is None:
+            yield from _points(grid)
+            return
+        groups.setdefault(last, []).append((at, number[1], number[2]))
+    ends = [end for line in grid.lines for figure in _figures(line) for end in (figure.value, *(figure.interval or ()))]
+    for group, columns in groups.items():
+        curves = [curve for line in grid.lines if (curve := _curve(line, [at for at, *_ in columns])).points]
+        if any(one.kind == "ours" and len(one.points) > 1 for one in curves):
+            curves.sort(key=lambda curve: curve.kind)  # ours first
+            yield group, _draw_curves(curves, [number for *_, number in columns], ends, columns[0][1])
+
+
+def _curve(line: Line, columns: Sequence[int]) -> Curve:
+    figures = [(rank, line.cells[at].figure) for rank, at in enumerate(columns)]
+    return Curve(_name(line), line.kind, [(rank, one.value, one.interval) for rank, one in figures if one])
+
+
+def _draw_curves(
+    curves: Sequence[Curve], names: Sequence[str], ends: Sequence[float] = (), title: str = ""
+) -> Callable[[int], View]:
+    def draw(width: int) -> View:
+        small = width == _SMALL
+        height = 120 if small else max(240, 14 * len(curves) + 40)
+        return view_curves(curves, names, width, height, 0 if small else _ASIDE_NAMES + width // 8, ends, title)
+
+    return draw
+
+
+def _sweep(grid: Grid) -> Iterator[Panel]:
+    """Yield a panel for each group of lines and each column; without numbers in the labels, points."""
+    drawn = [line for line in grid.lines if _figures(line)]
+    if not all(_LEADING.match(line.label) for line in drawn):
+        yield from _points(grid)
+        return
+    heading = ""
+    groups: dict[str, list[tuple[Line, str, str]]] = {}
+    for line in grid.lines:
+        if _is_heading(line):
+            heading = line.label.strip()
+        elif _figures(line) and (found := _LEADING.match(line.label)):
+            groups.setdefault(heading, []).append((line, found[1], found[2]))
+    for group, lines in groups.items():
+        names = sorted({number for _, number, _ in lines}, key=float)
+        for at, title in enumerate(_titles(grid)):
+            points: dict[tuple[str, str], list[tuple[int, float, tuple[float, float] | None]]] = {}
+            for line, number, name in lines:
+                if one := line.cells[at].figure:
+                    points.setdefault((line.kind, name), []).append((names.index(number), one.value, one.interval))
+            curves = [Curve(name, kind, sorted(points[kind, name])) for kind, name in sorted(points)]
+            if len(names) > 1 and any(curve.kind == "ours" for curve in curves):
+                yield f"{group}: {title}".removeprefix(": "), _draw_curves(curves, names)
+
+
+def _matrix(grid: Grid) -> Iterator[Panel]:
+    """Yield the one panel: topics under their fields, and what is over all of them."""
+    rows: list[tuple[str, str]] = []
+    tiles: list[Tile] = []
+    for line in grid.lines:
+        kind = "head" if _is_heading(line) else "whole" if line.rule else "cell" if line.label.startswith(" ") else ""
+        if kind == "head" or (kind and _figures(line)):
+            for at, cell in enumerate(line.cells):
+                if one := cell.figure:
+                    under = cell.sub if grid.form == "change" and cell.sub else f"n {one.n}"
+                    tiles.append(Tile(len(rows), at, one.value, cell.text, under))
+            rows.append((line.label.strip(), kind))
+    columns = [head.split("\n") for head in grid.columns]
+    if tiles:
+        yield "", lambda width: view_matrix(tiles, rows, columns, width, grid.form == "change")
+
+
+def _forest(grid: Grid) -> Iterator[Panel]:
+    """Yield the one panel: every difference under what it is a difference of, and what all are of above them."""
+    found: list[tuple[list[str], Cell, Figure]] = []
+    label = ""
+    for line in grid.lines:
+        label = line.label.strip() or label
+        of = _COLON.split(label, maxsplit=1)
+        cell = next((cell for cell in line.cells if cell.figure), None)
+        if cell and cell.figure:  # where the first column has no head, it says whose difference a line is
+            found.append((of if grid.columns[0] else [*of, line.cells[0].text], cell, cell.figure))
+    if not found:
+        return
+    shared = found[0][0][0] if len({tuple(of[:1]) for of, *_ in found}) == 1 else ""
+    rows: list[Row] = []
+    for of, cell, figure in found:
+        *above, name = of[1:] if shared and of[1:] else of
+        heading = Row(": ".join(above), "head")
+        if above and heading not in rows:
+            rows.append(heading)
+        rows.append(Row(name, "ours", *figure[:2], _write_difference(cell, figure), figure.sure))
+    yield shared, lambda width: view_rows(rows, width, _ASIDE_DIFFERENCE, width == NARROW, True)
+
+
+def _write_difference(cell: Cell, figure: Figure) -> str:
+    text = cell.text.rstrip("*")
+    return f"{text} ({figure.interval[0]:+.1f} to {figure.interval[1]:+.1f})" if figure.interval else text
+
+
+def _scatter(grid: Grid) -> Iterator[Panel]:
+    figures = [(line.cells[0].figure, line.cells[1].figure) for line in grid.lines]
+    means = [(across.value, up.value, up.interval) for across, up in figures if across and up]
+    if means and grid.dots:
+        yield "", lambda width: view_dots(grid.dots, means, (grid.columns[0], grid.columns[1]), min(width, 460))
+
+
+_FORMS = {
+    "points": _points,
+    "runs": _runs,
+    "curves": _curves,
+    "sweep": _sweep,
+    "heat": _matrix,
+    "change": _matrix,
+    "forest": _forest,
+    "scatter": _scatter,
+}
+
+
+def _titles(grid: Grid) -> list[str]:
+    """Name the columns, each with its group."""
+    titles = []
+    last = ""
+    for head in grid.columns:
+        group, mark, own = head.replace("-\n", "").replace("_\n", "_").rpartition("\n")
+        last = group or last
+        titles.append(" ".join(filter(None, (last if mark else "", own))))
+    return titles
+
+
+def _name(line: Line) -> str:
+    """Name a line; which are ours their signs say."""
+    return line.label.strip().removesuffix(" (ours)")
+
+
+def _is_heading(line: Line) -> bool:
+    return not any(cell.text for cell in line.cells)
+
+
+def _figures(line: Line) -> list[Figure]:
+    return [cell.figure for cell in line.cells if cell.figure]

@@ -1,0 +1,235 @@
+"""Charts: what stands in them, where, that it can be read on light and dark pages, and that data stay text."""
+
+from __future__ import annotations
+
+import re
+import sys
+from xml.etree import ElementTree
+
+import pytest
+from markupsafe import escape
+
+from quadrag.baselines.charts.draw import can_draw, draw_grid
+from quadrag.baselines.charts.palette import contrast, cut_text
+from quadrag.baselines.page.page import HERE, render_page
+from quadrag.baselines.page.page import _words as read_words
+from quadrag.baselines.tables.grid import Cell, Figure, Grid, Line, Verdict
+
+pytest.importorskip("vl_convert")
+
+EVIL = "<b onclick='x'>\"&amp;</b>{{1}}\x01\ud83d\u202e"
+WORDS = {name: entry["en"] for name, entry in read_words().items()}
+
+
+def cell(value, half=4.0, n=12, sure=False):
+    return Cell(f"{value}", "", Figure(value, (value - half, value + half), n, sure))
+
+
+def printed(value):
+    return Cell(f"{value}", figure=Figure(value))
+
+
+def heading(label):
+    return Line(label, [Cell(""), Cell("")], rule=True)
+
+
+def make(form, name="", columns=("noise_0", "noise_80")):
+    """A grid of two columns whose texts all hold `name`; of every form."""
+    lines = [Line(f"ours {name}", [cell(50.0), cell(30.5)]), Line(f"other {name}", [cell(61.0), cell(20.0)])]
+    if form == "sweep":
+        lines = [Line(f"{at}, ours {name}", [cell(10.0 + at), cell(20.0)]) for at in (2, 10)]
+        lines += [Line(f"{at}, paper {name}", [printed(12.0 + at), printed(8.0)], "published") for at in (2, 10)]
+    elif form in ("heat", "change"):
+        lines = [heading(f"field {name}"), Line(f" topic {name}", [cell(-9.0), cell(90.0)])]
+        lines.append(Line(f"all {name}", [cell(0.0), cell(50.0)], rule=True))
+    elif form == "forest":
+        lines = [Line(f"task {name}: a", [Cell("1"), cell(3.0, 1.0, sure=True)])]
+        lines.append(Line(f"task {name}: b", [Cell("1"), cell(-2.0, 5.0)]))
+    elif form != "scatter":
+        lines.append(Line(f"paper {name}", [printed(70.0), printed(10.0)], "published"))
+    dots = [(0.0, 5.0, 3), (100.0, 80.0, 40)] if form == "scatter" else ()
+    return Grid(f"Title {name}", "", [f"{name}{column}" for column in columns], lines, [], form, dots)
+
+
+def draw(form, *names, **options):
+    """What is drawn of a form: the images, by title, and the legend."""
+    chart = draw_grid(make(form, *names, **options), WORDS)
+    images = [(title, ElementTree.fromstring(f"<div>{drawn}</div>").findall("svg")) for title, drawn in chart.panels]
+    return images, chart.legend
+
+
+def texts(image):
+    return [element.text for element in image.iter("text")]
+
+
+FORMS = ("points", "runs", "curves", "sweep", "heat", "change", "forest", "scatter")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_text_of_data_is_markup_and_nothing_is_named_or_fetched(form):
+    clean = EVIL.translate(dict.fromkeys(map(ord, "\x01\ud83d\u202e"), " "))
+    images, _ = draw(form, EVIL)
+    found = [element for _, drawn in images for image in drawn for element in image.iter()]
+    assert {element.tag for element in found} <= {"svg", "g", "path", "line", "text", "tspan"}
+    names = {name for element in found for name in element.attrib}
+    assert names.isdisjoint({"id", "style", "href", "clip-path", "onclick"}), "other charts of a page have the same"
+    if form not in ("scatter", "curves"):  # whose texts are cut to their room, or are the columns'
+        whole = "".join(text for _, drawn in images for image in drawn for text in texts(image) if text)
+        assert clean[:6] in whole or any(clean[:6] in title for title, _ in images)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_chart_is_an_image_with_a_name_and_its_table(form):
+    grid = make(form)
+    for _, images in draw(form)[0]:
+        assert images
+        for image in images:
+            assert image.attrib["role"] == "img" and image.attrib["aria-label"].startswith("Title ")
+            assert not [name for element in image.iter() for name in element.attrib if name.startswith("aria-hidden")]
+    page = render_page("t", [], [grid])
+    assert page.index("<figure") < page.index('<details class="table">') < page.index("<table")
+
+
+def test_a_table_of_no_form_or_without_values_has_no_chart():
+    assert draw_grid(make(""), WORDS) is None
+    empty = Grid("t", "", ["a"], [Line("x", [Cell("–")])], [], "points")
+    assert draw_grid(empty, WORDS) is None
+    assert "<figure" not in render_page("t", [], [empty])
+
+
+def test_without_the_library_a_page_has_all_else_and_says_how_to_get_it(monkeypatch):
+    grid = make("points")
+    told = f'<p class="note">{escape(WORDS["undrawn"])}</p>'
+    assert can_draw() and told not in render_page("t", [], [grid])
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    page = render_page("t", [], [grid])
+    assert not can_draw() and "<figure" not in page and "<table" in page
+    assert page.count(told) == 1 and told not in render_page("t", [], [make("")]), "where no chart is lacking"
+
+
+def marks(image, colour):
+    """The places of the signs of a colour."""
+    found = []
+    for element in image.iter("path"):
+        if colour in (element.attrib.get("fill"), element.attrib.get("stroke")) and "transform" in element.attrib:
+            found.append(tuple(map(float, re.findall(r"-?[\d.]+", element.attrib["transform"])[:2])))
+    return found
+
+
+def test_rows_have_their_sign_at_the_value_and_published_ones_another():
+    [(_, [broad, narrow]), _] = draw("points")[0]
+    assert (broad.attrib["class"], narrow.attrib["class"]) == ("broad", "narrow")
+    (first, second), [paper] = marks(broad, "var(--s1)"), marks(broad, "var(--faint)")
+    assert first[0] < second[0] < paper[0] and first[1] < second[1] < paper[1], "50, 61 and 70, from above"
+    assert (second[0] - first[0]) / (paper[0] - first[0]) == pytest.approx(11 / 20)
+    assert {"ours", "other", "paper", "50.0", "61.0", "70.0"} <= set(texts(broad))
+    spans = [float(line.attrib["x2"]) for line in broad.iter("line") if line.attrib.get("stroke") == "var(--s1)"]
+    assert spans == pytest.approx([(paper[0] - first[0]) * 8 / 20] * 2), "an interval of ±4"
+    assert draw("points")[1] == f"● {WORDS['ours']} · ◇ {WORDS['published']}"
+
+
+def test_curves_stand_over_the_numbers_of_their_columns_and_have_their_names():
+    [(_, [broad, _])] = draw("curves")[0]
+    assert {"0", "80", "noise", "ours", "other", "paper"} <= set(texts(broad))
+    assert len(marks(broad, "var(--s1)")) == len(marks(broad, "var(--s2)")) == 2
+    assert len(draw("curves", columns=("auto", "human"))[0]) == 2, "splits that are no numbers are panels"
+
+
+def test_a_sweep_is_a_panel_for_each_column_and_its_places_are_in_order():
+    panels, legend = draw("sweep")
+    assert [title for title, _ in panels] == ["noise_0", "noise_80"] and "◇" in legend
+    assert [text for text in texts(panels[0][1][0]) if text in ("2", "10")][-2:] == ["2", "10"]
+
+
+def test_a_matrix_has_value_and_count_in_every_cell():
+    [(_, [broad, _])] = draw("heat")[0]
+    assert [text for text in texts(broad) if text.startswith("n ")] == ["n 12"] * 4
+    assert {"field", "topic", "all", "-9.0", "90.0"} <= {text.strip() for text in texts(broad)}
+
+
+def test_a_difference_that_is_more_than_chance_has_a_filled_sign():
+    [(title, [broad, narrow])] = draw("forest")[0]
+    assert title.startswith("task ")
+    for image in (broad, narrow):
+        fills = [path.attrib["fill"] for path in image.iter("path") if "transform" in path.attrib]
+        assert fills == ["var(--s1)", "var(--paper)"]
+        assert "3.0 (+2.0 to +4.0)" in texts(image)
+
+
+def test_what_a_chart_says_in_words_stands_above_it():
+    grid = make("forest")
+    grid.notes.append(Verdict("B is better."))
+    page = render_page("t", [], [grid])
+    assert page.count("B is better.") == 1 and page.index("B is better.") < page.index("<figure")
+
+
+def test_a_text_is_cut_to_its_room_by_the_width_of_its_characters():
+    assert cut_text("abc", 100) == ("abc", 20)
+    assert cut_text("中文标签", 100) == ("中文标签", 48)
+    assert cut_text("中文标签", 40)[0] == "中文…"
+
+
+def theme(name):
+    """The variables of the page's style in one theme."""
+    style = (HERE / "page.css").read_text(encoding="utf-8")
+    [block] = re.findall(
+        r":root \{(.*?)\}" if name == "light" else r':root\[data-theme="dark"\] \{(.*?)\}', style, re.S
+    )
+    return dict(re.findall(r"--(\w+): (#\w{6});", block))
+
+
+def over(colour, paper, share):
+    """A colour that lets so much of the paper through."""
+    pairs = [(int(colour[at : at + 2], 16), int(paper[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(one * share + two * (1 - share)):02x}" for one, two in pairs)
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+@pytest.mark.parametrize("form", FORMS)
+def test_texts_and_marks_of_a_chart_can_be_read(form, name):
+    known = theme(name)
+    paper = known["paper"]
+
+    def resolve(colour):
+        return known[colour[6:-1]] if colour.startswith("var(") else colour
+
+    judged = 0
+    for _, images in draw(form)[0]:
+        for image in images:
+            tiles = []
+            for element in image.iter():
+                place = element.attrib
+                fill, line = (place.get(kind, "none") for kind in ("fill", "stroke"))
+                box = re.fullmatch(r"M([-\d.]+),([-\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+Z", place.get("d", ""))
+                if box and fill != "none":  # a cell; its text is what has to be read
+                    x, y, width, height = map(float, box.groups())
+                    share = float(place.get("fill-opacity", 1))
+                    tiles.append((x, y, x + width, y + height, over(resolve(fill), paper, share)))
+                elif element.tag == "text" and element.text:
+                    x, y = float(place.get("x", -1)), float(place.get("y", -1))
+                    ground = [tile[4] for tile in tiles if tile[0] < x < tile[2] and tile[1] < y < tile[3]]
+                    assert contrast(resolve(fill), (ground or [paper])[-1]) >= 4.5, (element.text, fill, ground)
+                    judged += 1
+                elif element.tag in ("path", "line") and line != "var(--rule)" and (fill, line) != ("none", "none"):
+                    assert max(contrast(resolve(one), paper) for one in (fill, line) if one != "none") >= 3, place
+                    judged += 1
+    assert judged > 5
+
+
+def test_contrast_is_that_of_wcag():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_every_colour_of_a_curve_can_be_read_as_text(name):
+    known = theme(name)
+    assert min(contrast(known[f"s{rank}"], known["paper"]) for rank in range(1, 7)) >= 4.5
+
+
+@pytest.mark.parametrize("share", range(0, 101, 5))
+def test_every_cell_of_a_matrix_can_be_read(share):
+    from quadrag.baselines.charts.palette import HEAT, blend, ink_on
+
+    fill = blend(HEAT, share / 100)
+    assert contrast(ink_on(fill), fill) >= 4.5
