@@ -31,6 +31,7 @@ class KeyRecord:
         label: what it is called where it is shown, as its paper does; "" where its own name says enough.
         about: what stands under a table that has it; "" where its paper defines it.
         grades: what a person, or a judge, may say of one answer, with its value; None: the key does not apply to it.
+        by_rule: what a rule says in place of a judge's reply, by grade.
     """
 
     name: str
@@ -42,6 +43,7 @@ class KeyRecord:
     label: str = ""
     about: str = ""
     grades: Mapping[str, float | None] = field(default_factory=dict)
+    by_rule: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class MetricRecord:
         needs: the inputs besides answers and references that it, or one of its keys, is not computed without; with
             ``ranks`` answers and references are lists of ids.
         configs: the names that it can be loaded with; () where there is one config.
+        replies: by what stands in a prompt of its judge, a reply of the usual form and length.
         verdict: one of a judge's, as it is read; "" where no judge is asked.
         verdict_schema: whether it publishes the `response_format` that holds a judge's replies to its verdicts.
     """
@@ -64,6 +67,7 @@ class MetricRecord:
     configs: tuple[str, ...] = ()
     verdict: str = ""
     verdict_schema: bool = False
+    replies: Mapping[str, str] = field(default_factory=dict)
 
     def key(self, name: str) -> KeyRecord:
         """Return the record of a key of a result, as ``recall@5``.

@@ -32,10 +32,13 @@ def listening(listener: Callable[[str, int, int], None]) -> Iterator[None]:
 
 
 class Progress:
-    """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`."""
+    """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`.
 
-    def __init__(self, label: str, total: int) -> None:
-        self._label, self._total = label, total
+    What `more` returns stands behind them, as what was spent.
+    """
+
+    def __init__(self, label: str, total: int, more: Callable[[], str] = str) -> None:
+        self._label, self._total, self._more = label, total, more
         self._bar: Any = None
         self._next = time.monotonic() + _LOG_EVERY
 
@@ -54,9 +57,11 @@ class Progress:
             listener(self._label, done, total or self._total)
         if self._bar is not None:
             self._bar.total = total or self._total
+            self._bar.set_postfix_str(self._more(), refresh=False)
             self._bar.update(done - self._bar.n)
         elif time.monotonic() >= self._next:
-            print(f"{self._label}: {done} of {total or self._total}", file=sys.stderr, flush=True)
+            parts = (f"{self._label}: {done} of {total or self._total}", self._more())
+            print(", ".join(filter(None, parts)), file=sys.stderr, flush=True)
             self._next = time.monotonic() + _LOG_EVERY
 
     def __exit__(

@@ -112,6 +112,7 @@ class RunRecord:
         failed_verdicts: answers that a judge was asked about in vain.
         empty: a model's replies without a text, by ``config/split``.
         cut: a model's replies that were cut by length.
+        cascade: how many answers ended at each judge of a cascade, by metric and key.
         verdict: what a judge said most often, as one line.
         unread_judge: the judge that was asked no further, since none of its first verdicts could be read.
         max_failed: the share of a metric's items above which its value is not shown.
@@ -119,8 +120,8 @@ class RunRecord:
         partly: those of which fewer failed, and how many of all did, as a share, by the line that tells it.
         latency_seconds: of each answer when it was first made, by the same place.
         latency: its median and 95th percentile.
-        usage: calls, tokens and cost of the last command, by role; ``oldest`` is when the oldest reply that was taken
-            from the ledger was made, in UTC.
+        usage: calls, tokens and cost of the last command, by role; ``saved_`` are those that kept replies would have
+            taken, ``oldest`` is when the oldest of these was made, in UTC.
         fresh: Unix time; replies from before it do not count, as the user asked; None: all do.
     """
 
@@ -147,6 +148,7 @@ class RunRecord:
     failed_verdicts: int = 0
     empty: dict[str, int] = field(default_factory=dict)
     cut: int = 0
+    cascade: dict[str, dict[str, int]] = field(default_factory=dict)
     verdict: str | None = None
     unread_judge: str | None = None
     max_failed: float = MOST_FAILED

@@ -14,7 +14,7 @@ from quadrag.cli import main
 PAGE = "docs/own-system.zh.md"
 SAMPLE = ("--data-dir", "sample")
 LABELS = "id,label,question,answer,gold\n" + "".join(
-    f"{n},{'right' if n % 2 else 'wrong'},Who won?,Ada,Ada\n" for n in range(8)
+    f"{n},{'right' if n % 2 else 'wrong'},Who won {n}?,Ada,Ada\n" for n in range(8)
 )
 VERDICTS = "id,verdict\n" + "".join(f"{n},{'right' if n % 3 else 'wrong'}\n" for n in range(8))
 
@@ -52,6 +52,7 @@ def test_every_line_about_numbers_is_explained(tmp_path: Path, monkeypatch: Any,
             ("run", *rgb, *SAMPLE, *llm, "--out", "kept", "--limit", "8"),
             ("run", *crag, *SAMPLE, *llm, *judge, "--out", "judged"),
             ("run", *crag, *SAMPLE, *llm, *judge[:2], "--out", "invalid"),
+            ("run", *crag, *SAMPLE, *llm, *judge, "--out", "other", "--estimate"),
             ("run", *crud, *SAMPLE, "--out", "searched"),
             ("run", "--recipe", "rgb-table1-chatgpt", *SAMPLE, *llm, "--out", "recipe"),
             ("score", "kept/answers.jsonl", *SAMPLE),
@@ -60,6 +61,7 @@ def test_every_line_about_numbers_is_explained(tmp_path: Path, monkeypatch: Any,
             ("show", "plain", "--wrong"),
             ("show", "plain", "asked", "--worse"),
             ("certify-judge", "labels.csv", "--verdicts", "verdicts.csv"),
+            ("certify-judge", "labels.csv", "--judge", "rule:exact", "--judge-large", "verdicts.csv"),
         ]
         printed = []
         for command in commands:

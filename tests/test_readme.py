@@ -45,6 +45,10 @@ class UserModel:
     def batch_generate_answer(self, batch):
         return ["i don't know" for _ in batch["query"]]
 """
+PRICES = """
+MODEL: {input: 0.5, output: 1.5}
+JUDGE: {input: 2, output: 8}
+"""
 PROMPTS = """
 llm_only: {user: "{query} at {query_time}"}
 web: {user: "{references} {query} at {query_time}"}
@@ -60,6 +64,8 @@ STANDS_FOR = (
     (r"^QUADRAG_MIRROR=https://MIRROR ", ""),
     (r"^quadrag push ORG ", "HF_ENDPOINT={hub} HF_TOKEN=hf_t HF_HUB_OFFLINE=0 quadrag push quadrag-test "),
     (r"http://127\.0\.0\.1:8081/v1", "{judge}"),
+    (r"http://127\.0\.0\.1:8082/v1", "{small}"),
+    (r"http://127\.0\.0\.1:8083/v1", "{large}"),
     # A recipe asks for the paper's model by name, which the one server here does not list.
     (r"(run --recipe \S+)", r"\1 --served-as M"),
     (r"(--entity-llm \S+)", r"\1 --entity-served-as M"),
@@ -136,12 +142,15 @@ def servers() -> Iterator[dict[str, str]]:
     with (
         ChatServer(models=["M"], any_model=True) as llm,
         ChatServer(models=["j"]) as judge,
+        ChatServer(models=["small"], text='{"score": 1}') as small,
+        ChatServer(models=["large"], text='{"score": 1}') as large,
         ChatServer(models=list(PRESETS)) as presets,
         RagServer([("d", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。")]) as rag,
         HubServer(tokens=tokens) as hub,
     ):
         hub.add("model", "OWNER/MODEL")
-        yield {"llm": llm.url, "judge": judge.url, "presets": presets.url, "rag": rag.url, "hub": hub.url}
+        found = {"llm": llm, "judge": judge, "small": small, "large": large, "presets": presets, "rag": rag, "hub": hub}
+        yield {name: server.url for name, server in found.items()}
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +202,7 @@ def upstream(folder: Path) -> None:
     (folder / "models").mkdir()
     (folder / "models" / "user_config.py").write_text(MODEL_FILE, encoding="utf-8")
     (folder / "prompts.yaml").write_text(PROMPTS, encoding="utf-8")
+    (folder / "prices.yaml").write_text(PRICES, encoding="utf-8")
     with bz2.open(next((folder / "CRAG" / "data").glob("*_v5.jsonl.bz2")), "rt", encoding="utf-8") as rows:
         rated = [f"{json.loads(row)['interaction_id']},acceptable\n" for row in rows]
     (folder / "ratings.csv").write_text("id,rating\n" + "".join(rated), encoding="utf-8")

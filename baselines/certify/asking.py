@@ -13,6 +13,7 @@ from quadrag.progress import Progress
 
 from ..core.benchmark import known, load
 from ..core.settings import Conditions
+from ..scoring.cascade import PROFILE, read_grade
 from ..scoring.modules import load_module
 from ..systems.system import Completer
 from .grades import Graded
@@ -21,7 +22,6 @@ from .verdicts import Verdicts
 
 _BY_PASSAGES = ("hal", "utl")  # judged by the passages, with an accepted answer beside them where there is one
 _NO_GOLD = "(none is given; go by the passages)"
-PROFILE = "official"  # how replies are read, as a run does unless it is told otherwise
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
@@ -88,6 +88,7 @@ def ask_judge(labels: LabelSet, judge: Completer, repeats: int = 1) -> Verdicts:
         judge.model,
         rounds[0],
         reasons,
+        {},
         rounds[1:],
         [read_signature(signature)["prompt"]],
         str(getattr(judge, "service", "")),
@@ -141,13 +142,8 @@ def _compute(labels: LabelSet, judge: _Sample) -> tuple[list[Mapping[str, Any]],
 
 
 def _grade(labels: LabelSet, row: Mapping[str, Any]) -> str | None:
-    """Return the grade of a row; a value that stands for a failure is none."""
-    key = labels.graded.key
-    why = row["reasons"].get(key)
-    if why is not None and why != "not_applicable":
-        return None
-    value = None if why else row[key]
-    return next((grade for grade, worth in labels.grades.items() if worth == value), None)
+    """Return the grade of a row."""
+    return read_grade(labels.grades, labels.graded.key, row)
 
 
 def _better(key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

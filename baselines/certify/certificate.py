@@ -17,7 +17,9 @@ from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.stats.ppi import Rates
 
-from .asking import PROFILE, read_signature
+from ..scoring.cascade import PROFILE, Cascade, Stage
+from .asking import read_signature
+from .choose import Choice
 from .figures import Figures
 
 _FORM = "quadrag certificate 1"
@@ -75,6 +77,14 @@ class Certificate:
         return f"agrees with people {agreement}{low_high} on {name}, kappa {kappa}"
 
     @property
+    def cascade(self) -> Cascade | None:
+        """The cascade that it is of; None of a single judge."""
+        if "cascade" not in self.figures:
+            return None
+        stages = tuple(Stage(one["judge"], one["decides"]) for one in self.figures["cascade"]["stages"])
+        return Cascade(self.metric, self.key, stages)
+
+    @property
     def rates(self) -> Rates | None:
         """What the judge says of items that people give 1 and 0; None where there are other values."""
         values, counts = self.figures.get("values"), self.figures.get("confusion")
@@ -87,8 +97,8 @@ class Certificate:
         return Rates(counts[one][one] / ones, ones, counts[zero][zero] / zeros, zeros)
 
 
-def certify(found: Figures) -> Certificate:
-    """Make the certificate of what was measured."""
+def certify(found: Figures, choice: Choice | None = None) -> Certificate:
+    """Make the certificate of what was measured; of a cascade, with what its judges decide."""
     labels, verdicts = found.labels, found.verdicts
     about = {
         "name": labels.name,
@@ -110,6 +120,12 @@ def certify(found: Figures) -> Certificate:
         figures["bias"] = [one._asdict() for one in found.bias]
     figures["ceiling"] = found.ceiling._asdict() if found.ceiling else None
     figures["consistency"] = found.consistency
+    if choice is not None:
+        figures["cascade"] = {
+            "stages": [asdict(stage) for stage in choice.cascade.stages],
+            "saved": choice.saved,
+            "keeps": choice.keeps,
+        }
     figures |= {"usage": dict(verdicts.usage), "seconds": round(verdicts.seconds, 3)}
     return Certificate(
         _FORM,

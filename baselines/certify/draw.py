@@ -24,6 +24,9 @@ NOTHING = "none"
 _COLUMNS = ("id", "question", "passages", "gold", "answer", "label", "probability")
 
 
+Rows = list[list[str]]
+
+
 class Judged(NamedTuple):
     """An item of a run: what a person is shown, and the value that the judge gave; None where it gave none."""
 
@@ -59,17 +62,12 @@ def share_out(sizes: Mapping[str, int], n: int) -> dict[str, int]:
     return given
 
 
-def write_sheet(path: Path, items: Sequence[Judged], n: int, graded: Graded, seed: int = SEED) -> dict[str, int]:
-    """Draw n items and write them as a sheet whose `label` is to be filled in.
+def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int = SEED) -> tuple[Rows, dict[str, int]]:
+    """Draw n items as the rows of a sheet whose `label` is to be filled in; the first are the names of its columns.
 
     Returns:
-        How many labels each stratum got.
-
-    Raises:
-        QuadragError: the sheet is there already, as it may hold a person's work.
+        The rows, and how many labels each stratum got.
     """
-    if path.exists():
-        raise QuadragError(f"{path} is there already; name another file, or take it back with --labels {path}")
     strata: dict[str, list[Judged]] = {}
     for item in items:
         strata.setdefault(item.stratum, []).append(item)
@@ -79,13 +77,17 @@ def write_sheet(path: Path, items: Sequence[Judged], n: int, graded: Graded, see
         (item, given[name] / len(here)) for name, here in strata.items() for item in draw.sample(here, given[name])
     ]
     draw.shuffle(drawn)
-    out = io.StringIO(newline="")
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow([*_COLUMNS, f"one of: {' '.join(graded.grades)}"])
+    rows = [[*_COLUMNS, f"one of: {' '.join(graded.grades)}"]]
     for item, probability in drawn:
-        rows.writerow([item.id, item.question, item.passages, item.gold, item.answer, "", f"{probability:.6g}", ""])
+        rows.append([item.id, item.question, item.passages, item.gold, item.answer, "", f"{probability:.6g}", ""])
+    return rows, given
+
+
+def write_sheet(path: Path, rows: Rows) -> None:
+    """Write a sheet as CSV."""
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator="\n").writerows(rows)
     write_text(path, out.getvalue())
-    return given
 
 
 def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Sheet:

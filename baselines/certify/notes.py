@@ -61,8 +61,19 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
         yield f"Judge {judge} {sentence} ({', '.join(keys)})."
         for one in found:
             yield from _note_corrected(one, find_certificate(certificates, one["signature"]))
+    yield from _note_cascade(result)
     for judge, lacking in unknown.items():
         yield f"judge not certified: {judge} ({', '.join(lacking)}); `quadrag certify-judge` does it."
+
+
+def _note_cascade(result: Result) -> Iterator[str]:
+    """Yield how many verdicts each judge of a cascade gave, and what the last was spared."""
+    for place, counts in result.run.cascade.items():
+        total, last = sum(counts.values()), list(counts)[-1]
+        if total:
+            given = ", ".join(f"{judge} {count}" for judge, count in counts.items())
+            spared = f"{total - counts[last]} of {total} verdicts ({1 - counts[last] / total:.0%})"
+            yield f"Cascade, {show_key(*place.split('.'))}: verdicts of {given}; {last} was spared {spared}."
 
 
 def _is_judged(row: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from quadrag.stats import Interval
 
 from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
+from .choose import PARTS, Choice
 from .corrected import Corrected
 from .draw import Sheet
 from .figures import Against, Figures
@@ -29,6 +30,28 @@ def tabulate(found: Sequence[Figures]) -> list[Grid]:
         grids += [_classes(found[0]), _confusion(found[0])]
         grids += [_bias(found[0])] if found[0].bias else []
     return grids
+
+
+def tabulate_cascade(choice: Choice) -> Grid:
+    """Make the table of what judges before the last may decide: how often it agrees with people, and what it saves."""
+    last, best = choice.cascade.stages[-1].judge, choice.best
+    lines = []
+    for one in choice.frontier:
+        decided = " > ".join(stage.name for stage in one.stages[:-1] if stage.decides) or "nothing"
+        mark = " *" if one.stages == best.stages else ""
+        lines.append(Line(decided, [Cell(_four(one.agreement)), Cell(f"{one.saved:.1%}{mark}")]))
+    keeps = f"as often as {last} alone" if choice.keeps is None else f"on {choice.keeps:g} of the labels"
+    notes = [
+        f"* chosen: of those that agree with people {keeps}, what saves most calls of {last}.",
+        f"On labels that it was not chosen on ({PARTS} parts by {choice.labels.groups}, each judged as the others "
+        f"choose): agreement {_four(_agreement_of(choice))}, {choice.saved:.1%} of the calls saved.",
+    ]
+    return Grid(f"Decided before {last} is asked", "judge[grades]", ["agreement", "calls saved"], lines, notes)
+
+
+def _agreement_of(choice: Choice) -> float:
+    said = choice.verdicts.given
+    return sum(said[item.id] == item.label for item in choice.labels.items) / len(choice.labels.items)
 
 
 def describe_labels(labels: LabelSet) -> str:

@@ -1,16 +1,17 @@
 """What a judge said of the items of a label set, without asking anybody: from files, from the set, or by a rule."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError, unknown_name
 
+from ..scoring.rules import RULE, RULES, judge_by_rule
 from .labels import Item, LabelSet, same_text
-from .sheets import read_sheet
+from .sheets import Line, read_sheet
 
-RULE, RECORDED = "rule:", "recorded:"
+RECORDED = "recorded:"
 NO_VERDICT = "no verdict"
 # Why a judge has no verdict, as files may say it in its place; "" is a blank cell.
 _REASONS = ("", "api_error", "raised", "unparsable", "truncated", "unreadable")
@@ -24,6 +25,7 @@ class Verdicts:
         judge: what it is called.
         given: a grade for each id, or a number of a ranked set; None where none could be read.
         reasons: why not, by id.
+        confidence: how sure of it, from 0 to 1, by id; of those that say so.
         repeats: further verdicts of the same judge on the same items.
         prompts: the digests under which a run's signatures name the prompt; none of what no prompt was sent to.
         service: where it was asked, as the ledger calls it.
@@ -34,6 +36,7 @@ class Verdicts:
     judge: str
     given: Mapping[str, str | None]
     reasons: Mapping[str, str] = field(default_factory=dict)
+    confidence: Mapping[str, float] = field(default_factory=dict)
     repeats: Sequence[Mapping[str, str | None]] = ()
     prompts: Sequence[str] = ()
     service: str = ""
@@ -63,13 +66,13 @@ def known_verdicts(labels: LabelSet, spec: str) -> Verdicts:
         raise unknown_name(f"judge of {labels.name}", spec, [*list_judges(labels), "http://host:port/v1#model"])
     kind, _, name = spec.partition(":")
     if f"{kind}:" == RECORDED:
-        return Verdicts(name, labels.recorded[name], dict.fromkeys(_open(labels.recorded[name]), "unreadable"))
-    rule = RULES[name]
-    return Verdicts(spec, {item.id: "right" if rule(item) else "wrong" for item in labels.items})
+        given = labels.recorded[name]
+        return Verdicts(name, given, dict.fromkeys(_open(given), "unreadable"), labels.confidence.get(name, {}))
+    return Verdicts(spec, {item.id: judge_by_rule(spec, item.answer, item.golds) for item in labels.items})
 
 
 def read_verdicts(labels: LabelSet, paths: Sequence[Path]) -> Verdicts:
-    """Read a judge's verdicts: CSV with `id` and `verdict`. A file that names an id again is a repeat.
+    """Read a judge's verdicts: CSV with `id` and `verdict`, maybe `confidence`. One that names an id again is a repeat.
 
     Raises:
         QuadragError: a file is not of that form, names ids without a label, or shows other answers than people saw.
@@ -77,23 +80,28 @@ def read_verdicts(labels: LabelSet, paths: Sequence[Path]) -> Verdicts:
     items = {item.id: item for item in labels.items}
     rounds: list[dict[str, str | None]] = []
     reasons: dict[str, str] = {}
+    sure: dict[str, float] = {}
     for path in paths:
-        for name, verdict, reason in _read_file(labels, items, path):
+        for name, verdict, reason, confidence in _read_file(labels, items, path):
             place = next((one for one in rounds if name not in one), None)
             if place is None:
                 rounds.append(place := {})
             place[name] = verdict
             if place is rounds[0] and reason:
                 reasons[name] = reason
+            if place is rounds[0] and confidence is not None:
+                sure[name] = confidence
     first, *repeats = rounds
     reasons |= dict.fromkeys(set(items) - set(first), NO_VERDICT)
     whole = {name: first.get(name) for name in items}
-    return Verdicts(paths[0].stem, whole, reasons, repeats)
+    return Verdicts(paths[0].stem, whole, reasons, sure, repeats)
 
 
-def _read_file(labels: LabelSet, items: Mapping[str, Item], path: Path) -> list[tuple[str, str | None, str]]:
+def _read_file(
+    labels: LabelSet, items: Mapping[str, Item], path: Path
+) -> list[tuple[str, str | None, str, float | None]]:
     sheet = read_sheet(path, "id", "verdict")
-    found: dict[str, tuple[str, str | None, str]] = {}
+    found: dict[str, tuple[str, str | None, str, float | None]] = {}
     unknown: dict[str, str] = {}
     for line in sheet.lines:
         name, text = line.row["id"].strip(), line.row["verdict"].strip()
@@ -109,7 +117,8 @@ def _read_file(labels: LabelSet, items: Mapping[str, Item], path: Path) -> list[
         if verdict is None and text not in _REASONS:
             wanted = "a number" if labels.ranked else " or ".join(labels.classes)
             raise QuadragError(f"{line.place}: verdict {text!r} on {name!r}; expected {wanted}, or nothing")
-        found[name] = (name, verdict, "" if verdict is not None else text or "unreadable")
+        reason = "" if verdict is not None else text or "unreadable"
+        found[name] = (name, verdict, reason, _confidence(line))
     if unknown:
         name, place = next(iter(unknown.items()))
         raise QuadragError(
@@ -118,6 +127,17 @@ def _read_file(labels: LabelSet, items: Mapping[str, Item], path: Path) -> list[
             + f"; expected its ids, as {next(iter(items))!r}"
         )
     return list(found.values())
+
+
+def _confidence(line: Line) -> float | None:
+    """Return how sure a judge is of its verdict; None where the sheet does not say it."""
+    text = line.row.get("confidence", "").strip()
+    if not text:
+        return None
+    number = _number(text)
+    if number is None or not 0 <= float(number) <= 1:
+        raise QuadragError(f"{line.place}: confidence {text!r}; expected a number from 0 to 1, or nothing")
+    return float(number)
 
 
 def _differ(place: str, name: str, column: str, found: str, shown: str) -> str:
@@ -147,31 +167,3 @@ def _pair(text: str) -> str | None:
 
 def _open(verdicts: Mapping[str, str | None]) -> list[str]:
     return [name for name, verdict in verdicts.items() if verdict is None]
-
-
-def _bounded(item: Item) -> bool:
-    from quadrag.metrics._shared.rgb_labels import bounded
-
-    return bool(bounded(item.answer, [list(item.golds)]))
-
-
-def _plain(item: Item) -> bool:
-    from quadrag.metrics._shared.rgb_labels import correct, label
-
-    return bool(correct(label(item.answer, [[gold.strip() for gold in item.golds]])))
-
-
-def _exact(item: Item) -> bool:
-    return any(_normal(item.answer) == _normal(gold) for gold in item.golds)
-
-
-def _normal(text: str) -> str:
-    """Return lower-case words without articles and punctuation, as SQuAD's exact match compares."""
-    import string
-
-    words = text.lower().translate(str.maketrans("", "", string.punctuation)).split()
-    return " ".join(word for word in words if word not in ("a", "an", "the"))
-
-
-# As a metric's own: an accepted answer as whole numbers and words in the answer, anywhere in it, or all of it.
-RULES: dict[str, Callable[[Item], bool]] = {"bounded": _bounded, "plain": _plain, "exact": _exact}

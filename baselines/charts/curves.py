@@ -21,6 +21,8 @@ from .layers import (
 )
 from .palette import cut_text
 
+_INSET = 12  # pixels
+
 
 class Curve(NamedTuple):
     """A curve: at each of its places a value, with its interval where there is one."""
@@ -90,7 +92,8 @@ def view_curves(
 
 
 def _across(plot: int, at: int, names: Sequence[str]) -> float:
-    return round(plot * at / max(len(names) - 1, 1), 1)
+    """Return how far across a place stands, with room at both ends for signs beside each other."""
+    return round(_INSET + (plot - 2 * _INSET) * at / max(len(names) - 1, 1), 1)
 
 
 def _name_ends(

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
-from quadrag.chat.prices import BudgetReached
+from quadrag.chat.prices import BudgetReached, tell_spent
 from quadrag.chat.reply import Failure, Reply
 from quadrag.data.builders import SAMPLE
 from quadrag.errors import QuadragError
@@ -128,7 +128,10 @@ class PageFinder:
             return {}
         chats = [messages(question, prompts) for question in questions]
         try:
-            with _room_for_entities(llm), Progress("entities", len(questions)) as progress:
+            with (
+                _room_for_entities(llm),
+                Progress("entities", len(questions), lambda: tell_spent([llm.spent])) as progress,
+            ):
                 llm.on_progress = progress.update
                 replies = llm.complete(chats)
         except BudgetReached as stop:

@@ -6,6 +6,7 @@ from quadrag.run_record import RunRecord
 from quadrag.stats import spread
 
 from ..core.result import Result
+from .spent import describe_stages
 
 
 def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
@@ -24,6 +25,7 @@ def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
         ("data", join(run.source for run in runs)),
         ("parameters", join(", ".join(f"{k} {v}" for k, v in one.parameters.items()) or "none" for one in inputs)),
         ("calls", describe_calls(results)),
+        ("cost", describe_stages(results)),
         ("kept replies", describe_kept(results)),
         ("latency", describe_latency(results)),
         ("run", f"{runs[0].started}, {seconds:.1f} s" if runs[0].started else ""),
@@ -41,18 +43,15 @@ def describe_latency(results: Sequence[Result]) -> str:
 
 
 def describe_calls(results: Sequence[Result]) -> str:
-    """Say how many calls the commands behind runs made last, how many kept replies were used, and what they cost."""
+    """Say how many calls the commands behind runs made last, and how many kept replies were used."""
     parts = []
-    costs = []
     usages = [result.run.usage for result in results]
     for role in dict.fromkeys(role for usage in usages for role in usage):
         spent = [usage[role] for usage in usages if role in usage]
         made, known, again = (sum(value.get(name, 0) for value in spent) for name in ("calls", "cached", "retries"))
         tried = f" ({again} tried again)" if again else ""
         parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made{tried}, {known} kept replies used")
-        priced = [value["cost"] for value in spent if value.get("cost") is not None]
-        costs += [sum(priced)] if priced else []
-    return "; ".join(parts) + (f"; cost {sum(costs):.6g}" if costs else "")
+    return "; ".join(parts)
 
 
 def tell_reused(results: Sequence[Result]) -> list[str]:

@@ -15,8 +15,8 @@ from .comparison import compare_runs
 from .matrix_change import tabulate_changes
 from .names import name_columns
 from .pairs import pair_cell, pair_results
+from .rankings import tell_rankings
 from .summary import pick_headlines
-from .words import tell_rankings
 
 
 def tabulate_several(
@@ -57,6 +57,6 @@ def _tabulate_differences(results: Sequence[Result], profile: str, every: bool) 
             lines.append(Line(label, cells))
             label = ""
     notes = [f"On questions scored in both; {STAR}, adjusted by Holm's rule for the runs of a line.", Detail(TESTS)]
-    notes += tell_rankings(results)
+    notes += tell_rankings(results, profile)
     columns = ["", "difference", "95% interval", "n"]
     return Grid(f"Differences from {names[0]}", "config, split: metric", columns, lines, notes, "forest")

@@ -1,11 +1,11 @@
 """What a comparison of two runs says, in words: which is better on what, what is undecided, what would decide it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from quadrag.metric_record import metric_record, show_key
-from quadrag.stats import Pair, holm, items_needed, rank_agreement
+from quadrag.stats import Pair, holm, items_needed
 
-from ..core.result import PROFILES, Result
+from ..core.result import Result
 from ..scoring.validity import is_invalid
 from ..tables.cells import ALPHA, CHARACTERS, FEW, format_difference
 from ..tables.grid import Alarm
@@ -15,7 +15,6 @@ from .pairs import Place, is_same, list_differences, pair_slices, place_of
 _NAMES = ("A", "B")
 _P_DECIDES = "p decides, as the interval is the rougher of the two"
 _HUGE = 1_000_000  # questions that nobody has
-_FEW_RUNS = 3  # that have a ranking
 _MANY = 20  # slices of a grouping beyond which nothing is told of them
 
 
@@ -27,7 +26,7 @@ def tell_pairs(pairs: Mapping[Place, Pair], names: tuple[str, str] = _NAMES) -> 
         names: what A and B are called.
     """
     told = {place: pair for place, pair in pairs.items() if pair.n >= FEW}
-    labels = _name_places(told)
+    labels = name_places(told)
     same = [
         f"{labels[place]}{f' ({_tell_interval(place, pair)} of the difference)' if pair.spread else ''}"
         for place, pair in told.items()
@@ -47,7 +46,7 @@ def tell_pairs(pairs: Mapping[Place, Pair], names: tuple[str, str] = _NAMES) -> 
 
 def tell_invalid(first: Result, second: Result, places: Iterable[Place], profile: str) -> list[str]:
     """Say which metrics are not compared, since too many of their items failed; arguments as of `tell_slices`."""
-    labels = _name_places(places)
+    labels = name_places(places)
     notes = []
     for name, result in zip(_NAMES, (first, second), strict=True):
         rows = [row for row in select_whole(result.scores) if row["profile"] == profile and is_invalid(row)]
@@ -59,7 +58,7 @@ def tell_invalid(first: Result, second: Result, places: Iterable[Place], profile
 def tell_changes(first: Result, second: Result, places: Iterable[Place], profile: str) -> list[str]:
     """Say on how many questions B is better than A, worse and equal, by metric; arguments as of `tell_slices`."""
     told = []
-    for place, name in _name_places(places).items():
+    for place, name in name_places(places).items():
         gained = list_differences(first, second, place, profile).values()
         if gained and metric_record(place[2]).key(place[3]).direction != "none":
             better, worse = sum(one > 0 for one in gained), sum(one < 0 for one in gained)
@@ -90,7 +89,7 @@ def tell_slices(first: Result, second: Result, places: Iterable[Place], profile:
     for asked in first.asked.values():
         for name, value in asked.slices.items():
             groupings.setdefault(name, set()).add(value)
-    names = _name_places(places)
+    names = name_places(places)
     notes = []
     for grouping in (name for name, values in groupings.items() if len(values) <= _MANY):
         found: dict[str, list[str]] = {}
@@ -110,25 +109,7 @@ def tell_slices(first: Result, second: Result, places: Iterable[Place], profile:
     return notes
 
 
-def tell_rankings(results: Sequence[Result]) -> list[str]:
-    """Say how alike the two profiles rank three or more runs, by metric, where they do not rank them the same."""
-    if len(results) < _FEW_RUNS:
-        return []
-    scores: dict[Place, dict[str, dict[str, float]]] = {}
-    for at, result in enumerate(results):
-        for row in select_whole(result.scores):
-            if row["value"] is not None:
-                scores.setdefault(place_of(row), {}).setdefault(row["profile"], {})[str(at)] = row["value"]
-    names = _name_places(scores)
-    told = []
-    for place, profiles in scores.items():
-        found = rank_agreement(*(profiles.get(profile, {}) for profile in PROFILES))
-        if found.n >= _FEW_RUNS and found.spearman is not None and found.spearman < 1 - 1e-9:
-            told.append(f"{names[place]}: Spearman {found.spearman:.2f}, Kendall {found.kendall:.2f}")
-    return [f"Official and corrected rank the runs otherwise: {'; '.join(told)}."] if told else []
-
-
-def _name_places(places: Iterable[Place]) -> dict[Place, str]:
+def name_places(places: Iterable[Place]) -> dict[Place, str]:
     """Name metrics, with what of config and split tells them apart."""
     known = list(places)
     parts = [at for at in range(2) if len({place[at] for place in known}) > 1]

@@ -1,24 +1,46 @@
-"""The encoding cl100k_base, in whose tokens CRUD-RAG's authors measure chunks; counted by tiktoken.
+"""OpenAI's encodings, counted by tiktoken: cl100k_base, in whose tokens CRUD-RAG's authors measure chunks, and o200k.
 
-tiktoken downloads the encoding's file when it is first used. The wheel of llama-index-core holds the same file: where
+tiktoken downloads an encoding's file when it is first used. The wheel of llama-index-core holds the same files: where
 that package is installed, with or without what it needs, nothing is downloaded. tiktoken checks the file's sha256.
 """
 
 import os
 from functools import lru_cache
 from importlib.metadata import distributions
+from pathlib import Path
 from typing import Any
 
 from quadrag.errors import NotReady, QuadragError
 
 NAME = "cl100k_base"
-_FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"  # as tiktoken calls it in a cache
+_FILES = {  # as tiktoken calls them in a cache
+    NAME: "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+    "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
+}
 _CACHE = "TIKTOKEN_CACHE_DIR"
 
 
-@lru_cache(maxsize=1)
-def _load() -> Any:
-    """Load the encoding.
+def find_encoding(model: str) -> str | None:
+    """Name the encoding of one of OpenAI's models; None of others, and where its file is not here."""
+    try:
+        import tiktoken
+
+        name = tiktoken.encoding_name_for_model(model.rsplit("/", 1)[-1])
+    except (ImportError, KeyError):
+        return None
+    _find_cache()
+    return name if name in _FILES and (Path(os.environ.get(_CACHE, "")) / _FILES[name]).is_file() else None
+
+
+def _find_cache() -> None:
+    """Have tiktoken read the files of llama-index-core, where that is installed and no other folder is named."""
+    if _CACHE not in os.environ and (found := list(distributions(name="llama-index-core"))):
+        os.environ[_CACHE] = str(found[0].locate_file("llama_index/core/_static/tiktoken_cache"))
+
+
+@lru_cache(maxsize=2)
+def _load(name: str = NAME) -> Any:
+    """Load an encoding.
 
     Raises:
         QuadragError: tiktoken is not installed, or the file cannot be had.
@@ -26,26 +48,24 @@ def _load() -> Any:
     try:
         import tiktoken
     except ImportError:
-        raise NotReady(f"tokens of {NAME} need tiktoken; install it with: pip install 'quadrag[tokens]'") from None
-    # With neither, tiktoken downloads the file.
-    if _CACHE not in os.environ and (found := list(distributions(name="llama-index-core"))):
-        os.environ[_CACHE] = str(found[0].locate_file("llama_index/core/_static/tiktoken_cache"))
+        raise NotReady(f"tokens of {name} need tiktoken; install it with: pip install 'quadrag[tokens]'") from None
+    _find_cache()  # without it, tiktoken downloads the file
     try:
-        return tiktoken.get_encoding(NAME)
+        return tiktoken.get_encoding(name)
     except Exception as error:  # requests has many kinds, and a damaged file raises ValueError
         raise QuadragError(
-            f"tiktoken has no file of {NAME} ({type(error).__name__}); pip install --no-deps llama-index-core, which "
-            f"holds it, or name with {_CACHE} a folder that holds it as {_FILE}"
+            f"tiktoken has no file of {name} ({type(error).__name__}); pip install --no-deps llama-index-core, which "
+            f"holds it, or name with {_CACHE} a folder that holds it as {_FILES[name]}"
         ) from None
 
 
-def count(text: str) -> int:
+def count(text: str, name: str = NAME) -> int:
     """Return how many tokens a text has.
 
     Raises:
         QuadragError: the encoding cannot be had.
     """
-    return len(_load().encode(text, allowed_special="all"))
+    return len(_load(name).encode(text, allowed_special="all"))
 
 
 def starts(text: str) -> list[int]:

@@ -20,6 +20,7 @@ from ..core.options import identify_options
 from ..core.result import Asked
 from ..core.settings import Conditions
 from ..core.task import Corpus, Task
+from ..scoring.cascade import Cascade
 from ..scoring.groups import find_units
 from ..scoring.modules import Embed
 from ..systems.system import Assignment, Completer, System
@@ -46,6 +47,7 @@ class Models(Protocol):
     system: System
     entity_llm: Completer | None
     judges: Sequence[Completer]
+    cascades: Sequence[Cascade]
     embed: Embed | None
     served_as: Mapping[str, str]
 
@@ -69,7 +71,7 @@ def make_inputs(
     Raises:
         QuadragError: a setting cannot be used, a model cannot be had, or a file that a metric reads is wrong.
     """
-    benchmark, task, judges = work.benchmark, work.task, models.judges
+    benchmark, task = work.benchmark, work.task
     asked = models.entity_llm if benchmark.asks_entities(task) else None
     searched: dict[str, Any] = dict(finder.inputs) if finder else {}
     if corpus:
@@ -92,10 +94,10 @@ def make_inputs(
         llm=models.system.name,
         parameters=dict(models.system.parameters),
         entity={"model": asked.model, **asked.parameters} if asked else None,
-        judge=name_judges(judges, benchmark, task),
+        judge=name_judges(models, benchmark, task),
         services=name_services(models, asked),
         served_as={role: name for role, name in models.served_as.items() if role != ENTITY or asked},
-        judging=describe_judging(judges, benchmark, task, questions),
+        judging=describe_judging(models, benchmark, task, questions),
         bertscore=_embedding(models.embed) if models.embed else None,
         prompts=_digest(work.prompts),
         questions=questions_digest(questions),
@@ -103,9 +105,14 @@ def make_inputs(
     )
 
 
-def name_judges(judges: Sequence[Completer], benchmark: Benchmark, task: Task) -> str | None:
-    """Name the judges: one by its model, several as ``mean(a+b)``, or ``a; hal: b`` where they share out the keys."""
-    names = [judge.model for judge in judges]
+def name_judges(models: Models, benchmark: Benchmark, task: Task) -> str | None:
+    """Name the judges: one by its model, several as ``mean(a+b)``, or ``a; hal: b`` where they share out the keys.
+
+    Those of a cascade are ``cascade(a > b)``; what each decides stands in `judging`.
+    """
+    names = [judge.model for judge in models.judges]
+    if models.cascades:
+        return f"cascade({' > '.join(names)})"
     if len(names) < 2:
         return names[0] if names else None
     asking = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
@@ -130,12 +137,13 @@ def name_services(models: Models, entity_llm: Completer | None = None) -> dict[s
 
 
 def describe_judging(
-    judges: Sequence[Completer], benchmark: Benchmark, task: Task, questions: Sequence[Question]
+    models: Models, benchmark: Benchmark, task: Task, questions: Sequence[Question]
 ) -> dict[str, Any] | None:
     """Name what verdicts depend on beside judges and answers: their parameters, and what the metrics are given.
 
     A prompt of the user's own is named by itself; None where there is no judge.
     """
+    judges = models.judges
     if not judges:
         return None
     judged = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
@@ -143,7 +151,9 @@ def describe_judging(
     parameters = [dict(judge.parameters) for judge in judges]
     found = {"parameters": parameters if len(parameters) > 1 else parameters[0], "given": _digest(given)}
     own = [keywords["prompt"] for keywords in given.values() if "prompt" in keywords]
-    return found | ({"prompt": _digest(own)} if own else {})
+    found |= {"prompt": _digest(own)} if own else {}
+    cascades = {f"{one.metric}.{one.key}": one.name for one in models.cascades}
+    return found | ({"cascades": cascades} if cascades else {})
 
 
 def _plain(keywords: Mapping[str, Any]) -> dict[str, Any]:

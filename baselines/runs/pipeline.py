@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import __version__
+from quadrag.chat.prices import Budget, tell_spent
 from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 from quadrag.records import jsonl_text
@@ -24,6 +25,7 @@ from quadrag.run_record import MOST_FAILED, Inputs
 from ..core.benchmark import Finder, load
 from ..core.result import Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
+from ..scoring.cascade import Cascade
 from ..scoring.judging import check_judges, refuse_idle_metrics, score_answers
 from ..scoring.modules import Embed
 from ..scoring.score import failed_verdicts, score_given_items, score_text
@@ -46,6 +48,7 @@ class Session:
 
     system: System = field(default_factory=Extractive)
     judges: Sequence[Completer] = ()
+    cascades: Sequence[Cascade] = ()
     command: Sequence[str] = ()
     embed: Embed | None = None
     max_failed: float = MOST_FAILED
@@ -53,7 +56,13 @@ class Session:
     served_as: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False
     entity_llm: Completer | None = None
+    budget: Budget | None = None  # what bounds all of its models together
     fresh_since: float | None = None  # of several runs: Unix time from which replies count, of one None
+
+    @property
+    def parties(self) -> Sequence[Completer]:
+        """The judges that metrics may be shared out among; a cascade is one of them."""
+        return self.judges[-1:] if self.cascades else self.judges
 
     def run(self, task: Task, out: Path, alone: bool = True) -> Result:
         """Run a task into a folder, or go on with what the folder holds.
@@ -67,7 +76,7 @@ class Session:
             QuadragError: bad input, a dead server, or a folder of another run; finished stages stay.
         """
         work = self.system.take(load(task.benchmark), task)
-        check_judges(work.benchmark, work.task, self.judges)
+        check_judges(work.benchmark, work.task, self.parties)
         if alone:
             refuse_idle_metrics(self, [(work.benchmark, work.task)])
             refuse_idle_entity_llm(self.entity_llm, [(work.benchmark, work.task)])
@@ -105,7 +114,9 @@ class Session:
             spent = self.spent()
             try:
                 with publish(out, lambda: self.spent_since(spent)):
-                    return self._work(Job(folder, self.system, work, questions, corpus, finder, self.entity_llm))
+                    return self._work(
+                        Job(folder, self.system, work, questions, corpus, finder, self.entity_llm, self.tell_spent)
+                    )
             except QuadragError:
                 folder.take_back()
                 if before.state == "finished" and before.files == run.files:
@@ -154,7 +165,8 @@ class Session:
                 run.service = asdict(evidence)
             else:
                 scored = score_answers(self, job.work.benchmark, job.questions, answered, task, stopped, passages)
-            items, scores, stopped, run.verdict, run.unread_judge = scored
+            items, scores, stopped, run.verdict, run.unread_judge, decided = scored
+            run.cascade = {name: dict(counts) for name, counts in decided.items()}
             given = folder.is_given("answers.jsonl")
             asked = answered if self.system.asks_models and not given else []
             run.empty, run.cut = count_empty(asked), sum(answer.is_cut for answer in asked)
@@ -175,6 +187,10 @@ class Session:
         texts = {(answer.key, answer.sample): answer.answer for answer in generated.answers}
         return Result(run, marked, items, stopped=stopped, asked=kept, folder=folder.path, texts=texts)
 
+    def tell_spent(self) -> str:
+        """Say what all models have taken so far, against the budget."""
+        return tell_spent(self.spent().values(), self.budget)
+
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""
         asked = {"llm": self.system.spent, ENTITY: self.entity_llm.spent if self.entity_llm else None}
@@ -187,7 +203,10 @@ class Session:
 
 
 def _since(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    since = {name: None if value is None else value - (before[name] or 0) for name, value in now.items()}
+    since = {
+        name: value if value is None or isinstance(value, str) else value - (before[name] or 0)
+        for name, value in now.items()
+    }
     if now.get("oldest") is not None:  # a moment, no counter
         since["oldest"] = _clock(now["oldest"])
     return since

@@ -14,6 +14,7 @@ from quadrag.trust import Trust
 
 from ..core.benchmark import load
 from ..core.task import Task
+from ..scoring.cascade import Cascade
 from ..systems.rag.system import RAG
 
 
@@ -116,6 +117,8 @@ class CallRequest:
 
     Attributes:
         judges: specs, in their order.
+        judge_large: the spec of the last judge of a cascade, which the others come before; None: there is none.
+        cascades: what each judge of it decides, by certificates.
         judge_format: ``text``, ``json`` or ``schema``; ``text`` when None.
         judge_max_tokens: of a verdict; 1024 when None.
         bertscore: the sentence embedding of a metric.
@@ -131,6 +134,8 @@ class CallRequest:
     """
 
     judges: Sequence[str] = ()
+    judge_large: str | None = None
+    cascades: Sequence[Cascade] = ()
     judge_format: str | None = None
     judge_max_tokens: int | None = None
     bertscore: str | None = None
@@ -143,6 +148,11 @@ class CallRequest:
     entity_alias: Alias = field(default_factory=Alias)
     max_failed: float = MOST_FAILED
     command: Sequence[str] = ()
+
+    @property
+    def all_judges(self) -> list[str]:
+        """The specs of all judges, in their order."""
+        return [*self.judges, *([] if self.judge_large is None else [self.judge_large])]
 
 
 def make_task(request: RunRequest) -> Task:

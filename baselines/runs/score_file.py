@@ -75,12 +75,12 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     if read.passages and searched:
         work = take_served(benchmark, one)
         one, parameters = work.task, {"contract": "file"}
-        check_judges(work.benchmark, one, session.judges)
+        check_judges(work.benchmark, one, session.parties)
         refuse_idle_metrics(session, [(work.benchmark, one)])
         passages = {question.key: read.passages.get(question.key, ()) for question in questions}
         scored, evidence = score_service(session, benchmark, questions, answers, one, passages)
     else:
-        check_judges(benchmark, one, session.judges)
+        check_judges(benchmark, one, session.parties)
         refuse_idle_metrics(session, [(benchmark, one)])
         scored = score_answers(session, benchmark, questions, answers, one)
     inputs = Inputs(
@@ -92,9 +92,9 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         options=identify_options(benchmark.options, one.options),
         llm=_name_one(path),
         parameters=parameters,
-        judge=name_judges(session.judges, benchmark, one),
+        judge=name_judges(session, benchmark, one),
         services=name_services(session),
-        judging=describe_judging(session.judges, benchmark, one, questions),
+        judging=describe_judging(session, benchmark, one, questions),
         served_as=dict(session.served_as),
     )
     run = RunRecord(inputs, "stopped" if scored.stopped else "finished", stopped=scored.stopped, source=source)
@@ -104,6 +104,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.command, run.max_failed = list(session.command), session.max_failed
     run.verdict, run.unread_judge = scored.verdict, scored.unread
     run.usage = session.spent_since(before)
+    run.cascade = {name: dict(counts) for name, counts in scored.decided.items()}
     run.service, run.unread = asdict(evidence) if evidence else None, read.unread if searched else []
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None
     run.empty = count_empty(answers) if logged else {}  # those of a model have failed, those of one's own system not

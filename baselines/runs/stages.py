@@ -3,7 +3,7 @@
 The user's own file may stand in for a stage's; it is then kept as it is, and told in `run.json`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from .folder import ANSWERING, PARTIAL, RunFolder
 class Job:
     """A run at work: its folder, what answers, what was taken on, the questions, and what finds their passages.
 
-    `entity_llm` finds the entities of questions in place of the model that answers.
+    `entity_llm` finds the entities of questions in place of the model that answers. `tell_spent` says what was spent.
     """
 
     folder: RunFolder
@@ -33,6 +33,7 @@ class Job:
     corpus: Corpus | None = None
     finder: Finder | None = None
     entity_llm: Completer | None = None
+    tell_spent: Callable[[], str] = str
 
 
 def retrieve_stage(job: Job) -> dict[Key, tuple[Passage, ...]]:
@@ -108,7 +109,7 @@ def find_and_generate_stage(job: Job) -> tuple[dict[Key, tuple[Passage, ...]], G
 
 def _answer(job: Job, passages: Mapping[Key, Sequence[Passage]]) -> Generated:
     task = job.work.task
-    with Progress(f"{task.config}: answers", len(job.questions) * task.samples) as progress:
+    with Progress(f"{task.config}: answers", len(job.questions) * task.samples, job.tell_spent) as progress:
         return job.system.answer(job.work, job.questions, passages, progress.update)
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from quadrag.chat.keys import known_keys
@@ -15,6 +16,7 @@ from quadrag.records import Answer, Key, Passage, Question
 from ..core.benchmark import Benchmark
 from ..core.task import Task
 from ..systems.system import Completer
+from .cascade import Cascade, ask_cascades
 from .modules import CachedJudge, Embed, Judge, ScoringInputs, compute
 from .probe import Unread, find_unread
 from .score import score
@@ -30,15 +32,20 @@ class Scored(NamedTuple):
     stopped: str | None = None
     verdict: str | None = None
     unread: str | None = None
+    decided: Mapping[str, Mapping[str, int]] = MappingProxyType({})  # verdicts of a cascade's judges, by metric and key
 
 
 class Judging(Protocol):
     """What judges: of a session, the judges, the sentence embedding, and how many items may fail."""
 
     judges: Sequence[Completer]
+    cascades: Sequence[Cascade]
     embed: Embed | None
     reuse: Reuse
     max_failed: float
+
+    def tell_spent(self) -> str:
+        """Say what was spent so far."""
 
 
 def score_answers(
@@ -90,13 +97,22 @@ def score_answers(
     def begin(given: ScoringInputs) -> Unread | None:
         return find_unread(benchmark, by_key, answers, task, given)
 
-    with Progress(f"{task.config}: verdicts", len(answers)) as progress:
+    with Progress(f"{task.config}: verdicts", len(answers), session.tell_spent) as progress:
         for judge in judges:
             judge.on_progress = progress.update
         retried = UNREADABLE in session.reuse.retry
-        unread = begin(given) if session.max_failed < 1 else None
-        if unread and retried:
-            unread = ask_anew(begin)
+        unread = None
+        decided: Mapping[str, Mapping[str, int]] = {}
+        if session.cascades:
+            probed = session.max_failed < 1 and not retried
+            found = ask_cascades(session.cascades, asked, benchmark, by_key, answers, task, given, probed)
+            unread, decided = found.unread, found.decided
+            judges, asked = judges[-1:], asked[-1:]  # what is left to ask is the last one's
+            given = replace(given, judges=asked, names=found.names)
+        elif session.max_failed < 1:
+            unread = begin(given)
+            if unread and retried:
+                unread = ask_anew(begin)
         if unread:
             unjudged = score(benchmark, by_key, answers, task.conditions, replace(given, judges=()))
             return Scored(*unjudged, verdict=unread.said, unread=unread.judge)
@@ -106,7 +122,7 @@ def score_answers(
             items, scores = score(benchmark, by_key, answers, task.conditions, given)
     said = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
     verdict = known_keys().line(said.most_common(1)[0][0], _SHOWN) if said else None
-    return Scored(items, scores, ended[0] if ended else None, verdict)
+    return Scored(items, scores, ended[0] if ended else None, verdict, decided=decided)
 
 
 def _ask_unreadable_again(

@@ -52,7 +52,8 @@ class LocalModel:
             raise QuadragError(f"local models take {', '.join(sorted(_PARAMETERS))}, not {', '.join(sorted(unknown))}")
         self.on_progress: Callable[[int, int], None] | None = None
         self.spent: dict[str, Any] = {"calls": 0, "cached": 0, "prompt_tokens": 0, "completion_tokens": 0}
-        self._ledger, self._replay, self._trust = ledger, replay, trust or Trust()
+        self.shelf, self.known_as = ledger, f"local:{model}"  # the name in the ledger
+        self._replay, self._trust = replay, trust or Trust()
         # Another commit is another model, for the ledger and for `run.json`.
         pins = self._trust.pins.get(model, Pins())
         self.parameters |= {name: commit for name, commit in pins._asdict().items() if commit is not None}
@@ -63,9 +64,9 @@ class LocalModel:
     ) -> list[Reply | Failure]:
         """Answer a batch of chats in order; see `quadrag.chat.client.ChatClient.complete`."""
         numbers = samples if samples is not None else [0] * len(batch)
-        name = f"local:{self.model}"
+        name = self.known_as
         keys = [call_key(name, chat, self.parameters, n) for chat, n in zip(batch, numbers, strict=True)]
-        known = self._ledger.get_many(dict.fromkeys(keys)) if self._ledger is not None else {}
+        known = self.shelf.get_many(dict.fromkeys(keys)) if self.shelf is not None else {}
         missing = sum(key not in known for key in keys)
         if missing and self._replay and not known:
             raise QuadragError(f"the ledger lacks {missing} of {len(keys)} replies of {name}; run without --replay")
@@ -77,8 +78,8 @@ class LocalModel:
                 continue
             if not cached:
                 known[key] = self._generate(key, chat)
-                if self._ledger is not None:
-                    self._ledger.put_many([(key, known[key])], model=name)
+                if self.shelf is not None:
+                    self.shelf.put_many([(key, known[key])], model=name)
             self.spent["cached" if cached else "calls"] += 1
             replies.append(_reply(known[key], cached))
             if self.on_progress:

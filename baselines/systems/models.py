@@ -14,6 +14,7 @@ from ..core.benchmark import JudgePreset, known, load
 from .challenge.model import ChallengeModel
 from .challenge.system import Challenge
 from .chat_model import ChatModel
+from .estimated import EstimatedModel, estimate_model
 from .extractive import EXTRACTIVE, Extractive
 from .system import Completer, System
 
@@ -86,13 +87,17 @@ def open_completer(
 
         name = spec.removeprefix("local:")
         kept = _kept_here(calling)
-        return LocalModel(name, ledger=kept, replay=calling.replay, parameters=parameters, trust=calling.trust)
+        model = LocalModel(name, ledger=kept, replay=calling.replay, parameters=parameters, trust=calling.trust)
+        return model if calling.estimate is None else estimate_model(calling, name, model)
     from quadrag.chat.client import ChatClient
     from quadrag.chat.refusals import leave_out_refused
 
     transport = _completions(template) if template else None
     sent = {**parameters, **(transport.parameters if transport else {})}
     client = ChatClient(spec, calling, parameters=sent, transport=transport)
+    if calling.estimate is not None:
+        leave_out_refused(client, ask=False)
+        return estimate_model(calling, client.model, client, transport)
     if client.spec.urls and not calling.replay:
         client.check_served()
     leave_out_refused(client)
@@ -135,9 +140,12 @@ def open_system(
         return Extractive()
     if spec.startswith("challenge:"):
         _refuse_budget("challenge", calling)
+        if calling.estimate is not None:
+            raise QuadragError("what a challenge: model asks is not known before; --estimate is of chat models")
         file = spec.removeprefix("challenge:")
         return Challenge(ChallengeModel(file, ledger=_kept_here(calling), replay=calling.replay, time_limit=time_limit))
-    return ChatModel(open_completer(spec, calling, parameters, template))
+    system = ChatModel if calling.estimate is None else EstimatedModel
+    return system(open_completer(spec, calling, parameters, template))
 
 
 def _kept_here(calling: Calling) -> Shelf | None:

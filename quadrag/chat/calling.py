@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from quadrag.chat.estimate import Estimate
 from quadrag.chat.ledger import Ledger, canonical
 from quadrag.chat.prices import Budget, Prices, Rate
 from quadrag.chat.server import MOST_REPLY_BYTES, Bounds
@@ -52,6 +53,7 @@ class Calling:
         reuse: which of the service's kept replies count; all when None.
         alias: what the user says of the server.
         trust: which models that run here may run code of their own.
+        estimate: where calls are noted in place of being made; None: they are made.
     """
 
     ledger: Ledger | None = None
@@ -66,6 +68,7 @@ class Calling:
     reuse: Reuse | None = None
     alias: Alias = Alias()
     trust: Trust = field(default_factory=Trust)
+    estimate: Estimate | None = None
 
     def check(self, parameters: Mapping[str, Any]) -> None:
         """Find out whether calls can be made so.

@@ -17,6 +17,7 @@ from quadrag.chat.calling import Calling
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.prices import BudgetReached, Prices
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
+from quadrag.chat.saved import Saved
 from quadrag.chat.service import Known, name_service, only_model
 from quadrag.chat.shelf import Shelf
 from quadrag.chat.spec import parse_spec
@@ -67,6 +68,7 @@ class ChatClient:
         counters = ("calls", "cached", "retries", "failed", "prompt_tokens", "completion_tokens")
         self.spent: dict[str, Any] = {**dict.fromkeys(counters, 0), "cost": None if calling.prices is None else 0.0}
         self.spent["oldest"] = None  # Unix time of the oldest reply that was taken from the ledger
+        self._saved = Saved(self.spent, calling.prices)
         self._budget = calling.open_budget()
         self._model = self.spec.model
         self._transport = transport or Transport()
@@ -203,6 +205,7 @@ class ChatClient:
             except BudgetReached as reached:
                 stop, undone = reached, f"{NOT_ASKED}: {reached}"
         rate = self.calling.rate(self.model)
+        self._saved.note(batch, rate)
         results = [
             self._transport.read_outcome(batch.outcomes.get(key, undone), key in batch.stored, rate)
             for key in batch.keys

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -108,6 +108,19 @@ class Prices:
             return self._rates[model]
         except KeyError:
             raise QuadragError(f"{unknown_name('model', model, self._rates)} ({self.source})") from None
+
+
+def tell_spent(spent: Iterable[Mapping[str, Any] | None], budget: Budget | None = None) -> str:
+    """Say what models have taken so far: tokens, and money where prices are known, against a budget they share."""
+    asked = [one for one in spent if one]
+    tokens = sum(one.get("prompt_tokens", 0) + one.get("completion_tokens", 0) for one in asked)
+    parts = [f"{tokens:,} tokens"] if tokens else []
+    priced = [one for one in asked if one.get("cost") is not None]
+    if budget is not None:
+        parts.append(f"{budget.used:.4g} of {budget.limit} {budget.currency}")
+    elif priced:
+        parts.append(f"{sum(one['cost'] for one in priced):.4g} {priced[0]['currency']}")
+    return ", ".join(parts)
 
 
 class Budget:

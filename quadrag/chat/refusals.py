@@ -24,8 +24,10 @@ _REFUSALS = (400, 422)
 _QUESTION = [{"role": "user", "content": "1 + 1 = ?"}]
 
 
-def leave_out_refused(client: ChatClient) -> None:
+def leave_out_refused(client: ChatClient, ask: bool = True) -> None:
     """Take those fields out of a client's parameters that its server refuses, and say so in one line.
+
+    Without `ask` only what the ledger knows of it counts.
 
     Raises:
         QuadragError: the server is dead, or refuses the question for another reason.
@@ -35,7 +37,7 @@ def leave_out_refused(client: ChatClient) -> None:
     if not set(optional) & set(_BEYOND):
         return
     left, why = _look_up(client, optional), "it was refused before"
-    if left is None and not client.calling.replay:
+    if left is None and ask and not client.calling.replay:
         left, why = _find_out(client, optional)
     if left:
         client.parameters = {name: value for name, value in whole.items() if name not in left}

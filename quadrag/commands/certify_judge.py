@@ -21,6 +21,7 @@ EXAMPLES = (
     "quadrag certify-judge openqa-eval --judge http://HOST/v1 --out judge.json",
     "quadrag certify-judge labels.csv --verdicts verdicts.csv --out judge.json",
     "quadrag certify-judge openqa-eval --judge recorded:gpt-4 --against recorded:bem",
+    "quadrag certify-judge openqa-eval --judge rule:bounded --judge-large recorded:gpt-4",
 )
 
 
@@ -36,6 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--items", metavar="FILE", help="write the items as CSV, for a judge that is asked elsewhere")
     parser.add_argument("--out", metavar="FILE", help="write the certificate here")
     options.calls(parser)
+    parser.add_argument(
+        "--judge-large",
+        metavar="JUDGE",
+        help="a cascade: rules and --judge in their order, then this spec or file where they are unsure or err",
+    )
+    parser.add_argument(
+        "--keep-agreement",
+        metavar="S",
+        type=options.number(0, 1),
+        help="of the cascade with people, while as many calls as can be are saved (default: the large judge's own)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,6 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
         if not (arguments.judge or arguments.verdicts):
             print(f"{arguments.items}: {len(labels.items)} items")
             return 0
+    if arguments.judge_large is not None:
+        return _certify_cascade(arguments, labels)
     found = [measure(labels, one) for one in _verdicts(arguments, labels)]
     if not found:
         found = [measure(labels, known_verdicts(labels, name)) for name in list_judges(labels)]
@@ -72,7 +86,31 @@ def run(arguments: argparse.Namespace) -> int:
     certificate = certify(found[0])
     if len(found) == 1 or arguments.against:
         print(f"\n{certificate.judge} {certificate.sentence}.")
-    if invalid := _invalid(found, arguments.max_failed):
+    return _end(arguments, labels, [one.verdicts for one in found], certificate)
+
+
+def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
+    """Choose what each judge of a cascade decides, and print how far the whole agrees with people."""
+    from quadrag.baselines.certify.certificate import certify
+    from quadrag.baselines.certify.choose import choose_cascade
+    from quadrag.baselines.certify.figures import measure
+    from quadrag.baselines.certify.tables import describe_labels, tabulate, tabulate_cascade
+    from quadrag.baselines.tables.grid import print_grids
+
+    judges = list(_verdicts(arguments, labels))
+    choice = choose_cascade(labels, judges, arguments.keep_agreement)
+    found = [measure(choice.labels, one) for one in (*judges, choice.verdicts)]
+    print(describe_labels(choice.labels))
+    certificate = certify(found[-1], choice)
+    found[-1].verdicts.judge = "the cascade"
+    print_grids([*tabulate(found), tabulate_cascade(choice)])
+    print(f"\n{certificate.judge}\n{certificate.sentence}.")
+    return _end(arguments, labels, judges, certificate)
+
+
+def _end(arguments: argparse.Namespace, labels: Any, judges: Any, certificate: Any) -> int:
+    """Write the certificate, unless a judge said too little that can be read."""
+    if invalid := _invalid(labels, judges, arguments.max_failed):
         import sys
 
         print(f"quadrag: INVALID, {invalid}", file=sys.stderr)
@@ -85,9 +123,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse what would do nothing."""
-    if len(arguments.judge) > 1:
+    cascade = arguments.judge_large is not None
+    if cascade and not (arguments.judge or arguments.verdicts):
+        raise QuadragError("--judge-large is asked last; name what comes before it with --judge or --verdicts")
+    if cascade and (arguments.against or arguments.repeats > 1):
+        raise QuadragError("--judge-large takes neither --against nor --repeats; leave them out")
+    if arguments.keep_agreement is not None and not cascade:
+        raise QuadragError("--keep-agreement is of a cascade; name its last judge with --judge-large")
+    if len(arguments.judge) > 1 and not cascade:
         raise QuadragError("--judge names several; one is certified at a time, test another with --against")
-    if arguments.judge and arguments.verdicts:
+    if arguments.judge and arguments.verdicts and not cascade:
         raise QuadragError("--judge and --verdicts are two ways to name one judge; give one, the other as --against")
     if arguments.against and not (arguments.judge or arguments.verdicts):
         raise QuadragError("--against tests two judges; name the first with --judge or --verdicts")
@@ -97,21 +142,23 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
-    """Yield the verdicts of the judge, then of the one that it is tested against."""
-    from quadrag.baselines.certify.verdicts import read_verdicts
+    """Yield the verdicts of the judges in their order: the last is the one that is tested against, or asked last."""
+    from quadrag.baselines.certify.verdicts import is_known, read_verdicts
 
+    asked = 0
+    for spec in arguments.judge:
+        yield _ask(arguments, labels, spec, asked)
+        asked += not is_known(spec)
     if arguments.verdicts:
         yield read_verdicts(labels, [Path(name) for name in arguments.verdicts])
-    elif arguments.judge:
-        yield _ask(arguments, labels, arguments.judge[0])
-    if arguments.against:
-        file = Path(arguments.against)
-        is_file = file.is_file() or (file.suffix in (".csv", ".tsv") and "://" not in arguments.against)
-        yield read_verdicts(labels, [file]) if is_file else _ask(arguments, labels, arguments.against)
+    if last := arguments.against or arguments.judge_large:
+        file = Path(last)
+        is_file = file.is_file() or (file.suffix in (".csv", ".tsv") and "://" not in last)
+        yield read_verdicts(labels, [file]) if is_file else _ask(arguments, labels, last, asked)
 
 
-def _ask(arguments: argparse.Namespace, labels: Any, spec: str) -> Any:
-    """Return the verdicts of a judge by its spec."""
+def _ask(arguments: argparse.Namespace, labels: Any, spec: str, place: int) -> Any:
+    """Return the verdicts of a judge by its spec, and its place among those that are asked."""
     from quadrag.baselines.certify.asking import ask_judge, check_askable, find_benchmark
     from quadrag.baselines.certify.verdicts import is_known, known_verdicts
     from quadrag.baselines.runs.request import RunRequest
@@ -121,20 +168,22 @@ def _ask(arguments: argparse.Namespace, labels: Any, spec: str) -> Any:
     if is_known(spec):
         return known_verdicts(labels, spec)
     check_askable(labels)
-    calls = call_request(argparse.Namespace(**{**vars(arguments), "judge": [spec]}))
+    own = {name: getattr(arguments, name)[place : place + 1] for name in ("judge_service", "judge_served_as")}
+    calls = call_request(argparse.Namespace(**{**vars(arguments), **own, "judge": [spec], "judge_large": None}))
     benchmark, config = find_benchmark(labels.graded)
     with open_session(RunRequest(benchmark, config), calls, open_budget(calls)) as session:
         return ask_judge(labels, session.judges[0], arguments.repeats)
 
 
-def _invalid(found: Any, most: float | None) -> str | None:
+def _invalid(labels: Any, judges: Any, most: float | None) -> str | None:
     """Say of which live judge too many verdicts are lacking; None of none."""
     from quadrag.run_record import MOST_FAILED
 
-    for one in found:
-        lacking, total = sum(one.unreadable.values()), len(one.labels.items)
-        if one.verdicts.usage and lacking > total * (MOST_FAILED if most is None else most):
-            return f"{one.verdicts.judge} gave no readable verdict on {lacking} of {total} items; no certificate"
+    total = len(labels.items)
+    for one in judges:
+        lacking = sum(one.given.get(item.id) is None for item in labels.items)
+        if one.usage and lacking > total * (MOST_FAILED if most is None else most):
+            return f"{one.judge} gave no readable verdict on {lacking} of {total} items; no certificate"
     return None
 
 

@@ -113,6 +113,22 @@ def calls(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def estimate(parser: argparse.ArgumentParser) -> None:
+    """Say whether calls are reckoned in place of being made."""
+    group = parser.add_argument_group("what it will cost")
+    group.add_argument(
+        "--estimate",
+        action="store_true",
+        help="ask no model and write no run: print how many calls, tokens and what price it will take, by stage",
+    )
+    group.add_argument(
+        "--tokens-by",
+        metavar="T",
+        help="with --estimate: the tokenizer that counts, cl100k_base, a file, a folder or a name on the Hub (default: "
+        "the model's own where it is here, else a rule)",
+    )
+
+
 def certificates(parser: Any) -> None:
     """Say what is known of judges."""
     parser.add_argument(
@@ -121,6 +137,15 @@ def certificates(parser: Any) -> None:
         action="append",
         default=[],
         help="may be repeated; of `quadrag certify-judge`: says how far the judge agrees with people",
+    )
+
+
+def cascade(parser: Any) -> None:
+    """Say which judge is asked last of several."""
+    parser.add_argument(
+        "--judge-large",
+        metavar="SPEC",
+        help="asked only where rules and --judge are unsure or known to err, as a --certificate of both says",
     )
 
 
@@ -141,6 +166,7 @@ def output(parser: argparse.ArgumentParser, what: str) -> None:
         help="one object for scripts and nothing else on stdout; the same as --format json",
     )
     labels(parser)
+    cascade(parser)
     certificates(parser)
     verbose(parser)
     parser.add_argument("--out", metavar="DIR", help=what)

@@ -8,6 +8,7 @@ a dead server or a reached budget.
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -127,6 +128,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--entity-service", metavar="NAME", help="the same as --service, of --entity-llm")
     how.add_argument("--entity-served-as", metavar="NAME", help="the same as --served-as, of --entity-llm")
     options.calls(parser)
+    options.estimate(parser)
     options.output(
         parser,
         "default: runs/BENCHMARK-CONFIG-SPLIT-MODEL; a finished folder is shown again, or extended by a larger "
@@ -201,66 +203,94 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     from quadrag.baselines.certify.certificate import read_certificates
-    from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.facts import describe_latency, tell_kept, tell_reused
-    from quadrag.baselines.report.paper import show_paper
-    from quadrag.baselines.report.run import tabulate_run
-    from quadrag.baselines.report.summary import show_run
+    from quadrag.commands.estimating import print_estimate, shadow_folders, start_estimate
+
+    _check_rag(arguments)
+    certificates = read_certificates(arguments.certificate)
+    estimate = start_estimate(arguments)
+    if estimate is None:
+        out, campaign, alone = _ask(arguments)
+        campaign.certify(certificates)
+        return _show(arguments, stdout, out, campaign, alone)
+    with shadow_folders() as place:
+        _, campaign, _ = _ask(arguments, estimate, place)
+    print_estimate(arguments, estimate, stdout)
+    _print_left_out(arguments, campaign)
+    return 0
+
+
+def _ask(
+    arguments: argparse.Namespace, estimate: Any = None, place: Callable[[Path], Path] = Path
+) -> tuple[Path, Any, bool]:
+    """Do the runs that were asked for, in folders where `place` puts them.
+
+    Returns:
+        Their folder, the runs, and whether it was one alone.
+    """
     from quadrag.baselines.runs import campaign as campaigns
     from quadrag.baselines.runs.recipe import check_models, plan_runs, recipes_of_table
     from quadrag.baselines.runs.request import make_task
     from quadrag.baselines.runs.session import open_budget, open_session
 
-    _check_rag(arguments)
-    profiles = options.profiles(arguments)
-    request, calls = run_request(arguments), call_request(arguments)
-    certificates = read_certificates(arguments.certificate)
+    request, calls = run_request(arguments), call_request(arguments, estimate)
     recipes = recipes_of_table(request.recipe)
     request, runs = (request, None) if recipes else plan_runs(request)
-    page = None  # where it has more than the terminal
     budget = open_budget(calls)
     if recipes:
         check_models(recipes, request.llm)
-        out = Path(arguments.out or campaigns.name_recipe_folder(str(request.recipe), request.retrieval))
-        campaign = campaigns.run_sweep(request, calls, recipes, out, budget)
-        campaign.certify(certificates)
-        benchmark = campaign.results[0].run.inputs.benchmark
-        grids = show_paper(benchmark, campaign.results, profiles, arguments.labels, arguments.verbose)
-    elif runs is None:
-        # Before a ledger or a server is touched, so that a mistyped name costs nothing.
-        task = make_task(request)
-        with open_session(request, calls, budget) as session:
-            out = Path(arguments.out or campaigns.name_folder(task, session.system.name))
-            campaign = campaigns.Campaign([(out, session.run(task, out))])
-        campaign.certify(certificates)
-        grids = show_run(campaign.results[0], profiles, arguments.labels, arguments.verbose)
-        page = tabulate_run(campaign.results[0], profiles, arguments.labels, every=True)
-    else:
-        with open_session(request, calls, budget) as session:
-            out = Path(arguments.out or campaigns.name_campaign_folder(request, runs, session.system.name))
-            campaign = campaigns.run_all(session, request, runs, out)
-        campaign.certify(certificates)
-        benchmark = request.named_benchmark()
-        grids = show_paper(benchmark, campaign.results, profiles, arguments.labels, arguments.verbose)
+        out = place(Path(arguments.out or campaigns.name_recipe_folder(str(request.recipe), request.retrieval)))
+        return out, campaigns.run_sweep(request, calls, recipes, out, budget), False
+    # Before a ledger or a server is touched, so that a mistyped name costs nothing.
+    task = None if runs else make_task(request)
+    with open_session(request, calls, budget) as session:
+        if task:
+            out = place(Path(arguments.out or campaigns.name_folder(task, session.system.name)))
+            return out, campaigns.Campaign([(out, session.run(task, out))]), True
+        out = place(Path(arguments.out or campaigns.name_campaign_folder(request, runs, session.system.name)))
+        return out, campaigns.run_all(session, request, runs, out), False
+
+
+def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: Any, alone: bool) -> int:
+    """Write the page of runs, and print what they came to."""
+    from quadrag.baselines.page.page import write_page
+    from quadrag.baselines.report.facts import describe_latency, tell_kept, tell_reused
+    from quadrag.baselines.report.paper import show_paper
+    from quadrag.baselines.report.run import tabulate_run
+    from quadrag.baselines.report.summary import show_run
+    from quadrag.baselines.systems.extractive import EXTRACTIVE
+
+    profiles = options.profiles(arguments)
     results = campaign.results
+    page = None  # where it has more than the terminal
+    if alone:
+        grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
+        page = tabulate_run(results[0], profiles, arguments.labels, every=True)
+    else:
+        benchmark = results[0].run.inputs.benchmark
+        grids = show_paper(benchmark, results, profiles, arguments.labels, arguments.verbose)
     write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)
     for line in tell_reused(results):
         print(line)
-    if request.llm is None and request.service is None:
+    if arguments.llm is None and results[0].run.inputs.llm == EXTRACTIVE:
         print("No --llm: the extractive baseline answers, the sentence most like the question.")
     if kept := tell_kept(results):
         print(f"{kept}.")
     print_results(arguments, stdout, out, results, grids)
-    for recipe, why in campaign.left_out.items():
-        print(f"{recipe}: not run, {one_line(why)}")
-    for config, files in campaign.lacking.items():
-        print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
-    print_calls(results)
+    _print_left_out(arguments, campaign)
+    print_calls(results, arguments.verbose)
     if latency := describe_latency(results):
         print(f"latency of an answer: {latency}")
     print(f"\n{out / 'report.html'}")
     print_next(campaign.runs[0][0] if len(results) == 1 else out, results)
     return report_failures(arguments, campaign.runs, grids)
+
+
+def _print_left_out(arguments: argparse.Namespace, campaign: Any) -> None:
+    """Say which runs of a campaign are not among them."""
+    for recipe, why in campaign.left_out.items():
+        print(f"{recipe}: not run, {one_line(why)}")
+    for config, files in campaign.lacking.items():
+        print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
 
 
 def _check_rag(arguments: argparse.Namespace) -> None:

@@ -57,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retriever", metavar="R", help="none: the answers were made without documents")
     parser.add_argument("--prompts", metavar="FILE", help="crag: the judge is told what stands under `judge` there")
     options.calls(parser)
+    options.estimate(parser)
     options.output(
         parser,
         "write answers, items, scores, run.json and report.html here; of several files each has a folder in it, named "
@@ -72,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.report.several import tabulate_several
     from quadrag.baselines.report.summary import show_run
 
+    if arguments.estimate:
+        return _estimate(arguments)
     profiles, out = options.profiles(arguments), Path(arguments.out) if arguments.out else None
     certificates = read_certificates(arguments.certificate)
     with results_alone(arguments.format) as stdout:
@@ -86,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
             grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
             page = tabulate_run(results[0], profiles, arguments.labels, every=True)
         print_results(arguments, stdout, out, results, grids)
-        print_calls(results)
+        print_calls(results, arguments.verbose)
         if out:
             write_page(
                 out / "report.html",
@@ -103,7 +106,20 @@ def run(arguments: argparse.Namespace) -> int:
         return report_failures(arguments, scored, grids)
 
 
-def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path | None) -> list[tuple[Path, Any]]:
+def _estimate(arguments: argparse.Namespace) -> int:
+    """Say what the judges will be asked."""
+    from quadrag.commands.estimating import print_estimate, start_estimate
+
+    estimate = start_estimate(arguments)
+    with results_alone(arguments.format) as stdout:
+        _score_files(arguments, [Path(name) for name in arguments.answers], None, estimate)
+        print_estimate(arguments, estimate, stdout)
+    return 0
+
+
+def _score_files(
+    arguments: argparse.Namespace, files: Sequence[Path], out: Path | None, estimate: Any = None
+) -> list[tuple[Path, Any]]:
     """Score files one after the other, until a budget is reached."""
     from quadrag.baselines.runs.request import make_task
     from quadrag.baselines.runs.score_file import name_folders, refuse_full, score_file
@@ -116,7 +132,7 @@ def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path
         raise QuadragError(f"the files answer {' and '.join(sorted(names))}; score each benchmark's by themselves")
     for named in filter(None, folders):
         refuse_full(named)
-    calls, scored = call_request(arguments), []
+    calls, scored = call_request(arguments, estimate), []
     budget = open_budget(calls)
     for file, request, folder in zip(files, requests, folders, strict=True):
         with open_session(request, calls, budget) as session:

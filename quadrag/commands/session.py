@@ -54,24 +54,27 @@ def run_request(arguments: argparse.Namespace) -> Any:
     )
 
 
-def call_request(arguments: argparse.Namespace) -> Any:
-    """Make the request of how models are called, of the arguments of a command."""
+def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
+    """Make the request of how models are called, of the arguments of a command; noted in an `Estimate`, none is."""
     from dataclasses import fields
 
+    from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.runs.request import CallRequest, Kept
     from quadrag.chat.calling import Alias, Calling
     from quadrag.run_record import MOST_FAILED
 
     given = vars(arguments)
     # Ledger, prices and budget are opened where all is known to be of use; trust is of the run.
-    names = {field.name for field in fields(Calling)} - {"ledger", "prices", "budget"}
+    names = {field.name for field in fields(Calling)} - {"ledger", "prices", "budget", "estimate"}
     options = {name: given[name] for name in names if given.get(name) is not None}
     return CallRequest(
         judges=arguments.judge,
+        judge_large=given.get("judge_large"),
+        cascades=[one.cascade for one in read_certificates(given.get("certificate") or ()) if one.cascade],
         judge_format=arguments.judge_format,
         judge_max_tokens=arguments.judge_max_tokens,
         bertscore=arguments.bertscore,
-        calling=Calling(**options, alias=Alias(given.get("service"), given.get("served_as"))),
+        calling=Calling(**options, alias=Alias(given.get("service"), given.get("served_as")), estimate=estimate),
         prices=arguments.prices,
         budget=arguments.budget,
         ledger=arguments.ledger,
@@ -81,7 +84,7 @@ def call_request(arguments: argparse.Namespace) -> Any:
             for service, served_as in zip_longest(arguments.judge_service, arguments.judge_served_as)
         ],
         entity_alias=Alias(given.get("entity_service"), given.get("entity_served_as"), "entity-"),
-        max_failed=MOST_FAILED if arguments.max_failed is None else arguments.max_failed,
+        max_failed=1.0 if estimate else MOST_FAILED if arguments.max_failed is None else arguments.max_failed,
         command=_without_secrets(arguments.typed),
     )
 
@@ -112,14 +115,21 @@ def print_results(
         print("\n".join(list_lines(results, profiles[0])), file=stdout)
 
 
-def print_calls(results: Sequence[Any]) -> None:
-    """Print how many calls were made, and whose kept replies were used."""
+def print_calls(results: Sequence[Any], verbose: bool = False) -> None:
+    """Print how many calls were made and what they cost, of which stage if asked, and whose kept replies were used."""
     from quadrag.baselines.report.facts import describe_kept, tell_calls
+    from quadrag.baselines.report.spent import describe_cost, tabulate_cost
+    from quadrag.baselines.tables.grid import print_grids
 
+    asked = [result for result in results if not result.reused] or results
     if told := tell_calls(results):
         print("", *told, sep="\n")
     if kept := describe_kept(results):
         print(f"kept replies: {kept}")
+    if cost := describe_cost(asked):
+        before = " of the run" if len(results) == 1 else " of the runs finished before"
+        print(f"tokens{before if asked[0].reused else ''}: {cost}")
+        print_grids([tabulate_cost(asked)] if verbose else [])
 
 
 def print_next(folder: Path, results: Sequence[Any]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
+from quadrag.baselines.certify.certificate import Certificate
 from quadrag.baselines.runs.request import CallRequest, Kept
 from quadrag.chat.calling import Alias, Calling
 from quadrag.chat.shelf import RETRIED
@@ -19,7 +20,13 @@ CALLS = (*_REQUEST, *_CALLING, *_KEPT, *_ALIAS)
 _SEVERAL = ("allow_redirect", "retry", *_ALIAS)
 
 
-def take_calls(judge: str | Sequence[str], concurrency: int, options: dict[str, Any]) -> CallRequest:
+def take_calls(
+    judge: str | Sequence[str],
+    concurrency: int,
+    options: dict[str, Any],
+    judge_large: str | None = None,
+    certificates: Sequence[Certificate] = (),
+) -> CallRequest:
     """Take what is of the judges out of the options, and make the request of it.
 
     Raises:
@@ -35,6 +42,8 @@ def take_calls(judge: str | Sequence[str], concurrency: int, options: dict[str, 
     aliases = zip_longest(*(given.get(name, ()) for name in _ALIAS))
     return CallRequest(
         judges=_list(judge),
+        judge_large=judge_large,
+        cascades=[one.cascade for one in certificates if one.cascade],
         calling=Calling(concurrency=concurrency, **fields(_CALLING)),
         kept=Kept(**fields(_KEPT)),
         judge_aliases=[Alias(service, served_as, "judge-") for service, served_as in aliases],

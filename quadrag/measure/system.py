@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from quadrag.baselines.certify.certificate import read_certificates
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import known_options
 from quadrag.baselines.report.facts import date_answers
@@ -29,6 +30,8 @@ def evaluate(
     split: str | None = None,
     data_dir: str | None = None,
     judge: str | Sequence[str] = (),
+    judge_large: str | None = None,
+    certificate: str | Path | Sequence[str | Path] = (),
     limit: int | None = None,
     name: str | None = None,
     out: str | Path | None = None,
@@ -48,6 +51,8 @@ def evaluate(
         split: one split; all that are measured by default when None.
         data_dir: the folder of the upstream files, or ``sample``; what `quadrag prepare` built when None.
         judge: what judges, as ``http://127.0.0.1:8081/v1#MODEL``; several for benchmarks that take several.
+        judge_large: what judges where `judge` is unsure or known to err, as a certificate of both says.
+        certificate: files of `quadrag certify-judge`, which say how far a judge agrees with people.
         limit: the first questions of every split alone.
         name: what to call the system; the function's own name when None.
         out: the folder of the run. A run that stopped goes on there: questions that it answered are not asked again,
@@ -68,7 +73,9 @@ def evaluate(
         QuadragError: a name or an option is unknown, files are missing, the judge is dead, `out` holds another run, or
             all of the first calls of the system failed.
     """
-    calls = take_calls(judge, concurrency, options)
+    named = [certificate] if isinstance(certificate, str | Path) else certificate
+    certificates = read_certificates([str(one) for one in named])
+    calls = take_calls(judge, concurrency, options, judge_large, certificates)
     refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     check_profile(profile)
     if batch_size is not None and batch_size < 1:
@@ -91,6 +98,7 @@ def evaluate(
     function.kept = folder / ANSWERING
     with open_session(request, calls, system=function) as session:
         found = session.run(task, folder)
+    found.certificates = certificates
     measured = Evaluation(found, folder, profile)
     for line in measured.invalid:
         warnings.warn(f"INVALID, {line}", stacklevel=3)  # of the caller, beyond the decorator

@@ -107,3 +107,12 @@ def test_shares_are_whole_and_no_stratum_is_left_out(sizes, n):
     given = share_out(sizes, n)
     assert all(min(2, sizes[name]) <= given[name] <= sizes[name] for name in sizes)
     assert sum(given.values()) == max(min(n, sum(sizes.values())), sum(min(2, size) for size in sizes.values()))
+
+
+def test_a_page_to_label_on(judged):
+    done = judged("label", "runs/a", "--n", 8, "--out", "label.html")
+    assert done.code == 0, done.err
+    assert done.out.endswith("Open it in a browser: it saves a sheet, label.csv, for --labels.\n")
+    assert "8 answers to label" in Path("label.html").read_text(encoding="utf-8")
+    again = judged("label", "runs/a", "--out", "label.html")
+    assert again.code == 2 and "label.html is there already" in again.err

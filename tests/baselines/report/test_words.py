@@ -11,6 +11,7 @@ import pytest
 from quadrag.baselines.core.result import Asked, Result, Stratum
 from quadrag.baselines.report.comparison import compare_runs, merge_runs
 from quadrag.baselines.report.pairs import list_differences, pair_results, pair_slices
+from quadrag.baselines.report.rankings import tell_rankings
 from quadrag.baselines.report.several import tabulate_several
 from quadrag.run_record import Inputs, RunRecord
 from quadrag.stats import items_needed
@@ -210,10 +211,39 @@ def test_of_several_runs_p_values_are_adjusted_and_rankings_compared() -> None:
     assert alone.cells[2].text.endswith("*")
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
     assert [line.cells[1].text for line in grid.lines] == [alone.cells[2].text.rstrip("*"), "+0.0"]
-    assert "Official and corrected rank the runs otherwise: rouge_l: Spearman 0.87, Kendall 0.82." in grid.notes
+    told = "Official and corrected rank 3 runs otherwise. rouge_l: almost the same (Spearman 0.87, Kendall 0.82)."
+    assert told in grid.notes
     runs[2] = run(base - 0.1, corrected=0.1)
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
-    assert not any("rank the runs" in note for note in grid.notes), "both rank them the same"
+    assert not any("runs otherwise" in note for note in grid.notes), "both rank them the same"
+
+
+def ranked(values: dict[str, float], judge: str = "j", llm: str = "m") -> Result:
+    """A run with these values of truthfulness under both profiles."""
+    found = run([0.5] * 6, metric="truthfulness", key="truthfulness")
+    found.run.inputs.judge, found.run.inputs.llm = judge, llm
+    (row,) = [row for row in found.scores if row["profile"] == "official" and row["slice"] == "all"]
+    found.scores = [
+        {**row, "key": key, "value": value, "profile": profile}
+        for key, value in values.items()
+        for profile in ("official", "corrected")
+    ]
+    return found
+
+
+def test_metrics_and_judges_that_rank_runs_otherwise_are_named() -> None:
+    # Of hallucination less is better: three runs of judge j are ranked the same by both, and reversed by judge k.
+    scores = [(0.1, 0.5), (0.2, 0.4), (0.3, 0.3)]
+    mine = [ranked({"accuracy": a, "hallucination": h}, llm=f"m{n}") for n, (a, h) in enumerate(scores)]
+    assert tell_rankings(mine) == []
+    theirs = [ranked({"accuracy": a, "hallucination": h}, "k", f"m{2 - n}") for n, (a, h) in enumerate(scores)]
+    (told,) = tell_rankings([*mine, *theirs])
+    assert told.startswith("Judges rank 3 runs otherwise. j and k by accuracy: nearly reversed (Spearman -1.00,")
+    mixed = [ranked({"accuracy": a, "hallucination": h}) for a, h in ((0.1, 0.4), (0.2, 0.5), (0.3, 0.3))]
+    assert tell_rankings(mixed) == [
+        "Metrics rank 3 runs otherwise. accuracy and hallucination: partly the same (Spearman 0.50, Kendall 0.33)."
+    ]
+    assert tell_rankings(mixed[:2]) == []
 
 
 def test_questions_that_got_better_are_counted_by_the_metrics_direction():

@@ -1,0 +1,101 @@
+"""What a run will take of its models, as it is estimated before, by stage and model."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from quadrag.chat.estimate import Estimate, Stage
+
+from ..systems.estimated import ANSWERS, ENTITIES
+from ..tables.cells import NOTHING
+from ..tables.grid import Cell, Grid, Line
+
+_LENGTHS = (
+    "Answers are taken to be as long as the accepted ones, verdicts as a usual one; a model that writes more, or "
+    "thinks first, costs more. Where --max-tokens bounds a reply, `at most` has it."
+)
+_JUDGED = "Where there are no answers yet a judge is asked this often at most: rules may settle some answers."
+
+
+def tabulate_estimate(estimate: Estimate, currency: str | None, budget: float | None = None) -> Grid:
+    """Make the table of an estimate.
+
+    Args:
+        estimate: what was noted.
+        currency: of the prices; None where there are none.
+        budget: what may be spent.
+    """
+    stages = estimate.stages
+    columns = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency else [])]
+    lines = [Line(f"{one.name}, {one.model}", _estimate_cells([one], bool(currency))) for one in stages]
+    if len(stages) > 1:
+        lines.append(Line("all", _estimate_cells(stages, bool(currency)), rule=True))
+    title = "What it will take; no model was asked"
+    if not stages:
+        return Grid(
+            title, "stage", columns, [], ["No model is to be asked: none is named, or all replies stand already."]
+        )
+    notes = ["calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies."]
+    for how in dict.fromkeys(estimate.how.values()):
+        notes.append(f"Tokens of {', '.join(one for one in estimate.how if estimate.how[one] == how)}: {how}.")
+    asked = {one.name for one in stages if one.sizes}
+    notes += [_LENGTHS] if asked else []
+    notes += [_JUDGED] if asked - {ANSWERS, ENTITIES} else []
+    if currency is None:
+        notes.append("No price: --prices FILE names what tokens cost.")
+    elif budget is not None:
+        notes.append(_hold_against(stages, budget, currency))
+    return Grid(title, "stage", columns, lines, notes)
+
+
+def describe_estimate(estimate: Estimate) -> dict[str, Any]:
+    """Return an estimate as a program reads it."""
+    return {
+        "stages": [
+            {
+                "stage": one.name,
+                "model": one.model,
+                "calls": len(one.sizes),
+                "kept": len(one.calls) - len(one.sizes),
+                "prompt_tokens": one.prompt_tokens,
+                "completion_tokens": one.reply_tokens,
+                "most_completion_tokens": one.most_tokens,
+                "cost": _plain(one.cost(one.reply_tokens)),
+                "most_cost": _plain(one.cost(one.most_tokens)),
+            }
+            for one in estimate.stages
+        ],
+        "tokens": dict(estimate.how),
+    }
+
+
+def _plain(cost: Decimal | None) -> float | None:
+    return None if cost is None else float(cost)
+
+
+def _estimate_cells(stages: Sequence[Stage], priced: bool) -> list[Cell]:
+    asked = sum(len(one.sizes) for one in stages)
+    numbers = [asked, sum(len(one.calls) for one in stages) - asked]
+    numbers += [sum(one.prompt_tokens for one in stages), sum(one.reply_tokens for one in stages)]
+    most = [one.most_tokens for one in stages]
+    cells = [Cell(f"{number:,}") for number in numbers] + [_cell(most, ",")]
+    if priced:
+        cells += [_cell([one.cost(one.reply_tokens) for one in stages], ".4g")]
+        cells += [_cell([one.cost(one.most_tokens) for one in stages], ".4g")]
+    return cells
+
+
+def _cell(values: Sequence[Any], form: str) -> Cell:
+    """Make the cell of a sum, of which one part may not be known."""
+    return Cell(NOTHING if None in values else f"{sum(values):{form}}")
+
+
+def _hold_against(stages: Sequence[Stage], budget: float, currency: str) -> str:
+    """Say whether a budget will do."""
+    most = [one.cost(one.most_tokens) for one in stages]
+    about = [one.cost(one.reply_tokens) for one in stages]
+    if None not in most and sum(most) <= budget:  # type: ignore[arg-type]
+        return f"The budget of {budget:g} {currency} is enough, whatever is replied."
+    if None not in about and sum(about) <= budget:  # type: ignore[arg-type]
+        return f"The budget of {budget:g} {currency} is enough if replies are as long as is expected."
+    return f"The budget of {budget:g} {currency} will not be enough; a run that has reached it can be resumed."

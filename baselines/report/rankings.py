@@ -1,0 +1,82 @@
+"""How alike three or more runs are ranked under two profiles, by two metrics, and by two judges, in words."""
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from quadrag.metric_record import metric_record
+from quadrag.stats import rank_agreement
+
+from ..core.result import PROFILES, Result
+from ..tables.slices import select_whole
+from .pairs import Place, place_of
+from .words import name_places
+
+_LEAST = 3  # things that have a ranking
+_MOST = 3  # pairs that are told, the least alike first
+_SAME = 1 - 1e-9
+_WORDS = ((0.8, "almost the same"), (0.4, "partly the same"), (-0.4, "not alike"), (-1.0, "nearly reversed"))
+
+Ranking = dict[str, float]  # scores by what is ranked, more is better
+Alike = tuple[str, Ranking, Ranking]
+
+
+def tell_rankings(results: Sequence[Result], profile: str = "official") -> list[str]:
+    """Say how alike rankings of runs are, where they are not the same.
+
+    Args:
+        results: of one benchmark.
+        profile: of the rankings by metrics and by judges.
+    """
+    runs = [(str(at), result) for at, result in enumerate(results)]
+    official, corrected = (_rank(runs, name) for name in PROFILES)
+    names = name_places(official)
+    told = _tell("Official and corrected", [(names[at], official[at], corrected.get(at, {})) for at in names])
+    found = _rank(runs, profile)
+    metrics = [
+        (f"{names[one]} and {names[other]}", found[one], found[other])
+        for one, other in combinations((at for at in found if at in names), 2)
+        if one[:2] == other[:2]
+    ]
+    told += _tell("Metrics", metrics)
+    judged: dict[str, list[tuple[str, Result]]] = {}
+    for result in results:
+        if result.run.inputs.judge is not None:
+            judged.setdefault(result.run.inputs.judge, []).append((result.run.inputs.llm, result))
+    judges = [
+        (f"{one} and {other} by {names[at]}", mine, _rank(judged[other], profile).get(at, {}))
+        for one, other in combinations(judged, 2)
+        for at, mine in _rank(judged[one], profile).items()
+        if at in names and metric_record(at[2]).key(at[3]).needs == "judge"
+    ]
+    return told + _tell("Judges", judges)
+
+
+def _rank(runs: Iterable[tuple[str, Result]], profile: str) -> dict[Place, Ranking]:
+    """Return the scores of named runs by metric; of a metric without a better end there is no ranking."""
+    found: dict[Place, Ranking] = {}
+    for name, result in runs:
+        for row in select_whole(result.scores):
+            direction = metric_record(row["metric"]).key(row["key"]).direction
+            if row["profile"] == profile and row["value"] is not None and direction != "none":
+                value = -row["value"] if direction == "lower" else row["value"]
+                found.setdefault(place_of(row), {})[name] = value
+    return found
+
+
+def _tell(who: str, pairs: Iterable[Alike]) -> list[str]:
+    """Say of the pairs of rankings that are least alike how alike they are."""
+    found = []
+    for name, one, other in pairs:
+        alike = rank_agreement(one, other)
+        if alike.n >= _LEAST and alike.spearman is not None and alike.kendall is not None and alike.spearman < _SAME:
+            found.append((alike.spearman, alike.kendall, name, alike.n))
+    if not found:
+        return []
+    found.sort(key=lambda one: one[0])
+    told = [f"{name}: {_word(rho)} (Spearman {rho:.2f}, Kendall {tau:.2f})" for rho, tau, name, _ in found[:_MOST]]
+    more = f"; {len(found) - _MOST} more that are more alike" if len(found) > _MOST else ""
+    return [f"{who} rank {found[0][3]} runs otherwise. {'; '.join(told)}{more}."]
+
+
+def _word(rho: float) -> str:
+    return next(word for least, word in _WORDS if rho >= least - 1e-9)

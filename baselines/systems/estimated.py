@@ -1,0 +1,94 @@
+"""A model that is asked nothing, as it stands in a run: what it is expected to say, and how its tokens are counted.
+
+An answer is expected to be as long as the accepted one, a verdict as the metric's own record shows one; a model that
+thinks before it answers writes more.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from quadrag import catalogue
+from quadrag.chat.calling import Calling
+from quadrag.chat.estimate import Estimator, Messages
+from quadrag.chat.transport import Transport
+from quadrag.metric_record import metric_record
+from quadrag.records import Question
+
+from .chat_model import ChatModel
+from .system import Assignment, Generated, Passages, Questions, Tell
+
+ANSWERS, ENTITIES = "answers", "entities"
+_ENTITIES = " ".join(["entity"] * 40)  # tokens of a list of entities; nothing can be read from it, so rules find them
+_VERDICT = ("verdicts", '{"score": 1}')
+
+
+def estimate_model(calling: Calling, model: str, asked: Any, transport: Transport | None = None) -> Estimator:
+    """Return what notes the calls of a model and makes none.
+
+    Args:
+        calling: how it would be called.
+        model: its name as requested.
+        asked: what would be asked, an open client, or a model that is loaded here, which has not been yet.
+        transport: how a server would be asked.
+    """
+    assert calling.estimate is not None
+    estimator = Estimator(
+        calling.estimate,
+        model,
+        asked.parameters,
+        asked.shelf,
+        service=getattr(asked, "service", None),
+        rate=calling.rate(model) if hasattr(asked, "service") else None,
+        transport=transport,
+        known_as=getattr(asked, "known_as", None),
+    )
+    estimator.expect = _expect_verdicts if calling.alias.role == "judge-" else _expect_entities
+    return estimator
+
+
+class EstimatedModel(ChatModel):
+    """A chat model that answers, and is expected to say about what is right."""
+
+    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+        """Note each question's calls; see `System.answer`."""
+        before = self.asked.expect
+        jobs = [question for question in questions for _ in range(work.task.samples)]
+        texts = [stand_in(question, number) for number, question in enumerate(jobs)]
+        self.asked.expect = lambda batch: [(ANSWERS, text) for text in texts]
+        try:
+            return super().answer(work, questions, passages, tell)
+        finally:
+            self.asked.expect = before
+
+
+def stand_in(question: Question, number: int) -> str:
+    """Return a text as long as the accepted answer, by its number unlike any other one.
+
+    It is of the question's own words: no rule takes it for right, which would spare a judge a call.
+    """
+    found = question.references
+    while not isinstance(found, str):
+        found = next(iter(found), "") if found else ""
+    words = f"{question.query} "
+    return f"{(words * (len(found) // len(words) + 1))[: len(found)]} {number}"
+
+
+@cache
+def _shown_replies() -> dict[str, tuple[str, str]]:
+    """Return, by what stands in a judge's prompt, the metric that asks and a usual reply."""
+    records = map(metric_record, catalogue.metrics())
+    return {mark: (record.name, text) for record in records for mark, text in record.replies.items()}
+
+
+def _expect_verdicts(batch: Sequence[Messages]) -> Iterator[tuple[str, str]]:
+    for chat in batch:
+        prompt = "\n".join(message["content"] for message in chat)
+        # A prompt ends with the form of the reply; before that stands anybody's text.
+        places = {mark: prompt.rfind(mark) for mark in _shown_replies()}
+        last = max(places, key=lambda mark: places[mark])
+        yield _shown_replies()[last] if places[last] >= 0 else _VERDICT
+
+
+def _expect_entities(batch: Sequence[Messages]) -> list[tuple[str, str]]:
+    return [(ENTITIES, _ENTITIES)] * len(batch)

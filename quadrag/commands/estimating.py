@@ -1,0 +1,64 @@
+"""What `--estimate` does: the command at work in folders aside, with models that are asked nothing."""
+
+import argparse
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from quadrag.errors import QuadragError
+
+
+def start_estimate(arguments: argparse.Namespace) -> Any:
+    """Return an empty `Estimate`; None where none is asked for."""
+    from quadrag.baselines.systems.tokens import find_counting
+    from quadrag.chat.estimate import Estimate
+
+    if arguments.estimate:
+        return Estimate(lambda model: find_counting(model, arguments.tokens_by))
+    if arguments.tokens_by is not None:
+        raise QuadragError("--tokens-by says how --estimate counts tokens; give both, or leave it out")
+    return None
+
+
+@contextmanager
+def shadow_folders() -> Iterator[Callable[[Path], Path]]:
+    """Yield what copies a folder, where there is one, to a place that goes with the block, and returns that place.
+
+    Raises:
+        QuadragError: as the block does, of the folder itself.
+    """
+    meant: dict[str, str] = {}
+    with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as aside:
+
+        def place(folder: Path) -> Path:
+            copy = Path(aside) / "runs" / (folder.name or "run")
+            if folder.is_dir():
+                shutil.copytree(folder, copy)
+            meant[str(copy)] = str(folder)
+            return copy
+
+        try:
+            yield place
+        except QuadragError as error:
+            said = str(error)
+            for copy, folder in meant.items():
+                said = said.replace(copy, folder)
+            raise QuadragError(said) from None
+
+
+def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]) -> None:
+    """Print what was noted."""
+    from quadrag.baselines.report.estimated import describe_estimate, tabulate_estimate
+    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.chat.prices import Prices
+    from quadrag.records import dumps
+
+    prices = Prices.load(arguments.prices) if arguments.prices else None
+    if arguments.format == "json":
+        print(dumps(describe_estimate(estimate)), file=stdout)
+    else:
+        currency = prices.currency if prices else None
+        print_grids([tabulate_estimate(estimate, currency, arguments.budget)], file=stdout)
