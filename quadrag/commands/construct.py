@@ -11,19 +11,31 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands import options
+from quadrag.commands import construct_review, options
 
 EXAMPLES = (
     "quadrag construct rgb --documents news --out my-rgb",
     "quadrag construct rgb --documents news --out my-rgb --llm http://HOST/v1 --budget 5 --prices prices.yaml",
     "quadrag run rgb noise_robustness_zh --data-dir my-rgb",
+    "quadrag construct review my-rgb --sample 100",
 )
+RECIPES = ("crag", "crud_rag", "omnieval", "rgb")
 _MAX_TOKENS = 2048
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("recipe", metavar="BENCHMARK", help="rgb, crud_rag, omnieval or crag: whose recipe")
+    """Add the arguments of every recipe, and of the review of what they made."""
+    actions = parser.add_subparsers(dest="recipe", required=True, metavar="BENCHMARK|review")
+    for name in RECIPES:
+        _add_making(actions.add_parser(name, help=f"make a dataset by {name}'s recipe", description=__doc__))
+    about = construct_review.__doc__ or ""
+    review = actions.add_parser("review", help="have people grade what was made", description=about)
+    construct_review.add_arguments(review)
+    for one in actions.choices.values():
+        one.formatter_class = argparse.RawDescriptionHelpFormatter
+
+
+def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", metavar="DIR", required=True, type=Path, help="folder of your documents")
     parser.add_argument("--out", metavar="DATASET", required=True, type=Path, help="folder of the dataset")
     parser.add_argument("--llm", metavar="SPEC", help=f"what makes it: {options.MODELS} (default: by rule)")
@@ -36,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
+    if arguments.recipe == "review":
+        return construct_review.run(arguments)
     import sys
 
     from quadrag.baselines.construct.construct import Request, construct
