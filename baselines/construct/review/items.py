@@ -83,6 +83,8 @@ def load(dataset: Path) -> tuple[Review, dict[str, Item]]:
         raise QuadragError(f"{dataset} has no {OWN_RECORD}; expected a dataset that quadrag construct made")
     name = str(dict(parse_json(record.read_bytes(), record)).get("recipe"))
     load_recipe(name)
+    if not (Path(__file__).parents[1] / name / "review.py").is_file():
+        raise QuadragError(f"{name} does not say how its questions are reviewed")
     module = importlib.import_module(f"...{name}.review", __name__)
     review = cast(Review, module.REVIEW)
     items = {item.id: item for item in review.read(dataset)}

@@ -118,7 +118,10 @@ def take_items(
     for said in _read(path):
         if not said.grade.strip():
             continue
-        who = check_annotator(annotator or re.sub(r"[^\w-]+", "-", said.annotator.strip()).strip("-"))
+        named = annotator or re.sub(r"[^\w-]+", "-", said.annotator).strip("-")
+        if not named:
+            raise QuadragError(f"{said.place} does not say who graded; give --annotator NAME")
+        who = check_annotator(named)
         grade = next((one for one in GRADES if said.grade.strip() in (str(one), f"{one}.0")), None)
         if grade is None or said.item not in items:
             what = f"grade {said.grade!r}; expected 1 to 5" if grade is None else f"no item {said.item!r} here"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from quadrag import cli
 from quadrag.data.builders import SAMPLE, open_builder, rows
 
 
@@ -19,3 +23,25 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     (folder / "news.jsonl").write_text(text, encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="session")
+def _made(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    @cache
+    def make(recipe: str) -> Path:
+        out = tmp_path_factory.mktemp("made") / recipe
+        line = ["construct", recipe, "--documents", str(documents), "--out", str(out), "--limit", "60"]
+        assert cli.main(line) == 0
+        return out
+
+    return make
+
+
+@pytest.fixture
+def made(_made: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    """A function that returns a dataset made by rule by a recipe; a copy of the test's own."""
+
+    def copy(recipe: str) -> Path:
+        return Path(shutil.copytree(_made(recipe), tmp_path / recipe))
+
+    return copy
