@@ -87,7 +87,7 @@ def _serve(arguments: argparse.Namespace, review: Any, items: Any) -> None:
     from quadrag.baselines.construct.review.server import open_server
 
     with open_server(arguments.dataset, review, items, arguments.port) as server:
-        address = f"http://127.0.0.1:{server.server_address[1]}/"
+        address = f"http://127.0.0.1:{server.server_address[1]}"
         print(f"{len(items)} questions at {address}, until Ctrl-C; every grade is kept at once", flush=True)
         if not arguments.no_browser:
             webbrowser.open(address)
