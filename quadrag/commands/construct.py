@@ -30,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", metavar="N", type=options.whole(1), help="make questions of N documents, drawn")
     parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="(default: 2333)")
     parser.add_argument("--topics", metavar="FILE", type=Path, help="omnieval: YAML, fields with their topics")
+    parser.add_argument("--table", metavar="FILE", type=Path, help="crag: CSV, JSON Lines, or what kg build made")
+    parser.add_argument("--templates", metavar="FILE", type=Path, help="crag: YAML, the questions asked of the table")
     parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
     options.calls(parser)
 
@@ -50,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
         limit=arguments.limit,
         seed=arguments.seed,
         topics=arguments.topics,
+        table=arguments.table,
+        templates=arguments.templates,
         licence=arguments.licence,
     )
     with _maker(arguments) as maker:
