@@ -177,7 +177,7 @@ def _aggregation(sheet: Sheet, template: Template, groups: Sequence[Group]) -> C
     if len(values) < 2:
         raise Drop("fewer than two values")
     if template.compute == "sum":
-        found = forms(sum(values, Decimal(0)), sheet.unit(template))  # type: ignore[arg-type]
+        found = forms(sum(values, Decimal(0)), sheet.unit(template))
     elif len(set(values)) < len(values) and column == NAME:
         raise Drop("several things of that description")
     else:

@@ -145,8 +145,8 @@ def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
             packed.writelines(lines(all_pages=False))
         part.replace(out / _TASK_1_2)
     with scratch(out / _TASK_3) as part, scratch(out / f"{_TASK_3}.unpacked") as whole:
-        with whole.open("wb") as unpacked:
-            unpacked.writelines(lines(all_pages=True))
+        with whole.open("wb") as file:
+            file.writelines(lines(all_pages=True))
         with whole.open("rb") as unpacked:
             _pack(unpacked, whole.stat().st_size, part)
         part.replace(out / _TASK_3)

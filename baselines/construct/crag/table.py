@@ -42,20 +42,25 @@ def read_table(path: Path, kinds: Mapping[str, Kind]) -> Table:
     for where, name, cells in _rows(path, kinds):
         kind = kinds[name]
         met[name] |= cells.keys()
-        columns = {NAME: (kind.name, Column()), **{one: (one, column) for one, column in kind.columns.items()}}
-        if kind.popularity is not None:
-            columns[POPULARITY] = (kind.popularity, Column("number"))
-        thing = {one: _read(cells.get(source), column, f"{where}: {source}") for one, (source, column) in columns.items()}
-        if not thing[NAME]:
+        thing = {
+            column: _read(cells.get(source), typed, f"{where}: {source}") for column, source, typed in _wanted(kind)
+        }
+        if not thing[NAME] and kind.name in cells:
             raise QuadragError(f"{where} has no {kind.name}; expected the name of each {name}")
         table[name].append(thing)
     for name, kind in kinds.items():
         if not table[name]:
             raise QuadragError(f"{path} holds no {name}; expected rows of every kind that the templates name")
-        for column in (kind.name, *([kind.popularity] if kind.popularity else []), *kind.columns):
-            if column not in met[name]:
-                raise QuadragError(f"{path}: kind {name}: {unknown_name('column', column, sorted(met[name]))}")
+        for _, source, _ in _wanted(kind):
+            if source not in met[name]:
+                raise QuadragError(f"{path}: kind {name}: {unknown_name('column', source, sorted(met[name]))}")
     return table
+
+
+def _wanted(kind: Kind) -> list[tuple[str, str, Column]]:
+    """Return a kind's columns: as the templates name them, as the table does, and what their cells hold."""
+    wanted = [(NAME, kind.name, Column()), *((name, name, column) for name, column in kind.columns.items())]
+    return wanted if kind.popularity is None else [*wanted, (POPULARITY, kind.popularity, Column("number"))]
 
 
 def _rows(path: Path, kinds: Mapping[str, Kind]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -107,26 +112,24 @@ def _graph_rows(path: Path, kinds: Mapping[str, Kind]) -> Iterator[tuple[str, st
                 raise QuadragError(f"{path}: {unknown_name('kind', name, there)}")
             columns = [column for (column,) in graph.rows(name, "name FROM pragma_table_info('{}')")]
             for number, row in enumerate(graph.rows(name, "* FROM {}"), 1):
-                cells = {column: unkey(cell) if isinstance(cell, bytes) else cell for column, cell in zip(columns, row)}
+                plain = (unkey(cell) if isinstance(cell, bytes) else cell for cell in row)
+                cells = dict(zip(columns, plain, strict=True))
                 value = json.loads(cells.pop("value", None) or "null")
                 yield f"{path}: {name} {number}", name, {**cells, **(value if isinstance(value, dict) else {})}
 
 
 def _read(cell: Any, column: Column, where: str) -> tuple[Value, ...]:
     """Return a cell's values; none of an empty one."""
-    if column.type == "list":
-        parts = cell.split(_LIST) if isinstance(cell, str) else cell
-        # A graph names what it lists: {"id": 18, "name": "Drama"}.
-        parts = [part.get(NAME) if isinstance(part, dict) else part for part in parts] if isinstance(parts, list) else parts
-        if parts is not None and not isinstance(parts, list):
-            raise _unreadable(cell, column, where)
-    else:
-        parts = [cell]
+    parts = [cell] if column.type != "list" else cell.split(_LIST) if isinstance(cell, str) else cell
+    if not isinstance(parts, (list, type(None))):
+        raise _unreadable(cell, column, where)
     texts = (_text(part, column, where) for part in parts or ())
     return tuple(dict.fromkeys(_value(text, column, where) for text in texts if text))
 
 
 def _text(part: Any, column: Column, where: str) -> str:
+    if isinstance(part, dict) and column.type == "list":
+        part = part.get(NAME)  # as a graph lists things: {"id": 18, "name": "Drama"}
     if part is None:
         return ""
     if not isinstance(part, (str, int, float)):

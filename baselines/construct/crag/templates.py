@@ -20,6 +20,14 @@ DYNAMISM = ("static", "slow-changing", "fast-changing", "real-time")  # from the
 DOMAINS = ("finance", "music", "movie", "sports", "open")
 COLUMN_TYPES = ("text", "number", "date", "list")
 COMPUTES = {"aggregation": ("count", "sum"), "post-processing": ("days_between", "difference", "years_since")}
+# What a column's type must be, where not any will do.
+_TAKEN = {
+    "comparison": ("number", "date"),
+    "sum": ("number",),
+    "difference": ("number",),
+    "days_between": ("date",),
+    "years_since": ("date",),
+}
 # By question type: the keys that a template needs, and those that it may have besides.
 _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "simple": (("column",), ()),
@@ -183,7 +191,7 @@ def _template(found: Any, number: int, kinds: Mapping[str, Kind], where: str) ->
     for key in ("given", "path"):
         if not isinstance(found.get(key, []), list):
             raise QuadragError(f"{where}: {key} is {found[key]!r}; expected a list of columns")
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
     template = Template(f"{number:02}-{found['type']}", **values)
     _check_columns(template, kinds, where)
     if template.type in COMPUTES:
@@ -208,10 +216,7 @@ def _check_columns(template: Template, kinds: Mapping[str, Kind], where: str) ->
         raise QuadragError(f"{where}: given is {list(template.given)}; expected two columns at least")
     if template.column is not None:
         _check_one_of(template.column, own, f"{where}: column")
-        counted = {"sum": ("number",), "difference": ("number",)}
-        dated = {"days_between": ("date",), "years_since": ("date",)}
-        allowed = {**counted, **dated}.get(template.compute or "", COLUMN_TYPES)
-        allowed = ("number", "date") if template.type == "comparison" else allowed
+        allowed = _TAKEN.get(template.compute or template.type, COLUMN_TYPES)
         if own[template.column].type not in allowed:
             found = f"column {template.column} is of the type {own[template.column].type}"
             raise QuadragError(f"{where}: {found}; expected {' or '.join(allowed)}")

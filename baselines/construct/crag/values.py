@@ -8,10 +8,13 @@ from decimal import Decimal
 
 from .table import Value
 
-_MONTHS = "January February March April May June July August September October November December".split()
-_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_MONTHS = [
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+]
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _LARGE = ((Decimal(10**9), "billion"), (Decimal(10**6), "million"))
-_GROUPED = 10_000  # from here on a number is written with commas, unlike a year
+_GROUPED = 10_000  # from here on a number without a unit is written with commas; below it may be a year
 
 
 def forms(value: Value, unit: str | None = None) -> list[str]:
@@ -26,17 +29,16 @@ def forms(value: Value, unit: str | None = None) -> list[str]:
         return [f"{month} {value.day}, {value.year}", value.isoformat(), f"{value.day} {month} {value.year}"]
     if isinstance(value, str):
         return [value]
-    bare = _numerals(value)
+    bare = _numerals(value, grouped=unit is not None or abs(value) >= _GROUPED)
     if unit is None:
         return bare
     before = len(unit) == 1 and not unit.isalpha()
     return [*(f"{unit}{one}" if before else f"{one} {unit}" for one in bare), *bare]
 
 
-def _numerals(value: Decimal) -> list[str]:
+def _numerals(value: Decimal, grouped: bool) -> list[str]:
     plain = _plain(value)
-    grouped = f"{Decimal(plain):,f}"
-    found = [grouped, plain] if abs(value) >= _GROUPED else [plain, grouped]
+    found = [f"{Decimal(plain):,f}", plain] if grouped else [plain]
     if plain.isdigit() and int(plain) < len(_WORDS):
         found.append(_WORDS[int(plain)])
     for size, word in _LARGE:
@@ -55,5 +57,5 @@ def _plain(value: Decimal) -> str:
 
 def list_forms(values: Sequence[Value]) -> list[str]:
     """Return several values as one answer, in their order: with commas, and with a last "and"."""
-    texts = [forms(value)[0] for value in sorted(values)]  # type: ignore[type-var]
+    texts = [forms(value)[0] for value in sorted(values)]
     return [", ".join(texts), f"{', '.join(texts[:-1])} and {texts[-1]}"]
