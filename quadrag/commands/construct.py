@@ -3,8 +3,8 @@
 The documents are text, Markdown, HTML or JSON Lines (`id`, `title`, `text`),
 and with the extra `documents` PDF and Word. The dataset has the benchmark's own
 files: quadrag run, score, export and push take it with --data-dir. Stopped, it
-goes on where it was, and asks nothing twice. Without --llm questions are made by
-rule, with a gap in a sentence: enough to try the whole path, not to measure.
+goes on where it was, and asks nothing twice. Without --llm questions are made
+by rule, with a gap in a sentence: enough to try the whole path, not to measure.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from quadrag.commands import options
 EXAMPLES = (
     "quadrag construct rgb --documents news --out my-rgb",
     "quadrag construct rgb --documents news --out my-rgb --llm http://HOST/v1 --budget 5 --prices prices.yaml",
+    "quadrag construct crag --table facts.csv --templates questions.yaml --documents pages --out my-crag",
     "quadrag run rgb noise_robustness_zh --data-dir my-rgb",
 )
 _MAX_TOKENS = 2048
