@@ -16,6 +16,7 @@ from quadrag.commands import construct_review, options
 EXAMPLES = (
     "quadrag construct rgb --documents news --out my-rgb",
     "quadrag construct rgb --documents news --out my-rgb --llm http://HOST/v1 --budget 5 --prices prices.yaml",
+    "quadrag construct crag --table facts.csv --templates questions.yaml --documents pages --out my-crag",
     "quadrag run rgb noise_robustness_zh --data-dir my-rgb",
     "quadrag construct review my-rgb --sample 100",
 )
@@ -42,6 +43,8 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", metavar="N", type=options.whole(1), help="make questions of N documents, drawn")
     parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="(default: 2333)")
     parser.add_argument("--topics", metavar="FILE", type=Path, help="omnieval: YAML, fields with their topics")
+    parser.add_argument("--table", metavar="FILE", type=Path, help="crag: CSV, JSON Lines, or what kg build made")
+    parser.add_argument("--templates", metavar="FILE", type=Path, help="crag: YAML, the questions asked of the table")
     parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
     options.calls(parser)
 
@@ -64,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
         limit=arguments.limit,
         seed=arguments.seed,
         topics=arguments.topics,
+        table=arguments.table,
+        templates=arguments.templates,
         licence=arguments.licence,
     )
     with _maker(arguments) as maker:
