@@ -13,7 +13,7 @@ import bz2
 import html
 import tarfile
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
@@ -33,8 +33,8 @@ from .templates import Template, read_templates
 PAGES, BEST, SHOWN = 50, 10, 5  # of task 3; of these the first ones, of which those of tasks 1 and 2 are drawn
 SNIPPET = 300  # characters
 _SPLITS = ("validation", "public")  # upstream numbers them 0 and 1
-_TASK_1_2 = "data/crag_task_1_and_2_dev_v5.jsonl.bz2"
-_TASK_3 = "data/crag_task_3_dev_v5.tar.bz2"  # its parts joined
+TASK_1_2 = "data/crag_task_1_and_2_dev_v5.jsonl.bz2"
+TASK_3 = "data/crag_task_3_dev_v5.tar.bz2"  # its parts joined
 
 
 def begin(given: Given) -> list[Row]:
@@ -135,29 +135,39 @@ def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
         return {}
     documents = {document["id"]: document for document in given.corpus}
 
-    def lines(all_pages: bool) -> Iterator[bytes]:
+    def lines(all_pages: bool) -> Iterator[Row]:
         for row in rows:
             pages = row["pages"] if all_pages else [row["pages"][place] for place in row["shown"]]
-            yield f"{dumps(_line(row, [_page(documents[page['document']], page) for page in pages]))}\n".encode()
+            yield _line(row, [_page(documents[page["document"]], page) for page in pages])
 
-    with scratch(out / _TASK_1_2) as part:
+    write_files(out, lines(all_pages=False), lines(all_pages=True))
+    return count_splits([row["split"] for row in rows])
+
+
+def write_files(out: Path, shown: Iterable[Row], every: Iterable[Row]) -> None:
+    """Write upstream's two files: the lines of tasks 1 and 2, and those of task 3, which have all pages."""
+    with scratch(out / TASK_1_2) as part:
         with bz2.open(part, "wb") as packed:
-            packed.writelines(lines(all_pages=False))
-        part.replace(out / _TASK_1_2)
-    with scratch(out / _TASK_3) as part, scratch(out / f"{_TASK_3}.unpacked") as whole:
+            packed.writelines(f"{dumps(line)}\n".encode() for line in shown)
+        part.replace(out / TASK_1_2)
+    with scratch(out / TASK_3) as part, scratch(out / f"{TASK_3}.unpacked") as whole:
         with whole.open("wb") as file:
-            file.writelines(lines(all_pages=True))
+            file.writelines(f"{dumps(line)}\n".encode() for line in every)
         with whole.open("rb") as unpacked:
             _pack(unpacked, whole.stat().st_size, part)
-        part.replace(out / _TASK_3)
-    counts = {split: sum(row["split"] == number for row in rows) for number, split in enumerate(_SPLITS)}
+        part.replace(out / TASK_3)
+
+
+def count_splits(numbers: Sequence[int]) -> dict[str, int]:
+    """Count the questions of each split of each config, from upstream's numbers of the splits."""
+    counts = {split: numbers.count(number) for number, split in enumerate(_SPLITS)}
     configs = ("qa", "task_1_2", "task_3")
     return {f"{config}/{split}": n for config in configs for split, n in counts.items() if n}
 
 
 def _pack(unpacked: BinaryIO, size: int, part: Path) -> None:
     """Pack a file as the one member of an archive that is the same whenever it is made."""
-    name = Path(_TASK_3).name.partition(".")[0]
+    name = Path(TASK_3).name.partition(".")[0]
     member = tarfile.TarInfo(f"{name}/{name}.jsonl")
     member.size = size
     with tarfile.open(part, "w:bz2", format=tarfile.GNU_FORMAT) as archive:

@@ -13,6 +13,8 @@ import pytest
 from quadrag import cli
 from quadrag.data.builders import SAMPLE, open_builder, rows
 
+TABLE = Path(__file__).parents[3] / "baselines" / "construct" / "crag" / "sample"
+
 
 @pytest.fixture(scope="session")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -30,8 +32,11 @@ def _made(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
     @cache
     def make(recipe: str) -> Path:
         out = tmp_path_factory.mktemp("made") / recipe
-        line = ["construct", recipe, "--documents", str(documents), "--out", str(out), "--limit", "60"]
-        assert cli.main(line) == 0
+        files = ["--documents", str(documents), "--limit", "60"]
+        if recipe == "crag":
+            table, templates, pages = (TABLE / name for name in ("table.csv", "templates.yaml", "pages"))
+            files = ["--table", str(table), "--templates", str(templates), "--documents", str(pages)]
+        assert cli.main(["construct", recipe, "--out", str(out), *files]) == 0
         return out
 
     return make

@@ -24,6 +24,7 @@ from quadrag.errors import QuadragError
 Made = Callable[[str], Path]
 # Of each recipe a config and the column of its question, where the human split is.
 HUMAN = {
+    "crag": ("task_1_2", "validation", "query", "human"),
     "rgb": ("noise_robustness_zh", "noise_0", "query", "human"),
     "crud_rag": ("qa_1doc", "test", "query", "human"),
     "omnieval": ("extractive_qa", "human", "question", "."),
@@ -104,7 +105,7 @@ def test_one_person_is_not_two_by_the_case_of_letters(made: Made) -> None:
     assert list_annotators(dataset) == ["anna"]
 
 
-@pytest.mark.parametrize("recipe", HUMAN)
+@pytest.mark.parametrize("recipe", [name for name in HUMAN if name != "crag"])
 def test_a_correction_is_held_against_the_source_and_a_failing_one_told(recipe: str, made: Made) -> None:
     dataset = made(recipe)
     how, items = load(dataset)
@@ -129,19 +130,39 @@ def test_the_human_split_holds_what_was_passed_as_it_was_corrected(recipe: str, 
     dataset = made(recipe)
     before = {path: path.read_bytes() for path in dataset.rglob("*") if path.is_file()}
     how, items = load(dataset)
-    cell = next(item for item in items.values() if config in item.cell).cell
-    here = [item for item in items.values() if item.cell == cell]
+    cell = next((item for item in items.values() if config in item.cell), None)
+    here = [item for item in items.values() if (item.cell == cell.cell if cell else item.line["split"] == 0)]
+    mended = f"{here[2].fields['question']}{'（选填）' if cell else ' Really?'}"
     for item, given in zip(here, (1, 2, 3, 4, 5, 3), strict=False):
-        texts = {"question": f"{item.fields['question']}（选填）"} if given == 3 and item is here[2] else {}
+        texts = {"question": mended} if item is here[2] else {}
         assert give_grade(dataset, how, item, "anna", given, texts) is None
-    wanted = [f"{here[2].fields['question']}（选填）", *(item.fields["question"] for item in here[3:5])]
+    wanted = [mended, *(item.fields["question"] for item in here[3:5])]
     for _ in range(2):  # the second one takes the place of the first
         assert review(dataset, "--human") == 0
         builder, _ = open_builder(recipe, config, str(dataset / folder), None, split)
         assert [row[column] for row in rows(builder, split)] == wanted
     assert {path: path.read_bytes() for path in before} == before, "nothing of the dataset itself is changed"
     run = ["run", recipe, config, "--split", split, "--data-dir", str(dataset / folder), "--out", str(dataset / "run")]
-    assert cli.main([*run, *(["--retriever", "bm25"] if recipe != "rgb" else [])]) == 0
+    assert cli.main([*run, *(["--retriever", "bm25"] if recipe in ("crud_rag", "omnieval") else [])]) == 0
+
+
+def test_crags_answer_is_computed_and_its_other_file_corrected_too(made: Made) -> None:
+    dataset = made("crag")
+    how, items = load(dataset)
+    item = next(item for item in items.values() if item.line["split"] == 0)
+    assert "is computed" in str(give_grade(dataset, how, item, "anna", 3, {"answer": "something else"}))
+    assert give_grade(dataset, how, item, "anna", 3, {"question": "沛溪县的龙舟公开赛在哪一天？"}) == (
+        "question in another language"
+    )
+    assert give_grade(dataset, how, item, "anna", 3, {"other_answers": "one form\n\nanother one"}) is None
+    assert review(dataset, "--human") == 0
+    found = {}
+    for config in ("task_1_2", "task_3"):
+        for folder in (dataset, dataset / "human"):
+            builder, _ = open_builder("crag", config, str(folder), None, "validation")
+            found[folder, config] = [row for row in rows(builder, "validation") if row["query"] == item.line["query"]]
+        ((before,), (after,)) = (found[folder, config] for folder in (dataset, dataset / "human"))
+        assert after == {**before, "alternatives": ["one form", "another one"]}
 
 
 def test_a_corrected_answer_parts_rgbs_passages_anew(made: Made) -> None:
