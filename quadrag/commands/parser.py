@@ -53,7 +53,7 @@ def _chosen(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> a
     """Return the parser of the command, or of a command's own command, that was named; None where there is none."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            return action.choices.get(getattr(arguments, action.dest, None))
+            return action.choices.get(str(getattr(arguments, action.dest, None)))
     return None
 
 

@@ -1,7 +1,7 @@
 """The record of grades: a JSON Lines file of each annotator in the dataset's folder ``reviews``.
 
 Every grade is appended and brought to the disk at once; the last one of an item counts, and none is ever taken out.
-A line that a killed process left half is passed over.
+A line that a killed process left half, or that is no grade, is passed over.
 """
 
 from __future__ import annotations
@@ -56,16 +56,19 @@ def list_annotators(dataset: Path) -> list[str]:
 def read_grades(dataset: Path, annotator: str) -> dict[str, Grade]:
     """Return the last grade of each item that an annotator graded."""
     path = dataset / REVIEWS / f"{annotator}.jsonl"
-    found: dict[str, Grade] = {}
-    for line in path.read_bytes().splitlines() if path.is_file() else ():
-        try:
-            row = json.loads(line)
-            item, grade, correction = row["item"], row["grade"], dict(row["correction"])
-        except (ValueError, KeyError, TypeError, RecursionError):
-            continue
-        if grade in GRADES:
-            found[item] = Grade(grade, correction)
-    return found
+    lines = path.read_bytes().splitlines() if path.is_file() else ()
+    return dict(found for found in map(_read_line, lines) if found)
+
+
+def _read_line(line: bytes) -> tuple[str, Grade] | None:
+    try:
+        row = json.loads(line)
+        item, grade, correction = row["item"], row["grade"], dict(row["correction"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    texts = [value if isinstance(value, list) else [value] for value in correction.values()]
+    whole = all(isinstance(text, str) for text in (item, *(text for each in texts for text in each)))
+    return (item, Grade(grade, correction)) if whole and type(grade) is int and grade in GRADES else None
 
 
 def give_grade(

@@ -55,6 +55,8 @@ def decide(review: Review, items: Mapping[str, Item], grades: Grades) -> Outcome
         if not said or not all(one.passed for one in said):
             continue
         corrections = [one.correction for one in said if one.grade == MEND]
+        if any(type(value) is not type(item.fields.get(name)) for one in corrections for name, value in one.items()):
+            continue  # no correction that give_grade wrote
         if any(one != corrections[0] for one in corrections):
             waiting += 1
             continue
@@ -77,8 +79,9 @@ def describe(grades: Grades, outcome: Outcome, lost: int) -> Iterator[str]:
     for one, other in itertools.combinations(grades, 2):
         both = [(grades[one][name], grades[other][name]) for name in grades[one] if name in grades[other]]
         if both:
-            decided = _agree([tuple(_decision(grade) for grade in pair) for pair in both], _DECISIONS)
-            same = _agree([(first.grade, second.grade) for first, second in both], GRADES)
+            first, second = zip(*both, strict=True)
+            decided = _agree(list(map(_decision, first)), list(map(_decision, second)), _DECISIONS)
+            same = _agree([said.grade for said in first], [said.grade for said in second], GRADES)
             yield f"{one} and {other}: {len(both)} graded by both; same decision {decided}, same grade {same}"
     yield f"passed by all who graded: {_share(len(outcome.passed), outcome.graded)}"
     if outcome.waiting:
@@ -91,8 +94,8 @@ def _decision(grade: Grade) -> str:
     return _DECISIONS[(grade.grade >= MEND) + (grade.grade > MEND)]
 
 
-def _agree(pairs: Sequence[Any], classes: Sequence[Any]) -> str:
-    found = agreement(count_pairs(*zip(*pairs, strict=True), classes))
+def _agree(first: Sequence[Any], second: Sequence[Any], classes: Sequence[Any]) -> str:
+    found = agreement(count_pairs(first, second, classes))
     return f"{found.accuracy:.1%} (kappa {'undefined' if found.kappa is None else f'{found.kappa:.2f}'})"
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 from quadrag.errors import QuadragError
@@ -146,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_ours(self) -> bool:
         """Refuse what comes under another host's name, as a page does that resolves its own name to this machine."""
-        port = self.server.server_address[1]
+        port = cast(ThreadingHTTPServer, self.server).server_port
         hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         origin = self.headers.get("Origin")
         if self.headers.get("Host") in hosts and (origin is None or origin.removeprefix("http://") in hosts):

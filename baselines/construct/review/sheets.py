@@ -23,7 +23,6 @@ from ...certify.sheets import read_sheet
 from .grades import GRADES, check_annotator, give_grade
 from .items import Item, Review, as_text
 
-FORMS = ("csv", "label-studio", "argilla")
 _COMPUTED = re.compile(r"[=+\-@\t\r]")
 
 

@@ -92,6 +92,23 @@ def test_a_killed_process_loses_no_grade_that_it_told_of(made: Made) -> None:
     assert set(told) <= set(found) and found[told[0]].grade == 1
 
 
+def test_a_line_that_is_no_grade_counts_for_nothing(made: Made) -> None:
+    dataset = made("rgb")
+    grade(dataset, "anna", [4, 4])
+    one, other = list(load(dataset)[1])[:2]
+    lines: list[Any] = [[], 4, {"item": [one]}, {"grade": 5}, {"item": one, "grade": 5}]
+    lines += [{"item": one, "grade": given, "correction": {}} for given in (0, 6, "5", 5.0, True, None)]
+    lines += [{"item": one, "grade": 3, "correction": wrong} for wrong in (5, [1], {"question": 5}, {"answer": [5]})]
+    with (dataset / "reviews/anna.jsonl").open("ab") as file:
+        file.writelines(json.dumps(line).encode() + b"\n" for line in lines)
+        file.write(b"\xff\n" + b"[" * 100_000 + b"\n")
+        for correction in ({"nothing": "of the kind"}, {"question": ["a"]}):
+            file.write(json.dumps({"item": other, "grade": 3, "correction": correction}).encode() + b"\n")
+    assert read_grades(dataset, "anna") == {one: (4, {}), other: (3, {"question": ["a"]})}
+    assert review(dataset, "--human") == 0
+    assert len((dataset / "human/zh.json").read_text(encoding="utf-8").splitlines()) == 1
+
+
 @pytest.mark.parametrize("name", ["../anna", "", "a b", ".anna", "a/b", "x" * 41])
 def test_a_name_that_cannot_be_a_files_is_refused(name: str) -> None:
     with pytest.raises(QuadragError, match="annotator"):
