@@ -15,7 +15,7 @@ from quadrag.commands import construct_review, options
 
 EXAMPLES = (
     "quadrag construct rgb --documents news --out my-rgb",
-    "quadrag construct rgb --documents news --out my-rgb --llm http://HOST/v1 --budget 5 --prices prices.yaml",
+    "quadrag construct rgb --documents news --out my-rgb --llm http://HOST/v1",
     "quadrag construct crag --table facts.csv --templates questions.yaml --documents pages --out my-crag",
     "quadrag run rgb noise_robustness_zh --data-dir my-rgb",
     "quadrag construct review my-rgb --sample 100",

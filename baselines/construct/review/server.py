@@ -3,7 +3,8 @@
 Served by the standard library to this machine alone. The page's own script and style are all that runs; what a model
 or a document says only ever becomes text. A grade is on the disk before the page hears that it was taken, and the page
 keeps nothing: read again, it shows what is on record. Other pages cannot reach it: what is asked under another host's
-name is refused, and so is a grade that is no JSON or comes from elsewhere.
+name is refused, and so is a grade that is no JSON or comes from elsewhere. Gradio would do the same in an environment
+of its own, with inline scripts and with fonts from another host, which the policy of this page forbids.
 """
 
 from __future__ import annotations
