@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import quadrag
+from quadrag.data.download import sha256
 from quadrag.data.files import OWN_RECORD
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
@@ -73,6 +74,11 @@ def construct(request: Request, maker: Maker) -> Made:
     for name in ("topics", "table", "templates"):
         if getattr(request, name) is not None and name not in recipe.takes:
             raise QuadragError(f"--{name} does nothing for {request.recipe}; leave it out")
+    given = Given([], maker, request.seed, request.topics, request.table, request.templates)
+    # What a recipe begins with is read before anything is written: a fault in it leaves no folder behind.
+    own = recipe.begin(given) if recipe.begin else None
+    if own is not None and request.limit is not None:
+        raise QuadragError(f"--limit does nothing for {request.recipe}; leave it out")
     documents = read_documents(request.documents)
     claim = {**_describe(request), "documents": {"n": len(documents), "sha256": _sum(documents)}}
     _claim(request.out, claim)
@@ -85,8 +91,8 @@ def construct(request: Request, maker: Maker) -> Made:
         Each("personal", without_personal_data),
     ]
     corpus, cleaned = run_steps(cleaning, documents, maker, stages)
-    given = Given(corpus, maker, request.seed, request.topics, request.table, request.templates)
-    begin = list(recipe.begin(given)) if recipe.begin else _draw(given, request.limit)
+    given = replace(given, corpus=corpus)
+    begin = _draw(given, request.limit) if own is None else own
     rows, made = run_steps(recipe.steps(given), begin, maker, stages, first=len(cleaning) + 1)
     result = Made(recipe.write(rows, given, request.out), [*cleaned, *made], maker.stopped)
     steps = [stage.as_row() for stage in result.stages]
@@ -104,8 +110,16 @@ def _draw(given: Given, limit: int | None) -> list[Row]:
 
 
 def _describe(request: Request) -> dict[str, Any]:
-    plain = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(request).items()}
-    return {name: plain[name] for name in plain if name not in ("documents", "out")}
+    plain = {name: value for name, value in asdict(request).items() if name not in ("documents", "out")}
+    return {name: _name(value) if isinstance(value, Path) else value for name, value in plain.items()}
+
+
+def _name(path: Path) -> dict[str, str]:
+    """Name a file by what it holds: in another place it is the same."""
+    try:
+        return {"file": path.name, "sha256": sha256(path)}
+    except OSError as error:
+        raise QuadragError(f"cannot read {path} ({error.strerror}); give another file") from None
 
 
 def _sum(documents: Sequence[Row]) -> str:

@@ -22,7 +22,8 @@ class Given:
     """What a recipe works on.
 
     Attributes:
-        corpus: the documents, copies and unfit ones let go: ``id``, ``title``, ``text``, ``language``.
+        corpus: the documents, copies and unfit ones let go: ``id``, ``title``, ``text``, ``language``. None of them is
+            there yet for `Recipe.begin`.
         maker: what is asked; `Maker.by_rule` where it is no model.
         seed: of every draw.
         topics: the user's own topics, of a recipe that has topics.

@@ -11,31 +11,48 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands import options
+from quadrag.commands import construct_review, options
 
 EXAMPLES = (
     "quadrag construct rgb --documents news --out my-rgb",
     "quadrag construct rgb --documents news --out my-rgb --llm http://HOST/v1",
+    "quadrag construct crag --table facts.csv --templates asked.yaml --documents pages --out my",
     "quadrag run rgb noise_robustness_zh --data-dir my-rgb",
+    "quadrag construct review my-rgb --sample 100",
 )
+RECIPES = ("crag", "crud_rag", "omnieval", "rgb")
 _MAX_TOKENS = 2048
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("recipe", metavar="BENCHMARK", help="rgb, crud_rag, omnieval or crag: whose recipe")
+    """Add the arguments of every recipe, and of the review of what they made."""
+    actions = parser.add_subparsers(dest="recipe", required=True, metavar="BENCHMARK|review")
+    for name in RECIPES:
+        _add_making(actions.add_parser(name, help=f"make a dataset by {name}'s recipe", description=__doc__))
+    about = construct_review.__doc__ or ""
+    review = actions.add_parser("review", help="have people grade what was made", description=about)
+    construct_review.add_arguments(review)
+    for one in actions.choices.values():
+        one.formatter_class = argparse.RawDescriptionHelpFormatter
+
+
+def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", metavar="DIR", required=True, type=Path, help="folder of your documents")
     parser.add_argument("--out", metavar="DATASET", required=True, type=Path, help="folder of the dataset")
     parser.add_argument("--llm", metavar="SPEC", help=f"what makes it: {options.MODELS} (default: by rule)")
     parser.add_argument("--limit", metavar="N", type=options.whole(1), help="make questions of N documents, drawn")
     parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="(default: 2333)")
     parser.add_argument("--topics", metavar="FILE", type=Path, help="omnieval: YAML, fields with their topics")
+    parser.add_argument("--table", metavar="FILE", type=Path, help="crag: CSV, JSON Lines, or what kg build made")
+    parser.add_argument("--templates", metavar="FILE", type=Path, help="crag: YAML, the questions asked of the table")
     parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
     options.calls(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
+    if arguments.recipe == "review":
+        return construct_review.run(arguments)
     import sys
 
     from quadrag.baselines.construct.construct import Request, construct
@@ -50,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
         limit=arguments.limit,
         seed=arguments.seed,
         topics=arguments.topics,
+        table=arguments.table,
+        templates=arguments.templates,
         licence=arguments.licence,
     )
     with _maker(arguments) as maker:

@@ -33,6 +33,7 @@ TASKS = {
     "long_form_qa": "长答案形式问答",
     "conversational_qa": "多轮对话能力",
 }
+AUTO, CORPUS = "gen_datas_own/questions.jsonl", "own_nodes/corpus.jsonl"
 RARE = 0.02  # of the documents: topics that fewer have are pruned
 _SEVERAL = ("multi_hop_qa", "contrast_qa")  # what a second document may serve
 _FIELD = {"zh": "主题", "en": "topics"}  # of topics that words make
@@ -60,8 +61,8 @@ def steps(given: Given) -> Sequence[Step]:
         Each("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS]),
         Each("related", lambda row: _related(row, corpus)),
         Each("generate", _generate_by_rule if rule else _generate, asks=2),
-        Each("held", _held),
-        *([] if rule else [Each("inspect", _inspect, asks=2), Each("held-again", _held)]),
+        Each("held", held),
+        *([] if rule else [Each("inspect", _inspect, asks=2), Each("held-again", held)]),
         Whole("duplicates", _without_duplicates),
         Whole("balance", lambda rows: _balance(rows, given)),
     ]
@@ -74,13 +75,13 @@ def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
     names = sorted({row["topic"] for row in rows})
     write_text(out / "topics.json", json.dumps(names, ensure_ascii=False, indent=1) + "\n")
     nodes = ({"id": _node(row["id"]), "title": row["title"], "contents": row["text"]} for row in given.corpus)
-    write_jsonl(out / "own_nodes" / "corpus.jsonl", nodes)
+    write_jsonl(out / CORPUS, nodes)
     splits: dict[str, int] = {}
-    for split, folder in (("auto", "gen_datas_own"), ("train", "gen_datas_train_own")):
+    for split, file in (("auto", AUTO), ("train", "gen_datas_train_own/questions.jsonl")):
         here = [row for row in rows if row["split"] == split]
         if not here:
             continue
-        write_jsonl(out / folder / "questions.jsonl", (_line(row) for row in here))  # type: ignore[arg-type]
+        write_jsonl(out / file, (_line(row) for row in here))  # type: ignore[arg-type]
         splits[f"all/{split}"] = len(here)
         tasks = Counter(row["task"] for row in here)
         splits |= {f"{task}/{split}": tasks[task] for task in TASKS if task in tasks}
@@ -227,7 +228,7 @@ def _generate_by_rule(row: Row) -> list[Row]:
     return [{**row, "made": made}]
 
 
-def _held(row: Row) -> list[Row]:
+def held(row: Row) -> list[Row]:
     """Hold every question against its documents; its passages become their own text."""
     source = "\n".join(row["texts"])
     made = []
