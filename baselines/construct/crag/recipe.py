@@ -32,6 +32,7 @@ from .templates import Template, read_templates
 
 PAGES, BEST, SHOWN = 50, 10, 5  # of task 3; of these the first ones, of which those of tasks 1 and 2 are drawn
 SNIPPET = 300  # characters
+LEAST, MOST = 50, 200_000  # of a document
 _SPLITS = ("validation", "public")  # upstream numbers them 0 and 1
 TASK_1_2 = "data/crag_task_1_and_2_dev_v5.jsonl.bz2"
 TASK_3 = "data/crag_task_3_dev_v5.tar.bz2"  # its parts joined
@@ -53,6 +54,8 @@ def begin(given: Given) -> list[Row]:
 
 def steps(given: Given) -> Sequence[Step]:
     """Return the steps; see the module."""
+    if not given.corpus:
+        raise QuadragError(f"no document can be a page; expected English of {LEAST} to {MOST:,} characters")
     corpus = Corpus(given.corpus)
     return [
         Each("questions", lambda row: _questions(row, given)),
@@ -206,8 +209,8 @@ def _page(document: Row, page: Row) -> dict[str, str]:
 
 RECIPE = Recipe(
     languages=("en",),
-    least=50,
-    most=200_000,
+    least=LEAST,
+    most=MOST,
     steps=steps,
     write=write,
     begin=begin,

@@ -28,6 +28,7 @@ Table = dict[str, list[Thing]]  # by kind
 
 _KIND = "kind"
 _LIST = ";"  # between the values of a cell of CSV
+_LONGEST = 25  # digits of a number
 _EXPECTED = {"number": "a number as 1250 or 6.5", "date": "a date as 2024-03-05", "text": "a text", "list": "texts"}
 
 
@@ -141,7 +142,7 @@ def _value(text: str, column: Column, where: str) -> Value:
     try:
         if column.type == "number":
             number = Decimal(text)
-            if number.is_finite() and len(f"{number:f}") <= 25:
+            if number.is_finite() and len(text) <= _LONGEST and abs(number.adjusted()) <= _LONGEST:
                 return number
         elif column.type == "date":
             return datetime.datetime.fromisoformat(text).date()

@@ -193,13 +193,13 @@ def _template(found: Any, number: int, kinds: Mapping[str, Kind], where: str) ->
             raise QuadragError(f"{where}: {key} is {found[key]!r}; expected a list of columns")
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
     template = Template(f"{number:02}-{found['type']}", **values)
-    _check_columns(template, kinds, where)
     if template.type in COMPUTES:
         _check_one_of(template.compute, COMPUTES[template.type], f"{where}: compute")
     if template.type == "comparison":
         _check_one_of(template.wanted, ("most", "least"), f"{where}: wanted")
     if template.dynamism is not None:
         _check_one_of(template.dynamism, DYNAMISM, f"{where}: dynamism")
+    _check_columns(template, kinds, where)
     slots = {"first", "second"} if template.takes_two else set(template.given)
     if not isinstance(template.ask, str) or set(_SLOT.findall(template.ask)) != slots:
         wanted = " and ".join(f"{{{slot}}}" for slot in sorted(slots))

@@ -115,6 +115,7 @@ def test_the_same_templates_ask_where_things_are_crisp(tmp_path: Path) -> None:
             "the same as template 1",
         ),
         ("    compute: years_since", "    compute: years", "template 14: compute is 'years'"),
+        ("    compute: years_since", "    compute: {}", "template 14: compute is {}"),
         ("    popularity: popularity   # visitors of its pages\n", "", "kind studio has no popularity"),
         ("    popularity: popularity   # votes", "    popularity: vote", "kind film: unknown column 'vote'"),
         ("      award: {}", "      name: {}", "kind film: a column may not be named name"),
@@ -143,6 +144,7 @@ def test_a_fault_in_the_templates_is_one_line(
         ("table.csv", "film,Cold Tram", "flim,Cold Tram", "table.csv:5: unknown kind 'flim'; nearest: film"),
         ("table.csv", "film,Cold Tram", "film,", "table.csv:5 has no name"),
         ("table.csv", "film,Cold Tram,", "film,Cold Tram,x", "table.csv:5: popularity is 'x"),
+        ("table.csv", "film,Cold Tram,", "film,Cold Tram,9E99999", "table.csv:5: popularity is '9E99999"),
         ("table.csv", "film,Cold Tram,", "film,Cold Tram,,", "table.csv:5 has 18 cells; expected 17"),
         ("table.csv", "1997-10-12", "12.10.1997", "released is '12.10.1997'; expected a date as 2024-03-05"),
         ("table.csv", "popularity,director", "director,director", "names a column twice"),
@@ -187,3 +189,11 @@ def test_a_table_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     line = ["construct", "crag", "--documents", str(SAMPLE / "pages"), "--out", str(tmp_path / "out")]
     assert cli.main(line) == 2
     assert "give --table FILE and --templates FILE" in capsys.readouterr().err
+
+
+def test_documents_that_cannot_be_pages_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("这一篇是中文的，不能作英文问题的网页。" * 5, encoding="utf-8")
+    more = ("--documents", str(tmp_path / "in"))
+    assert run(tmp_path, SAMPLE / "table.csv", SAMPLE / "templates.yaml", *more) == 2
+    assert "no document can be a page; expected English" in capsys.readouterr().err
