@@ -50,7 +50,8 @@ Work = Generator[Ask, str, list[Row]]
 class Each:
     """A step of single rows: what becomes of a row, no, one or several; `Drop` says why none.
 
-    Of several, one with ``dropped`` is let go for the reason that stands there, and the others are kept. `asks` is how
+    Of several, one with ``dropped`` is let go for the reason that stands there, and its file has it as it is; the others
+    are kept. `asks` is how
     often a row asks a model at most, for the estimate; 0 of a step by rule.
     """
 
@@ -192,7 +193,7 @@ def _run_whole(chain: Sequence[_File], rows: list[Row]) -> list[Row]:
         stage.counts.rows += len(rows)
         assert isinstance(stage.step, Whole)
         rows, dropped = stage.step.work(rows)
-        stage.write(rows, dropped)
+        stage.write(rows, [({"id": row["id"]}, why) for row, why in dropped])
     return rows
 
 
@@ -210,7 +211,7 @@ class _File:
         dropped: list[tuple[Row, str]] = []
         for row, result in zip(rows, maker.advance(works), strict=True):
             if isinstance(result, Drop):
-                dropped.append((row, str(result)))
+                dropped.append(({"id": row["id"]}, str(result)))
             else:
                 kept += [one for one in result if "dropped" not in one]
                 dropped += [(one, one["dropped"]) for one in result if "dropped" in one]
@@ -220,7 +221,7 @@ class _File:
     def write(self, kept: Sequence[Row], dropped: Sequence[tuple[Row, str]]) -> None:
         self.counts.kept += len(kept)
         self.counts.dropped.update(why for _, why in dropped)
-        lines = [*kept, *({"id": row["id"], "dropped": why} for row, why in dropped)]
+        lines = [*kept, *({**row, "dropped": why} for row, why in dropped)]
         self._file.writelines(f"{dumps(line)}\n" for line in lines)
 
 

@@ -59,7 +59,7 @@ def _make(asked: str, draw: int) -> Any:
     if '"topic_id"' in asked:
         return {"topic_id": draw % 4}
     if '"corrected_result"' in asked:
-        material = json.loads(re.search(r"题目：(.+)", asked).group(1))  # type: ignore[union-attr]
+        material = json.loads(re.search(r"(?m)^题目：(.+)$", asked).group(1))  # type: ignore[union-attr]
         return {"evaluation": draw % 3, "corrected_result": material if draw % 3 == 1 else None}
     if '"relevant_passage"' in asked:
         texts = re.split(r"文档\d:\n", asked)[1:]
