@@ -80,9 +80,9 @@ def construct(request: Request, maker: Maker) -> Made:
     for old in stages.glob("[0-9][0-9]-*.jsonl"):
         old.unlink()
     cleaning: list[Step] = [
+        Each("personal", without_personal_data),  # first: what is let go here stands in no file
         Whole("copies", without_copies),
         Each("fitting", fitting(recipe.least, recipe.most, recipe.languages)),
-        Each("personal", without_personal_data),
     ]
     corpus, cleaned = run_steps(cleaning, documents, maker, stages)
     given = Given(corpus, maker, request.seed, request.topics, request.table, request.templates)
