@@ -90,7 +90,7 @@ def _is_identity(number: str) -> bool:
     except ValueError:
         return False
     check = sum(int(digit) * weight for digit, weight in zip(number[:17], _WEIGHTS, strict=True)) % 11
-    return 1880 < born.year and "10X98765432"[check] == number[17].upper()
+    return born.year > 1880 and "10X98765432"[check] == number[17].upper()
 
 
 def _is_card(written: str) -> bool:
@@ -109,7 +109,7 @@ def _telephones(text: str, language: str) -> Iterator[tuple[int, int]]:
     for one in PhoneNumberMatcher(text, "CN" if chinese else "US", leniency):
         kind = phonenumbers.number_type(one.number)
         digits = "".join(filter(str.isdigit, one.raw_string))
-        # Numbers are dialled as 0 or a country's code says, mobiles in China as they are; else it is an amount or a code.
+        # Dialled with 0 or a country's code before it, mobiles in China as they are; else it is an amount or a code.
         if chinese:
             dialled = kind == PhoneNumberType.MOBILE or digits.startswith(("0", "86")) or "+" in one.raw_string
         else:

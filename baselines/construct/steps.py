@@ -50,14 +50,14 @@ Work = Generator[Ask, str, list[Row]]
 class Each:
     """A step of single rows: what becomes of a row, no, one or several; `Drop` says why none.
 
-    Of several, one with ``dropped`` is let go for the reason that stands there, and its file has it as it is; the others
-    are kept. `asks` is how
-    often a row asks a model at most, for the estimate; 0 of a step by rule.
+    Of several, one with ``dropped`` is let go for the reason that stands there, and is written as it is; the others are
+    kept. `asks` is how often a row asks a model at most, and `makes` how many rows come of one, for the estimate.
     """
 
     name: str
     work: Callable[[Row], Work | list[Row]]
     asks: int = 0
+    makes: int = 1
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,16 @@ class Whole:
 
 
 Step = Each | Whole
+
+
+def count_calls(steps: Sequence[Step], rows: int) -> int:
+    """Return how often a model is asked at most, if so many rows begin."""
+    calls = 0
+    for step in steps:
+        if isinstance(step, Each):
+            calls += rows * step.asks
+            rows *= step.makes
+    return calls
 
 
 @dataclass

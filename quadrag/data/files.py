@@ -129,7 +129,7 @@ def list_unused(config: Any, found: Collection[str]) -> list[str]:
 
 def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path]) -> str:
     """Say where files are, which of a partial config's are missing, and which are not those that the script pins."""
-    if (Path(place).expanduser() / OWN_RECORD).is_file():
+    if is_own(place):
         return _describe_own(Path(place).expanduser())
     builder = catalogue.builder_class(benchmark)
     if hasattr(builder, "search"):
@@ -148,6 +148,11 @@ def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path])
         parts.append(f"{len(found)} of {len(config.files)} files, lacking {_some(missing)}")
     parts.append(f"{_some(list(other))}: {OTHER_FILE}" if other else "upstream's pinned files")
     return f"{place} ({'; '.join(parts)})"
+
+
+def is_own(place: str | None) -> bool:
+    """Whether a place of data is a dataset that `quadrag construct` made of the user's own documents."""
+    return place is not None and (Path(place).expanduser() / OWN_RECORD).is_file()
 
 
 def _describe_own(folder: Path) -> str:

@@ -34,6 +34,7 @@ TASKS = {
     "conversational_qa": "多轮对话能力",
 }
 RARE = 0.02  # of the documents: topics that fewer have are pruned
+MOST = 2  # questions of a document for a task
 _SEVERAL = ("multi_hop_qa", "contrast_qa")  # what a second document may serve
 _FIELD = {"zh": "主题", "en": "topics"}  # of topics that words make
 _PROMPTS = load_prompts(Path(__file__).parent)
@@ -57,9 +58,9 @@ def steps(given: Given) -> Sequence[Step]:
     return [
         *found,
         Whole("prune", _prune),
-        Each("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS]),
+        Each("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS], makes=len(TASKS)),
         Each("related", lambda row: _related(row, corpus)),
-        Each("generate", _generate_by_rule if rule else _generate, asks=2),
+        Each("generate", _generate_by_rule if rule else _generate, asks=2, makes=MOST),
         Each("held", _held),
         *([] if rule else [Each("inspect", _inspect, asks=2), Each("held-again", _held)]),
         Whole("duplicates", _without_duplicates),
@@ -81,8 +82,8 @@ def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
         if not here:
             continue
         write_jsonl(out / folder / "questions.jsonl", (_line(row) for row in here))  # type: ignore[arg-type]
-        splits[f"all/{split}"] = len(here)
-        tasks = Counter(row["task"] for row in here)
+        tasks = Counter(row["task"] for row in here for _ in row["made"])  # each round of a conversation is a question
+        splits[f"all/{split}"] = tasks.total()
         splits |= {f"{task}/{split}": tasks[task] for task in TASKS if task in tasks}
     return splits
 
@@ -204,7 +205,7 @@ def _generate(row: Row) -> Work:
         raise Drop("gates: document or task does not fit")
     if row["task"] == "conversational_qa":
         return [{**row, "made": made}]
-    return [{**row, "id": f"{row['id']}/{at}", "made": [one]} for at, one in enumerate(made)]
+    return [{**row, "id": f"{row['id']}/{at}", "made": [one]} for at, one in enumerate(made[:MOST])]
 
 
 def _generate_by_rule(row: Row) -> list[Row]:
