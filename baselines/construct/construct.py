@@ -88,7 +88,7 @@ def construct(request: Request, maker: Maker) -> Made:
         if getattr(request, name) is not None and name not in recipe.takes:
             raise QuadragError(f"--{name} does nothing for {request.recipe}; leave it out")
     documents = read_documents(request.documents)
-    cleaning = _cleaning(recipe)
+    cleaning = clean(recipe)
     claim = {**_describe(request), "documents": {"n": len(documents), "sha256": _sum(documents)}}
     _claim(request.out, claim)
     stages = request.out / STAGES
@@ -116,7 +116,7 @@ def estimate(request: Request) -> Estimated:
     recipe = recipes.load(request.recipe)
     maker = Maker()
     with tempfile.TemporaryDirectory(prefix="quadrag-construct-") as aside:
-        corpus, stages = run_steps(_cleaning(recipe), read_documents(request.documents), maker, Path(aside))
+        corpus, stages = run_steps(clean(recipe), read_documents(request.documents), maker, Path(aside))
     maker.by_rule = request.model == RULES
     given = Given(corpus, maker, request.seed, request.topics, request.table, request.templates)
     begin = list(recipe.begin(given)) if recipe.begin else _draw(given, request.limit)
@@ -125,7 +125,8 @@ def estimate(request: Request) -> Estimated:
     return Estimated(stages, len(begin), calls, round(calls * (characters + PROMPT)), calls * REPLY)
 
 
-def _cleaning(recipe: Recipe) -> list[Step]:
+def clean(recipe: Recipe) -> list[Step]:
+    """Return the steps that every recipe begins with: what is let go in them serves no question and no search."""
     return [
         Each("personal", without_personal_data),  # first: what is let go here stands in no file
         Whole("copies", without_copies),

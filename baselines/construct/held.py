@@ -12,6 +12,23 @@ _POINTS = re.compile(
     r"|\baccording to (?:the|this) (?:document|passage|text|article|context)\b",
     re.IGNORECASE,
 )
+# Yes-or-no questions, and those that their source does not answer.
+_EMPTY = {
+    "是",
+    "是的",
+    "对",
+    "否",
+    "不是",
+    "无",
+    "没有",
+    "不知道",
+    "无法回答",
+    "未提及",
+    "yes",
+    "no",
+    "none",
+    "unknown",
+}
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _LETTER = re.compile(r"[^\W\d_]")
 _SURE = 40  # letters from which the identifier of languages is asked
@@ -87,6 +104,8 @@ def fault_of(question: str, answers: Sequence[str], passages: Sequence[str], tex
     """
     if language_of(question) not in (language, ""):
         return "question in another language"
+    if answers and all(answer.strip(" 。.!！").lower() in _EMPTY for answer in answers):
+        return "answer says nothing"
     if points_at_document(question):
         return "question speaks of the document"
     if any(len(answer) > 1 and stands_in(answer, question) for answer in answers):

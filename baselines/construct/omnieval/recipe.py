@@ -20,7 +20,7 @@ from quadrag.records import write_jsonl, write_text
 
 from ..asking import ask, load_prompts, text_of, texts_of
 from ..cloze import clozes
-from ..held import fault_of, find_verbatim
+from ..held import fault_of, find_verbatim, stands_in
 from ..recipe import Given, Recipe
 from ..search import Corpus, unlike
 from ..steps import Drop, Each, Row, Step, Whole, Work
@@ -209,9 +209,13 @@ def _generate(row: Row) -> Work:
 
 
 def _generate_by_rule(row: Row) -> list[Row]:
-    """Ask for gaps: one for most tasks, one of each document for those over several, two rounds for a conversation."""
+    """Ask for gaps: one for most tasks, one of each document for those over several, two rounds for a conversation.
+
+    Each task takes a sentence of its own.
+    """
     wanted = 2 if row["task"] == "conversational_qa" else 1
-    found = [list(clozes(text, row["language"]))[:wanted] for text in row["texts"]]
+    first = list(TASKS).index(row["task"])
+    found = [list(clozes(text, row["language"]))[first : first + wanted] for text in row["texts"]]
     parts = [one for of_text in found for one in of_text]
     if any(len(of_text) < wanted for of_text in found):
         raise Drop("no sentence to ask about")
@@ -235,6 +239,8 @@ def _held(row: Row) -> list[Row]:
     for one in row["made"]:
         if fault := fault_of(one["question"], one["answer"], one["relevant_passage"], source, row["language"]):
             raise Drop(fault)
+        if row["task"] == "extractive_qa" and not any(stands_in(answer, source) for answer in one["answer"]):
+            raise Drop("answer is not in the source")
         passages = [find_verbatim(passage, source) for passage in one["relevant_passage"]]
         made.append({**one, "relevant_passage": passages})
     if row["task"] == "conversational_qa" and len(made) < 2:
@@ -262,13 +268,9 @@ def _inspect(row: Row) -> Work:
 
 
 def _without_duplicates(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
-    # A sentence that two tasks ask about is asked about twice: likeness counts within a task.
-    differs: dict[int, bool] = {}
-    for task in TASKS:
-        places = [at for at, row in enumerate(rows) if row["task"] == task]
-        differs |= dict(zip(places, unlike([rows[at]["made"][0]["question"] for at in places]), strict=True))
-    kept = [row for at, row in enumerate(rows) if differs[at]]
-    return kept, [(row, "asked before") for at, row in enumerate(rows) if not differs[at]]
+    differs = unlike([row["made"][0]["question"] for row in rows])
+    kept = [row for row, new in zip(rows, differs, strict=True) if new]
+    return kept, [(row, "question asked before") for row, new in zip(rows, differs, strict=True) if not new]
 
 
 def _balance(rows: list[Row], given: Given) -> tuple[list[Row], list[tuple[Row, str]]]:

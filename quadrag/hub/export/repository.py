@@ -30,7 +30,8 @@ class Exported(NamedTuple):
     Attributes:
         benchmark: its name.
         folder: where it stands.
-        kind: ``data``, ``sample``, ``own`` of a dataset of the user's own, or ``recipe`` where data may not be hosted anew.
+        kind: ``data``, ``sample``, ``own`` of a dataset of the user's own, or ``recipe`` where data may not be
+            hosted anew.
         made: whether it was written now; False where the same stood there already.
         rows: by config and split; empty for a recipe.
         size: of the Parquet files, in bytes.
