@@ -87,6 +87,13 @@ def stands_in(answer: str, text: str) -> bool:
     return re.search(before + re.escape(wanted) + after, where) is not None
 
 
+def is_grounded(answer: str, text: str) -> bool:
+    """Whether at least half of an answer's pairs of characters stand in a text: of one in words of its own."""
+    said, source = bare(answer)[0], bare(text)[0]
+    pairs = [said[at : at + 2] for at in range(max(1, len(said) - 1))]
+    return sum(pair in source for pair in pairs) * 2 >= len(pairs)
+
+
 def points_at_document(question: str) -> bool:
     """Whether a question speaks of a document that whoever is asked does not see."""
     return _POINTS.search(question) is not None
