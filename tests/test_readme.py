@@ -80,7 +80,7 @@ NEEDS = (
     (r" lighteval custom ", "lighteval", "make test-lighteval"),
 )
 DOWNLOADS = re.compile(r"^(QUADRAG_MIRROR=\S+ )?quadrag prepare rgb$")
-SILENT = re.compile(r"^export | > ")
+SILENT = re.compile(r"^(export|mkdir|split) | > ")
 LOGS = "--log-dir logs"
 RUN = ["run", "rgb", "noise_robustness_zh", "--split", "noise_40", "--data-dir", "RGB"]
 RUNS = {"a": (), "b": ("--retriever", "none"), "rgb-all": ("--llm", "{llm}#OWNER/MODEL", "--served-as", "M")}

@@ -3,8 +3,8 @@
 The documents are text, Markdown, HTML or JSON Lines (`id`, `title`, `text`),
 and with the extra `documents` PDF and Word. The dataset has the benchmark's own
 files: quadrag run, score, export and push take it with --data-dir. Stopped, it
-goes on where it was, and asks nothing twice. Without --llm questions are made by
-rule, with a gap in a sentence: enough to try the whole path, not to measure.
+goes on where it was, and asks nothing twice. Without --llm questions are made
+by rule, with a gap in a sentence: enough to try the whole path, not to measure.
 """
 
 import argparse
