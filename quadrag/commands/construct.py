@@ -46,6 +46,7 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", metavar="FILE", type=Path, help="crag: CSV, JSON Lines, or what kg build made")
     parser.add_argument("--templates", metavar="FILE", type=Path, help="crag: YAML, the questions asked of the table")
     parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
+    parser.add_argument("--estimate", action="store_true", help="ask and write nothing: tell what it takes at most")
     options.calls(parser)
 
 
@@ -55,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         return construct_review.run(arguments)
     import sys
 
+    from quadrag.baselines.construct.account import RULES, tell_calls, tell_splits, tell_steps
     from quadrag.baselines.construct.construct import Request, construct
     from quadrag.baselines.construct.recipe import load
 
@@ -63,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.recipe,
         arguments.documents,
         arguments.out,
-        arguments.llm or "rules",
+        RULES if arguments.llm in (None, "extractive") else arguments.llm,
         limit=arguments.limit,
         seed=arguments.seed,
         topics=arguments.topics,
@@ -71,14 +73,17 @@ def run(arguments: argparse.Namespace) -> int:
         templates=arguments.templates,
         licence=arguments.licence,
     )
-    with _maker(arguments) as maker:
+    if arguments.estimate:
+        _estimate(arguments, request)
+        return 0
+    with _maker(arguments) as (maker, spent, currency):
         made = construct(request, maker)
-    for stage in made.stages:
-        why = ", ".join(f"{n} {reason}" for reason, n in stage.dropped.most_common(3))
-        print(f"{stage.name:22}{stage.rows:>8} -> {stage.kept:<8}{why}")
-    for name, n in made.splits.items():
-        print(f"{name}: {n} questions")
-    print(f"\n{arguments.out}")
+    print("\n".join([*tell_steps(made.stages), "", *tell_splits(made.splits), ""]))
+    print(tell_calls(spent, currency))
+    print(f"\n{arguments.out}: see its README.md; what was dropped stands in its stages")
+    print(
+        f"next: quadrag run {arguments.recipe} {next(iter(made.splits)).partition('/')[0]} --data-dir {arguments.out}"
+    )
     if made.stopped:
         print(f"quadrag: {made.stopped}", file=sys.stderr)
         return 2
@@ -92,18 +97,37 @@ def _maker(arguments: argparse.Namespace) -> Any:
     from quadrag.baselines.construct.steps import Maker
     from quadrag.baselines.runs.request import RunRequest
     from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.chat.prices import Prices
     from quadrag.commands.session import call_request
 
     @contextlib.contextmanager
     def opened() -> Any:
         if arguments.llm in (None, "extractive"):
-            yield Maker()
+            yield Maker(), None, ""
             return
         request = RunRequest(
             arguments.recipe, llm=arguments.llm, sampling={"max_tokens": _MAX_TOKENS, "temperature": 0}
         )
         calls = call_request(arguments)
         with open_session(request, calls, open_budget(calls)) as session:
-            yield Maker(session.system.completer)
+            prices = Prices.load(calls.prices) if calls.prices else None
+            yield Maker(session.system.completer), session.system.spent, prices.currency if prices else ""
 
     return opened()
+
+
+def _estimate(arguments: argparse.Namespace, request: Any) -> None:
+    """Print what it would take."""
+    from quadrag.baselines.construct.account import tell_steps
+    from quadrag.baselines.construct.construct import estimate
+    from quadrag.chat.prices import Prices
+
+    found = estimate(request)
+    print("\n".join([*tell_steps(found.stages), ""]))
+    print(f"{found.begin:,} documents to make questions from; at most {found.calls:,} calls")
+    if found.calls:
+        print(f"tokens, one a character of a document: {found.prompt_tokens:,} in, {found.reply_tokens:,} out")
+    if found.calls and arguments.prices:
+        prices = Prices.load(arguments.prices)
+        rate = prices.rate(arguments.llm.rpartition("#")[2])
+        print(f"cost: at most {rate.cost(found.prompt_tokens, found.reply_tokens):.4g} {prices.currency}".rstrip())

@@ -21,7 +21,7 @@ from quadrag.records import write_text
 from ...systems.extractive import sentences
 from ..asking import ask, load_prompts, text_of, texts_of
 from ..cloze import clozes, strip_dateline
-from ..held import fault_of, find_verbatim, stands_in
+from ..held import fault_of, find_verbatim, is_grounded, stands_in
 from ..recipe import Given, Recipe
 from ..search import Corpus, unlike
 from ..steps import Drop, Each, Row, Step, Whole, Work
@@ -277,6 +277,8 @@ def held(row: Row) -> list[Row]:
     elif row["task"] != "hallucination":
         if any(number not in source for number in _NUMBER.findall(row["answer"])):
             raise Drop("a number that the source lacks")
+        if not is_grounded(row["answer"], source):
+            raise Drop("answer is not in the source")
         if fault := fault_of(row["question"], [row["answer"]], row["passages"], source, "zh"):
             raise Drop(fault)
         for passage, text in zip(row["passages"], _documents(row), strict=False):

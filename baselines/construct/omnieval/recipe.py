@@ -20,7 +20,7 @@ from quadrag.records import write_jsonl, write_text
 
 from ..asking import ask, load_prompts, text_of, texts_of
 from ..cloze import clozes
-from ..held import fault_of, find_verbatim
+from ..held import fault_of, find_verbatim, stands_in
 from ..recipe import Given, Recipe
 from ..search import Corpus, unlike
 from ..steps import Drop, Each, Row, Step, Whole, Work
@@ -35,6 +35,7 @@ TASKS = {
 }
 AUTO, CORPUS = "gen_datas_own/questions.jsonl", "own_nodes/corpus.jsonl"
 RARE = 0.02  # of the documents: topics that fewer have are pruned
+MOST = 2  # questions of a document for a task
 _SEVERAL = ("multi_hop_qa", "contrast_qa")  # what a second document may serve
 _FIELD = {"zh": "主题", "en": "topics"}  # of topics that words make
 _PROMPTS = load_prompts(Path(__file__).parent)
@@ -58,9 +59,9 @@ def steps(given: Given) -> Sequence[Step]:
     return [
         *found,
         Whole("prune", _prune),
-        Each("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS]),
+        Each("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS], makes=len(TASKS)),
         Each("related", lambda row: _related(row, corpus)),
-        Each("generate", _generate_by_rule if rule else _generate, asks=2),
+        Each("generate", _generate_by_rule if rule else _generate, asks=2, makes=MOST),
         Each("held", held),
         *([] if rule else [Each("inspect", _inspect, asks=2), Each("held-again", held)]),
         Whole("duplicates", _without_duplicates),
@@ -82,8 +83,8 @@ def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
         if not here:
             continue
         write_jsonl(out / file, (_line(row) for row in here))  # type: ignore[arg-type]
-        splits[f"all/{split}"] = len(here)
-        tasks = Counter(row["task"] for row in here)
+        tasks = Counter(row["task"] for row in here for _ in row["made"])  # each round of a conversation is a question
+        splits[f"all/{split}"] = tasks.total()
         splits |= {f"{task}/{split}": tasks[task] for task in TASKS if task in tasks}
     return splits
 
@@ -205,13 +206,17 @@ def _generate(row: Row) -> Work:
         raise Drop("gates: document or task does not fit")
     if row["task"] == "conversational_qa":
         return [{**row, "made": made}]
-    return [{**row, "id": f"{row['id']}/{at}", "made": [one]} for at, one in enumerate(made)]
+    return [{**row, "id": f"{row['id']}/{at}", "made": [one]} for at, one in enumerate(made[:MOST])]
 
 
 def _generate_by_rule(row: Row) -> list[Row]:
-    """Ask for gaps: one for most tasks, one of each document for those over several, two rounds for a conversation."""
+    """Ask for gaps: one for most tasks, one of each document for those over several, two rounds for a conversation.
+
+    Each task takes a sentence of its own.
+    """
     wanted = 2 if row["task"] == "conversational_qa" else 1
-    found = [list(clozes(text, row["language"]))[:wanted] for text in row["texts"]]
+    first = list(TASKS).index(row["task"])
+    found = [list(clozes(text, row["language"]))[first : first + wanted] for text in row["texts"]]
     parts = [one for of_text in found for one in of_text]
     if any(len(of_text) < wanted for of_text in found):
         raise Drop("no sentence to ask about")
@@ -235,6 +240,8 @@ def held(row: Row) -> list[Row]:
     for one in row["made"]:
         if fault := fault_of(one["question"], one["answer"], one["relevant_passage"], source, row["language"]):
             raise Drop(fault)
+        if row["task"] == "extractive_qa" and not any(stands_in(answer, source) for answer in one["answer"]):
+            raise Drop("answer is not in the source")
         passages = [find_verbatim(passage, source) for passage in one["relevant_passage"]]
         made.append({**one, "relevant_passage": passages})
     if row["task"] == "conversational_qa" and len(made) < 2:
@@ -262,13 +269,9 @@ def _inspect(row: Row) -> Work:
 
 
 def _without_duplicates(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
-    # A sentence that two tasks ask about is asked about twice: likeness counts within a task.
-    differs: dict[int, bool] = {}
-    for task in TASKS:
-        places = [at for at, row in enumerate(rows) if row["task"] == task]
-        differs |= dict(zip(places, unlike([rows[at]["made"][0]["question"] for at in places]), strict=True))
-    kept = [row for at, row in enumerate(rows) if differs[at]]
-    return kept, [(row, "asked before") for at, row in enumerate(rows) if not differs[at]]
+    differs = unlike([row["made"][0]["question"] for row in rows])
+    kept = [row for row, new in zip(rows, differs, strict=True) if new]
+    return kept, [(row, "question asked before") for row, new in zip(rows, differs, strict=True) if not new]
 
 
 def _balance(rows: list[Row], given: Given) -> tuple[list[Row], list[tuple[Row, str]]]:

@@ -37,7 +37,7 @@ def steps(given: Given) -> Sequence[Step]:
         Each("question", _question_by_rule if by_rule else _question, asks=2),
         Each("passages", lambda row: _passages(row, corpus)),
         Whole("duplicates", _without_duplicates),
-        Each("integration", _integration_by_rule if by_rule else _integration, asks=2),
+        Each("integration", _integration_by_rule if by_rule else _integration, asks=2, makes=2),
         Each("integration-passages", lambda row: _second_passages(row, corpus)),
     ]
     if by_rule:

@@ -1,4 +1,4 @@
-"""Documents to make datasets of: the articles of CRUD-RAG's sample."""
+"""Documents to make datasets of: articles of CRUD-RAG's sample."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,10 @@ TABLE = Path(__file__).parents[3] / "baselines" / "construct" / "crag" / "sample
 
 @pytest.fixture(scope="session")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the articles as JSON Lines."""
+    """A folder with 60 of the articles as JSON Lines."""
     builder, _ = open_builder("crud_rag", "corpus", SAMPLE, None, "corpus")
     folder = tmp_path_factory.mktemp("documents")
-    lines = [{"id": row["id"], "text": row["body"]} for row in rows(builder, "corpus")]
+    lines = [{"id": row["id"], "text": row["body"]} for row in islice(rows(builder, "corpus"), 60)]
     text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     (folder / "news.jsonl").write_text(text, encoding="utf-8")
     return folder
