@@ -72,9 +72,9 @@ def test_a_trained_judge_gives_verdicts_where_it_gave_none(tmp_path: Path, capsy
     from tiny_models import make_chat_model
 
     model = make_chat_model(tmp_path / "model", positions=4096)
-    labels = write_labels(tmp_path / "labels.csv", 20)
+    labels = write_labels(tmp_path / "labels.csv", 40)
     line = ["construct", "judge", str(labels), "--model", str(model), "--out", str(tmp_path / "judge")]
-    line += ["--ledger", str(tmp_path / "ledger.sqlite"), "--rate", "0.01", "--passes", "12", "--rank", "16"]
+    line += ["--ledger", str(tmp_path / "ledger.sqlite"), "--rate", "0.01", "--passes", "20", "--rank", "16"]
     assert cli.main(line) == 0
     printed = capsys.readouterr().out
     assert "no readable verdict before training" in printed
@@ -82,7 +82,7 @@ def test_a_trained_judge_gives_verdicts_where_it_gave_none(tmp_path: Path, capsy
     assert certificate["judge"] == str(tmp_path / "judge")
     assert not certificate["figures"]["unreadable"]
     parts = json.loads((tmp_path / "judge/labels.json").read_text())
-    assert [len(parts[name]) for name in ("learn", "choose", "unseen")] == [10, 2, 8]
+    assert [len(parts[name]) for name in ("learn", "choose", "unseen")] == [20, 4, 16]
     assert (tmp_path / "judge/adapter/adapter_config.json").is_file()
     assert cli.main(line) == 2
     assert "give a new folder" in capsys.readouterr().err
