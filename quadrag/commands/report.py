@@ -7,8 +7,8 @@ paired, over the questions scored in both, each with its 95% interval.
 import argparse
 from pathlib import Path
 
-from quadrag.commands import options
-from quadrag.commands.session import print_next_of_two
+from quadrag.commands.shared import options
+from quadrag.commands.shared.session import print_next_of_two
 
 EXAMPLES = (
     "quadrag report runs/a",

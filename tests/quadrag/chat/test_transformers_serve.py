@@ -12,6 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from tiny_models import make_chat_model
 
 from quadrag.baselines.systems.completions.template import load_template
 from quadrag.baselines.systems.completions.transport import CompletionsTransport

@@ -10,7 +10,7 @@ Needs the extra `judge`.
 import argparse
 from pathlib import Path
 
-from quadrag.commands import options
+from quadrag.commands.shared import options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

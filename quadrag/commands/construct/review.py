@@ -1,15 +1,15 @@
 """Have people grade what was made, and write what they passed as the human split.
 
-Without an option it serves a page to this machine alone, at which one or several
-annotators grade from 1 to 5: 1 and 2 discard, 3 corrects, 4 and 5 keep. Every
-grade goes to DATASET/reviews at once. --sheet and --take do the same by a file.
+Without an option it serves a page to this machine alone, at which annotators
+grade from 1 to 5: 1 and 2 discard, 3 corrects, 4 and 5 keep. Every grade goes
+to DATASET/reviews at once. --sheet and --take do the same by a file.
 """
 
 import argparse
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands import options
+from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 
 FORMS = ("csv", "label-studio", "argilla")

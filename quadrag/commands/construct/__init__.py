@@ -11,27 +11,32 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands import construct_review, options
+from quadrag import catalogue
+from quadrag.commands.construct import judge, review
+from quadrag.commands.shared import options
 
 EXAMPLES = (
     "quadrag construct rgb --documents news --out my-rgb",
     "quadrag construct rgb --documents news --out my-rgb --llm http://HOST/v1",
-    "quadrag construct crag --table facts.csv --templates asked.yaml --documents pages --out my",
+    "quadrag construct crag --table t.csv --templates t.yaml --documents pages --out my-crag",
     "quadrag run rgb noise_robustness_zh --data-dir my-rgb",
     "quadrag construct review my-rgb --sample 100",
+    "quadrag construct judge labels.csv --model MODEL --out my-judge",
 )
-RECIPES = ("crag", "crud_rag", "omnieval", "rgb")
+OTHERS = {"review": review, "judge": judge}  # what is done beside making
 _MAX_TOKENS = 2048
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of every recipe, and of the review of what they made."""
-    actions = parser.add_subparsers(dest="recipe", required=True, metavar="BENCHMARK|review")
-    for name in RECIPES:
+    """Add the arguments of every recipe, of the review of what they made, and of a judge's training."""
+    actions = parser.add_subparsers(dest="recipe", required=True, metavar="BENCHMARK|review|judge")
+    for name in catalogue.benchmarks():
         _add_making(actions.add_parser(name, help=f"make a dataset by {name}'s recipe", description=__doc__))
-    about = construct_review.__doc__ or ""
-    review = actions.add_parser("review", help="have people grade what was made", description=about)
-    construct_review.add_arguments(review)
+    for name, other in OTHERS.items():
+        about = other.__doc__ or ""
+        first = about.partition("\n")[0]
+        one = actions.add_parser(name, help=first[0].lower() + first[1:].removesuffix("."), description=about)
+        other.add_arguments(one)
     for one in actions.choices.values():
         one.formatter_class = argparse.RawDescriptionHelpFormatter
 
@@ -47,13 +52,13 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--templates", metavar="FILE", type=Path, help="crag: YAML, the questions asked of the table")
     parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
     parser.add_argument("--estimate", action="store_true", help="ask and write nothing: tell what it takes at most")
-    options.calls(parser)
+    options.asking(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    if arguments.recipe == "review":
-        return construct_review.run(arguments)
+    if arguments.recipe in OTHERS:
+        return OTHERS[arguments.recipe].run(arguments)
     import sys
 
     from quadrag.baselines.construct.account import RULES, tell_calls, tell_splits, tell_steps
@@ -98,7 +103,7 @@ def _maker(arguments: argparse.Namespace) -> Any:
     from quadrag.baselines.runs.request import RunRequest
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.chat.prices import Prices
-    from quadrag.commands.session import call_request
+    from quadrag.commands.shared.session import call_request
 
     @contextlib.contextmanager
     def opened() -> Any:
