@@ -82,7 +82,7 @@ def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
         here = [row for row in rows if row["split"] == split]
         if not here:
             continue
-        write_jsonl(out / file, (_line(row) for row in here))  # type: ignore[arg-type]
+        write_jsonl(out / file, (_line(row) for row in here))
         tasks = Counter(row["task"] for row in here for _ in row["made"])  # each round of a conversation is a question
         splits[f"all/{split}"] = tasks.total()
         splits |= {f"{task}/{split}": tasks[task] for task in TASKS if task in tasks}
@@ -195,7 +195,7 @@ def _slots(row: Row) -> dict[str, str]:
     return {
         "topic": row["topic"],
         "task": TASKS[row["task"]] if language == "zh" else row["task"].replace("_", " "),
-        "requirements": _PROMPTS["requirements"][row["task"]][language],  # type: ignore[index]
+        "requirements": _PROMPTS["requirements"][row["task"]][language],
         "documents": "\n\n".join(f"{head}{at}:\n{text}" for at, text in enumerate(row["texts"], 1)),
     }
 
@@ -220,7 +220,7 @@ def _generate_by_rule(row: Row) -> list[Row]:
     parts = [one for of_text in found for one in of_text]
     if any(len(of_text) < wanted for of_text in found):
         raise Drop("no sentence to ask about")
-    made = [
+    made: list[Row] = [
         {"thought_process": "", "question": one.question, "answer": [one.answer], "relevant_passage": [one.sentence]}
         for one in parts
     ]
