@@ -11,7 +11,6 @@ from quadrag.hub.export.card import join_card, size_category
 from .steps import Stage
 
 RULES = "rules"  # in place of a model's name
-BY_RULE = "a gap in a sentence of the source: enough to try the whole path, not for measuring"
 _WIDTH = 80
 _REASONS = 5  # of a step, the most frequent ones
 
@@ -43,21 +42,22 @@ def tell_splits(splits: Mapping[str, int]) -> list[str]:
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
-def tell_calls(spent: Mapping[str, Any] | None, currency: str) -> str:
-    """Say how often a model was asked, and what it took; None where there is none."""
+def tell_calls(spent: Mapping[str, Any] | None, currency: str, by_rule: str) -> str:
+    """Say how often a model was asked, and what it took; where there is none, what is made by rule."""
     if spent is None:
-        return "\n".join(_fold(f"made by rule, {BY_RULE}", ""))
+        return "\n".join(_fold(f"made by rule, {by_rule}", ""))
     said = f"{spent['calls']:,} calls, {spent['cached']:,} kept replies; tokens: {spent['prompt_tokens']:,} in, "
     said += f"{spent['completion_tokens']:,} out"
     return said if spent.get("cost") is None else f"{said}; cost {spent['cost']:.4g} {currency}".rstrip()
 
 
-def make_card(record: Mapping[str, Any], languages: Sequence[str]) -> str:
+def make_card(record: Mapping[str, Any], languages: Sequence[str], by_rule: str) -> str:
     """Return the README of a dataset.
 
     Args:
         record: what ``construct.json`` says.
         languages: of its documents.
+        by_rule: what its questions are where no model made them.
     """
     recipe, model, licence = record["recipe"], record["model"], record["licence"]
     most = max(record["splits"].values())
@@ -69,8 +69,8 @@ def make_card(record: Mapping[str, Any], languages: Sequence[str]) -> str:
         "size_categories": [size_category(most)],
         "tags": ["rag", "quadrag", "synthetic"],
     }
-    by_rule = model == RULES
-    by = "" if by_rule else f", by the model `{model.rpartition('#')[2]}`"
+    ruled = model == RULES
+    by = "" if ruled else f", by the model `{model.rpartition('#')[2]}`"
     rows = [(step["step"], step["rows"], step["kept"], step["dropped"]) for step in record["steps"]]
     steps = [
         f"| {name} | {n:,} | {kept:,} | {'; '.join(f'{count:,} {why}' for why, count in dropped.items())} |"
@@ -82,13 +82,13 @@ def make_card(record: Mapping[str, Any], languages: Sequence[str]) -> str:
         f"# {header['pretty_name']}",
         f"Questions of the kinds that {recipe} has, in its files, made of other documents: its published results say "
         "nothing about them.",
-        f"**Made by rule:** {BY_RULE}." if by_rule else "",
+        f"**Made by rule:** {by_rule}." if ruled else "",
         "## How it was made",
         f"By `quadrag construct {recipe}` of quadrag {record['quadrag']}, seed {record['seed']}, from "
         f"{record['documents']['n']:,} documents (SHA-256 of what was read: `{record['documents']['sha256']}`)"
         f"{by}. Licence of the documents: {licence or 'not stated'}.",
         "Documents with personal data were left out, as far as rules find them; names of private persons they do not."
-        f"{'' if by_rule else ' What the model wrote was held against its source by rule.'} No person has read the "
+        f"{'' if ruled else ' What the model wrote was held against its source by rule.'} No person has read the "
         "questions, unless a review says so.",
         f"It stopped early: {record['stopped']}." if record["stopped"] else "",
         "\n".join(["| step | rows | kept | dropped |", "|---|---|---|---|", *steps]),

@@ -109,7 +109,8 @@ def construct(request: Request, maker: Maker) -> Made:
     record = _write(request.out, {**claim, "splits": result.splits, "steps": steps, "stopped": result.stopped})
     if not result.splits:
         raise QuadragError(f"no question came of {len(documents)} documents; {request.out / STAGES} says why, by step")
-    write_text(request.out / "README.md", make_card(record, sorted({row["language"] for row in corpus})))
+    languages = sorted({row["language"] for row in corpus})
+    write_text(request.out / "README.md", make_card(record, languages, recipe.by_rule))
     return result
 
 
@@ -127,7 +128,7 @@ def estimate(request: Request) -> Estimated:
     given = Given(corpus, maker, request.seed, request.topics, request.table, request.templates)
     begin = list(recipe.begin(given)) if recipe.begin else _draw(given, request.limit)
     calls = 0 if maker.by_rule else count_calls(recipe.steps(given), len(begin))
-    characters = sum(len(row["text"]) for row in begin) / max(1, len(begin))
+    characters = sum(len(row.get("text", "")) for row in begin) / max(1, len(begin))
     return Estimated(stages, len(begin), calls, round(calls * (characters + PROMPT)), calls * REPLY)
 
 

@@ -215,4 +215,5 @@ RECIPE = Recipe(
     write=write,
     begin=begin,
     takes=("table", "templates"),
+    by_rule="each answer computed from the table",
 )

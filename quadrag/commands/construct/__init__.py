@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.construct.construct import Request, construct
     from quadrag.baselines.construct.recipe import load
 
-    load(arguments.recipe)
+    recipe = load(arguments.recipe)
     request = Request(
         arguments.recipe,
         arguments.documents,
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     with _maker(arguments) as (maker, spent, currency):
         made = construct(request, maker)
     print("\n".join([*tell_steps(made.stages), "", *tell_splits(made.splits), ""]))
-    print(tell_calls(spent, currency))
+    print(tell_calls(spent, currency, recipe.by_rule))
     print(f"\n{arguments.out}: see its README.md; what was dropped stands in its stages")
     print(
         f"next: quadrag run {arguments.recipe} {next(iter(made.splits)).partition('/')[0]} --data-dir {arguments.out}"
@@ -128,8 +128,9 @@ def _estimate(arguments: argparse.Namespace, request: Any) -> None:
     from quadrag.chat.prices import Prices
 
     found = estimate(request)
+    what = "templates" if request.templates else "documents"
     print("\n".join([*tell_steps(found.stages), ""]))
-    print(f"{found.begin:,} documents to make questions from; at most {found.calls:,} calls")
+    print(f"{found.begin:,} {what} to make questions from; at most {found.calls:,} calls")
     if found.calls:
         print(f"tokens, one a character of a document: {found.prompt_tokens:,} in, {found.reply_tokens:,} out")
     if found.calls and arguments.prices:
