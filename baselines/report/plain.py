@@ -11,7 +11,7 @@ from ..scoring.validity import is_invalid
 from ..tables.cells import FEW, NOTHING, count_items, count_scored, format_value, unit_of
 from ..tables.grid import Alarm
 from ..tables.replicas import count_questions, list_reasons, note_replicas
-from ..tables.run_notes import note_partial
+from ..tables.run_notes import note_invalid, note_partial
 from ..tables.slices import select_whole
 from .samples import spread_samples
 
@@ -71,8 +71,12 @@ def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
 
 
 def list_warnings(results: Sequence[Result], profile: str) -> Iterator[str]:
-    """Yield the lines without which those of the metrics mislead: partial, invalid, odd or not replicated."""
-    yield from (note for note in note_partial(results) if isinstance(note, Alarm))
+    """Yield what keeps the lines of the metrics from misleading: partial, odd or not replicated.
+
+    What is invalid the command's last line says.
+    """
+    invalid = note_invalid(results)
+    yield from (note for note in note_partial(results) if isinstance(note, Alarm) and note not in invalid)
     yield from note_replicas(results, profile)
 
 
