@@ -58,7 +58,7 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     if arguments.recipe in OTHERS:
-        return OTHERS[arguments.recipe].run(arguments)
+        return int(OTHERS[arguments.recipe].run(arguments))
     import sys
 
     from quadrag.baselines.construct.account import RULES, tell_calls, tell_splits, tell_steps
