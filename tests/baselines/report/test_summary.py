@@ -136,7 +136,8 @@ def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
     page = result._repr_html_()
     assert [name for name in ("accuracy_bounded", "missing") if f"<td>{name}</td>" in page] == list(result.headlines)
     both = quadrag.compare(result, result)
-    _, same, _, *lines, words = repr(both).splitlines()
+    _, alike, _, same, _, *lines, words = repr(both).splitlines()
+    assert alike == "before (<lambda>): All 15 answers are the same text, 'Paris'."
     assert same.endswith("answers are the same texts in both.")
     assert words == "The same in before and after: accuracy_bounded, missing."
     assert [line.split()[0] for line in lines] == list(result.headlines)
