@@ -15,9 +15,9 @@ from quadrag.baselines.runs.request import RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
 from quadrag.baselines.systems.function import Function
 from quadrag.errors import QuadragError
-from quadrag.measure.arguments import entrance, refuse_unknown
+from quadrag.measure.arguments import check_names, entrance, refuse_unknown
 from quadrag.measure.calls import CALLS, take_calls
-from quadrag.measure.evaluation import Evaluation, check_profile
+from quadrag.measure.evaluation import PAGE, Evaluation, check_profile
 from quadrag.run_record import NAME, RunRecord, read_run
 
 
@@ -67,7 +67,7 @@ def evaluate(
             (of the system too), ``retry`` and ``reuse_unnamed``; ``bertscore``, and ``max_failed``.
 
     Returns:
-        The scores by metric.
+        The scores by metric. The folder holds the page with all tables and answers, ``report.html``.
 
     Raises:
         QuadragError: a name or an option is unknown, files are missing, the judge is dead, `out` holds another run, or
@@ -75,6 +75,7 @@ def evaluate(
     """
     named = [certificate] if isinstance(certificate, str | Path) else certificate
     certificates = read_certificates([str(one) for one in named])
+    check_names(benchmark=benchmark, config=config)
     calls = take_calls(judge, concurrency, options, judge_large, certificates)
     refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     check_profile(profile)
@@ -100,6 +101,7 @@ def evaluate(
         found = session.run(task, folder)
     found.certificates = certificates
     measured = Evaluation(found, folder, profile)
+    measured.report(folder / PAGE, ledger=calls.ledger)
     for line in measured.invalid:
         warnings.warn(f"INVALID, {line}", stacklevel=3)  # of the caller, beyond the decorator
     return measured

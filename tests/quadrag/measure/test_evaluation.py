@@ -132,6 +132,7 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     assert not score.valid and score.n == 1 and score.n_total == 8
     assert score.unscored == {"raised": 2, "unparsable": 5}
     assert not result.valid and "7 of 8 items failed" in result.invalid[0]
+    assert "): bleu, bleu_bp, bleu_1, bleu_2 and 4 more; " in result.invalid[0]
     told = json.loads(Path("bad/run.json").read_text())["failures"].values()
     assert len(told) == 7 and all("\n" not in line for line in told)
     assert result.to_pandas()["unscored"].notna().sum() == 7
@@ -175,6 +176,8 @@ def test_a_result_is_read_printed_and_written(capsys, tmp_path):
     result.show()
     assert "rouge_l" in capsys.readouterr().out
     page = result.report(tmp_path / "pages" / "report.html").read_text(encoding="utf-8")
+    assert page == (result.folder / "report.html").read_text(encoding="utf-8")
+    assert repr(result).endswith(f"\nThe page: {result.folder / 'report.html'}")
     assert "rouge_l" in page and "<b>mine" not in page
     assert "<b>mine" not in result._repr_html_() and "width:" in result._repr_html_()
     frame = result.to_pandas()
