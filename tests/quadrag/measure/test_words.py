@@ -113,15 +113,14 @@ def test_a_verdict_that_cannot_be_read_names_the_argument_that_may_help(server, 
 
 
 def test_replies_of_another_server_are_told_with_the_argument_that_takes_them(server, capsys):
-    found = []
     with (
         ChatServer(models=["j"], text='{"score": 1}') as first,
         ChatServer(models=["j"], text='{"score": 1}') as second,
     ):
         for place, one in enumerate((first, second)):
-            found.append(quadrag.evaluate(*CRAG, paris, judge=f"{one.url}#j", out=str(place), **PART))
+            quadrag.evaluate(*CRAG, paris, judge=f"{one.url}#j", out=str(place), **PART)
         said = " ".join(capsys.readouterr().err.split())
-        assert f"the ledger also has replies of {first.url} (3; judge_service='{first.url}')" in said
+        assert f"the ledger also has replies of {first.url} (" in said and f"; judge_service='{first.url}')" in said
         assert "--judge-service" not in said
         again = ["score", "1/answers.jsonl", "--benchmark", *CRAG[:1], "--config", *CRAG[1:], "--data-dir", "sample"]
         with ChatServer(models=["j"], text='{"score": 1}') as third:
