@@ -104,8 +104,8 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     notes: list[str] = []
     if pair:
         known = {place: pairs[place, ALL] for place in places if (place, ALL) in pairs}
-        told = (results[0], results[1], known, profile)
-        notes += [*tell_same(*results), *map(Verdict, [*tell_pairs(*told), *tell_opposites(*told)])]
+        pairing = (results[0], results[1], known, profile)
+        notes += [*tell_same(*results), *map(Verdict, [*tell_pairs(*pairing), *tell_opposites(*pairing)])]
         notes += tell_invalid(results[0], results[1], places, profile)
         notes += tell_changes(results[0], results[1], known, profile)
         notes += tell_slices(results[0], results[1], known, profile)
