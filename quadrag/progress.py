@@ -17,6 +17,7 @@ from quadrag.errors import one_line
 
 _LOG_EVERY = 10.0  # seconds
 _LONG = 2.0  # seconds, from which a step is worth a word
+_spell: Callable[[str], str] = str  # how what is said is put
 
 _listeners: list[Callable[[str, int, int], None]] = []
 
@@ -73,7 +74,18 @@ class Progress:
 
 def say(what: str) -> None:
     """Say on stderr, as one line, what a user should know beside what was asked for."""
-    print(f"quadrag: {one_line(what)}", file=sys.stderr, flush=True)
+    print(f"quadrag: {one_line(_spell(what))}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def spelled_by(spell: Callable[[str], str]) -> Iterator[None]:
+    """Have what is said inside be said in other words: of Python, which knows no options of a command."""
+    global _spell  # other threads say it too, which inherit no context
+    before, _spell = _spell, spell
+    try:
+        yield
+    finally:
+        _spell = before
 
 
 @contextmanager

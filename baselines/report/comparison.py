@@ -21,7 +21,7 @@ from .names import name_columns, tell_apart
 from .pairs import Place, pair_cell, pair_results, place_of
 from .run import name_run
 from .summary import pick_headlines
-from .words import tell_changes, tell_invalid, tell_pairs, tell_same, tell_slices
+from .words import tell_changes, tell_invalid, tell_opposites, tell_pairs, tell_same, tell_slices
 
 _FEW = 3  # runs whose columns are headed by their names
 
@@ -104,7 +104,8 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     notes: list[str] = []
     if pair:
         known = {place: pairs[place, ALL] for place in places if (place, ALL) in pairs}
-        notes += [*tell_same(*results), *map(Verdict, tell_pairs(known))]
+        pairing = (results[0], results[1], known, profile)
+        notes += [*tell_same(*results), *map(Verdict, [*tell_pairs(*pairing), *tell_opposites(*pairing)])]
         notes += tell_invalid(results[0], results[1], places, profile)
         notes += tell_changes(results[0], results[1], known, profile)
         notes += tell_slices(results[0], results[1], known, profile)

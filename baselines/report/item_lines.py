@@ -1,6 +1,6 @@
 """Single questions of a run as lines of text for a terminal."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -21,19 +21,21 @@ class Manner(NamedTuple):
         longest: characters of a passage.
         every: whether all metrics are written; else the headlines, and what has no value.
         ledger: where replies are kept; in the user's cache folder when None.
+        spell: returns what is said of the run, in words of who reads it.
     """
 
     limit: int = 10
     longest: int = 200
     every: bool = False
     ledger: str | None = None
+    spell: Callable[[str], str] = str
 
 
 def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str]:
     """Write items of a run as lines of text, and how many there are."""
     found = reader.select(which)
     if told := [*note_invalid([reader.result]), *note_failed([reader.result])]:
-        yield from (*told, "")
+        yield from (*map(manner.spell, told), "")
     if not found:
         yield reader.say_none(which)
         return

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping
 from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair, holm, items_needed
 
-from ..core.result import Result
-from ..scoring.validity import is_invalid
+from ..core.result import PROFILES, Result
+from ..scoring.validity import count_failed, is_invalid
 from ..tables.cells import ALPHA, CHARACTERS, FEW, format_difference
 from ..tables.grid import Alarm
 from ..tables.slices import select_whole
-from .pairs import Place, is_same, list_differences, pair_slices, place_of
+from .pairs import Place, is_same, list_differences, pair_results, pair_slices, place_of
 
 _NAMES = ("A", "B")
 _P_DECIDES = "p decides, as the interval is the rougher of the two"
@@ -18,30 +18,53 @@ _HUGE = 1_000_000  # questions that nobody has
 _MANY = 20  # slices of a grouping beyond which nothing is told of them
 
 
-def tell_pairs(pairs: Mapping[Place, Pair], names: tuple[str, str] = _NAMES) -> list[str]:
+def tell_pairs(
+    first: Result, second: Result, pairs: Mapping[Place, Pair], profile: str, names: tuple[str, str] = _NAMES
+) -> list[str]:
     """Say of each metric which run is better and by how much, that the runs are the same, or that it is not decided.
 
     Args:
+        first: A.
+        second: B.
         pairs: of the metrics to tell of, B minus A.
+        profile: ``official`` or ``corrected``.
         names: what A and B are called.
     """
     told = {place: pair for place, pair in pairs.items() if pair.n >= FEW}
     labels = name_places(told)
-    same = [
-        f"{labels[place]}{f' ({_tell_interval(place, pair)} of the difference)' if pair.spread else ''}"
-        for place, pair in told.items()
-        if _is_same(place, pair)
-    ]
-    notes = [
-        f"{labels[place]}: {_tell_pair(place, pair, names)}."
-        for place, pair in told.items()
-        if not _is_same(place, pair)
-    ]
-    notes += [f"The same in {names[0]} and {names[1]}: {', '.join(same)}."] if same else []
+    notes: list[str] = []
+    same: dict[str, list[str]] = {}
+    for place, pair in told.items():
+        if _is_same(place, pair):
+            interval = f" ({_tell_interval(place, pair)} of the difference)" if pair.spread else ""
+            part = _tell_part(place, pair, dict(zip(names, (first, second), strict=True)))
+            same.setdefault(part, []).append(f"{labels[place]}{interval}")
+        else:
+            notes.append(f"{labels[place]}: {_tell_pair(place, pair, names)}.")
+    for part, metrics in same.items():
+        listed = ", ".join(metrics)
+        notes.append(f"{listed}: the same {part}." if part else f"The same in {names[0]} and {names[1]}: {listed}.")
     few = max((pair.n for pair in pairs.values() if pair.n < FEW), default=0)
     return notes + (
         [f"Too few questions to say which is better: {few} scored in both, {FEW} are needed."] if few else []
     )
+
+
+def tell_opposites(
+    first: Result, second: Result, pairs: Mapping[Place, Pair], profile: str, names: tuple[str, str] = _NAMES
+) -> list[str]:
+    """Say of which metrics the other profile says that the other run is better; arguments as of `tell_pairs`."""
+    (other,) = (name for name in PROFILES if name != profile)
+    labels = name_places(pairs)
+    notes = []
+    for place, pair in pairs.items():
+        if not _is_decided(place, pair):
+            continue
+        turned = pair_results(first, second, place, other)
+        if turned and _is_decided(place, turned) and pair.difference * turned.difference < 0:
+            verdict = _tell_pair(place, turned, names)
+            notes.append(f"{labels[place]}: {other} says the opposite of {profile}: {verdict}.")
+    return notes
 
 
 def tell_invalid(first: Result, second: Result, places: Iterable[Place], profile: str) -> list[str]:
@@ -119,6 +142,21 @@ def name_places(places: Iterable[Place]) -> dict[Place, str]:
 def _is_same(place: Place, pair: Pair) -> bool:
     """Whether no difference is seen in the decimals that are shown."""
     return pair.p >= ALPHA and not float(_format(place, pair))
+
+
+def _is_decided(place: Place, pair: Pair) -> bool:
+    """Whether it is told that one run is better."""
+    return pair.n >= FEW and pair.p < ALPHA and metric_record(place[2]).key(place[3]).direction != "none"
+
+
+def _tell_part(place: Place, pair: Pair, runs: Mapping[str, Result]) -> str:
+    """Say on how many questions two runs were paired and how many failed in which; "" where both scored all."""
+    asked = [{row["id"] for row in one.items if (row["config"], row["split"]) == place[:2]} for one in runs.values()]
+    if pair.n == max(map(len, asked)):
+        return ""
+    counts = {name: count_failed(one.scores, place) for name, one in runs.items()}
+    failed = "".join(f"; {count} failed in {name}" for name, count in counts.items() if count)
+    return f"on the {pair.n} questions that both scored{failed}"
 
 
 def _format(place: Place, pair: Pair) -> str:

@@ -69,7 +69,7 @@ def generate_stage(job: Job, passages: Mapping[Key, Sequence[Passage]]) -> tuple
     """
     folder = job.folder
     replaced = folder.is_replaced("answers.jsonl")
-    if replaced or (folder.stands("answers.jsonl") and not folder.run.failures):
+    if replaced or _is_answered(job):
         return _read_back(job, replaced), None
     stopped = None
     try:
@@ -93,7 +93,7 @@ def find_and_generate_stage(job: Job) -> tuple[dict[Key, tuple[Passage, ...]], G
         retrieve.read(retrieved, questions)  # before it is kept: it may not be of its form
         folder.keep(retrieved.name)
     found = found_elsewhere or folder.stands(retrieved.name)
-    answered = answered_elsewhere or (folder.stands(path.name) and not folder.run.failures)
+    answered = answered_elsewhere or _is_answered(job)
     if answered_elsewhere:
         folder.run.files.pop(path.name, None)  # else it would go with the passages it is not made from
     if not (found and answered):
@@ -105,6 +105,12 @@ def find_and_generate_stage(job: Job) -> tuple[dict[Key, tuple[Passage, ...]], G
             _write_answers(folder, generated)
             return retrieve.read(retrieved, questions), generated
     return retrieve.read(retrieved, questions), _read_back(job, answered_elsewhere)
+
+
+def _is_answered(job: Job) -> bool:
+    """Whether the answers stand: calls of a model that failed are made again, those of a user's function are not."""
+    failed = job.folder.run.failures and job.system.asks_models
+    return job.folder.stands("answers.jsonl") and not failed
 
 
 def _answer(job: Job, passages: Mapping[Key, Sequence[Passage]]) -> Generated:

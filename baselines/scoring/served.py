@@ -13,16 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from quadrag.errors import one_line
 from quadrag.records import Answer, Key, Passage, Question, document_id
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.settings import Conditions
 from ..core.task import Task, load_rows, script_options
+from ..systems.rag.reply import UNNAMED
 from ..systems.rag.system import Evidence, as_served, generation_metrics, ranking_metrics
 from .judging import Judging, Scored, score_answers
 from .score import score
 
 LEAST = 32  # characters, blanks aside, from which a piece of a text is taken for a piece of it and no chance
+_LONGEST = 60  # characters of an id that is shown
 _BLANK = re.compile(r"\s+")
 
 
@@ -102,7 +105,10 @@ def find_documents(
         }
         if matched != own:
             return replace(evidence, by="text"), matched
-    return replace(evidence, why="the system gave no ids of the corpus, and no text of a gold document"), own
+    why = "the system gave no ids of the corpus, and no text of a gold document"
+    if given := next((name for found in own.values() for name in found if not name.startswith(UNNAMED)), None):
+        why += f"; one of its ids is {one_line(given, _LONGEST)!r}, one of the corpus is {min(gold)!r}"
+    return replace(evidence, why=why), own
 
 
 def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:

@@ -34,6 +34,7 @@ _CAUSES = {
 _WRONG = "they count as wrong"
 _READ = "official makes values of them, corrected counts them as wrong"
 _LEFT_OUT = "official leaves them out, corrected counts them as wrong"
+_SHOWN = 4  # keys in a line
 Place = tuple[str, str, str, str]  # config, split, metric, key
 
 
@@ -137,6 +138,14 @@ def is_invalid(row: Mapping[str, Any]) -> bool:
     return "invalid" in row
 
 
+def count_failed(scores: Iterable[Mapping[str, Any]], place: Place) -> int:
+    """Count the items of a metric that failed, in the rows of a run."""
+    for row in scores:
+        if row.get("slice", ALL) == ALL and _place(row) == place:
+            return sum(count for reason, count in (row.get("unscored") or {}).items() if reason in _FAILED)
+    return 0
+
+
 def read_items(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return lines of ``items.jsonl`` as people are shown them: what `corrected` could not read has no value."""
     return [
@@ -171,7 +180,10 @@ def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[
 
 
 def _list_keys(places: Sequence[Place]) -> str:
-    return ", ".join(show_key(*place[2:]) for place in places)
+    """List the keys of metrics, the first few alone where there are many."""
+    keys = [show_key(*place[2:]) for place in places]
+    shown = ", ".join(keys[:_SHOWN])
+    return f"{shown} and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else shown
 
 
 def _find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fault]:

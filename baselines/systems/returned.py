@@ -13,6 +13,7 @@ from quadrag.records import Passage
 from .rag.reply import Served, find_unread, read_found
 
 _OURS = str(Path(__file__).parent)
+_LONGEST = 100  # characters of the keys that are shown
 _EXPECTED = "expected an answer as a text, (answer, passages), or a dictionary with answer and, if any, passages"
 
 
@@ -70,6 +71,8 @@ def read_result(given: Any, seconds: float) -> Reply | Failure:
         unread = () if found else find_unread(given)
     if not isinstance(answer, str):
         whose = "" if answer is given else f" whose answer is a {type(answer).__name__}"
+        if answer is given and isinstance(given, Mapping):
+            whose = f" with the keys {one_line(', '.join(map(str, given)), _LONGEST)}" if given else " without keys"
         return Failure("unparsable", f"returned a {type(given).__name__}{whose}; {_EXPECTED}")
     found = () if found is None else found
     if isinstance(found, (str, bytes, Mapping)) or not hasattr(found, "__iter__"):

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from quadrag.errors import unknown_name
-from quadrag.measure.words import speaking_python
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.measure.words import in_python, speaking_python
+from quadrag.progress import spelled_by
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -21,12 +22,23 @@ def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
     @wraps(function)
     def call(*given: _P.args, **named: _P.kwargs) -> _T:
-        with speaking_python():
+        with speaking_python(), spelled_by(in_python):
             if not takes_options:
                 refuse_unknown(function, named)
             return function(*given, **named)
 
     return call
+
+
+def check_names(**named: object) -> None:
+    """Refuse what is no text where a name is expected.
+
+    Raises:
+        QuadragError: it is none.
+    """
+    for name, value in named.items():
+        if not isinstance(value, str):
+            raise QuadragError(f"{name} is {value!r}, a {type(value).__name__}; expected one name as a text")
 
 
 def refuse_unknown(function: Callable[..., object], named: Iterable[str], options: Iterable[str] = ()) -> None:

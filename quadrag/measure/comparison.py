@@ -14,9 +14,10 @@ from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.report.names import tell_apart
 from quadrag.baselines.report.pairs import is_same, pair_results
 from quadrag.baselines.report.several import tabulate_several
-from quadrag.baselines.report.words import tell_pairs, tell_same
+from quadrag.baselines.report.words import tell_opposites, tell_pairs, tell_same
 from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
+from quadrag.baselines.tables.run_notes import note_partial
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import entrance
 from quadrag.measure.evaluation import Evaluation, Score, find_name, result
@@ -117,6 +118,13 @@ class Comparison(Mapping[str, Pair]):
         return [Alarm(f"{side} ({one.name}): {one.kept}.") for side, one in self._sides if one.kept]
 
     @property
+    def _partial(self) -> list[Alarm]:
+        """Say what is partial, invalid or failed of either."""
+        return [
+            Alarm(f"{side} ({one.name}): {note}") for side, one in self._sides for note in note_partial([one.result])
+        ]
+
+    @property
     def _names(self) -> list[str]:
         """What the two are called: by their systems or, where these have one name, by their folders."""
         both = (self.before, self.after)
@@ -169,9 +177,12 @@ class Comparison(Mapping[str, Pair]):
         starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
         same = tell_same(self.before.result, self.after.result)
         shown = {_place(self.before, name): self.pairs[name] for name in self.before.headlines.values() if name in self}
-        told = tell_pairs(shown, (first, second) if first != second else ("before", "after"))
-        notes = [*map(Alarm, self.invalid), *self._kept, *same, *told, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
-        return Grid(title, "metric", ["before", "after", "difference", "95% interval", "n"], lines, notes)
+        names = (first, second) if first != second else ("before", "after")
+        verdicts = (self.before.result, self.after.result, shown, self.before.profile, names)
+        told = [*tell_pairs(*verdicts), *tell_opposites(*verdicts)]
+        notes = [*self._partial, *self._kept, *same, *told, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
+        columns = ["before", "after", "difference", "95% interval", "n"]
+        return spell_notes(Grid(title, "metric", columns, lines, notes))
 
     def __repr__(self) -> str:
         """Show the differences of the headlines, a line each, and what is not compared."""

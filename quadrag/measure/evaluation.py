@@ -25,6 +25,8 @@ from quadrag.measure.frame import check_rows, item_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.words import in_python, spell_notes
 
+PAGE = "report.html"  # of a run, in its folder
+
 
 class Score(NamedTuple):
     """One metric over all questions of a split.
@@ -173,7 +175,7 @@ class Evaluation(Mapping[str, Score]):
         if wrong or unscored:
             which = Which(wrong=wrong, unscored=unscored)
             if self._reader.select(which):
-                print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose))))
+                print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
             else:
                 print(in_python(self._reader.say_none(which)))
             return
@@ -181,14 +183,23 @@ class Evaluation(Mapping[str, Score]):
         summary = [summarise_run(self.result, self.profile), *spread]
         grids = tabulate_run(self.result, self._profiles) if verbose else summary
         print_grids([self._mark(grids[0]), *map(spell_notes, grids[1:])], verbose=verbose)
-        print(f"\n{self.folder}")
+        print(f"\n{self._page if self._page.exists() else self.folder}")
 
     @entrance
-    def report(self, path: str | Path) -> Path:
-        """Write the page, and return where it lies."""
-        place = Path(path)
-        write_page(place, [(self.name, [self.result])], tabulate_run(self.result, self._profiles, every=True))
+    def report(self, path: str | Path, *, ledger: str | None = None) -> Path:
+        """Write the page, and return where it lies.
+
+        Args:
+            path: the file.
+            ledger: where the judge's words are kept; in the user's cache folder when None.
+        """
+        place, grids = Path(path), tabulate_run(self.result, self._profiles, every=True)
+        write_page(place, [(self.name, [self.result])], grids, ledger=ledger)
         return place
+
+    @property
+    def _page(self) -> Path:
+        return self.folder / PAGE
 
     @cached_property
     def _reader(self) -> RunReader:
@@ -204,12 +215,23 @@ class Evaluation(Mapping[str, Score]):
         return in_python(tell_kept([self.result]))
 
     def _mark(self, grid: Grid) -> Grid:
-        """Say above a table that answers are kept ones; and its notes in words of Python."""
-        return spell_notes(replace(grid, notes=[*[Alarm(f"{self.kept}.")] * bool(self.kept), *grid.notes]))
+        """Say above a table that answers are kept ones, below it which failed; and its notes in words of Python."""
+        kept = [Alarm(f"{self.kept}.")] * bool(self.kept)
+        return spell_notes(replace(grid, notes=[*kept, *grid.notes, *self._failed]))
+
+    @property
+    def _failed(self) -> list[str]:
+        """Say how many answers failed, and why the first did; of invalid metrics that is told already."""
+        failures = self.result.run.failures
+        if not failures or self.invalid:
+            return []
+        place, why = next(iter(failures.items()))
+        return [f"Answers that failed: {len(failures)} (the first, {place}: {why}); show(unscored=True) shows them."]
 
     @property
     def _grid(self) -> Grid:
-        return self._mark(headline_grid(self.result, self.profile))
+        grid = self._mark(headline_grid(self.result, self.profile))
+        return replace(grid, notes=[*grid.notes, *[f"The page: {self._page}"] * self._page.exists()])
 
     @property
     def _title(self) -> str:

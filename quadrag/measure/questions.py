@@ -9,7 +9,7 @@ from quadrag.baselines.runs.request import RunRequest, make_task
 from quadrag.baselines.systems.function import Function, OpenQuestion, pose
 from quadrag.baselines.systems.system import Assignment
 from quadrag.errors import QuadragError
-from quadrag.measure.arguments import entrance, refuse_unknown
+from quadrag.measure.arguments import check_names, entrance, refuse_unknown
 from quadrag.measure.words import speaking_python
 from quadrag.records import Passage, Question
 
@@ -37,6 +37,7 @@ def questions(
     Raises:
         QuadragError: a name or an option is unknown, or files are missing.
     """
+    check_names(benchmark=benchmark, config=config)
     refuse_unknown(questions, options, known_options(load(benchmark), config))
     work, found, _ = take_questions(benchmark, config, split, data_dir, limit, options)
     return [pose(work, question, question.passages) for question in found]
@@ -54,6 +55,7 @@ def corpus(benchmark: str, *, data_dir: str | None = None, **options: Any) -> It
     Raises:
         QuadragError: the benchmark has no corpus, or files are missing.
     """
+    check_names(benchmark=benchmark)
     record = load(benchmark)
     if record.corpus is None:
         raise QuadragError(f"{record.name} has no corpus; its passages come with its questions")

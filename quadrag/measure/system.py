@@ -15,9 +15,10 @@ from quadrag.baselines.runs.request import RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
 from quadrag.baselines.systems.function import Function
 from quadrag.errors import QuadragError
-from quadrag.measure.arguments import entrance, refuse_unknown
+from quadrag.measure.arguments import check_names, entrance, refuse_unknown
 from quadrag.measure.calls import CALLS, take_calls
-from quadrag.measure.evaluation import Evaluation, check_profile
+from quadrag.measure.evaluation import PAGE, Evaluation, check_profile
+from quadrag.progress import say
 from quadrag.run_record import NAME, RunRecord, read_run
 
 
@@ -57,6 +58,7 @@ def evaluate(
         name: what to call the system; the function's own name when None.
         out: the folder of the run. A run that stopped goes on there: questions that it answered are not asked again,
             unless `fresh` is True, which also asks a finished run's questions anew, in its place.
+            A finished run that no judge was asked about may be given to one: its answers stand.
             When None, a folder below ``runs`` that no finished run is in.
         profile: ``official``, as the authors' code computes, or ``corrected``, as the paper defines.
         batch_size: hand the function lists of so many questions, for lists of as many results.
@@ -67,7 +69,7 @@ def evaluate(
             (of the system too), ``retry`` and ``reuse_unnamed``; ``bertscore``, and ``max_failed``.
 
     Returns:
-        The scores by metric.
+        The scores by metric. The folder holds the page with all tables and answers, ``report.html``.
 
     Raises:
         QuadragError: a name or an option is unknown, files are missing, the judge is dead, `out` holds another run, or
@@ -75,6 +77,7 @@ def evaluate(
     """
     named = [certificate] if isinstance(certificate, str | Path) else certificate
     certificates = read_certificates([str(one) for one in named])
+    check_names(benchmark=benchmark, config=config)
     calls = take_calls(judge, concurrency, options, judge_large, certificates)
     refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     check_profile(profile)
@@ -89,7 +92,9 @@ def evaluate(
     task = make_task(request)
     function = Function(system, name, batch_size, concurrency)
     folder = Path(out) if out is not None else _find_folder(name_folder(task, function.name))
-    if not calls.kept.fresh and (folder / NAME).exists() and _is_done(made := read_run(folder)):
+    made = read_run(folder) if (folder / NAME).exists() and not calls.kept.fresh else None
+    judged_later = made and calls.judges and made.inputs.judge is None and made.inputs.limit == limit
+    if made and _is_done(made) and not judged_later:
         raise QuadragError(
             f"{folder} holds a finished run, whose answers are of {date_answers([made])}; whether the system has "
             "changed cannot be seen: fresh=True asks it anew, out=... names another folder, and quadrag.result reads "
@@ -98,8 +103,11 @@ def evaluate(
     function.kept = folder / ANSWERING
     with open_session(request, calls, system=function) as session:
         found = session.run(task, folder)
+    if made and _is_done(made):
+        say(f"the answers of {date_answers([made])} are judged; the function was not asked")
     found.certificates = certificates
     measured = Evaluation(found, folder, profile)
+    measured.report(folder / PAGE, ledger=calls.ledger)
     for line in measured.invalid:
         warnings.warn(f"INVALID, {line}", stacklevel=3)  # of the caller, beyond the decorator
     return measured

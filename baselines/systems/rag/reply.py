@@ -17,6 +17,7 @@ from quadrag.chat.reply import NoText, Reply, is_number, read_message
 from quadrag.records import Passage
 
 UNREADABLE = "the reply cannot be read"  # how the detail of such a failure begins
+UNNAMED = "rag/"  # how a passage is called that has no id, before its rank
 _DEEPEST = 100  # levels
 _IDS = ("id", "document_id", "doc_id", "filepath", "source", "url")
 _TEXTS = ("text", "content", "page_content", "snippet")
@@ -187,7 +188,7 @@ def _read_entry(place: int, one: Any) -> Passage:
 
 def _passage(place: int, ident: Any, title: str | None, text: str | None, score: Any) -> Passage:
     """Make a passage; one without an id is called by its rank."""
-    named = f"rag/{place}" if ident is None or ident == "" else str(ident)
+    named = f"{UNNAMED}{place}" if ident is None or ident == "" else str(ident)
     return Passage(named, title or "", text or "", None if score is None else float(score))
 
 

@@ -126,7 +126,8 @@ def test_lines_for_logs_have_the_same_decimals_and_json_all_digits(cli):
 def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
     result = quadrag.evaluate("crag", "task_1_2", lambda question: "Paris", data_dir="sample", out="python")
     shown = cli("score", answers_of_crag, "--benchmark", "crag", "--config", "task_1_2", *SAMPLE).out
-    title, told, head, *lines, about = repr(result).splitlines()
+    title, told, head, *lines, about, page = repr(result).splitlines()
+    assert page == "The page: python/report.html"
     assert about == "accuracy_bounded: an accepted answer stands word for word in the reply; ours, not the paper's."
     assert " ".join(shown.split()).count(about) == 1
     assert told == "All 15 answers are the same text, 'Paris'." and told in shown
@@ -136,7 +137,8 @@ def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
     page = result._repr_html_()
     assert [name for name in ("accuracy_bounded", "missing") if f"<td>{name}</td>" in page] == list(result.headlines)
     both = quadrag.compare(result, result)
-    _, same, _, *lines, words = repr(both).splitlines()
+    _, alike, _, same, _, *lines, words = repr(both).splitlines()
+    assert alike == "before (<lambda>): All 15 answers are the same text, 'Paris'."
     assert same.endswith("answers are the same texts in both.")
     assert words == "The same in before and after: accuracy_bounded, missing."
     assert [line.split()[0] for line in lines] == list(result.headlines)

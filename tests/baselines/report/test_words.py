@@ -110,6 +110,34 @@ def test_what_is_the_same_is_said_to_be_the_same() -> None:
     assert words(run(first), run(swapped))[0] == f"The same in A and B: rouge_l ({said} of the difference)."
 
 
+def test_the_same_on_a_part_says_on_which_part_and_what_failed() -> None:
+    first = np.random.RandomState(0).random_sample(20)
+    asked: Any = {"asked": ask(20, ["x"])}
+    failed = run([*first[:15], *[None] * 5], **asked)
+    failed.scores = [row | {"unscored": {"raised": 5}} for row in failed.scores]
+    assert (
+        words(run(first, **asked), failed)[0]
+        == "rouge_l: the same on the 15 questions that both scored; 5 failed in B."
+    )
+    part = run(first[:15], asked=ask(15, ["x"]))
+    assert words(run(first, **asked), part)[0] == "rouge_l: the same on the 15 questions that both scored."
+
+
+def test_a_profile_that_says_the_opposite_is_told() -> None:
+    rng = np.random.RandomState(1)
+    first = 0.5 + 0.01 * rng.random_sample(60)
+    second = [value + 0.1 + 0.01 * rng.random_sample() if at % 2 else None for at, value in enumerate(first)]
+    pairs = [pair_results(run(first), run(second), ROUGE, profile) for profile in ("official", "corrected")]
+    assert [pair and pair.difference > 0 for pair in pairs] == [True, False]
+    official, opposite = words(run(first), run(second))[:2]
+    assert official.startswith("rouge_l: B is better, ")
+    assert opposite.startswith("rouge_l: corrected says the opposite of official: A is better, ")
+    told = words(run(first, corrected=0.5), run(second, corrected=0.3), profile="corrected")
+    assert told[0].startswith("rouge_l: A is better, ")
+    assert told[1].startswith("rouge_l: official says the opposite of corrected: B is better, ")
+    assert not any("opposite" in note for note in words(run(first), run(first + 0.1)))
+
+
 def test_of_few_questions_it_is_said_that_they_are_few() -> None:
     told = "Too few questions to say which is better: 4 scored in both, 5 are needed."
     assert words(run([0.0] * 4), run([1.0] * 4))[0] == told

@@ -12,7 +12,8 @@ from quadrag.records import write_jsonl
 
 PLACE = ("crud_rag", "qa_1doc")
 UNREAD = "The answers have `contexts`, which is not read: passages belong under `passages`; retrieval is not measured."
-UNKNOWN = "Retrieval is not measured: the system gave no ids of the corpus, and no text of a gold document."
+GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
+UNKNOWN = "Retrieval is not measured: the system gave no ids of the corpus, and no text of a gold document"
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,10 @@ UNKNOWN = "Retrieval is not measured: the system gave no ids of the corpus, and 
             UNREAD.replace("`contexts`, which is", "`Chunks` and `docs`, which are"),
         ),
         ({"answer": "id", "contexts": []}, None),
-        ({"answer": "id", "passages": ["nowhere"], "contexts": ["a"]}, UNKNOWN),
+        (
+            {"answer": "id", "passages": ["nowhere"], "contexts": ["a"]},
+            f"{UNKNOWN}; one of its ids is 'nowhere', one of the corpus is '{GOLD}'.",
+        ),
     ],
 )
 def test_a_file_and_a_function_are_told_alike(cli, given, said):

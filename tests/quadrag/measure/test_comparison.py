@@ -7,6 +7,8 @@ import pytest
 from chat_server import ChatServer
 
 import quadrag
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.task import Task, load_questions
 from quadrag.cli import main
 
 RGB = ("rgb", "noise_robustness_en")
@@ -98,6 +100,45 @@ def test_the_page_holds_both_runs(tmp_path):
     page = both.report(tmp_path / "pages" / "both.html")
     text = page.read_text(encoding="utf-8")
     assert "B minus A on questions scored in both" in text and "v1, v2" in text
+
+
+def test_failures_and_a_part_are_told_as_the_report_tells_them(capsys):
+    def broken(question):
+        if question.id in ("3", "5"):
+            raise ValueError("no luck")
+        return first(question)
+
+    whole, bad, part = measure(first, "v1"), measure(broken, "broken"), measure(first, "part", limit=6)
+    both = quadrag.compare(whole, bad)
+    capsys.readouterr()
+    assert main(["report", str(whole.folder), str(bad.folder)]) in (0, None)
+    reported = " ".join(capsys.readouterr().out.split())
+    for said in (repr(both), both._repr_html_(), reported):
+        assert "noise_robustness_en noise_60: 2 of 12 items failed (2 raised)" in said
+        assert "accuracy: the same on the 10 questions that both scored; 2 failed in" in said
+        assert "The same in" not in said
+    said = repr(quadrag.compare(whole, part))
+    assert "after (part): PARTIAL: the first 6 of 12 questions." in said
+    assert "accuracy: the same on the 6 questions that both scored." in said
+
+
+def test_a_profile_with_the_opposite_verdict_is_told_in_python_in_the_terminal_and_on_the_page(capsys, tmp_path):
+    """Official BLEU has no brevity penalty: the first words of the reference score higher than most of it."""
+    place = ("crud_rag", "summary")
+    found, _ = load_questions(Task(*place, data_dir="sample", retriever="none"), load("crud_rag"))
+    gold = {one.id: str(one.references) for one in found}
+
+    def measure_cut(cut, name):
+        return quadrag.evaluate(*place, lambda question: cut(gold[question.id]), data_dir="sample", name=name)
+
+    sides = [measure_cut(lambda text: text[:16], "short"), measure_cut(lambda text: text[:60] + "是的" * 30, "long")]
+    told = "bleu: corrected says the opposite of official: {} is better, "
+    both = quadrag.compare(*sides)
+    assert "bleu: short is better, " in repr(both) and told.format("long") in repr(both)
+    assert told.format("B") in both.report(tmp_path / "both.html").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main(["report", *(str(one.folder) for one in sides)]) in (0, None)
+    assert told.format("B") in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_side_that_is_invalid_is_named_with_its_reason():

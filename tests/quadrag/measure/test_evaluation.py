@@ -132,6 +132,7 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     assert not score.valid and score.n == 1 and score.n_total == 8
     assert score.unscored == {"raised": 2, "unparsable": 5}
     assert not result.valid and "7 of 8 items failed" in result.invalid[0]
+    assert "): bleu, bleu_bp, bleu_1, bleu_2 and 4 more; " in result.invalid[0]
     told = json.loads(Path("bad/run.json").read_text())["failures"].values()
     assert len(told) == 7 and all("\n" not in line for line in told)
     assert result.to_pandas()["unscored"].notna().sum() == 7
@@ -175,6 +176,8 @@ def test_a_result_is_read_printed_and_written(capsys, tmp_path):
     result.show()
     assert "rouge_l" in capsys.readouterr().out
     page = result.report(tmp_path / "pages" / "report.html").read_text(encoding="utf-8")
+    assert page == (result.folder / "report.html").read_text(encoding="utf-8")
+    assert repr(result).endswith(f"\nThe page: {result.folder / 'report.html'}")
     assert "rouge_l" in page and "<b>mine" not in page
     assert "<b>mine" not in result._repr_html_() and "width:" in result._repr_html_()
     frame = result.to_pandas()
@@ -307,6 +310,35 @@ def test_a_judge_is_asked(tmp_path, monkeypatch):
     with ChatServer(models=["j"]) as server:
         result = measure(lambda q: "Paris", "crag", "task_1_2", judge=f"{server.url}#j", split="public", limit=3)
     assert any("judge:j" in score.signature for score in result.values())
+
+
+def test_a_judge_may_be_added_to_a_finished_run_and_the_function_is_not_asked(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
+    asked = []
+
+    def mine(question):
+        asked.append(question.id)
+        if len(asked) == 2:
+            raise ValueError("no luck")
+        return "Paris"
+
+    place = ("crag", "task_1_2")
+    part = {"split": "public", "limit": 6, "out": "mine"}
+    plain = measure(mine, *place, **part)
+    with ChatServer(models=["j"], text='{"score": 1}') as server:
+        judge = {"judge": f"{server.url}#j"}
+        for other in ({"limit": 8}, {"split": "validation"}, {"name": "other"}):
+            with pytest.raises(QuadragError):
+                measure(mine, *place, **{**part, **other, **judge})
+        assert plain.scores == quadrag.result("mine").scores and not server.bodies
+        capsys.readouterr()
+        judged = measure(mine, *place, **part, **judge)
+        said = capsys.readouterr().err
+        with pytest.raises(QuadragError, match="holds a finished run"):
+            measure(mine, *place, **part, judge=f"{server.url}#j")
+    assert re.search(r"quadrag: the answers of 20.* UTC are judged; the function was not asked\n", said)
+    assert len(asked) == 6 and judged["truthfulness"].n == 5 and judged["truthfulness"].unscored == {"raised": 1}
+    assert list(judged.to_pandas()["answer"]) == list(plain.to_pandas()["answer"])
 
 
 KILLED = """

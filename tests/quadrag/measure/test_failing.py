@@ -41,7 +41,8 @@ def test_an_answer_may_be_a_dictionary_as_over_http():
     [
         (None, "returned a NoneType;"),
         ({"answer": None}, "returned a dict whose answer is a NoneType;"),
-        ({"text": "x"}, "returned a dict;"),
+        ({"text": "x", "response": "y"}, "returned a dict with the keys text, response;"),
+        ({}, "returned a dict without keys;"),
         ((["x"], []), "returned a tuple whose answer is a list;"),
         ({"answer": "x", "passages": "y"}, "returned passages as a str; expected a list"),
     ],
@@ -181,3 +182,25 @@ def test_a_function_that_takes_no_single_question_is_refused_before_any_is_asked
     assert not Path("runs").exists()
     with pytest.raises(quadrag.QuadragError, match="with a list of questions alone; expected one argument"):
         measure(system, batch_size=2)
+
+
+def test_a_few_failures_are_told_with_the_first_and_with_what_shows_them(capsys):
+    def mine(question):
+        return helper(question) if question.id == "3" else "x"
+
+    result = measure(mine, *RGB, split="noise_0")
+    capsys.readouterr()
+    result.show()
+    told = (
+        r"Answers that failed: 1 \(the first, noise_robustness_en/noise_0/3/0: ValueError: no luck with 3 "
+        r"\(helper, test_failing\.py:\d+\)\); show\(unscored=True\) shows them\."
+    )
+    for said in (repr(result), capsys.readouterr().out):
+        assert re.search(told, " ".join(said.split()))
+    assert "Answers that failed" not in repr(measure(lambda question: "x", *RGB, split="noise_0"))
+
+
+@pytest.mark.parametrize("use", [quadrag.evaluate, quadrag.questions])
+def test_a_list_where_one_name_is_expected_is_one_line(use):
+    with pytest.raises(quadrag.QuadragError, match=r"^config is \['a'\], a list; expected one name as a text$"):
+        use("rgb", ["a"], *[str] * (use is quadrag.evaluate))

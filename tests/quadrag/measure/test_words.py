@@ -103,11 +103,29 @@ def test_a_verdict_that_cannot_be_read_names_the_argument_that_may_help(server, 
     assert {one.filename for one in told} == {__file__}
     result.show()
     shown = " ".join(capsys.readouterr().out.split())
-    for text in (*result.invalid, repr(result), shown):
+    result.show(unscored=True)
+    single = capsys.readouterr().out
+    for text in (*result.invalid, repr(result), shown, single):
         assert 'try judge_format="json"' in text and "--judge" not in text
     assert "try judge_format=&quot;json&quot;" in result._repr_html_()
     quadrag.evaluate(*CRAG, paris, **PART).show()
     assert "(judge=)" in capsys.readouterr().out
+
+
+def test_replies_of_another_server_are_told_with_the_argument_that_takes_them(server, capsys):
+    with (
+        ChatServer(models=["j"], text='{"score": 1}') as first,
+        ChatServer(models=["j"], text='{"score": 1}') as second,
+    ):
+        for place, one in enumerate((first, second)):
+            quadrag.evaluate(*CRAG, paris, judge=f"{one.url}#j", out=str(place), **PART)
+        said = " ".join(capsys.readouterr().err.split())
+        assert f"the ledger also has replies of {first.url} (" in said and f"; judge_service='{first.url}')" in said
+        assert "--judge-service" not in said
+        again = ["score", "1/answers.jsonl", "--benchmark", *CRAG[:1], "--config", *CRAG[1:], "--data-dir", "sample"]
+        with ChatServer(models=["j"], text='{"score": 1}') as third:
+            assert main([*again, "--judge", f"{third.url}#j"]) == 0
+        assert "--judge-service '" in capsys.readouterr().err, "a command names its own option"
 
 
 def test_questions_without_a_value_are_shown(capsys):
