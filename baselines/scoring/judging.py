@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from quadrag.chat.faults import DeadServer
 from quadrag.chat.keys import known_keys
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.shelf import UNREADABLE, Reuse
@@ -33,6 +34,10 @@ class Scored(NamedTuple):
     verdict: str | None = None
     unread: str | None = None
     decided: Mapping[str, Mapping[str, int]] = MappingProxyType({})  # verdicts of a cascade's judges, by metric and key
+
+
+class DeadJudge(QuadragError):
+    """A judge of which nothing came but faults."""
 
 
 class Judging(Protocol):
@@ -63,7 +68,7 @@ def score_answers(
     be read, and not all items may fail, only what needs no judge is scored.
 
     Raises:
-        QuadragError: a judge is dead.
+        DeadJudge: nothing came of a judge.
     """
     by_key = {question.key: question for question in questions}
     judges = () if stopped else session.judges
@@ -79,6 +84,8 @@ def score_answers(
             except BudgetReached as stop:
                 ended.append(str(stop))
                 return list(stop.results)
+            except DeadServer as dead:
+                raise DeadJudge(f"the judge {judge.model} does not answer: {dead}") from dead
 
         verdicts.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
         return verdicts
