@@ -51,6 +51,7 @@ class Session:
     command: Sequence[str] = ()
     embed: Embed | None = None
     max_failed: float = MOST_FAILED
+    estimated: bool = False  # nobody is asked: what they would be asked is noted
     reuse: Reuse = field(default_factory=Reuse)
     served_as: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False

@@ -41,13 +41,14 @@ class DeadJudge(QuadragError):
 
 
 class Judging(Protocol):
-    """What judges: of a session, the judges, the sentence embedding, and how many items may fail."""
+    """What judges: of a session, the judges, the sentence embedding, how many items may fail, if judges are asked."""
 
     judges: Sequence[Completer]
     cascades: Sequence[Cascade]
     embed: Embed | None
     reuse: Reuse
     max_failed: float
+    estimated: bool
 
     def tell_spent(self) -> str:
         """Say what was spent so far."""
@@ -112,7 +113,9 @@ def score_answers(
         decided: Mapping[str, Mapping[str, int]] = {}
         if session.cascades:
             probed = session.max_failed < 1 and not retried
-            found = ask_cascades(session.cascades, asked, benchmark, by_key, answers, task, given, probed)
+            found = ask_cascades(
+                session.cascades, asked, benchmark, by_key, answers, task, given, probed, session.estimated
+            )
             unread, decided = found.unread, found.decided
             judges, asked = judges[-1:], asked[-1:]  # what is left to ask is the last one's
             given = replace(given, judges=asked, names=found.names)

@@ -134,6 +134,7 @@ def print_calls(results: Sequence[Any], verbose: bool = False) -> None:
 def print_next(folder: Path, results: Sequence[Any]) -> None:
     """Print the command that goes on from what finished runs came to; of scores that are none, that shows why."""
     from quadrag.baselines.scoring.validity import has_unscored
+
     if any(result.stopped for result in results):
         return
     place, then = shlex.quote(str(folder)), "--wrong"
