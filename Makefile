@@ -70,7 +70,7 @@ test-lighteval: .venv-lighteval/.ready wheel
 test-harness: .venv-harness/.ready wheel
 	$(call as_wheel,.venv-harness)
 	.venv-harness/bin/python $(PYTEST) $(AT_ONCE) tests/quadrag/harnesses/test_lm_eval.py tests/quadrag/harnesses/test_inspect.py
-	.venv-harness/bin/python $(PYTEST) tests/spaces tests/baselines/page/test_viewer.py
+	.venv-harness/bin/python $(PYTEST) tests/spaces tests/baselines/page/test_viewer.py tests/baselines/page/test_axe.py
 	.venv-harness/bin/python $(PYTEST) tests/test_readme.py -k "lm_eval or inspect or logs"
 
 # Built once, whatever is tested with it.
@@ -132,7 +132,7 @@ endif
 
 .venv-harness/.ready: .venv-test/.ready
 	$(call above,.venv-test,.venv-harness)
-	$(call install,.venv-harness) --editable '.[harness,hub]' playwright
+	$(call install,.venv-harness) --editable '.[harness,hub]' playwright axe-playwright-python
 	touch $@
 
 .venv-datasets3/.ready: .venv-test/.ready

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from quadrag import __version__, commands
-from quadrag.commands.parser import parse
+from quadrag.commands.shared.parser import parse
 from quadrag.errors import QuadragError, one_line
 
 

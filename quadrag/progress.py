@@ -18,6 +18,18 @@ from quadrag.errors import one_line
 _LOG_EVERY = 10.0  # seconds
 _LONG = 2.0  # seconds, from which a step is worth a word
 
+_listeners: list[Callable[[str, int, int], None]] = []
+
+
+@contextmanager
+def listening(listener: Callable[[str, int, int], None]) -> Iterator[None]:
+    """Tell a function, too, of whatever progress is shown meanwhile: label, steps that are done, of how many."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
 
 class Progress:
     """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`.
@@ -31,6 +43,8 @@ class Progress:
         self._next = time.monotonic() + _LOG_EVERY
 
     def __enter__(self) -> Progress:
+        for listener in _listeners:
+            listener(self._label, 0, self._total)
         if sys.stderr.isatty():
             from tqdm import tqdm
 
@@ -39,6 +53,8 @@ class Progress:
 
     def update(self, done: int, total: int | None = None) -> None:
         """Show that `done` steps are done, of `total` where it differs from the total at first."""
+        for listener in _listeners:
+            listener(self._label, done, total or self._total)
         if self._bar is not None:
             self._bar.total = total or self._total
             self._bar.set_postfix_str(self._more(), refresh=False)

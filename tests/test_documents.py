@@ -13,7 +13,7 @@ from pages import DOCS, FENCE, PAGES, READMES, ROOT, meaning, read, steps_of
 
 from quadrag import __version__, catalogue
 from quadrag import commands as every_command
-from quadrag.commands.parser import build_parser
+from quadrag.commands.shared.parser import build_parser
 
 WIDTH = 80
 COMMANDS = dict.fromkeys(step.text for page in PAGES for step in steps_of(page) if step.kind == "sh")
@@ -35,7 +35,7 @@ def test_the_readme_can_be_read_in_five_minutes() -> None:
 @pytest.mark.parametrize("command", [line for line in COMMANDS if line.startswith("quadrag")])
 def test_every_quadrag_command_of_a_page_parses(command: str) -> None:
     arguments = build_parser(__version__).parse_args(shlex.split(re.split(" [>|] ", command)[0])[1:])
-    if getattr(arguments, "recipe", None):
+    if arguments.command == "run" and arguments.recipe:
         assert any(name == arguments.recipe or name.startswith(f"{arguments.recipe}-") for name in catalogue.recipes())
     if getattr(arguments, "config", None):
         catalogue.config(arguments.benchmark, arguments.config)

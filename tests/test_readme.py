@@ -84,7 +84,7 @@ NEEDS = (
     (r" lighteval custom ", "lighteval", "make test-lighteval"),
 )
 DOWNLOADS = re.compile(r"^(QUADRAG_MIRROR=\S+ )?quadrag prepare rgb$")
-SILENT = re.compile(r"^export | > ")
+SILENT = re.compile(r"^(export|mkdir|split) | > ")
 LOGS = "--log-dir logs"
 RUN = ["run", "rgb", "noise_robustness_zh", "--split", "noise_40", "--data-dir", "RGB"]
 RUNS = {"a": (), "b": ("--retriever", "none"), "rgb-all": ("--llm", "{llm}#OWNER/MODEL", "--served-as", "M")}
@@ -94,7 +94,7 @@ REFUSED = (
     (r"--results ", r"other files than upstream's pinned ones"),
     (DOWNLOADS, r"(bytes, expected \d+; removed it|answered 404)"),
 )
-SERVES = re.compile(r"^quadrag kg serve ")
+SERVES = re.compile(r"^quadrag (kg serve|construct review .*--no-browser)")
 # A page whose steps are run on genuine files, which skips it where there are none; and under which names they lie.
 GENUINE = {
     "docs/real-answers.md": {"RGB": "RGB", "rgb_answers": "real_labels/rgb_answers"},

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quadrag.chat.prices import BudgetReached
-from quadrag.chat.reply import as_verdict
+from quadrag.chat.reply import Failure, as_verdict
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
 from quadrag.progress import Progress
@@ -97,10 +97,30 @@ def ask_judge(labels: LabelSet, judge: Completer, repeats: int = 1) -> Verdicts:
     )
 
 
+def list_requests(labels: LabelSet) -> list[list[dict[str, str]]]:
+    """Return what a judge would be asked of items, without asking one; nothing of those that a rule decides."""
+    recorder = _Recorder()
+    _compute(labels, recorder)
+    return recorder.requests
+
+
 def read_signature(signature: str) -> dict[str, str]:
     """Return the fields of a metric's signature."""
     fields = (part.partition(":") for part in signature.split("|")[1:])
     return {name: value for name, _, value in fields}
+
+
+class _Recorder:
+    """A judge that says nothing and keeps what it was asked."""
+
+    model = "none"
+
+    def __init__(self) -> None:
+        self.requests: list[list[dict[str, str]]] = []
+
+    def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[Any]:
+        self.requests += batch
+        return [Failure("api_error", "not asked")] * len(batch)
 
 
 class _Sample:
@@ -117,7 +137,7 @@ class _Sample:
             raise QuadragError(f"{stop}; no certificate was made") from None
 
 
-def _compute(labels: LabelSet, judge: _Sample) -> tuple[list[Mapping[str, Any]], str]:
+def _compute(labels: LabelSet, judge: "_Sample | _Recorder") -> tuple[list[Mapping[str, Any]], str]:
     """Return the row of each item, of pairs of both answers, and the signature."""
     graded, items = labels.graded, labels.items
     shown = [(item, item.answer) for item in items]

@@ -25,10 +25,10 @@ _LONGEST = 200_000  # characters of a reply that is read
 Read = TypeVar("Read")
 
 
-def load_prompts(room: Path) -> dict[str, dict[str, str]]:
-    """Read the prompts of a recipe: ``prompts.yaml``, by step the texts in ``zh`` and ``en``."""
+def load_prompts(room: Path) -> dict[str, Any]:
+    """Read the prompts of a recipe: ``prompts.yaml``, by step a text, or the texts in ``zh`` and ``en``."""
     path = room / "prompts.yaml"
-    prompts: dict[str, dict[str, str]] = parse_yaml(path.read_bytes(), path, "prompts by step and language")
+    prompts: dict[str, Any] = parse_yaml(path.read_bytes(), path, "prompts by step and language")
     return prompts
 
 

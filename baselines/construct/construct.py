@@ -8,24 +8,29 @@ seed, it is the same to the byte; a folder that something else made is refused.
 from __future__ import annotations
 
 import hashlib
+import json
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import quadrag
+from quadrag.data.download import sha256
 from quadrag.data.files import OWN_RECORD
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.records import dumps, write_text
 
 from . import recipe as recipes
+from .account import RULES, make_card
 from .documents import fitting, read_documents, without_copies
 from .personal import without_personal_data
-from .recipe import Given
-from .steps import Each, Maker, Row, Stage, Step, Whole, run_steps
+from .recipe import Given, Recipe
+from .steps import Each, Maker, Row, Stage, Step, Whole, count_calls, run_steps
 
 STAGES = "stages"
+PROMPT, REPLY = 500, 400  # tokens of a prompt beside its document, and of a usual reply, for the estimate
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,16 @@ class Made:
     stopped: str | None = None
 
 
+class Estimated(NamedTuple):
+    """What making a dataset takes at most: calls, and tokens if each character is one and replies have some length."""
+
+    stages: list[Stage]
+    begin: int
+    calls: int
+    prompt_tokens: int
+    reply_tokens: int
+
+
 def construct(request: Request, maker: Maker) -> Made:
     """Make a dataset.
 
@@ -73,27 +88,57 @@ def construct(request: Request, maker: Maker) -> Made:
     for name in ("topics", "table", "templates"):
         if getattr(request, name) is not None and name not in recipe.takes:
             raise QuadragError(f"--{name} does nothing for {request.recipe}; leave it out")
+    given = Given([], maker, request.seed, request.topics, request.table, request.templates)
+    # What a recipe begins with is read before anything is written: a fault in it leaves no folder behind.
+    own = recipe.begin(given) if recipe.begin else None
+    if own is not None and request.limit is not None:
+        raise QuadragError(f"--limit does nothing for {request.recipe}; leave it out")
     documents = read_documents(request.documents)
+    cleaning = clean(recipe)
     claim = {**_describe(request), "documents": {"n": len(documents), "sha256": _sum(documents)}}
     _claim(request.out, claim)
     stages = request.out / STAGES
     for old in stages.glob("[0-9][0-9]-*.jsonl"):
         old.unlink()
-    cleaning: list[Step] = [
-        Whole("copies", without_copies),
-        Each("fitting", fitting(recipe.least, recipe.most, recipe.languages)),
-        Each("personal", without_personal_data),
-    ]
     corpus, cleaned = run_steps(cleaning, documents, maker, stages)
-    given = Given(corpus, maker, request.seed, request.topics, request.table, request.templates)
-    begin = list(recipe.begin(given)) if recipe.begin else _draw(given, request.limit)
+    given = replace(given, corpus=corpus)
+    begin = _draw(given, request.limit) if own is None else own
     rows, made = run_steps(recipe.steps(given), begin, maker, stages, first=len(cleaning) + 1)
     result = Made(recipe.write(rows, given, request.out), [*cleaned, *made], maker.stopped)
     steps = [stage.as_row() for stage in result.stages]
-    _write(request.out, {**claim, "splits": result.splits, "steps": steps, "stopped": result.stopped})
+    record = _write(request.out, {**claim, "splits": result.splits, "steps": steps, "stopped": result.stopped})
     if not result.splits:
         raise QuadragError(f"no question came of {len(documents)} documents; {request.out / STAGES} says why, by step")
+    languages = sorted({row["language"] for row in corpus})
+    write_text(request.out / "README.md", make_card(record, languages, recipe.by_rule))
     return result
+
+
+def estimate(request: Request) -> Estimated:
+    """Say what making a dataset would take, from the documents alone; nothing is asked or written.
+
+    Raises:
+        QuadragError: the documents cannot be read.
+    """
+    recipe = recipes.load(request.recipe)
+    maker = Maker()
+    with tempfile.TemporaryDirectory(prefix="quadrag-construct-") as aside:
+        corpus, stages = run_steps(clean(recipe), read_documents(request.documents), maker, Path(aside))
+    maker.by_rule = request.model == RULES
+    given = Given(corpus, maker, request.seed, request.topics, request.table, request.templates)
+    begin = list(recipe.begin(given)) if recipe.begin else _draw(given, request.limit)
+    calls = 0 if maker.by_rule else count_calls(recipe.steps(given), len(begin))
+    characters = sum(len(row.get("text", "")) for row in begin) / max(1, len(begin))
+    return Estimated(stages, len(begin), calls, round(calls * (characters + PROMPT)), calls * REPLY)
+
+
+def clean(recipe: Recipe) -> list[Step]:
+    """Return the steps that every recipe begins with: what is let go in them serves no question and no search."""
+    return [
+        Each("personal", without_personal_data),  # first: what is let go here stands in no file
+        Whole("copies", without_copies),
+        Each("fitting", fitting(recipe.least, recipe.most, recipe.languages)),
+    ]
 
 
 def _draw(given: Given, limit: int | None) -> list[Row]:
@@ -104,8 +149,16 @@ def _draw(given: Given, limit: int | None) -> list[Row]:
 
 
 def _describe(request: Request) -> dict[str, Any]:
-    plain = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(request).items()}
-    return {name: plain[name] for name in plain if name not in ("documents", "out")}
+    plain = {name: value for name, value in asdict(request).items() if name not in ("documents", "out")}
+    return {name: _name(value) if isinstance(value, Path) else value for name, value in plain.items()}
+
+
+def _name(path: Path) -> dict[str, str]:
+    """Name a file by what it holds: in another place it is the same."""
+    try:
+        return {"file": path.name, "sha256": sha256(path)}
+    except OSError as error:
+        raise QuadragError(f"cannot read {path} ({error.strerror}); give another file") from None
 
 
 def _sum(documents: Sequence[Row]) -> str:
@@ -129,8 +182,7 @@ def _claim(out: Path, claim: Mapping[str, Any]) -> None:
         _write(out, {**claim, "splits": {}})
 
 
-def _write(out: Path, record: Mapping[str, Any]) -> None:
-    import json
-
-    text = json.dumps({**record, "quadrag": quadrag.__version__}, ensure_ascii=False, indent=1)
-    write_text(out / OWN_RECORD, f"{text}\n")
+def _write(out: Path, record: Mapping[str, Any]) -> dict[str, Any]:
+    whole = {**record, "quadrag": quadrag.__version__}
+    write_text(out / OWN_RECORD, f"{json.dumps(whole, ensure_ascii=False, indent=1)}\n")
+    return whole

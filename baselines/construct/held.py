@@ -12,6 +12,23 @@ _POINTS = re.compile(
     r"|\baccording to (?:the|this) (?:document|passage|text|article|context)\b",
     re.IGNORECASE,
 )
+# Yes-or-no questions, and those that their source does not answer.
+_EMPTY = {
+    "是",
+    "是的",
+    "对",
+    "否",
+    "不是",
+    "无",
+    "没有",
+    "不知道",
+    "无法回答",
+    "未提及",
+    "yes",
+    "no",
+    "none",
+    "unknown",
+}
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _LETTER = re.compile(r"[^\W\d_]")
 _SURE = 40  # letters from which the identifier of languages is asked
@@ -70,6 +87,13 @@ def stands_in(answer: str, text: str) -> bool:
     return re.search(before + re.escape(wanted) + after, where) is not None
 
 
+def is_grounded(answer: str, text: str) -> bool:
+    """Whether at least half of an answer's pairs of characters stand in a text: of one in words of its own."""
+    said, source = bare(answer)[0], bare(text)[0]
+    pairs = [said[at : at + 2] for at in range(max(1, len(said) - 1))]
+    return sum(pair in source for pair in pairs) * 2 >= len(pairs)
+
+
 def points_at_document(question: str) -> bool:
     """Whether a question speaks of a document that whoever is asked does not see."""
     return _POINTS.search(question) is not None
@@ -87,6 +111,8 @@ def fault_of(question: str, answers: Sequence[str], passages: Sequence[str], tex
     """
     if language_of(question) not in (language, ""):
         return "question in another language"
+    if answers and all(answer.strip(" 。.!！").lower() in _EMPTY for answer in answers):
+        return "answer says nothing"
     if points_at_document(question):
         return "question speaks of the document"
     if any(len(answer) > 1 and stands_in(answer, question) for answer in answers):

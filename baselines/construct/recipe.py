@@ -22,7 +22,8 @@ class Given:
     """What a recipe works on.
 
     Attributes:
-        corpus: the documents, copies and unfit ones let go: ``id``, ``title``, ``text``, ``language``.
+        corpus: the documents, copies and unfit ones let go: ``id``, ``title``, ``text``, ``language``. None of them is
+            there yet for `Recipe.begin`.
         maker: what is asked; `Maker.by_rule` where it is no model.
         seed: of every draw.
         topics: the user's own topics, of a recipe that has topics.
@@ -56,6 +57,7 @@ class Recipe:
             each config has, by ``CONFIG/SPLIT``. Nothing is written of a split without questions.
         begin: the first rows, of a recipe that does not begin with documents.
         takes: which of `Given`'s further files it takes: ``topics``, ``table``, ``templates``.
+        by_rule: what its questions are where no model makes them, for the account and the card.
     """
 
     languages: Sequence[str]
@@ -65,6 +67,7 @@ class Recipe:
     write: Callable[[Sequence[Row], Given, Path], dict[str, int]]
     begin: Callable[[Given], Sequence[Row]] | None = None
     takes: Sequence[str] = ()
+    by_rule: str = "a gap in a sentence of the source: enough to try the whole path, not for measuring"
 
 
 def known() -> list[str]:

@@ -50,13 +50,14 @@ Work = Generator[Ask, str, list[Row]]
 class Each:
     """A step of single rows: what becomes of a row, no, one or several; `Drop` says why none.
 
-    Of several, one with ``dropped`` is let go for the reason that stands there, and the others are kept. `asks` is how
-    often a row asks a model at most, for the estimate; 0 of a step by rule.
+    Of several, one with ``dropped`` is let go for the reason that stands there, and is written as it is; the others are
+    kept. `asks` is how often a row asks a model at most, and `makes` how many rows come of one, for the estimate.
     """
 
     name: str
     work: Callable[[Row], Work | list[Row]]
     asks: int = 0
+    makes: int = 1
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,16 @@ class Whole:
 
 
 Step = Each | Whole
+
+
+def count_calls(steps: Sequence[Step], rows: int) -> int:
+    """Return how often a model is asked at most, if so many rows begin."""
+    calls = 0
+    for step in steps:
+        if isinstance(step, Each):
+            calls += rows * step.asks
+            rows *= step.makes
+    return calls
 
 
 @dataclass
@@ -192,7 +203,7 @@ def _run_whole(chain: Sequence[_File], rows: list[Row]) -> list[Row]:
         stage.counts.rows += len(rows)
         assert isinstance(stage.step, Whole)
         rows, dropped = stage.step.work(rows)
-        stage.write(rows, dropped)
+        stage.write(rows, [({"id": row["id"]}, why) for row, why in dropped])
     return rows
 
 
@@ -210,7 +221,7 @@ class _File:
         dropped: list[tuple[Row, str]] = []
         for row, result in zip(rows, maker.advance(works), strict=True):
             if isinstance(result, Drop):
-                dropped.append((row, str(result)))
+                dropped.append(({"id": row["id"]}, str(result)))
             else:
                 kept += [one for one in result if "dropped" not in one]
                 dropped += [(one, one["dropped"]) for one in result if "dropped" in one]
@@ -220,7 +231,7 @@ class _File:
     def write(self, kept: Sequence[Row], dropped: Sequence[tuple[Row, str]]) -> None:
         self.counts.kept += len(kept)
         self.counts.dropped.update(why for _, why in dropped)
-        lines = [*kept, *({"id": row["id"], "dropped": why} for row, why in dropped)]
+        lines = [*kept, *({**row, "dropped": why} for row, why in dropped)]
         self._file.writelines(f"{dumps(line)}\n" for line in lines)
 
 

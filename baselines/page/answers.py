@@ -13,10 +13,9 @@ from quadrag.records import Passage, document_id
 
 from ..core.result import PROFILES, Result
 from ..report.item_lines import say_by_profile
-from ..report.items import RunReader, ShownItem, Which
+from ..report.items import RunReader, ShownItem
 
 MOST = 10_000  # items of a page
-JUDGED = 50  # items of a run whose judge's words are looked up: each asks every judged metric once more
 BEGINNING = 160  # characters of a text in the list
 
 Place = tuple[str, str, str, str, int, int]  # benchmark, config, split, id, sample, turn
@@ -48,9 +47,11 @@ def collect_answers(
     Args:
         runs: name and results of each.
         ledger: where the judge's words are kept; in the user's cache folder when None.
-        most: how many items are taken; that others are left out is told.
+        most: how many items are taken of a run, of each part alike; that others are left out is told.
     """
     answers = Answers()
+    whole = max((sum(len(result.items) for result in results) for _, results in runs), default=0)
+    share = most // max(len(results) for _, results in runs) if whole > most else most
     shown: dict[Place, list[ShownItem | None]] = {}
     metrics: dict[str, None] = {}
     invalid: set[str] = set()
@@ -64,33 +65,28 @@ def collect_answers(
             except QuadragError as error:
                 answers.told.append(f"Single answers are not shown: {error}.")
                 continue
-            items = reader.select()[:most]
+            items = reader.select()[:share]
             if reader.run.inputs.judge:
-                places = {(item.question.key, item.sample): item for item in items}
-                first = [(item.question.key, item.sample) for item in reader.select(Which(wrong=True))]
-                judged = [places[place] for place in list(dict.fromkeys([*first, *places]))[:JUDGED] if place in places]
                 with Ledger(ledger) as kept:
-                    reader.ask_again(judged, kept)
-                if len(items) > len(judged):
-                    answers.told.append(_say_judged(len(judged), result))
+                    reader.ask_again(items, kept)
             for item in items:
                 place = (reader.run.inputs.benchmark, *item.question.key, item.sample, turn)
                 shown.setdefault(place, [None] * len(runs))[at] = item
             metrics |= dict.fromkeys(reader.headlines)
             invalid |= reader.invalid
-            if len(result.items) > most:
-                answers.told.append(_leave_out(len(result.items) - most, result))
+            if len(result.items) > share:
+                answers.told.append(
+                    f"The first {share} of {len(result.items)} answers stand here; `quadrag show {result.folder}` has "
+                    "them all."
+                )
     metrics |= dict.fromkeys(name for items in shown.values() for item in items if item for name in item.values)
     names = sorted(metrics, key=invalid.__contains__)  # the first is the one that is chosen
-    kept_items = list(shown.items())[:most]
-    if len(shown) > most and all(len(result.items) <= most for _, results in runs for result in results):
-        answers.told.append(_leave_out(len(shown) - most, runs[0][1][0]))
     answers.index = {
         "runs": [name for name, _ in runs],
         "metrics": _describe_metrics(names),
-        "items": [_list_item(place, items, names) for place, items in kept_items],
+        "items": [_list_item(place, items, names) for place, items in shown.items()],
     }
-    answers.items = [_whole_item(items, answers.passages) for _, items in kept_items]
+    answers.items = [_whole_item(items, answers.passages) for items in shown.values()]
     return answers
 
 
@@ -98,15 +94,6 @@ def _open(result: Result) -> RunReader:
     if result.folder is None:
         raise QuadragError("the run has no folder")
     return RunReader(result.folder, result)
-
-
-def _say_judged(count: int, result: Result) -> str:
-    others = f"`quadrag show {result.folder} --id ID` has any other's"
-    return f"The judge's words stand at {count} answers, the worst first; {others}."
-
-
-def _leave_out(count: int, result: Result) -> str:
-    return f"{count} answers are left out here; `quadrag show {result.folder}` has them all."
 
 
 def _describe_metrics(names: Sequence[str]) -> list[dict[str, Any]]:

@@ -12,22 +12,31 @@ import yaml
 
 from quadrag.data.files import OTHER_FILE, SAMPLE_SOURCE
 from quadrag.records import write_text
+from quadrag.run_record import read_run
 
 from ..certify.notes import tabulate_judges
 from ..charts.draw import can_draw, draw_grid
 from ..core.result import Result
+from ..report.all import tabulate_all
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.names import tell_apart
+from ..report.summary import headline_all
+from ..runs.campaign import run_folders
+from ..runs.folder import read_result
+from ..runs.live import Live
 from ..systems.extractive import EXTRACTIVE
-from ..tables.grid import Alarm, Grid, Verdict, align_cells
-from ..tables.run_notes import note_invalid
+from ..tables.grid import Alarm, Detail, Grid, Line, Verdict, align_cells
+from ..tables.language import speak, speak_grid, speak_grids
+from ..tables.run_notes import note_invalid, note_partial
 from .answers import collect_answers
 from .changes import Changes, list_changes
 from .packed import Blocks, pack_answers
 
 HERE = Path(__file__).parent
+SCRIPTS = ("parts", "marks", "values", "search", "item", "viewer")  # one script, in this order
 MOST = 4  # names of one kind in a title
+CARDS = 5  # numbers that stand large
 _PART = re.compile(f"{OTHER_FILE}, (.+? questions)")
 
 Runs = Sequence[tuple[str, Sequence[Result]]]
@@ -40,19 +49,37 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
         path: the file.
         runs: name of each, and what it came to: one result, or one a config. Several stand beside each other.
         grids: the tables.
-        labels: what the page says beside its tables, ``en`` or ``zh``.
+        labels: the language, ``en`` or ``zh``.
         ledger: where the judge's words are kept; in the user's cache folder when None.
     """
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, ledger)
-    lead = [*note_invalid(results), *_warn(results), *answers.told]
+    invalid = note_invalid(results)
+    alone = len(runs) == 1
+    partial = note_partial(results) if alone else []
+    lead = [*dict.fromkeys([*invalid, *partial]), *_warn(results), *answers.told]
+    title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
+    headline = headline_all(results) if alone else None
+    blocks = pack_answers(answers)
     own = [grid for result in results for grid in tabulate_found(result)]  # what the page alone has
     own += tabulate_judges(results)
-    title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
-    page = render_page(
-        title, list_facts(results), [*grids, *own], lead, pack_answers(answers), labels, list_changes(answers)
-    )
+    changes = list_changes(answers)
+    facts = list_facts(results)
+    page = render_page(title, facts, [*grids, *own], lead, blocks, labels, changes, headline=headline)
     write_text(path, page)
+
+
+def write_live(path: Path, folder: Path, live: Live, labels: str = "en", ended: bool = False) -> None:
+    """Write the page of a run at work, or of several: how far it is, what it cost so far, the tables of what is done.
+
+    It asks the browser to read it again and again, unless what was at work has `ended` without being finished.
+    """
+    records = [(part, read_run(part)) for part in run_folders(folder)]
+    done = [read_result(part, run) for part, run in records if run.state == "finished"]
+    known = [Result(run, [], []) for _, run in records]
+    grids = tabulate_all([(folder.name, done)], labels=labels) if done else []
+    title = ("NOT FINISHED: " if ended else "RUNNING: ") + name_runs([(folder.name, known)])
+    write_text(path, render_page(title, list_facts(known), grids, labels=labels, live=live, again=not ended))
 
 
 def render_page(
@@ -63,10 +90,14 @@ def render_page(
     blocks: Blocks = (),
     labels: str = "en",
     changes: Changes | None = None,
+    live: Live | None = None,
+    again: bool = False,
+    headline: Grid | None = None,
 ) -> str:
     """Render a self-contained page: heading, what is to be said first, tables with charts, facts, answers.
 
-    Its own script and style alone are run, by their sums; all else is text.
+    Its own script and style alone are run, by their sums; all else is text. Of a run at work it says how far it is,
+    and asks to be read again.
     """
     from jinja2 import Environment, FileSystemLoader
 
@@ -74,18 +105,28 @@ def render_page(
     # Digit-wide blanks, which a page does not take away.
     environment.filters["aligned"] = lambda grid: zip(grid.lines, align_cells(grid, "\u2007"), strict=True)
     environment.filters["depth"] = lambda label: len(label) - len(label.lstrip(" "))
-    environment.filters["joined"] = lambda head: head.replace("-\n", "").replace("_\n", "_")
     environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    environment.filters["short"] = _shorten
+    environment.filters["cards"] = _pick_cards
+    environment.tests["detail"] = lambda note: isinstance(note, Detail)
     environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
     environment.tests["verdict"] = lambda note: isinstance(note, Verdict)
-    style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "viewer.js"))
-    given: dict[str, Any] = {"title": title, "facts": facts, "grids": grids, "lead": lead, "blocks": blocks}
-    given["changes"] = changes
+    style = (HERE / "page.css").read_text(encoding="utf-8")
+    script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
+    given: dict[str, Any] = {
+        "title": title,
+        "facts": [(speak(name, labels), speak(value, labels)) for name, value in facts],
+        "grids": speak_grids(grids, labels),
+        "lead": [speak(line, labels) for line in lead],
+        "blocks": blocks,
+        "changes": changes,
+        "headline": headline and speak_grid(headline, labels),
+    }
     words = {name: entry[labels] for name, entry in _words().items()}
-    given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in grids]
+    given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in given["grids"]]
     given["undrawn"] = not can_draw() and any(grid.form for grid in grids)
     return environment.get_template("page.html").render(
-        **given, words=words, language=labels, style=style, script=script
+        **given, words=words, language=labels, style=style, script=script, live=live, again=again
     )
 
 
@@ -114,6 +155,20 @@ def name_runs(runs: Runs) -> str:
         systems += f" ({few('runs', tell_apart([name for name, _ in runs]))})"
     date = max(run.started or "" for run in records)[:10]
     return "quadrag: " + ", ".join(filter(None, (what, systems, date)))
+
+
+def _shorten(titles: Sequence[str]) -> list[str]:
+    """Return titles without the words that all of them begin with; one that is no more than these stays."""
+    parts = [re.findall(r".+?(?:[,:] |$)", f"{title}, ") for title in titles]
+    while parts and all(parts) and len({words[0] for words in parts}) == 1:
+        parts = [words[1:] for words in parts]
+    return ["".join(words).removesuffix(", ") or title for words, title in zip(parts, titles, strict=True)]
+
+
+def _pick_cards(headline: Grid) -> list[Line]:
+    """Return the lines that stand as cards: all where they are few, or those with which a rule begins another group."""
+    groups = [line for line in headline.lines if line.rule]
+    return next((lines for lines in (headline.lines, groups) if len(lines) <= CARDS), [])
 
 
 def _warn(results: Sequence[Result]) -> Iterator[Alarm]:

@@ -14,8 +14,9 @@ from quadrag.metric_record import metric_record, show_key
 from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import Result
+from ..scoring.validity import is_invalid
 from ..tables.cells import FEW, NOTHING, Row, count_items, scored_of, value_cell
-from ..tables.grid import Cell, Grid, Line, align_cells
+from ..tables.grid import Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_unscored
 from ..tables.paper import load_tables
 from ..tables.paper_notes import note_beside, note_corpus, note_paper
@@ -59,6 +60,48 @@ def headline_grid(result: Result, profile: str) -> Grid:
     lines = [Line(f"{row['split']}/" * many + show_key(row["metric"], row["key"]), headline_cells(row)) for row in rows]
     title = title_of(result, "" if many else "".join(splits))
     return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *note_keys(rows)])
+
+
+def headline_all(results: Sequence[Result]) -> Grid:
+    """Make the few numbers that a page begins with, the best printed one beside each.
+
+    Of one run these are its headlines, or of several splits the first headline of each; of several runs the first of
+    each.
+    """
+    lines: list[Line] = []
+    best: list[Published | None] = []
+    shown: list[Row] = []
+    notes: list[str] = []
+    several = len({result.run.inputs.benchmark for result in results}) > 1
+    for result in results:
+        inputs = result.run.inputs
+        rows = pick_headlines(result.scores, "official")
+        splits = list(dict.fromkeys(row["split"] for row in rows))
+        if len(results) > 1 or len(splits) > 1:
+            rows = [
+                next(row for row in rows if row["split"] == split)
+                for split in splits[: MOST if len(results) == 1 else 1]
+            ]
+        printed = rows_beside(result)
+        found = [_find_best(printed, row) for row in rows]
+        for row in rows:
+            what = [inputs.benchmark] * several + [result.folder.name if result.folder else inputs.config]
+            place = " ".join(what) if len(results) > 1 else row["split"] if len(splits) > 1 else ""
+            label = f"{place}: " * bool(place) + show_key(row["metric"], row["key"])
+            new = several and not any(one["benchmark"] == inputs.benchmark for one in shown)
+            cells = headline_cells(row)
+            lines.append(Line(label, [Cell("INVALID"), *cells[1:]] if is_invalid(row) else cells, rule=new))
+            shown.append(row)
+        best += found
+        if any(found):
+            notes += [*note_paper(inputs.benchmark, list(filter(None, found))), *note_corpus([result.run])]
+    columns = ["value", "95% interval", "n"]
+    if any(best):
+        columns.append("best published")
+        for line, cell in zip(lines, _best_cells(best), strict=True):
+            line.cells.append(Cell(cell.text.rstrip()))
+    head = [f"{name_units(shown)}; official profile.", *note_directions((row["metric"], row["key"]) for row in shown)]
+    return Grid("", "", columns, lines, [*head, *dict.fromkeys(map(Detail, notes))])
 
 
 def headline_cells(row: Row) -> list[Cell]:

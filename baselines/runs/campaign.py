@@ -24,6 +24,7 @@ from ..systems.rag.system import RAG
 from .folder import find_fresh, read_result, tell_unfinished
 from .idle import refuse_idle_entity_llm
 from .lacking import tell_lacking
+from .live import publish
 from .pipeline import Session
 from .recipe import Runs, note_options, plan_runs, select_settings, suggest_own
 from .request import CallRequest, RunRequest, make_task
@@ -127,15 +128,16 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path, fresh_
         tasks.append((folder, task_among(request, config, retriever, options)))
     if session.fresh:
         session.fresh_since = fresh_since or find_fresh(folder for folder, _ in tasks)
-    for folder, task in tasks:
-        try:
-            result = session.run(task, folder, alone=False)
-        except OtherRun as error:
-            free = next(place for number in itertools.count(2) if not Path(place := f"{out}-{number}").exists())
-            raise QuadragError(f"{out} holds runs {error.difference}; type for example --out {free}") from error
-        campaign.runs.append((folder, result))
-        if result.stopped:
-            break
+    with publish(out, session.spent):
+        for folder, task in tasks:
+            try:
+                result = session.run(task, folder, alone=False)
+            except OtherRun as error:
+                free = next(place for number in itertools.count(2) if not Path(place := f"{out}-{number}").exists())
+                raise QuadragError(f"{out} holds runs {error.difference}; type for example --out {free}") from error
+            campaign.runs.append((folder, result))
+            if result.stopped:
+                break
     if not campaign.runs:
         raise QuadragError(tell_lacking(request, campaign.lacking))
     return campaign
@@ -153,24 +155,25 @@ def run_sweep(
     """
     campaign = Campaign()
     fresh_since = find_fresh(run_folders(out)) if calls.kept.fresh else None
-    for recipe, asked in zip(recipes, select_settings(request, recipes), strict=True):
-        try:
-            one, runs = plan_runs(asked)
-            with open_session(one, calls, budget) as session:
-                found = run_all(session, one, runs or [], out / recipe, fresh_since)
-        except NotReady as error:
-            campaign.left_out[recipe] = str(error)
-            continue
-        except QuadragError as error:
-            done = f"; `quadrag report {out}` shows what is done" if campaign.runs else ""
-            why = str(error)
-            if isinstance(error, NotServed):
-                why = f"{why.partition(';')[0]}; {suggest_own(recipes, request.llm)}"
-            raise QuadragError(f"{recipe}: {why}{done}") from error
-        campaign.runs += found.runs
-        campaign.lacking |= found.lacking
-        if found.results[-1].stopped:
-            break
+    with publish(out, dict):
+        for recipe, asked in zip(recipes, select_settings(request, recipes), strict=True):
+            try:
+                one, runs = plan_runs(asked)
+                with open_session(one, calls, budget) as session:
+                    found = run_all(session, one, runs or [], out / recipe, fresh_since)
+            except NotReady as error:
+                campaign.left_out[recipe] = str(error)
+                continue
+            except QuadragError as error:
+                done = f"; `quadrag report {out}` shows what is done" if campaign.runs else ""
+                why = str(error)
+                if isinstance(error, NotServed):
+                    why = f"{why.partition(';')[0]}; {suggest_own(recipes, request.llm)}"
+                raise QuadragError(f"{recipe}: {why}{done}") from error
+            campaign.runs += found.runs
+            campaign.lacking |= found.lacking
+            if found.results[-1].stopped:
+                break
     if not campaign.runs:
         recipe, why = next(iter(campaign.left_out.items()))
         raise QuadragError(f"{recipe}: {why}")

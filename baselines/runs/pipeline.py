@@ -36,6 +36,7 @@ from ..systems.system import Assignment, Completer, System
 from .folder import ANSWERING, RunFolder, find_fresh, lock_folder, read_result, write_asked
 from .idle import refuse_idle_entity_llm
 from .inputs import ENTITY, describe_each, make_inputs, name_judge
+from .live import publish
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
@@ -111,10 +112,12 @@ class Session:
                 return replace(read_result(out, run), reused=True)
             before = copy.deepcopy(run)
             run.source = source
+            spent = self.spent()
             try:
-                return self._work(
-                    Job(folder, self.system, work, questions, corpus, finder, self.entity_llm, self.tell_spent)
-                )
+                with publish(out, lambda: self.spent_since(spent)):
+                    return self._work(
+                        Job(folder, self.system, work, questions, corpus, finder, self.entity_llm, self.tell_spent)
+                    )
             except QuadragError:
                 folder.take_back()
                 if before.state == "finished" and before.files == run.files:

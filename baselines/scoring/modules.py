@@ -75,6 +75,7 @@ def compute(
     profile: str,
     conditions: Conditions,
     given: ScoringInputs,
+    here: bool = False,
 ) -> Any:
     """Return what a metric's module makes of answers under a profile; empty rows if all it needs is lacking.
 
@@ -86,6 +87,7 @@ def compute(
         profile: ``official`` or ``corrected``.
         conditions: under which the answers were made.
         given: judges, embedding, passages.
+        here: without the files of `evaluate`, as for a single item.
     """
     if all(given.find_lacking(metric, key) for key in metric.keys):
         nothing: dict[str, Any] = {"reasons": {}}
@@ -117,10 +119,14 @@ def compute(
     there = [at for at, reference in enumerate(references) if reference is not None or metric.nothing]
     if "states" in keywords:
         keywords["states"] = [keywords["states"][at] for at in there]
-    with _quiet_evaluate() as evaluate:
-        result = _module(evaluate, metric.module, metric.config).compute(
-            predictions=[predictions[at] for at in there], references=[references[at] for at in there], **keywords
-        )
+    module = load_module(metric.module, metric.config)
+    keywords["predictions"] = [predictions[at] for at in there]
+    keywords["references"] = [references[at] for at in there]
+    if here:
+        result = module.compute_here(**keywords)
+    else:
+        with _quiet_evaluate():
+            result = module.compute(**keywords)
     if len(there) == len(references):
         return result
     none = dict.fromkeys(metric.keys)
@@ -151,20 +157,14 @@ def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str,
     if not using:
         raise QuadragError(f"no metric of {benchmark.name} has a schema of its verdicts; give --judge-format json")
     alone = next((use.config for use in using if role and use.judge == role), None)
-    with _quiet_evaluate() as evaluate:
-        return {"response_format": _module(evaluate, using[0].module, alone).response_format}
-
-
-def load_module(name: str, config: str | None = None) -> Any:
-    """Return an evaluate module, loaded quietly."""
-    with _quiet_evaluate() as evaluate:
-        return _module(evaluate, name, config)
+    return {"response_format": load_module(using[0].module, alone).response_format}
 
 
 @functools.cache
-def _module(evaluate: Any, name: str, config: str | None) -> Any:
-    """Load an evaluate module, once: a computation leaves nothing in it."""
-    return evaluate.load(str(metric_folder(name)), config)
+def load_module(name: str, config: str | None = None) -> Any:
+    """Return an evaluate module, loaded quietly and once: a computation leaves nothing in it."""
+    with _quiet_evaluate() as evaluate:
+        return evaluate.load(str(metric_folder(name)), config)
 
 
 @contextlib.contextmanager

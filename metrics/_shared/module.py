@@ -172,6 +172,13 @@ class Shared:
         self.complete(read)
         return self.tally(predictions, references, read)
 
+    def compute_here(self, *, predictions: Any, references: Any, **options: Any) -> dict[str, Any]:
+        """Score what is given as `compute` does, without the files of `evaluate`: a tenth of its time for an item."""
+        read = self._read(options)
+        self.complete(read)
+        computed: dict[str, Any] = self._compute(**self.columns(predictions, references), options=read)  # type: ignore[attr-defined]  # each metric's
+        return computed
+
     def _read(self, given: Mapping[str, Any]) -> Options:
         for name in given:
             if name not in self.OPTIONS:

@@ -21,6 +21,7 @@ NAMES = (
     "audit",
     "certify-judge",
     "report",
+    "view",
     "construct",
     "trec",
     "recall",

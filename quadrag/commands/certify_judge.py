@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands import options
+from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 
 EXAMPLES = (
@@ -163,7 +163,7 @@ def _ask(arguments: argparse.Namespace, labels: Any, spec: str, place: int) -> A
     from quadrag.baselines.certify.verdicts import is_known, known_verdicts
     from quadrag.baselines.runs.request import RunRequest
     from quadrag.baselines.runs.session import open_budget, open_session
-    from quadrag.commands.session import call_request
+    from quadrag.commands.shared.session import call_request
 
     if is_known(spec):
         return known_verdicts(labels, spec)

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands import options
-from quadrag.commands.session import call_request, run_request
+from quadrag.commands.shared import options
+from quadrag.commands.shared.session import call_request, run_request
 from quadrag.errors import QuadragError, one_line
 
 EXAMPLES = (

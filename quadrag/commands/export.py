@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from quadrag.commands import options
+from quadrag.commands.shared import options
 
 EXAMPLES = (
     "quadrag export hub --benchmark rgb --data-dir RGB --accept-licence",

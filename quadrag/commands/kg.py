@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from quadrag.commands import options
+from quadrag.commands.shared import options
 
 EXAMPLES = (
     "quadrag kg build CRAG/mock_api/cragkg kg.sqlite",

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands import options
+from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 
 EXAMPLES = (

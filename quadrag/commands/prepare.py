@@ -8,7 +8,7 @@ datasets. Upstream's files are downloaded and verified, or read from
 
 import argparse
 
-from quadrag.commands import options
+from quadrag.commands.shared import options
 
 EXAMPLES = (
     "quadrag prepare rgb",

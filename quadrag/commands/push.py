@@ -11,7 +11,7 @@ HF_TOKEN, or that of `hf auth login`.
 import argparse
 import sys
 
-from quadrag.commands import options
+from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 
 EXAMPLES = (

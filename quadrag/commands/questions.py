@@ -8,8 +8,8 @@ and `quadrag score FILE` needs nothing else.
 import argparse
 from dataclasses import asdict
 
-from quadrag.commands import options
-from quadrag.commands.session import run_request
+from quadrag.commands.shared import options
+from quadrag.commands.shared.session import run_request
 
 EXAMPLES = ("quadrag questions crud_rag summary --data-dir CRUD_RAG > questions.jsonl",)
 

@@ -9,8 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from quadrag.commands import options
-from quadrag.commands.session import call_request, run_request
+from quadrag.commands.shared import options
+from quadrag.commands.shared.session import call_request, run_request
 from quadrag.errors import QuadragError
 
 EXAMPLES = ("quadrag recall crag task_1_2 --split public --data-dir CRAG --pages 1,2,5",)

@@ -7,8 +7,8 @@ paired, over the questions scored in both, each with its 95% interval.
 import argparse
 from pathlib import Path
 
-from quadrag.commands import options
-from quadrag.commands.session import print_next_of_two
+from quadrag.commands.shared import options
+from quadrag.commands.shared.session import print_next_of_two
 
 EXAMPLES = (
     "quadrag report runs/a",
@@ -36,14 +36,13 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.audit.finding import read_findings
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.comparison import merge_runs
-    from quadrag.baselines.report.paper import show_paper
-    from quadrag.baselines.report.run import tabulate_run
+    from quadrag.baselines.report.all import merge_all, tabulate_all
     from quadrag.baselines.report.several import tabulate_several
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.runs import campaign
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
 
     runs = campaign.read_runs(arguments.runs)
     results = [result for _, parts in runs for result in parts]
@@ -56,22 +55,14 @@ def run(arguments: argparse.Namespace) -> None:
         findings = read_findings(Path(arguments.without))
         grids = [tabulate_without(result, findings, profiles[0]) for result in results]
     elif len(runs) > 1:
-        campaign.refuse_mixed(results)
-        for name, parts in runs:
-            campaign.refuse_repeated_tasks(name, parts)
-        merged = [(name, merge_runs(parts)) for name, parts in runs]
-        profile = arguments.profile or "official"
-        grids = tabulate_several(merged, profile, arguments.verbose)
-        page = tabulate_several(merged, profile, labels=arguments.labels) if arguments.html else None
+        grids = tabulate_several(merge_all(runs), profiles[0], arguments.verbose)
+        page = tabulate_all(runs, profiles, arguments.labels) if arguments.html else None
     elif len(results) > 1:
-        grids = []
-        for benchmark in dict.fromkeys(result.run.inputs.benchmark for result in results):
-            ours = [result for result in results if result.run.inputs.benchmark == benchmark]
-            grids += show_paper(benchmark, ours, profiles, arguments.labels, arguments.verbose)
+        grids = tabulate_all(runs, profiles, arguments.labels, arguments.verbose)
     else:
         grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
-        page = tabulate_run(results[0], profiles, arguments.labels, every=True)
-    print_grids(grids, verbose=arguments.verbose)
+        page = tabulate_all(runs, profiles, arguments.labels)
+    print_grids(speak_grids(grids, arguments.labels), verbose=arguments.verbose)
     if arguments.html:
         write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger)
         print(f"\n{arguments.html}")

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from quadrag.commands import options
-from quadrag.commands.session import (
+from quadrag.commands.shared import options
+from quadrag.commands.shared.session import (
     call_request,
     print_calls,
     print_next,
@@ -203,7 +203,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     from quadrag.baselines.certify.certificate import read_certificates
-    from quadrag.commands.estimating import print_estimate, shadow_folders, start_estimate
+    from quadrag.commands.shared.estimating import print_estimate, shadow_folders, start_estimate
 
     _check_rag(arguments)
     certificates = read_certificates(arguments.certificate)

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands import options
-from quadrag.commands.session import (
+from quadrag.commands.shared import options
+from quadrag.commands.shared.session import (
     call_request,
     print_calls,
     print_next,
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _estimate(arguments: argparse.Namespace) -> int:
     """Say what the judges will be asked."""
-    from quadrag.commands.estimating import print_estimate, start_estimate
+    from quadrag.commands.shared.estimating import print_estimate, start_estimate
 
     estimate = start_estimate(arguments)
     with results_alone(arguments.format) as stdout:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands import options
+from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 
 EXAMPLES = (

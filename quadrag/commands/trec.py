@@ -11,7 +11,7 @@ what the run measured.
 import argparse
 from pathlib import Path
 
-from quadrag.commands import options
+from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 
 EXAMPLES = ("quadrag trec runs/a", "quadrag trec runs/a runs/b --out trec", "quadrag trec runs/a --passages")

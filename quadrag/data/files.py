@@ -130,7 +130,7 @@ def list_unused(config: Any, found: Collection[str]) -> list[str]:
 
 def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path]) -> str:
     """Say where files are, which of a partial config's are missing, and which are not those that the script pins."""
-    if (Path(place).expanduser() / OWN_RECORD).is_file():
+    if is_own(place):
         return _describe_own(Path(place).expanduser())
     builder = catalogue.builder_class(benchmark)
     if hasattr(builder, "search"):
@@ -161,6 +161,11 @@ def tell_departures(source: str) -> list[str]:
         _LACKING: "a part of the corpus",
     }
     return [said for phrase, said in told.items() if phrase in source]
+
+
+def is_own(place: str | None) -> bool:
+    """Whether a place of data is a dataset that `quadrag construct` made of the user's own documents."""
+    return place is not None and (Path(place).expanduser() / OWN_RECORD).is_file()
 
 
 def _describe_own(folder: Path) -> str:

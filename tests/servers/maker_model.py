@@ -26,7 +26,7 @@ def make_reply(body: dict[str, Any]) -> str:
     asked = asked_of(body)
     draw = int(hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest(), 16)
     fault = FAULTS[draw // 8 % len(FAULTS)] if draw % 3 == 0 else ""
-    made = _make(asked, draw)
+    made = make_sound(asked, draw)
     if isinstance(made, list):
         fault = fault if fault in ("half", "none") else ""
     if fault == "elsewhere":
@@ -49,7 +49,8 @@ def _omnieval(one: Any) -> dict[str, Any]:
     return {"question": one.question, "answer": [one.answer], "relevant_passage": [one.sentence]}
 
 
-def _make(asked: str, draw: int) -> Any:
+def make_sound(asked: str, draw: int = 0) -> Any:
+    """Return what a prompt asks for, without a fault."""
     document = next((asked.partition(mark)[2] for mark in _MARKS if mark in asked), "")
     found = list(clozes(document, language_of(document) or "en")) if document else []
     if '"sub_topics"' in asked:
@@ -59,11 +60,12 @@ def _make(asked: str, draw: int) -> Any:
     if '"topic_id"' in asked:
         return {"topic_id": draw % 4}
     if '"corrected_result"' in asked:
-        material = json.loads(re.search(r"题目：(.+)", asked).group(1))  # type: ignore[union-attr]
+        material = json.loads(re.search(r"(?m)^题目：(.+)$", asked).group(1))  # type: ignore[union-attr]
         return {"evaluation": draw % 3, "corrected_result": material if draw % 3 == 1 else None}
     if '"relevant_passage"' in asked:
         texts = re.split(r"文档\d:\n", asked)[1:]
-        made = [_omnieval(one) for text in texts for one in list(clozes(text, "zh"))[:2]]
+        first = draw % 4
+        made = [_omnieval(one) for text in texts for one in list(clozes(text, "zh"))[first : first + 2]]
         return made[: 2 if "多轮对话" in asked else 1]
     if '"fake"' in asked:
         return {"fake": f"{draw % 89 + 10} 号"}

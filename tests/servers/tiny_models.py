@@ -30,6 +30,43 @@ def make_encoder(
     return folder
 
 
+def make_chat_model(folder: Path, positions: int = 512) -> Path:
+    """Write a random Llama with a byte-level tokenizer and a chat template; everything fits in 100 kB."""
+    import torch
+    import transformers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    special = ["<s>", "</s>"]
+    vocabulary = {token: number for number, token in enumerate([*special, *letters])}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="</s>"
+    )
+    fast.chat_template = (
+        "{% for message in messages %}<s>{{ message['role'] }}\n{{ message['content'] }}</s>{% endfor %}"
+        "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
+    )
+    fast.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        max_position_embeddings=positions,
+        bos_token_id=0,
+        eos_token_id=1,
+        pad_token_id=1,
+    )
+    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
 def _write_tokenizer(folder: Path, letters: str, positions: int, seed: int = 0, **more: Any) -> Any:
     """Write the tokenizer, seed the weights, and return the configuration of a BERT for it."""
     import torch

@@ -21,14 +21,14 @@ from quadrag.records import write_text
 from ...systems.extractive import sentences
 from ..asking import ask, load_prompts, text_of, texts_of
 from ..cloze import clozes, strip_dateline
-from ..held import fault_of, find_verbatim, stands_in
+from ..held import fault_of, find_verbatim, is_grounded, stands_in
 from ..recipe import Given, Recipe
 from ..search import Corpus, unlike
 from ..steps import Drop, Each, Row, Step, Whole, Work
 
 TASKS = ("summary", "continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination")
 _PROMPTS = load_prompts(Path(__file__).parent)
-_KEYS = {
+KEYS = {
     "summary": "event_summary",
     "continuation": "continuing_writing",
     "qa_1doc": "questanswer_1doc",
@@ -57,7 +57,7 @@ def steps(given: Given) -> Sequence[Step]:
         Whole("tasks", lambda rows: (_deal(rows, given), [])),
         Each("related", lambda row: _related(row, whole)),
         Each("made", lambda row: makers[row["task"]](row), asks=6),
-        Each("held", _held),
+        Each("held", held),
         Whole("duplicates", _without_duplicates),
     ]
 
@@ -65,7 +65,7 @@ def steps(given: Given) -> Sequence[Step]:
 def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
     """Write the split file and the corpus; see `Recipe.write`."""
     found = {task: [row for row in rows if row["task"] == task] for task in TASKS}
-    merged = {_KEYS[task]: [_entry(row) for row in of_task] for task, of_task in found.items() if of_task}
+    merged = {KEYS[task]: [_entry(row) for row in of_task] for task, of_task in found.items() if of_task}
     if not merged:
         return {}
     write_text(out / "data/crud_split/split_merged.json", json.dumps(merged, ensure_ascii=False, indent=1) + "\n")
@@ -263,7 +263,7 @@ def _documents(row: Row) -> list[str]:
     return [row["text"], *row.get("others", ())]
 
 
-def _held(row: Row) -> list[Row]:
+def held(row: Row) -> list[Row]:
     """Hold what was made against its documents."""
     source = "\n".join(_documents(row))
     if row["task"] in ("summary", "continuation"):
@@ -277,6 +277,8 @@ def _held(row: Row) -> list[Row]:
     elif row["task"] != "hallucination":
         if any(number not in source for number in _NUMBER.findall(row["answer"])):
             raise Drop("a number that the source lacks")
+        if not is_grounded(row["answer"], source):
+            raise Drop("answer is not in the source")
         if fault := fault_of(row["question"], [row["answer"]], row["passages"], source, "zh"):
             raise Drop(fault)
         for passage, text in zip(row["passages"], _documents(row), strict=False):

@@ -20,7 +20,7 @@ from quadrag.records import write_jsonl, write_text
 
 from ..asking import ask, load_prompts, text_of, texts_of
 from ..cloze import clozes
-from ..held import fault_of, find_verbatim
+from ..held import fault_of, find_verbatim, stands_in
 from ..recipe import Given, Recipe
 from ..search import Corpus, unlike
 from ..steps import Drop, Each, Row, Step, Whole, Work
@@ -33,7 +33,9 @@ TASKS = {
     "long_form_qa": "长答案形式问答",
     "conversational_qa": "多轮对话能力",
 }
+AUTO, CORPUS = "gen_datas_own/questions.jsonl", "own_nodes/corpus.jsonl"
 RARE = 0.02  # of the documents: topics that fewer have are pruned
+MOST = 2  # questions of a document for a task
 _SEVERAL = ("multi_hop_qa", "contrast_qa")  # what a second document may serve
 _FIELD = {"zh": "主题", "en": "topics"}  # of topics that words make
 _PROMPTS = load_prompts(Path(__file__).parent)
@@ -57,11 +59,11 @@ def steps(given: Given) -> Sequence[Step]:
     return [
         *found,
         Whole("prune", _prune),
-        Each("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS]),
+        Each("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS], makes=len(TASKS)),
         Each("related", lambda row: _related(row, corpus)),
-        Each("generate", _generate_by_rule if rule else _generate, asks=2),
-        Each("held", _held),
-        *([] if rule else [Each("inspect", _inspect, asks=2), Each("held-again", _held)]),
+        Each("generate", _generate_by_rule if rule else _generate, asks=2, makes=MOST),
+        Each("held", held),
+        *([] if rule else [Each("inspect", _inspect, asks=2), Each("held-again", held)]),
         Whole("duplicates", _without_duplicates),
         Whole("balance", lambda rows: _balance(rows, given)),
     ]
@@ -74,15 +76,15 @@ def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
     names = sorted({row["topic"] for row in rows})
     write_text(out / "topics.json", json.dumps(names, ensure_ascii=False, indent=1) + "\n")
     nodes = ({"id": _node(row["id"]), "title": row["title"], "contents": row["text"]} for row in given.corpus)
-    write_jsonl(out / "own_nodes" / "corpus.jsonl", nodes)
+    write_jsonl(out / CORPUS, nodes)
     splits: dict[str, int] = {}
-    for split, folder in (("auto", "gen_datas_own"), ("train", "gen_datas_train_own")):
+    for split, file in (("auto", AUTO), ("train", "gen_datas_train_own/questions.jsonl")):
         here = [row for row in rows if row["split"] == split]
         if not here:
             continue
-        write_jsonl(out / folder / "questions.jsonl", (_line(row) for row in here))  # type: ignore[arg-type]
-        splits[f"all/{split}"] = len(here)
-        tasks = Counter(row["task"] for row in here)
+        write_jsonl(out / file, (_line(row) for row in here))
+        tasks = Counter(row["task"] for row in here for _ in row["made"])  # each round of a conversation is a question
+        splits[f"all/{split}"] = tasks.total()
         splits |= {f"{task}/{split}": tasks[task] for task in TASKS if task in tasks}
     return splits
 
@@ -193,7 +195,7 @@ def _slots(row: Row) -> dict[str, str]:
     return {
         "topic": row["topic"],
         "task": TASKS[row["task"]] if language == "zh" else row["task"].replace("_", " "),
-        "requirements": _PROMPTS["requirements"][row["task"]][language],  # type: ignore[index]
+        "requirements": _PROMPTS["requirements"][row["task"]][language],
         "documents": "\n\n".join(f"{head}{at}:\n{text}" for at, text in enumerate(row["texts"], 1)),
     }
 
@@ -204,17 +206,21 @@ def _generate(row: Row) -> Work:
         raise Drop("gates: document or task does not fit")
     if row["task"] == "conversational_qa":
         return [{**row, "made": made}]
-    return [{**row, "id": f"{row['id']}/{at}", "made": [one]} for at, one in enumerate(made)]
+    return [{**row, "id": f"{row['id']}/{at}", "made": [one]} for at, one in enumerate(made[:MOST])]
 
 
 def _generate_by_rule(row: Row) -> list[Row]:
-    """Ask for gaps: one for most tasks, one of each document for those over several, two rounds for a conversation."""
+    """Ask for gaps: one for most tasks, one of each document for those over several, two rounds for a conversation.
+
+    Each task takes a sentence of its own.
+    """
     wanted = 2 if row["task"] == "conversational_qa" else 1
-    found = [list(clozes(text, row["language"]))[:wanted] for text in row["texts"]]
+    first = list(TASKS).index(row["task"])
+    found = [list(clozes(text, row["language"]))[first : first + wanted] for text in row["texts"]]
     parts = [one for of_text in found for one in of_text]
     if any(len(of_text) < wanted for of_text in found):
         raise Drop("no sentence to ask about")
-    made = [
+    made: list[Row] = [
         {"thought_process": "", "question": one.question, "answer": [one.answer], "relevant_passage": [one.sentence]}
         for one in parts
     ]
@@ -227,13 +233,15 @@ def _generate_by_rule(row: Row) -> list[Row]:
     return [{**row, "made": made}]
 
 
-def _held(row: Row) -> list[Row]:
+def held(row: Row) -> list[Row]:
     """Hold every question against its documents; its passages become their own text."""
     source = "\n".join(row["texts"])
     made = []
     for one in row["made"]:
         if fault := fault_of(one["question"], one["answer"], one["relevant_passage"], source, row["language"]):
             raise Drop(fault)
+        if row["task"] == "extractive_qa" and not any(stands_in(answer, source) for answer in one["answer"]):
+            raise Drop("answer is not in the source")
         passages = [find_verbatim(passage, source) for passage in one["relevant_passage"]]
         made.append({**one, "relevant_passage": passages})
     if row["task"] == "conversational_qa" and len(made) < 2:
@@ -261,13 +269,9 @@ def _inspect(row: Row) -> Work:
 
 
 def _without_duplicates(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
-    # A sentence that two tasks ask about is asked about twice: likeness counts within a task.
-    differs: dict[int, bool] = {}
-    for task in TASKS:
-        places = [at for at, row in enumerate(rows) if row["task"] == task]
-        differs |= dict(zip(places, unlike([rows[at]["made"][0]["question"] for at in places]), strict=True))
-    kept = [row for at, row in enumerate(rows) if differs[at]]
-    return kept, [(row, "asked before") for at, row in enumerate(rows) if not differs[at]]
+    differs = unlike([row["made"][0]["question"] for row in rows])
+    kept = [row for row, new in zip(rows, differs, strict=True) if new]
+    return kept, [(row, "question asked before") for row, new in zip(rows, differs, strict=True) if not new]
 
 
 def _balance(rows: list[Row], given: Given) -> tuple[list[Row], list[tuple[Row, str]]]:

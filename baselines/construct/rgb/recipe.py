@@ -26,7 +26,7 @@ CHUNK = 300  # characters
 FOUND = 30  # chunks that are looked at for a question
 NEGATIVES = 5  # as many as the prompt shows where all are noise
 _PROMPTS = load_prompts(Path(__file__).parent)
-_KINDS = {"base": ("", "_refine"), "int": ("_int",), "fact": ("_fact",)}
+KINDS = {"base": ("", "_refine"), "int": ("_int",), "fact": ("_fact",)}
 
 
 def steps(given: Given) -> Sequence[Step]:
@@ -37,7 +37,7 @@ def steps(given: Given) -> Sequence[Step]:
         Each("question", _question_by_rule if by_rule else _question, asks=2),
         Each("passages", lambda row: _passages(row, corpus)),
         Whole("duplicates", _without_duplicates),
-        Each("integration", _integration_by_rule if by_rule else _integration, asks=2),
+        Each("integration", _integration_by_rule if by_rule else _integration, asks=2, makes=2),
         Each("integration-passages", lambda row: _second_passages(row, corpus)),
     ]
     if by_rule:
@@ -49,18 +49,19 @@ def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
     """Write the files of each language; see `Recipe.write`."""
     splits: dict[str, int] = {}
     for language in ("en", "zh"):
-        for kind, suffixes in _KINDS.items():
+        for kind, suffixes in KINDS.items():
             found = [row for row in rows if row["language"] == language and row["kind"] == kind]
             if not found:
                 continue
             lines = [_line(at, row) for at, row in enumerate(found)]
             for suffix in suffixes:
                 write_jsonl(out / f"{language}{suffix}.json", lines)
-            splits |= dict.fromkeys(_splits(kind, language), len(found))
+            splits |= dict.fromkeys(splits_of(kind, language), len(found))
     return splits
 
 
-def _splits(kind: str, language: str) -> list[str]:
+def splits_of(kind: str, language: str) -> list[str]:
+    """Return the splits that the lines of one kind fill, as ``CONFIG/SPLIT``."""
     noise = [f"noise_{percent}" for percent in (0, 20, 40, 60, 80)]
     by_config = {
         "base": {"noise_robustness": noise, "negative_rejection": ["test"]},
@@ -203,7 +204,7 @@ def _counterfactual(row: Row) -> Work:
             raise Drop("not known without documents")
         slots = {"question": row["question"], "answer": row["answer"][0]}
         fake = yield from ask(_PROMPTS["false_answer"][language], slots, lambda found: text_of(found["fake"]))
-        return [row, _falsified(row, fake)]
+        return [row, falsify(row, fake)]
     except Drop as why:
         return [row, {"id": row["id"], "dropped": f"counterfactual: {why}"}]
 
@@ -218,7 +219,7 @@ def _counterfactual_by_rule(rows: list[Row]) -> tuple[list[Row], list[tuple[Row,
         try:
             if fake is None:
                 raise Drop("no other answer of its form")
-            kept.append(_falsified(row, fake))
+            kept.append(falsify(row, fake))
         except Drop as why:
             dropped.append((row, f"counterfactual: {why}"))
     return kept, dropped
@@ -229,7 +230,7 @@ def _form(answer: str) -> str:
     return re.sub(r"a+", "a", re.sub(r"[^\W\d_]", "a", re.sub(r"\d+(?:[.,]\d+)*", "0", answer)))
 
 
-def _falsified(row: Row, fake: str) -> Row:
+def falsify(row: Row, fake: str) -> Row:
     """Return a question with its passages falsified.
 
     Raises:

@@ -7,10 +7,12 @@ not be hosted anew get a card with the recipe instead. Nothing is written here.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data.builders import SAMPLE
+from quadrag.data.files import is_own
 from quadrag.errors import QuadragError
 from quadrag.hub.export.parquet import GROUP_CHARACTERS, GROUP_ROWS, Written
 from quadrag.hub.record import NotHosted, hub_record
@@ -29,13 +31,15 @@ class Part(NamedTuple):
     splits: Mapping[str, Written]
 
 
-def read_card(benchmark: str) -> tuple[dict[str, Any], str]:
-    """Return the header and the body of a benchmark's hub card.
+def read_card(benchmark: str, data_dir: str | None = None) -> tuple[dict[str, Any], str]:
+    """Return the header and the body of a benchmark's hub card; of a dataset of the user's own, those of its own card.
 
     Raises:
-        QuadragError: this installation has none.
+        QuadragError: there is none.
     """
     path = room("hub_cards") / f"{benchmark}.md"
+    if data_dir is not None and is_own(data_dir):
+        path = Path(data_dir).expanduser() / "README.md"
     if not path.is_file():
         raise QuadragError(f"no card of {benchmark}; expected {path}")
     return split_card(path.read_text(encoding="utf-8"))
@@ -65,7 +69,7 @@ def list_licences(header: Mapping[str, Any]) -> list[str]:
 
 def list_closed(benchmarks: Sequence[str], data_dir: str | None) -> str:
     """Name the benchmarks whose data would go out under a licence that forbids commercial use; empty for none."""
-    if data_dir == SAMPLE:
+    if data_dir == SAMPLE or is_own(data_dir):
         return ""
     closed = []
     for name in benchmarks:
@@ -82,15 +86,16 @@ def make_recipe(benchmark: str, not_hosted: NotHosted) -> str:
     return join_card({**header, "viewer": False}, _put_first(body, section))
 
 
-def make_data_card(benchmark: str, parts: Mapping[str, Part], sample: bool) -> str:
+def make_data_card(benchmark: str, parts: Mapping[str, Part], sample: bool = False, data_dir: str | None = None) -> str:
     """Return the README of a repository with Parquet files.
 
     Args:
         benchmark: its name.
         parts: the configs that were written, in their order.
         sample: whether the rows are those of the bundled sample.
+        data_dir: where they were read from, of a dataset of the user's own.
     """
-    header, body = read_card(benchmark)
+    header, body = read_card(benchmark, data_dir)
     rows = sum(split.rows for part in parts.values() for split in part.splits.values())
     header["size_categories"] = [size_category(rows)]
     if sample:

@@ -30,7 +30,8 @@ class Exported(NamedTuple):
     Attributes:
         benchmark: its name.
         folder: where it stands.
-        kind: ``data``, ``sample``, or ``recipe`` where data may not be hosted anew.
+        kind: ``data``, ``sample``, ``own`` of a dataset of the user's own, or ``recipe`` where data may not be
+            hosted anew.
         made: whether it was written now; False where the same stood there already.
         rows: by config and split; empty for a recipe.
         size: of the Parquet files, in bytes.
@@ -57,10 +58,14 @@ class _Config(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What is to stand in a benchmark's folder; `inputs` are all that decides it, as one digest."""
+    """What is to stand in a benchmark's folder; `inputs` are all that decides it, as one digest.
+
+    `data_dir` is that of a dataset of the user's own, and else None.
+    """
 
     benchmark: str
     kind: str
+    data_dir: str | None
     not_hosted: NotHosted | None
     configs: dict[str, _Config]
     lacking: dict[str, list[str]]
@@ -114,8 +119,9 @@ def digest_inputs(benchmark: str, data_dir: str | None) -> str:
 def _make_plan(benchmark: str, data_dir: str | None) -> _Plan:
     """Find out what can be written of a benchmark, and what decides it."""
     not_hosted = hub_record(benchmark).not_hosted
-    kind = "sample" if data_dir == builders.SAMPLE else "recipe" if not_hosted else "data"
-    decisive: list[Any] = [_VERSION, kind, read_card(benchmark)]
+    own = files.is_own(data_dir)
+    kind = "sample" if data_dir == builders.SAMPLE else "own" if own else "recipe" if not_hosted else "data"
+    decisive: list[Any] = [_VERSION, kind, read_card(benchmark, data_dir)]
     configs: dict[str, _Config] = {}
     lacking: dict[str, list[str]] = {}
     for name, known in catalogue.configs(benchmark).items() if kind != "recipe" else ():
@@ -135,7 +141,7 @@ def _make_plan(benchmark: str, data_dir: str | None) -> _Plan:
         wanted = ", ".join(sorted(files.list_once(lacking)))
         raise QuadragError(f"{data_dir} holds none of the files of {benchmark}: lacking {wanted}")
     inputs = hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()
-    return _Plan(benchmark, kind, not_hosted, configs, lacking, inputs)
+    return _Plan(benchmark, kind, data_dir if own else None, not_hosted, configs, lacking, inputs)
 
 
 def _check_folder(folder: Path, plan: _Plan) -> dict[str, dict[str, Written]] | None:
@@ -214,7 +220,7 @@ def _write(aside: Path, plan: _Plan, progress: Callable[[str, int], None]) -> di
             name: Part(config.builder.info.features, config.source, written[name])
             for name, config in plan.configs.items()
         }
-        text = make_data_card(plan.benchmark, parts, plan.kind == "sample")
+        text = make_data_card(plan.benchmark, parts, plan.kind == "sample", plan.data_dir)
     write_text(aside / "README.md", text)
     return written
 

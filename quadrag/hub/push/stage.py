@@ -111,7 +111,7 @@ def stage_dataset(
         text = text.replace('"ORG/', f'"{org}/')
     files["README.md"] = _hold_text(text)
     # The made-up rows of a sample are no benchmark; those of a recipe can be had by the card.
-    if done.kind != "sample" and (tasks := write_eval_yaml(benchmark, org, done.rows or None)):
+    if done.kind not in ("sample", "own") and (tasks := write_eval_yaml(benchmark, org, done.rows or None)):
         files["eval.yaml"] = _hold_text(tasks)
     rows = sum(count for splits in done.rows.values() for count in splits.values())
     content = {

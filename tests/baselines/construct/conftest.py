@@ -1,21 +1,53 @@
-"""Documents to make datasets of: the articles of CRUD-RAG's sample."""
+"""Documents to make datasets of: articles of CRUD-RAG's sample."""
 
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable
+from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from quadrag import cli
 from quadrag.data.builders import SAMPLE, open_builder, rows
+
+TABLE = Path(__file__).parents[3] / "baselines" / "construct" / "crag" / "sample"
 
 
 @pytest.fixture(scope="session")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the articles as JSON Lines."""
+    """A folder with 60 of the articles as JSON Lines."""
     builder, _ = open_builder("crud_rag", "corpus", SAMPLE, None, "corpus")
     folder = tmp_path_factory.mktemp("documents")
-    lines = [{"id": row["id"], "text": row["body"]} for row in rows(builder, "corpus")]
+    lines = [{"id": row["id"], "text": row["body"]} for row in islice(rows(builder, "corpus"), 60)]
     text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     (folder / "news.jsonl").write_text(text, encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="session")
+def _made(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    @cache
+    def make(recipe: str) -> Path:
+        out = tmp_path_factory.mktemp("made") / recipe
+        files = ["--documents", str(documents), "--limit", "60"]
+        if recipe == "crag":
+            table, templates, pages = (TABLE / name for name in ("table.csv", "templates.yaml", "pages"))
+            files = ["--table", str(table), "--templates", str(templates), "--documents", str(pages)]
+        assert cli.main(["construct", recipe, "--out", str(out), *files]) == 0
+        return out
+
+    return make
+
+
+@pytest.fixture
+def made(_made: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    """A function that returns a dataset made by rule by a recipe; a copy of the test's own."""
+
+    def copy(recipe: str) -> Path:
+        return Path(shutil.copytree(_made(recipe), tmp_path / recipe))
+
+    return copy

@@ -48,7 +48,7 @@ def check(folder: Path) -> int:
 def test_by_rule_the_whole_path_works(documents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "mine"
     assert cli.main(["construct", "rgb", "--documents", str(documents), "--out", str(out)]) == 0
-    assert "noise_robustness_zh/noise_0:" in capsys.readouterr().out
+    assert "noise_robustness_zh            noise_0 " in capsys.readouterr().out
     assert check(out) > 10
     first = files(out)
     assert cli.main(["construct", "rgb", "--documents", str(documents), "--out", str(out)]) == 0

@@ -487,7 +487,7 @@ def test_quirk_the_authors_list_is_searched_for_too(conversations, house, table)
 def test_the_matrix_fits_into_80_columns_and_holds_every_topic_and_task(house, judged, table, labels):
     code, out, _ = house.run("report", "judged", "--labels", labels, "-v")
     assert code == 0 and narrow(out)
-    (matrix,) = re.findall(r"auto: acc by topic and task\n(.*)", out, re.S)
+    (matrix,) = re.findall(r"auto(?:: acc by topic and task|：acc，按主题与任务)\n(.*)", out, re.S)
     lines = matrix.splitlines()
     at = ("en", "zh").index(labels)
     assert all(sum(line.startswith(f" {label[at]} ") for line in lines) == 1 for label in TOPICS.values())

@@ -9,6 +9,7 @@ import html.parser
 import json
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from quadrag.baselines.page.packed import pack, pack_answers
 from quadrag.baselines.page.page import render_page
 from quadrag.baselines.runs import campaign as campaigns
 from quadrag.baselines.tables.grid import Cell, Grid, Line
+from quadrag.chat.ledger import Ledger
 
 RUN = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample")
 
@@ -30,12 +32,11 @@ class Checked(html.parser.HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.open, self.tags, self.text, self.heads, self.names = [], [], [], [], set()
+        self.open, self.tags, self.text, self.names = [], [], [], set()
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.names |= {name for name, _ in attrs}
-        self.heads += [value for name, value in attrs if name == "data-head"]
         if tag not in self.VOID:
             self.open.append(tag)
 
@@ -81,7 +82,6 @@ def test_a_page_holds_no_markup_of_the_datas():
     parser = parse(page)
     assert parser.tags.count("script") == 3, "the words, a block and the page's own"
     assert "".join(parser.text).count(evil) == 12
-    assert parser.heads == [evil], "what heads a value where there are no columns"
 
 
 def test_only_the_pages_own_script_and_style_are_run(campaign):
@@ -100,7 +100,7 @@ def test_only_the_pages_own_script_and_style_are_run(campaign):
 def test_the_page_of_a_campaign(campaign):
     page = (campaign / "report.html").read_text(encoding="utf-8")
     parser = parse(page)
-    assert parser.tags.count("table") == 4
+    assert parser.tags.count("table") == 5, "the papers' four, below the first number of every run"
     text = "".join(parser.text)
     assert "96.33" in text and "Chinese" in text and "bundled sample" in text
     date = json.loads((campaign / "noise_robustness_en" / "run.json").read_text())["started"][:10]
@@ -112,6 +112,33 @@ def test_the_page_of_a_campaign(campaign):
     assert re.search(r'<th scope="row" class="d[1-9]">\S', page), "style sets labels in, not blanks"
     items = [path.read_text(encoding="utf-8").count("\n") for path in campaign.glob("*/items.jsonl")]
     assert len(unpack(page, "index")["items"]) == sum(items) > 200
+
+
+def cards(page):
+    return re.findall(r"<div><dt>(.*?)</dt><dd><b>(.*?)</b>", page)
+
+
+def test_a_page_begins_with_a_few_numbers(campaign, cli):
+    page = (campaign / "noise_robustness_en" / ".." / "report.html").read_text(encoding="utf-8")
+    assert cards(page) == [] and "<td>96.33 chatgpt</td>" in page.split('<nav aria-label="On this page">')[0]
+    assert cli("report", campaign / "noise_robustness_en", "--html", "one.html").code == 0
+    page = Path("one.html").read_text(encoding="utf-8")
+    splits = [f"noise_{noise}: accuracy" for noise in range(0, 100, 20)]
+    assert [label for label, _ in cards(page)] == splits and cards(page)[0][1] == "91.7"
+    first = page.split('<nav aria-label="On this page">')[0]
+    for part in ("95%: 64.6–98.5", "n 12 of 12", "best published: 96.33 chatgpt", "Published under: "):
+        assert part in first
+    assert cli(*RUN, "--limit", "3", "--out", "few").code == 0
+    page = Path("few/report.html").read_text(encoding="utf-8")
+    assert page.count("PARTIAL: the first 3 questions of each split, 15 of 60.") == 1, "once, before all else"
+
+
+def test_the_page_of_several_benchmarks_begins_with_a_number_of_each(campaign, cli):
+    shutil.copytree(campaign / "noise_robustness_en", "both/rgb")
+    assert cli("run", "omnieval", "all", "--data-dir", "sample", "--out", "both/omnieval").code == 0
+    assert cli("report", "both", "--html", "both.html").code == 0
+    page = Path("both.html").read_text(encoding="utf-8")
+    assert [label for label, _ in cards(page)] == ["omnieval omnieval: rouge_l", "rgb rgb: accuracy"]
 
 
 def test_the_page_of_a_comparison_has_both_answers_of_a_question(campaign, cli, tmp_path):
@@ -126,7 +153,7 @@ def test_the_page_of_a_comparison_has_both_answers_of_a_question(campaign, cli, 
     page = Path("deep/compare.html").read_text(encoding="utf-8")
     text = "".join(parse(page).text)
     assert "extractive, other-model" in text and "两次运行不一致" in text
-    assert re.findall('<td class="(.*?)" data-head="(.*?)">', page)[0] == ("difference", "B - A")
+    assert '<th scope="col">B - A</th>' in page
     index = unpack(page, "index")
     assert index["runs"] == ["a", "b"]
     assert all(len(item["answers"]) == len(item["values"]) == 2 for item in index["items"])
@@ -149,8 +176,13 @@ def test_more_than_a_page_holds_is_told(campaign):
     answers = collect(campaign / "noise_robustness_en", most=7)
     assert len(answers.items) == len(answers.index["items"]) == 7
     assert answers.told == [
-        f"53 answers are left out here; `quadrag show {campaign / 'noise_robustness_en'}` has them all."
+        f"The first 7 of 60 answers stand here; `quadrag show {campaign / 'noise_robustness_en'}` has them all."
     ]
+    parts = len(list(campaign.glob("*/items.jsonl")))
+    several = collect(campaign, most=5 * parts + 1)
+    places = (item["place"].split("/") for item in several.index["items"])
+    counts = Counter((config, turn) for _, config, *_, turn in places)
+    assert len(counts) == len(several.told) == parts and set(counts.values()) == {5}, "each part has as many"
 
 
 def test_without_the_data_a_page_has_its_tables_and_says_why(campaign, cli, tmp_path):
@@ -170,9 +202,10 @@ def test_every_sample_of_a_question_is_an_answer_of_its_own(cli, server):
     assert [(item["id"], item["sample"]) for item in items[:4]] == [("0", 0), ("0", 1), ("1", 0), ("1", 1)]
 
 
-def test_packing_keeps_every_text_and_takes_the_smaller_encoding():
-    values = ["half of a pair \ud83d", "</script><!--", "".join(map(chr, range(0x4E00, 0x5200, 3))), 1.5, None]
-    for value, expected in ((values, "utf-16le"), (["plain"], "utf-8")):
+def test_packing_keeps_every_text_in_the_shorter_encoding():
+    chinese = "".join(map(chr, range(0x4E00, 0x5200, 3)))
+    values = ["half of a pair \ud83d", "</script><!--", chinese, 1.5, None]
+    for value, expected in ((values, "gb18030"), (["plain"], "utf-8"), ([chinese, "\u1e3f"], "utf-8")):
         encoding, text = pack(value).split(" ")
         assert encoding == expected and pack(value) == f"{encoding} {text}"
         read = json.loads(gzip.decompress(base64.b64decode(text)).decode(encoding))
@@ -193,13 +226,22 @@ def test_references_of_every_shape_are_texts(references, texts):
     assert list(flatten(references)) == texts
 
 
-def test_the_judges_words_stand_at_the_worst_answers(cli, monkeypatch):
-    monkeypatch.setattr("quadrag.baselines.page.answers.JUDGED", 3)
-    with ChatServer(models=["j"], text="No, the question is not addressed by the documents.") as judge:
+def test_the_judges_words_stand_at_every_answer(cli, monkeypatch):
+    with ChatServer(models=["j"]) as judge:  # which says back what it was asked
         run = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--judge", judge.url, "--ledger", "L")
-        assert cli(*run, "--out", "r").code == 0
+        assert cli(*run, "--max-failed", "1", "--out", "r").code == 0
+    reads = []
+    monkeypatch.setattr(Ledger, "get_many", lambda *given, own=Ledger.get_many: reads.append(1) or own(*given))
     answers = collect("r", ledger="L")
-    said = [item["runs"][0]["verdicts"] for item in answers.items]
-    assert sum(map(bool, said)) == 3 and "not addressed" in str(next(filter(None, said)))
-    [told] = answers.told
-    assert told.startswith("The judge's words stand at 3 answers, the worst first; `quadrag show r --id ID`")
+    said = [item["runs"][0]["verdicts"]["rejection_rate"] for item in answers.items]
+    asked = [item["question"] for item in answers.index["items"]]
+    assert len(said) == 12 and all(question[:40] in words for question, [words] in zip(asked, said, strict=True))
+    assert answers.told == [] and len(reads) == 1, "the ledger is read in one pass"
+
+
+def test_each_judged_metric_of_a_module_has_its_own_words(cli):
+    with ChatServer(models=["j"], text='{"prediction": 1}') as judge:
+        run = ("run", "omnieval", "all", "--data-dir", "sample", "--limit", "2", "--judge", judge.url, "--ledger", "L")
+        assert cli(*run, "--out", "r").code == 0
+    [said, *_] = [item["runs"][0]["verdicts"] for item in collect("r", ledger="L").items]
+    assert list(said) == ["acc", "hal", "com", "utl", "nac"]

@@ -12,7 +12,7 @@ import pytest
 
 from quadrag.baselines.page.answers import Answers
 from quadrag.baselines.page.changes import list_changes
-from quadrag.baselines.page.packed import ITEMS, pack_answers
+from quadrag.baselines.page.packed import ITEMS, pack, pack_answers
 from quadrag.baselines.page.page import HERE, render_page
 from quadrag.baselines.tables.grid import Cell, Figure, Grid, Line
 from quadrag.records import Passage
@@ -66,9 +66,10 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
     wrong: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 900})
 
-    def show(answers: Answers, labels: str = "en", address: str = "", which: str = "all") -> Any:
+    def show(answers: Answers, labels: str = "en", address: str = "", which: str = "all", more: Any = ()) -> Any:
         file = tmp_path / "page.html"
-        file.write_text(render_page("title", [], [], [], pack_answers(answers), labels), encoding="utf-8")
+        blocks = [*pack_answers(answers), *more]
+        file.write_text(render_page("title", [], [], [], blocks, labels), encoding="utf-8")
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
@@ -113,6 +114,12 @@ def test_runs_that_disagree_are_shown_first(opened):
     assert len(listed(page)) == int(count_of(page).split()[0]) < 100
     page = opened(make_answers(runs=1))
     assert page.input_value("#which") == "all"
+    answers = make_answers()
+    for item in answers.index["items"]:
+        item["values"] = [[1.0, 1.0], [1.0, 0.5]]
+    page = opened(answers, which="disagree")
+    assert page.locator("#metric option:checked").inner_text() == "rank", "the first metric of which they do"
+    assert count_of(page).startswith(f"{MANY - 1} of")
 
 
 def test_filters_by_verdict_and_group_and_sorts(opened):
@@ -160,7 +167,7 @@ def test_one_click_shows_the_whole_of_a_question(opened):
         assert part in text
     assert "run A" in text and "run B" in text and "▼" in text, "B lost what A had"
     assert page.locator("#item mark.shared").first.inner_text() == "8", "what answer and gold share is marked"
-    assert page.locator("#item .gold").count() == 2, "the gold passage, in both runs"
+    assert page.locator("#item .gold").count() == 1, "passages that both runs have stand once"
     assert page.url.endswith("#item=rgb/c/all/8/0/0")
     page.click("#list li:nth-child(7) button")
     page.locator("#item h3", has_text="number 6?").wait_for()
@@ -168,6 +175,20 @@ def test_one_click_shows_the_whole_of_a_question(opened):
     page.click("#list li:nth-child(6) button")
     page.locator("#item h3", has_text="number 5?").wait_for()
     assert "corrected unparsable" in page.inner_text("#item"), "why there is no value"
+
+
+def test_what_runs_do_not_share_stands_at_each_and_what_a_judge_repeats_stands_once(opened):
+    answers = make_answers(count=4)
+    before, after = answers.items[1]["runs"]
+    answers.items[1]["runs"] = [before, {**after, "passages": after["passages"][:1]}]
+    before["verdicts"] = {"acc": ["right", "right", "wrong"], "hal": ["right"]}
+    page = opened(answers, address="#item=rgb/c/all/1/0/0")
+    page.wait_for_selector("#item h3")
+    assert page.locator("#item .gold").count() == 2
+    assert page.locator("#item section").first.locator("blockquote").all_inner_texts() == [
+        "acc × 2, hal\nright",
+        "acc\nwrong",
+    ]
 
 
 def test_keys_go_on_search_and_close(opened):
@@ -190,6 +211,16 @@ def test_a_link_opens_its_question(opened):
     assert "What is number 142?" in page.inner_text("#item")
     page = opened(make_answers(), address="#item=%ff%", which="disagree")
     assert count_of(page) == "This page has no such answer."
+
+
+def test_every_character_is_unpacked_as_it_was(opened):
+    known = "".join(chr(code) for code in range(0x20, 0x30000) if not 0xD800 <= code < 0xE000)
+    texts = [known[at : at + 1024] for at in range(0, len(known), 1024)]
+    blocks = [(f"text-{at}", pack(text)) for at, text in enumerate(texts)]
+    assert {text.split(" ")[0] for _, text in blocks} == {"utf-8", "gb18030"}
+    page = opened(make_answers(count=1), more=blocks)
+    read = page.evaluate("names => Promise.all(names.map(unpack))", [name for name, _ in blocks])
+    assert [at for at, text in enumerate(texts) if read[at] != text] == []
 
 
 def test_hostile_texts_stay_texts(opened):
@@ -250,7 +281,7 @@ def test_the_words_are_those_of_a_language(opened):
     assert count_of(page) == f"{MANY} 条回答中的 {MANY} 条"
     assert page.evaluate("document.documentElement.lang") == "zh"
     words = json.loads(page.evaluate("document.getElementById('words').textContent"))
-    used = set(re.findall(r"WORDS\.(\w+)", (HERE / "viewer.js").read_text(encoding="utf-8")))
+    used = set(re.findall(r"WORDS\.(\w+)", "".join(path.read_text(encoding="utf-8") for path in HERE.glob("*.js"))))
     assert used <= words.keys() and len(used) > 10
 
 

@@ -12,6 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from tiny_models import make_chat_model
 
 from quadrag.baselines.systems.completions.template import load_template
 from quadrag.baselines.systems.completions.transport import CompletionsTransport
@@ -27,40 +28,6 @@ COMMAND = Path(sys.executable).with_name("transformers")
 START_SECONDS = 120
 
 
-def make_model(folder):
-    """Write a random Llama with a byte-level tokenizer and a chat template; everything fits in 100 kB."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    special = ["<s>", "</s>"]
-    vocabulary = {token: number for number, token in enumerate([*special, *letters])}
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    fast = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="</s>"
-    )
-    fast.chat_template = (
-        "{% for message in messages %}<s>{{ message['role'] }}\n{{ message['content'] }}</s>{% endfor %}"
-        "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
-    )
-    fast.save_pretrained(folder)
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=4,
-        max_position_embeddings=512,
-        bos_token_id=0,
-        eos_token_id=1,
-        pad_token_id=1,
-    )
-    transformers.LlamaForCausalLM(config).save_pretrained(folder)
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     if not COMMAND.is_file():
@@ -68,7 +35,7 @@ def server(tmp_path_factory):
     pytest.importorskip("fastapi", reason="fastapi is not installed (transformers[serving])")
     pytest.importorskip("uvicorn", reason="uvicorn is not installed (transformers[serving])")
     folder = tmp_path_factory.mktemp("model")
-    make_model(folder)
+    make_chat_model(folder)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -131,7 +98,7 @@ def test_sampling_that_it_refuses_is_left_out(server, capsys):
 def test_a_tokenizer_that_begins_texts_itself_takes_its_token_off_the_prompt(tmp_path):
     from tokenizers import processors
 
-    make_model(tmp_path)
+    make_chat_model(tmp_path)
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
     chat = [{"role": "user", "content": "?"}]
     bare = load_template(str(tmp_path))

@@ -22,7 +22,7 @@ from huggingface_hub import DatasetCard
 from quadrag import __version__, catalogue
 from quadrag.baselines.core.benchmark import known, load
 from quadrag.baselines.core.settings import Conditions
-from quadrag.commands.parser import build_parser
+from quadrag.commands.shared.parser import build_parser
 from quadrag.data import builders
 from quadrag.errors import QuadragError
 from quadrag.hub.cards.__main__ import main

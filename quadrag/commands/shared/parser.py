@@ -40,12 +40,21 @@ def parse(version: str, argv: Sequence[str] | None) -> argparse.Namespace:
         parser.print_help()
         parser.exit()
     if extra:
-        chosen = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-        command = chosen.choices[arguments.command] if arguments.command else parser
+        command = parser
+        while chosen := _chosen(command, arguments):
+            command = chosen
         options = [name for action in command._actions for name in action.option_strings if name.startswith("--")]
         near = difflib.get_close_matches(extra[0].split("=")[0], options, n=2, cutoff=0.7)
         command.error(f"unknown argument {extra[0]!r}" + (f"; nearest: {', '.join(near)}" if near else ""))
     return arguments
+
+
+def _chosen(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> argparse.ArgumentParser | None:
+    """Return the parser of the command, or of a command's own command, that was named; None where there is none."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return action.choices.get(str(getattr(arguments, action.dest, None)))
+    return None
 
 
 def build_parser(version: str) -> argparse.ArgumentParser:

@@ -41,6 +41,36 @@ def calls(parser: argparse.ArgumentParser) -> None:
         help="hold the judge to JSON, or to the schema of omnieval's verdicts, on servers that can (default: text)",
     )
     group.add_argument("--judge-max-tokens", metavar="N", type=whole(1), help="(default: 1024)")
+    group.add_argument(
+        "--max-failed",
+        metavar="S",
+        type=number(0, 1),
+        help="share of a metric's items above which failures make it INVALID, with exit code 3 (default: 0.2)",
+    )
+    group.add_argument(
+        "--judge-service",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="what the ledger calls the judge's server, so that it keeps its replies wherever it runs (default: its "
+        "addresses); may be repeated, in the order of the judges",
+    )
+    group.add_argument(
+        "--judge-served-as",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="the model on the server's list that answers to the judge's name; tables say so",
+    )
+    _asking(group)
+
+
+def asking(parser: argparse.ArgumentParser) -> None:
+    """Say how models are called, where nothing is judged."""
+    _asking(parser.add_argument_group("calls to models"))
+
+
+def _asking(group: Any) -> None:
     group.add_argument("--concurrency", metavar="N", type=whole(1), default=16, help="calls in flight (default: 16)")
     group.add_argument(
         "--timeout",
@@ -77,27 +107,6 @@ def calls(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--ledger", metavar="FILE", help="replies already paid for (default: in the user's cache folder)"
-    )
-    group.add_argument(
-        "--max-failed",
-        metavar="S",
-        type=number(0, 1),
-        help="share of a metric's items above which failures make it INVALID, with exit code 3 (default: 0.2)",
-    )
-    group.add_argument(
-        "--judge-service",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="what the ledger calls the judge's server, so that it keeps its replies wherever it runs (default: its "
-        "addresses); may be repeated, in the order of the judges",
-    )
-    group.add_argument(
-        "--judge-served-as",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="the model on the server's list that answers to the judge's name; tables say so",
     )
     group.add_argument("--replay", action="store_true", help="answer from the ledger alone, with no network")
     group.add_argument("--fresh", action="store_true", help="ask anew, whatever the ledger holds")
@@ -175,7 +184,10 @@ def output(parser: argparse.ArgumentParser, what: str) -> None:
 def labels(parser: argparse.ArgumentParser) -> None:
     """Say in which language labels are."""
     parser.add_argument(
-        "--labels", choices=("en", "zh"), default="en", help="language of omnieval's topics and tasks (default: en)"
+        "--labels",
+        choices=("en", "zh"),
+        default="en",
+        help="language of tables, their notes and the page (default: en)",
     )
 
 

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
 
-from quadrag.commands import options
+from quadrag.commands.shared import options
 from quadrag.errors import one_line
 
 _SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "stop", "seed")
@@ -68,12 +68,12 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
     names = {field.name for field in fields(Calling)} - {"ledger", "prices", "budget", "estimate"}
     options = {name: given[name] for name in names if given.get(name) is not None}
     return CallRequest(
-        judges=arguments.judge,
+        judges=given.get("judge", ()),
         judge_large=given.get("judge_large"),
         cascades=[one.cascade for one in read_certificates(given.get("certificate") or ()) if one.cascade],
-        judge_format=arguments.judge_format,
-        judge_max_tokens=arguments.judge_max_tokens,
-        bertscore=arguments.bertscore,
+        judge_format=given.get("judge_format"),
+        judge_max_tokens=given.get("judge_max_tokens"),
+        bertscore=given.get("bertscore"),
         calling=Calling(**options, alias=Alias(given.get("service"), given.get("served_as")), estimate=estimate),
         prices=arguments.prices,
         budget=arguments.budget,
@@ -81,10 +81,10 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
         kept=Kept(arguments.reuse_unnamed, arguments.fresh, arguments.retry),
         judge_aliases=[
             Alias(service, served_as, "judge-")
-            for service, served_as in zip_longest(arguments.judge_service, arguments.judge_served_as)
+            for service, served_as in zip_longest(given.get("judge_service", ()), given.get("judge_served_as", ()))
         ],
         entity_alias=Alias(given.get("entity_service"), given.get("entity_served_as"), "entity-"),
-        max_failed=1.0 if estimate else MOST_FAILED if arguments.max_failed is None else arguments.max_failed,
+        max_failed=1.0 if estimate else MOST_FAILED if given.get("max_failed") is None else given["max_failed"],
         command=_without_secrets(arguments.typed),
     )
 
@@ -103,11 +103,12 @@ def print_results(
     """Print what runs came to in the form that was asked for."""
     from quadrag.baselines.report.plain import describe_results, list_lines
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
     from quadrag.records import dumps
 
     profiles = options.profiles(arguments)
     if arguments.format == "table":
-        print_grids(grids, verbose=arguments.verbose)
+        print_grids(speak_grids(grids, arguments.labels), verbose=arguments.verbose)
     elif arguments.format == "json":
         print(dumps(describe_results(results, profiles, folder)), file=stdout)
     else:

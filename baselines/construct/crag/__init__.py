@@ -1,0 +1,1 @@
+"""CRAG's recipe: questions from templates over a table, each answer computed; pages from one's own documents."""

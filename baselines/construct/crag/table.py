@@ -1,0 +1,157 @@
+"""The table that questions are made of: CSV, JSON Lines, or a graph that `quadrag kg build` made.
+
+A row is one thing. In CSV and JSON Lines its column ``kind`` says what it is, unless there is one kind alone; in a
+graph the kinds are the tables. An empty cell says that there is no such value.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.kg.graph import Graph
+from quadrag.kg.store import unkey
+from quadrag.records import read_jsonl
+
+from .templates import NAME, POPULARITY, Column, Kind
+
+Value = str | Decimal | datetime.date
+Thing = dict[str, tuple[Value, ...]]  # by column; no value where the cell is empty
+Table = dict[str, list[Thing]]  # by kind
+
+_KIND = "kind"
+_LIST = ";"  # between the values of a cell of CSV
+_LONGEST = 25  # digits of a number
+_EXPECTED = {"number": "a number as 1250 or 6.5", "date": "a date as 2024-03-05", "text": "a text", "list": "texts"}
+
+
+def read_table(path: Path, kinds: Mapping[str, Kind]) -> Table:
+    """Read the columns that the kinds name.
+
+    Raises:
+        QuadragError: the file, a kind or a column is not there, or a cell does not hold what its column's type says.
+    """
+    table: Table = {name: [] for name in kinds}
+    met: dict[str, set[str]] = {name: set() for name in kinds}
+    for where, name, cells in _rows(path, kinds):
+        kind = kinds[name]
+        met[name] |= cells.keys()
+        thing = {
+            column: _read(cells.get(source), typed, f"{where}: {source}") for column, source, typed in _wanted(kind)
+        }
+        if not thing[NAME] and kind.name in cells:
+            raise QuadragError(f"{where} has no {kind.name}; expected the name of each {name}")
+        table[name].append(thing)
+    for name, kind in kinds.items():
+        if not table[name]:
+            raise QuadragError(f"{path} holds no {name}; expected rows of every kind that the templates name")
+        for _, source, _ in _wanted(kind):
+            if source not in met[name]:
+                raise QuadragError(f"{path}: kind {name}: {unknown_name('column', source, sorted(met[name]))}")
+    return table
+
+
+def _wanted(kind: Kind) -> list[tuple[str, str, Column]]:
+    """Return a kind's columns: as the templates name them, as the table does, and what their cells hold."""
+    wanted = [(NAME, kind.name, Column()), *((name, name, column) for name, column in kind.columns.items())]
+    return wanted if kind.popularity is None else [*wanted, (POPULARITY, kind.popularity, Column("number"))]
+
+
+def _rows(path: Path, kinds: Mapping[str, Kind]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield place, kind and cells of every row."""
+    try:
+        with path.open("rb") as stream:
+            is_graph = stream.read(15) == b"SQLite format 3"
+    except OSError as error:
+        raise QuadragError(f"cannot read {path} ({error.strerror}); expected a table") from None
+    if is_graph:
+        yield from _graph_rows(path, kinds)
+        return
+    if path.suffix.lower() not in (".csv", ".jsonl"):
+        raise QuadragError(f"{path} is no table; expected .csv, .jsonl or the file of quadrag kg build")
+    only = next(iter(kinds)) if len(kinds) == 1 else None
+    for number, cells in read_jsonl(path) if path.suffix.lower() == ".jsonl" else _csv_rows(path):
+        name = cells.get(_KIND, only)
+        if not isinstance(name, str):
+            raise QuadragError(f"{path}:{number} has no {_KIND}; expected one of {', '.join(kinds)}")
+        if name.strip() not in kinds:
+            raise QuadragError(f"{path}:{number}: {unknown_name('kind', name, kinds)}")
+        yield f"{path}:{number}", name.strip(), cells
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise QuadragError(f"{path} is not UTF-8; save it as UTF-8") from None
+    reader = csv.reader(io.StringIO(text, newline=""))
+    try:
+        header = [cell.strip() for cell in next(reader, [])]
+        if len(set(header)) < len(header):
+            raise QuadragError(f"{path} names a column twice; expected each once")
+        for row in reader:
+            if len(row) not in (0, len(header)):
+                raise QuadragError(f"{path}:{reader.line_num} has {len(row)} cells; expected {len(header)}")
+            if any(cell.strip() for cell in row):
+                yield reader.line_num, dict(zip(header, row, strict=True))
+    except csv.Error as error:
+        raise QuadragError(f"{path}:{reader.line_num} is not CSV ({error})") from None
+
+
+def _graph_rows(path: Path, kinds: Mapping[str, Kind]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    with Graph(path) as graph:
+        there = [part.table for part in graph.parts if part.table in graph.tables]
+        for name in kinds:
+            if name not in there:
+                raise QuadragError(f"{path}: {unknown_name('kind', name, there)}")
+            columns = [column for (column,) in graph.rows(name, "name FROM pragma_table_info('{}')")]
+            for number, row in enumerate(graph.rows(name, "* FROM {}"), 1):
+                plain = (unkey(cell) if isinstance(cell, bytes) else cell for cell in row)
+                cells = dict(zip(columns, plain, strict=True))
+                value = json.loads(cells.pop("value", None) or "null")
+                yield f"{path}: {name} {number}", name, {**cells, **(value if isinstance(value, dict) else {})}
+
+
+def _read(cell: Any, column: Column, where: str) -> tuple[Value, ...]:
+    """Return a cell's values; none of an empty one."""
+    parts = [cell] if column.type != "list" else cell.split(_LIST) if isinstance(cell, str) else cell
+    if not isinstance(parts, (list, type(None))):
+        raise _unreadable(cell, column, where)
+    texts = (_text(part, column, where) for part in parts or ())
+    return tuple(dict.fromkeys(_value(text, column, where) for text in texts if text))
+
+
+def _text(part: Any, column: Column, where: str) -> str:
+    if isinstance(part, dict) and column.type == "list":
+        part = part.get(NAME)  # as a graph lists things: {"id": 18, "name": "Drama"}
+    if part is None:
+        return ""
+    if not isinstance(part, (str, int, float)):
+        raise _unreadable(part, column, where)
+    return " ".join(str(part).split())
+
+
+def _value(text: str, column: Column, where: str) -> Value:
+    try:
+        if column.type == "number":
+            number = Decimal(text)
+            if number.is_finite() and len(text) <= _LONGEST and abs(number.adjusted()) <= _LONGEST:
+                return number
+        elif column.type == "date":
+            return datetime.datetime.fromisoformat(text).date()
+        else:
+            return text
+    except (InvalidOperation, ValueError):
+        pass
+    raise _unreadable(text, column, where)
+
+
+def _unreadable(cell: Any, column: Column, where: str) -> QuadragError:
+    return QuadragError(f"{where} is {str(cell)!r:.60}; expected {_EXPECTED[column.type]}")

@@ -1,0 +1,1 @@
+"""A judge of one's own: a model trained on labels, and measured on labels that it has not seen."""

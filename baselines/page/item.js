@@ -1,0 +1,100 @@
+// One question with all that belongs to it: passages, answers, gold, values, the judge's words.
+
+/** Return the whole of an answer, whose beginning stands in the list. */
+const answerOf = (item, detail, run) => (item.answers[run] ?? "") + (detail.runs[run]?.rest ?? "");
+
+/** Return what the list does not have of an item, and its passages by their numbers. */
+async function readItem(index, at) {
+  const { sizes } = index;
+  const take = async (kind, number) => (await unpack(`${kind}-${Math.floor(number / sizes[kind])}`))[number % sizes[kind]];
+  const detail = await take("items", at);
+  const passages = new Map();
+  for (const [number] of detail.runs.flatMap((run) => run?.passages ?? []))
+    passages.set(number, await take("passages", number));
+  return [detail, passages];
+}
+
+/** Make the whole of an item; `back` is what leads to the list. */
+function makeItem(index, item, [detail, passages], back) {
+  const place = [...Object.values(item.groups), item.id, item.sample ? `${WORDS.sample} ${item.sample}` : ""];
+  const turns = detail.history.map(([asked, told]) => make("p", { class: "turn" }, `${asked} / ${told ?? ""}`));
+  const gold = detail.gold.join("\n");
+  const several = index.runs.length > 1;
+  const lists = new Set(detail.runs.filter(Boolean).map((run) => JSON.stringify(run.passages)));
+  const shared = several && lists.size === 1; // all runs were shown the same passages: they stand once
+  const list = (run) => makePassages(run.passages, passages);
+  return [
+    back,
+    make("p", { class: "place" }, place.filter(Boolean).join(" · ")),
+    ...turns,
+    make("h3", {}, item.question + detail.rest),
+    make("h4", {}, WORDS.gold),
+    make("p", { class: "text" }, ...(gold ? marked(gold, answerOf(item, detail, 0), "missing") : [WORDS.nothing])),
+    make(
+      "div",
+      { class: several ? "sides" : "" },
+      ...detail.runs.map((run, at) =>
+        make(
+          "section",
+          {},
+          ...(several ? [make("h4", { class: "run" }, `${String.fromCharCode(65 + at)}: ${index.runs[at]}`)] : []),
+          ...(run ? [...makeSide(index, item, detail, at, gold), ...(shared ? [] : list(run))] : [make("p", {}, WORDS.absent)]),
+        ),
+      ),
+    ),
+    ...(shared ? list(detail.runs.find(Boolean)) : []),
+  ];
+}
+
+/** Make what one run has of an item: answer, values, the judge's words. */
+function makeSide(index, item, detail, side, gold) {
+  const run = detail.runs[side];
+  const text = answerOf(item, detail, side);
+  const answer = text
+    ? make("p", { class: "text" }, ...marked(text, gold, "shared"))
+    : make("p", { class: "text faint" }, run.failure || WORDS.empty);
+  return [
+    make("h4", {}, WORDS.answer),
+    answer,
+    make("table", { class: "values" }, make("tbody", {}, ...makeValues(index, item, run, side))),
+    ...makeVerdicts(run.verdicts),
+  ];
+}
+
+/** Make a row for each value; of a second run an arrow says what changed. */
+function makeValues(index, item, run, side) {
+  const other = side > 0 && item.answers[0] !== null ? item.values[0] : null;
+  return index.metrics.flatMap(({ name, label, sign }, at) => {
+    const value = item.values[side][at];
+    if (value === null && !run.reasons[name]) return []; // a metric of other questions
+    const changed = other && value !== other[at];
+    const better = changed && sign && value !== null && other[at] !== null ? (value - other[at]) * sign : 0;
+    const arrow = changed ? (better > 0 ? " ▲" : better < 0 ? " ▼" : " ≠") : "";
+    return make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, show(value) + arrow), make("td", {}, run.reasons[name] ?? ""));
+  });
+}
+
+/** Make the judge's words; those that it said several times, as of several accepted answers, stand once. */
+function makeVerdicts(verdicts) {
+  const said = new Map();
+  for (const [name, replies] of Object.entries(verdicts))
+    for (const reply of replies) {
+      const names = said.get(reply) ?? said.set(reply, new Map()).get(reply);
+      names.set(name, (names.get(name) ?? 0) + 1);
+    }
+  const quotes = [...said].map(([reply, names]) => {
+    const told = [...names].map(([name, times]) => (times > 1 ? `${name} × ${times}` : name));
+    return make("blockquote", {}, make("cite", {}, told.join(", ")), reply);
+  });
+  return quotes.length ? [make("h4", {}, WORDS.judge), ...quotes] : [];
+}
+
+function makePassages(shown, passages) {
+  const found = shown.map(([number, score, relevant], rank) => {
+    const [id, title, text] = passages.get(number);
+    const told = [`${rank + 1}`, id, score === null ? "" : `${WORDS.score} ${show(score)}`].filter(Boolean).join(" · ");
+    const head = make("p", { class: "place" }, told, relevant ? make("b", { class: "gold" }, WORDS.relevant) : "");
+    return make("li", {}, head, make("p", { class: "text" }, title ? make("b", {}, `${title} `) : "", text));
+  });
+  return [make("h4", {}, `${WORDS.passages} (${found.length})`), make("ol", { class: "passages" }, ...found)];
+}

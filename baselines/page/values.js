@@ -1,0 +1,82 @@
+// The values of items by the chosen metric: which are right, which changed, which are asked for.
+
+class Values {
+  constructor(index) {
+    this.index = index;
+    this.at = 0; // the chosen metric
+  }
+
+  get metric() {
+    return this.index.metrics[this.at] ?? { sign: 0 };
+  }
+
+  /** Return an item's value. */
+  of(item, run = 0) {
+    return item.values[run]?.[this.at] ?? null;
+  }
+
+  /** Say whether an item is right: true, false, or null where it has no value. */
+  right(item, run = 0) {
+    const value = this.of(item, run);
+    return value === null ? null : this.metric.sign === 0 || value === this.metric.best;
+  }
+
+  /** Name what a value is: the best, the worst, none, or "" between the ends. */
+  kind(item, run) {
+    const value = this.of(item, run);
+    const { sign, best, worst } = this.metric;
+    return value === null ? "none" : !sign ? "" : value === best ? "right" : value === worst ? "wrong" : "";
+  }
+
+  /** Say whether a run's answer to an item has no value of a metric. */
+  lacks(item, run, metric = this.at) {
+    return item.answers[run] !== null && item.values[run][metric] === null;
+  }
+
+  /** Where no answer lacks a value of the chosen metric, choose the first of which one does. */
+  chooseLacking() {
+    const { items, metrics, runs } = this.index;
+    const some = (metric) => items.some((item) => runs.some((_, run) => this.lacks(item, run, metric)));
+    if (!some(this.at)) this.at = Math.max(metrics.findIndex((_, metric) => some(metric)), 0);
+  }
+
+  /** Return how much better the second run is than the first. */
+  change(item) {
+    const [before, after] = [this.of(item, 0), this.of(item, 1)];
+    return before === null || after === null ? 0 : (after - before) * (this.metric.sign || 1);
+  }
+
+  /** Say whether runs have other values of an item than the first. */
+  disagree(item) {
+    return item.answers.some((answer, run) => answer !== null && this.of(item, run) !== this.of(item));
+  }
+
+  /** Choose the first metric of which runs have other values, and say whether there is one. */
+  chooseDisputed() {
+    const { items, metrics } = this.index;
+    const found = metrics.findIndex((_, at) => ((this.at = at), items.some((item) => this.disagree(item))));
+    this.at = Math.max(found, 0);
+    return found >= 0;
+  }
+
+  /** Return the test that items of a kind pass. */
+  passing(kind) {
+    const { runs } = this.index;
+    const tests = {
+      wrong: (item) => runs.some((_, run) => this.right(item, run) === false),
+      right: (item) => runs.every((_, run) => this.right(item, run) === true),
+      unscored: (item) => runs.some((_, run) => this.lacks(item, run)),
+      disagree: (item) => this.disagree(item),
+      won: (item) => this.change(item) > 0,
+      lost: (item) => this.change(item) < 0,
+    };
+    return tests[kind] ?? (() => true);
+  }
+
+  /** Return what items are sorted by, from small to large; undefined: their own order. */
+  key(order) {
+    const sign = this.metric.sign || 1;
+    const worst = (item) => Math.min(...this.index.runs.map((_, run) => (this.of(item, run) ?? Infinity) * sign));
+    return { worst, change: (item) => -Math.abs(this.change(item)) }[order];
+  }
+}

@@ -1,0 +1,52 @@
+"""All tables of runs, as a page has them: of one run, of one campaign or several benchmarks, of runs compared."""
+
+from collections.abc import Sequence
+
+from ..core.result import PROFILES, Result
+from ..runs.campaign import refuse_mixed, refuse_repeated_tasks
+from ..tables.grid import Grid
+from .comparison import merge_runs
+from .paper import show_paper
+from .run import tabulate_run
+from .several import tabulate_several
+
+
+def tabulate_all(
+    runs: Sequence[tuple[str, Sequence[Result]]],
+    profiles: Sequence[str] = PROFILES,
+    labels: str = "en",
+    verbose: bool = False,
+) -> list[Grid]:
+    """Make the tables of runs.
+
+    Args:
+        runs: name of each, and what it came to; several are compared with the first.
+        profiles: those shown; of runs compared, the first.
+        labels: of a matrix, ``en`` or ``zh``.
+        verbose: of a campaign, the scores of every run below the paper's tables.
+
+    Raises:
+        QuadragError: the runs cannot be compared.
+    """
+    results = [result for _, parts in runs for result in parts]
+    if len(runs) > 1:
+        return tabulate_several(merge_all(runs), profiles[0], labels=labels)
+    if len(results) == 1:
+        return tabulate_run(results[0], profiles, labels, every=True)
+    grids = []
+    for benchmark in dict.fromkeys(result.run.inputs.benchmark for result in results):
+        ours = [result for result in results if result.run.inputs.benchmark == benchmark]
+        grids += show_paper(benchmark, ours, profiles, labels, verbose)
+    return grids
+
+
+def merge_all(runs: Sequence[tuple[str, Sequence[Result]]]) -> list[tuple[str, Result]]:
+    """Make one result of each of several runs, to be compared.
+
+    Raises:
+        QuadragError: they are of several benchmarks, or one holds a task twice.
+    """
+    refuse_mixed([result for _, parts in runs for result in parts])
+    for name, parts in runs:
+        refuse_repeated_tasks(name, parts)
+    return [(name, merge_runs(parts)) for name, parts in runs]

@@ -1,0 +1,139 @@
+"""Make a benchmark of your own documents, by the recipe of one of the four.
+
+The documents are text, Markdown, HTML or JSON Lines (`id`, `title`, `text`),
+and with the extra `documents` PDF and Word. The dataset has the benchmark's own
+files: quadrag run, score, export and push take it with --data-dir. Stopped, it
+goes on where it was, and asks nothing twice. Without --llm questions are made
+by rule, with a gap in a sentence: enough to try the whole path, not to measure.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from quadrag import catalogue
+from quadrag.commands.construct import judge, review
+from quadrag.commands.shared import options
+
+EXAMPLES = (
+    "quadrag construct rgb --documents news --out my-rgb",
+    "quadrag construct rgb --documents news --out my-rgb --llm http://HOST/v1",
+    "quadrag construct crag --table t.csv --templates t.yaml --documents pages --out my-crag",
+    "quadrag run rgb noise_robustness_zh --data-dir my-rgb",
+    "quadrag construct review my-rgb --sample 100",
+    "quadrag construct judge labels.csv --model MODEL --out my-judge",
+)
+OTHERS = {"review": review, "judge": judge}  # what is done beside making
+_MAX_TOKENS = 2048
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of every recipe, of the review of what they made, and of a judge's training."""
+    actions = parser.add_subparsers(dest="recipe", required=True, metavar="BENCHMARK|review|judge")
+    for name in catalogue.benchmarks():
+        _add_making(actions.add_parser(name, help=f"make a dataset by {name}'s recipe", description=__doc__))
+    for name, other in OTHERS.items():
+        about = other.__doc__ or ""
+        first = about.partition("\n")[0]
+        one = actions.add_parser(name, help=first[0].lower() + first[1:].removesuffix("."), description=about)
+        other.add_arguments(one)
+    for one in actions.choices.values():
+        one.formatter_class = argparse.RawDescriptionHelpFormatter
+
+
+def _add_making(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--documents", metavar="DIR", required=True, type=Path, help="folder of your documents")
+    parser.add_argument("--out", metavar="DATASET", required=True, type=Path, help="folder of the dataset")
+    parser.add_argument("--llm", metavar="SPEC", help=f"what makes it: {options.MODELS} (default: by rule)")
+    parser.add_argument("--limit", metavar="N", type=options.whole(1), help="make questions of N documents, drawn")
+    parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="(default: 2333)")
+    parser.add_argument("--topics", metavar="FILE", type=Path, help="omnieval: YAML, fields with their topics")
+    parser.add_argument("--table", metavar="FILE", type=Path, help="crag: CSV, JSON Lines, or what kg build made")
+    parser.add_argument("--templates", metavar="FILE", type=Path, help="crag: YAML, the questions asked of the table")
+    parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
+    parser.add_argument("--estimate", action="store_true", help="ask and write nothing: tell what it takes at most")
+    options.asking(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command."""
+    if arguments.recipe in OTHERS:
+        return int(OTHERS[arguments.recipe].run(arguments))
+    import sys
+
+    from quadrag.baselines.construct.account import RULES, tell_calls, tell_splits, tell_steps
+    from quadrag.baselines.construct.construct import Request, construct
+    from quadrag.baselines.construct.recipe import load
+
+    recipe = load(arguments.recipe)
+    request = Request(
+        arguments.recipe,
+        arguments.documents,
+        arguments.out,
+        RULES if arguments.llm in (None, "extractive") else arguments.llm,
+        limit=arguments.limit,
+        seed=arguments.seed,
+        topics=arguments.topics,
+        table=arguments.table,
+        templates=arguments.templates,
+        licence=arguments.licence,
+    )
+    if arguments.estimate:
+        _estimate(arguments, request)
+        return 0
+    with _maker(arguments) as (maker, spent, currency):
+        made = construct(request, maker)
+    print("\n".join([*tell_steps(made.stages), "", *tell_splits(made.splits), ""]))
+    print(tell_calls(spent, currency, recipe.by_rule))
+    print(f"\n{arguments.out}: see its README.md; what was dropped stands in its stages")
+    print(
+        f"next: quadrag run {arguments.recipe} {next(iter(made.splits)).partition('/')[0]} --data-dir {arguments.out}"
+    )
+    if made.stopped:
+        print(f"quadrag: {made.stopped}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _maker(arguments: argparse.Namespace) -> Any:
+    """Return a context that opens what is asked."""
+    import contextlib
+
+    from quadrag.baselines.construct.steps import Maker
+    from quadrag.baselines.runs.request import RunRequest
+    from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.chat.prices import Prices
+    from quadrag.commands.shared.session import call_request
+
+    @contextlib.contextmanager
+    def opened() -> Any:
+        if arguments.llm in (None, "extractive"):
+            yield Maker(), None, ""
+            return
+        request = RunRequest(
+            arguments.recipe, llm=arguments.llm, sampling={"max_tokens": _MAX_TOKENS, "temperature": 0}
+        )
+        calls = call_request(arguments)
+        with open_session(request, calls, open_budget(calls)) as session:
+            prices = Prices.load(calls.prices) if calls.prices else None
+            yield Maker(session.system.completer), session.system.spent, prices.currency if prices else ""
+
+    return opened()
+
+
+def _estimate(arguments: argparse.Namespace, request: Any) -> None:
+    """Print what it would take."""
+    from quadrag.baselines.construct.account import tell_steps
+    from quadrag.baselines.construct.construct import estimate
+    from quadrag.chat.prices import Prices
+
+    found = estimate(request)
+    what = "templates" if request.templates else "documents"
+    print("\n".join([*tell_steps(found.stages), ""]))
+    print(f"{found.begin:,} {what} to make questions from; at most {found.calls:,} calls")
+    if found.calls:
+        print(f"tokens, one a character of a document: {found.prompt_tokens:,} in, {found.reply_tokens:,} out")
+    if found.calls and arguments.prices:
+        prices = Prices.load(arguments.prices)
+        rate = prices.rate(arguments.llm.rpartition("#")[2])
+        print(f"cost: at most {rate.cost(found.prompt_tokens, found.reply_tokens):.4g} {prices.currency}".rstrip())

@@ -1,0 +1,55 @@
+"""Train a judge on people's labels, and measure it on labels that it has not seen.
+
+LABELS is a known label set (quadrag certify-judge --list) or a CSV file, as
+certify-judge takes it. Half of its cases are learned from, a tenth decides when
+to stop, the rest measures; all items of one case stay on one side. The judge is
+a folder that `--judge local:JUDGE` loads and every server of models serves.
+Needs the extra `judge`.
+"""
+
+import argparse
+from pathlib import Path
+
+from quadrag.commands.shared import options
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("labels", metavar="LABELS", help="a known set, or a file")
+    parser.add_argument("--model", metavar="MODEL", required=True, help="what is trained: a Hub name or a folder")
+    parser.add_argument("--out", metavar="JUDGE", required=True, type=Path, help="a new folder for the judge")
+    parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else truthfulness)")
+    parser.add_argument("--data-dir", metavar="DIR", help="folder with the files of a known set (default: fetched)")
+    parser.add_argument("--rank", metavar="N", type=options.whole(1), default=8, help="of the adapter (default: 8)")
+    parser.add_argument("--rate", metavar="X", type=options.number(0), default=2e-4, help="(default: 0.0002)")
+    parser.add_argument("--passes", metavar="N", type=options.whole(1), default=3, help="over the labels (default: 3)")
+    parser.add_argument("--batch", metavar="N", type=options.whole(1), default=4, help="labels a step (default: 4)")
+    parser.add_argument("--longest", metavar="N", type=options.whole(64), default=4096, help="tokens (default: 4096)")
+    parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="(default: 2333)")
+    parser.add_argument("--ledger", metavar="FILE", help="replies kept (default: in the user's cache folder)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command."""
+    from quadrag.baselines.certify.known import open_labels
+    from quadrag.baselines.certify.tables import describe_labels, tabulate
+    from quadrag.baselines.construct.judge.train import Settings
+    from quadrag.baselines.construct.judge.training import CERTIFICATE, make_judge
+    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.chat.ledger import Ledger
+
+    labels = open_labels(arguments.labels, arguments.metric, arguments.data_dir)
+    named = ("rank", "rate", "passes", "batch", "longest", "seed")
+    settings = Settings(**{name: getattr(arguments, name) for name in named})
+    print(describe_labels(labels))
+    with Ledger(arguments.ledger) as ledger:
+        made = make_judge(labels, arguments.model, arguments.out, settings, ledger)
+    losses = " -> ".join(f"{loss:.3f}" for loss in made.trained.losses)
+    print(f"{made.lessons} lessons, {made.trained.steps} steps; loss on those set aside {losses}")
+    print(f"kept: pass {made.trained.kept}")
+    if made.before is None:
+        print(f"{arguments.model}: no readable verdict before training")
+    print_grids(tabulate([made.before, made.after] if made.before else [made.after]))
+    print(f"\n{arguments.out}\ncertificate: {arguments.out / CERTIFICATE}")
+    print(f"next: quadrag run BENCHMARK CONFIG --judge local:{arguments.out}")
+    return 0

@@ -1,0 +1,100 @@
+"""Tables, their notes and the page in Chinese: nothing that a run of any benchmark says is left in English."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from quadrag.baselines.report.all import tabulate_all
+from quadrag.baselines.report.summary import headline_all, summarise_run
+from quadrag.baselines.runs import campaign as campaigns
+from quadrag.baselines.tables import language
+from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line
+from quadrag.baselines.tables.language import speak, speak_grid
+
+HAN = re.compile("[\u4e00-\u9fff]")
+ENGLISH = re.compile(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}")  # three words of it
+CHINESE = yaml.safe_load(Path(language.__file__).with_name("chinese.yaml").read_text(encoding="utf-8"))
+
+
+def left_over(notes):
+    """What of some notes is left in English."""
+    ours = [re.sub("`.*?`", "", speak(note, "zh")) for note in notes if not note.startswith("?")]
+    return [note for note in ours if not HAN.search(note) or ENGLISH.search(note)]
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        ("rgb", "--all"),
+        ("crag", "task_1_2"),
+        ("crud_rag", "summary", "--limit", "4"),
+        ("omnieval", "all", "--limit", "30"),
+    ],
+    ids=lambda run: run[0],
+)
+def test_every_note_of_every_benchmark_is_in_chinese(cli, run):
+    assert cli("run", *run, "--data-dir", "sample", "--out", "r").code == 0
+    runs = campaigns.read_runs(["r"])
+    [(_, results)] = runs
+    grids = [*tabulate_all(runs), headline_all(results), summarise_run(results[0], "official")]
+    notes = dict.fromkeys(note for grid in grids for note in grid.notes)
+    assert len(notes) > 4 and left_over(notes) == []
+    shown = cli("report", "r", "--labels", "zh", "--html", "zh.html")
+    page = Path("zh.html").read_text(encoding="utf-8")
+    assert shown.code == 0 and "百分数" in shown.out + page and HAN.search(shown.out)
+    assert "这些数字不衡量任何东西" in page and "<dt>命令</dt>" in page and "Percent" not in page
+
+
+def test_a_comparison_is_in_chinese(cli):
+    for name, limit in (("a", "9"), ("b", "8")):
+        assert cli("run", "crag", "task_1_2", "--data-dir", "sample", "--limit", limit, "--out", name).code == 0
+    [grid] = tabulate_all(campaigns.read_runs(["a", "b"]))
+    assert len(grid.notes) > 4 and left_over(grid.notes) == []
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        (
+            "B against A, question by question: f1 0 better, 0 worse, 60 equal; em 5 better, 0 worse, 55 equal.",
+            "逐题比较 B 与 A：f1 更好 0，更差 0，相同 60；em 更好 5，更差 0，相同 55。",
+        ),
+        (
+            "f1: not decided. B is 2.1 points higher, which may be chance (95% interval -0.6 to 3.1). "
+            "About 290 more questions would probably show a difference of this size.",
+            "f1：未分高下。B 高 2.1 个百分点，可能出于偶然（95% 区间 -0.6 至 3.1）。"
+            "大约再多 290 题才能看出这样大的差别。",
+        ),
+        ("length: B is 5 characters longer (95% interval 1 to 9), which is neither better nor worse.", None),
+        ("em: A is better, 2.0 points higher (95% interval 0.6 to 3.1).", None),
+        ("judge not certified: j (acc, hal); `quadrag certify-judge` does it.", None),
+        (
+            "INVALID, a b: 4 of 12 items failed (4 api_error): acc, hal; calls failed.",
+            "无效（INVALID）：a b：12 题中有 4 题失败（4 api_error）：acc, hal；调用失败。",
+        ),
+    ],
+)
+def test_sentences_of_runs_are_in_chinese(english, chinese):
+    assert left_over([english]) == [] and chinese in (None, speak(english, "zh"))
+
+
+def test_a_table_keeps_its_numbers_names_and_shape():
+    grid = Grid(
+        "Table 7. Truthfulness of answers", "metric", ["not\nknown", "\n0.2"], [Line("  m (ours)", [Cell("1.0")])]
+    )
+    grid.notes = [Alarm("PARTIAL: the first 3 of 60 questions."), "mrr"]
+    ours = speak_grid(grid, "zh")
+    assert (ours.title, ours.corner, ours.columns) == ("表 7：回答的真实性", "指标", ["not\nknown", "\n0.2"])
+    assert ours.lines == [Line("  m（本次）", [Cell("1.0")])]
+    assert ours.notes == ["不完整：仅前 60 题中的 3 题。", "mrr"] and isinstance(ours.notes[0], Alarm)
+    assert speak_grid(grid, "en") is grid
+
+
+@pytest.mark.parametrize("english", CHINESE)
+def test_a_translation_has_what_the_english_has(english):
+    slots = re.compile(r"{\d}")
+    assert sorted(slots.findall(english)) == sorted(slots.findall(CHINESE[english]))
