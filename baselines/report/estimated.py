@@ -17,13 +17,19 @@ _LENGTHS = (
 _JUDGED = "Where there are no answers yet a judge is asked this often at most: rules may settle some answers."
 
 
-def tabulate_estimate(estimate: Estimate, currency: str | None, budget: float | None = None) -> Grid:
+_CASCADE = "The judges of a cascade are asked this often at most: what one decides, the next is not asked about."
+
+
+def tabulate_estimate(
+    estimate: Estimate, currency: str | None, budget: float | None = None, cascade: bool = False
+) -> Grid:
     """Make the table of an estimate.
 
     Args:
         estimate: what was noted.
         currency: of the prices; None where there are none.
         budget: what may be spent.
+        cascade: whether the judges are one.
     """
     stages = estimate.stages
     columns = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency else [])]
@@ -41,6 +47,7 @@ def tabulate_estimate(estimate: Estimate, currency: str | None, budget: float | 
     asked = {one.name for one in stages if one.sizes}
     notes += [_LENGTHS] if asked else []
     notes += [_JUDGED] if asked - {ANSWERS, ENTITIES} else []
+    notes += [_CASCADE] if asked and cascade else []
     if currency is None:
         notes.append("No price: --prices FILE names what tokens cost.")
     elif budget is not None:

@@ -1,6 +1,7 @@
 """What a reader must know of runs beside their values: models, data, calls, cost, times."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from quadrag.run_record import RunRecord
 from quadrag.stats import spread
@@ -48,7 +49,8 @@ def describe_calls(results: Sequence[Result]) -> str:
     usages = [result.run.usage for result in results]
     for role in dict.fromkeys(role for usage in usages for role in usage):
         spent = [usage[role] for usage in usages if role in usage]
-        made, known, again = (sum(value.get(name, 0) for value in spent) for name in ("calls", "cached", "retries"))
+        made, again = (sum(value.get(name, 0) for value in spent) for name in ("calls", "retries"))
+        known = sum(map(_count_kept, spent))
         tried = f" ({again} tried again)" if again else ""
         parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made{tried}, {known} kept replies used")
     return "; ".join(parts)
@@ -85,7 +87,7 @@ def tell_calls(results: Sequence[Result]) -> list[str]:
 def tell_kept(results: Sequence[Result]) -> str:
     """Say how many replies of what answered are kept ones, so that a change of it is not in them; "" where none is."""
     spent = [one.run.usage["llm"] for one in results if "llm" in one.run.usage and not one.reused]
-    known = sum(one.get("cached", 0) for one in spent)
+    known = sum(map(_count_kept, spent))
     times = [one["oldest"] for one in spent if one.get("oldest")]
     if not known:
         return ""
@@ -94,11 +96,16 @@ def tell_kept(results: Sequence[Result]) -> str:
     return f"{known} of {total} replies are kept ones{since}; --fresh asks anew"
 
 
+def _count_kept(spent: Mapping[str, Any]) -> int:
+    """Count the kept replies that were used, of a model behind a server those from before the command."""
+    return int(spent.get("earlier", spent.get("cached", 0)))
+
+
 def describe_kept(results: Sequence[Result]) -> str:
     """Say whose kept replies were used, and when the oldest was made; "" where none did."""
     found: dict[str, list[str]] = {}
     for run in (result.run for result in results):
         for role, spent in run.usage.items():
-            if spent.get("cached") and spent.get("oldest"):
+            if _count_kept(spent) and spent.get("oldest"):
                 found.setdefault(run.inputs.services.get(role, "here"), []).append(spent["oldest"])
     return "; ".join(f"{place}, oldest of {min(times)}" for place, times in found.items())

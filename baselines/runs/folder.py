@@ -122,6 +122,11 @@ class RunFolder:
                 found.write(self.path)
 
     @property
+    def was_finished(self) -> bool:
+        """Whether a finished run is there, be it at work again."""
+        return self.run.state == "finished" or self._before is not None
+
+    @property
     def finished(self) -> bool:
         """Whether the run was finished and every stage's file is as it was left."""
         return self.run.state == "finished" and all(self.stands(stage) for stage in STAGES)

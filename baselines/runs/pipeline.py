@@ -18,7 +18,7 @@ from quadrag import __version__
 from quadrag.chat.prices import Budget, tell_spent
 from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
-from quadrag.records import jsonl_text
+from quadrag.records import Answer, Key, Passage, jsonl_text
 from quadrag.run_files import read_items
 from quadrag.run_record import MOST_FAILED, Inputs
 
@@ -26,7 +26,7 @@ from ..core.benchmark import Finder, load
 from ..core.result import Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
 from ..scoring.cascade import Cascade
-from ..scoring.judging import check_judges, refuse_idle_metrics, score_answers
+from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_metrics, score_answers
 from ..scoring.modules import Embed
 from ..scoring.score import failed_verdicts, score_given_items, score_text
 from ..scoring.served import score_service
@@ -52,6 +52,7 @@ class Session:
     command: Sequence[str] = ()
     embed: Embed | None = None
     max_failed: float = MOST_FAILED
+    estimated: bool = False  # nobody is asked: what they would be asked is noted
     reuse: Reuse = field(default_factory=Reuse)
     served_as: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False
@@ -138,6 +139,7 @@ class Session:
     def _work(self, job: Job) -> Result:
         """Do the stages whose files do not stand."""
         folder, run, task = job.folder, job.folder.run, job.work.task
+        finished = folder.was_finished
         run.state, run.command, run.versions = "running", list(self.command), _versions()
         run.data_dir, run.replaced, run.row = task.data_dir, dict(task.replaced), dict(task.row)
         folder.save()
@@ -159,12 +161,13 @@ class Session:
             folder.write("scores.json", score_text(scores))
         else:
             answered = generated.asked if stopped else generated.answers
-            if self.system.finds_passages:
-                inner = load(task.benchmark)
-                scored, evidence = score_service(self, inner, job.questions, answered, task, passages)
-                run.service = asdict(evidence)
-            else:
-                scored = score_answers(self, job.work.benchmark, job.questions, answered, task, stopped, passages)
+            try:
+                scored = self._score(job, answered, passages, stopped)
+            except DeadJudge as dead:
+                why = f"{dead}; the answers are kept in {folder.path}: run again to go on with a judge that does"
+                if finished:
+                    raise DeadJudge(why) from dead
+                scored = replace(self, judges=(), cascades=())._score(job, answered, passages, why)
             items, scores, stopped, run.verdict, run.unread_judge, decided = scored
             run.cascade = {name: dict(counts) for name, counts in decided.items()}
             given = folder.is_given("answers.jsonl")
@@ -186,6 +189,17 @@ class Session:
         folder.save()
         texts = {(answer.key, answer.sample): answer.answer for answer in generated.answers}
         return Result(run, marked, items, stopped=stopped, asked=kept, folder=folder.path, texts=texts)
+
+    def _score(
+        self, job: Job, answers: Sequence[Answer], passages: Mapping[Key, Sequence[Passage]], stopped: str | None
+    ) -> Scored:
+        """Score answers, of a system that finds passages its rankings too."""
+        task = job.work.task
+        if not self.system.finds_passages:
+            return score_answers(self, job.work.benchmark, job.questions, answers, task, stopped, passages)
+        scored, evidence = score_service(self, load(task.benchmark), job.questions, answers, task, passages)
+        job.folder.run.service = asdict(evidence)
+        return scored._replace(stopped=stopped or scored.stopped)
 
     def tell_spent(self) -> str:
         """Say what all models have taken so far, against the budget."""

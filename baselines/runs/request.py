@@ -1,5 +1,6 @@
 """What a user asks for, typed: the form in which commands hand it on, checked before anything is opened."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -104,11 +105,13 @@ class Kept:
         unnamed: also those of which no service is known, as an older version kept them.
         fresh: none from before the command.
         retry: not those that are of these kinds: ``unreadable``, ``cut``, ``empty``.
+        began: Unix time of the command's beginning.
     """
 
     unnamed: bool = False
     fresh: bool = False
     retry: Sequence[str] = ()
+    began: float = field(default_factory=time.time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,7 @@ class CallRequest:
     prices: str | None = None
     budget: float | None = None
     ledger: str | Path | None = None
-    kept: Kept = Kept()
+    kept: Kept = field(default_factory=Kept)
     judge_aliases: Sequence[Alias] = ()
     entity_alias: Alias = field(default_factory=Alias)
     max_failed: float = MOST_FAILED

@@ -56,7 +56,7 @@ def open_session(
     if system is not None and not calls.all_judges and request.entity_llm is None:
         yield Session(system, command=calls.command, embed=embed, max_failed=calls.max_failed, fresh=calls.kept.fresh)
         return
-    reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry))
+    reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry), began=calls.kept.began)
     aliases = {
         "llm": calls.calling.alias,
         ENTITY: calls.entity_alias,
@@ -90,6 +90,7 @@ def open_session(
             fresh=calls.kept.fresh,
             budget=budget,
             entity_llm=entity_llm,
+            estimated=calls.calling.estimate is not None,
             cascades=cascades,
         )
 

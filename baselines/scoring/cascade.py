@@ -74,6 +74,11 @@ class Cascade:
         """The judges that are asked, in their order; rules are not."""
         return [stage.judge for stage in self.stages if not stage.judge.startswith(RULE)]
 
+    def passing_on(self) -> "Cascade":
+        """Return the same where no stage but the last is ever sure, as while what judges say is not known."""
+        unsure = [replace(stage, decides=dict.fromkeys(stage.decides, math.inf)) for stage in self.stages[:-1]]
+        return replace(self, stages=(*unsure, self.stages[-1]))
+
 
 def decide(
     stages: Sequence[Stage], items: Sequence[T], ask: Callable[[Stage, Sequence[T]], Sequence[Verdict]]
@@ -136,6 +141,7 @@ def ask_cascades(
     task: Task,
     given: ScoringInputs,
     probe: bool = True,
+    estimated: bool = False,
 ) -> Asked:
     """Ask judges in their order about a run's answers; what each chat came to is then what the last of them says.
 
@@ -148,6 +154,7 @@ def ask_cascades(
         task: what was run.
         given: what metrics need beside judges.
         probe: whether a judge of whose first verdicts none can be read is asked no further.
+        estimated: whether nobody is asked, and every judge is taken to be needed for all.
 
     Raises:
         QuadragError: a judge is dead, or a rule would see other answers than judges.
@@ -159,6 +166,8 @@ def ask_cascades(
         cascade = _cascade_of(metric, cascades, judges)
         if cascade is None:
             continue
+        if estimated:
+            cascade = cascade.passing_on()
         run = _Run(cascade, benchmark, metric, questions, task, given)
         here = run.find_open(answers)
 

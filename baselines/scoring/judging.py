@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from quadrag.chat.faults import DeadServer
 from quadrag.chat.keys import known_keys
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.shelf import UNREADABLE, Reuse
@@ -35,14 +36,19 @@ class Scored(NamedTuple):
     decided: Mapping[str, Mapping[str, int]] = MappingProxyType({})  # verdicts of a cascade's judges, by metric and key
 
 
+class DeadJudge(QuadragError):
+    """A judge of which nothing came but faults."""
+
+
 class Judging(Protocol):
-    """What judges: of a session, the judges, the sentence embedding, and how many items may fail."""
+    """What judges: of a session, the judges, the sentence embedding, how many items may fail, if judges are asked."""
 
     judges: Sequence[Completer]
     cascades: Sequence[Cascade]
     embed: Embed | None
     reuse: Reuse
     max_failed: float
+    estimated: bool
 
     def tell_spent(self) -> str:
         """Say what was spent so far."""
@@ -63,7 +69,7 @@ def score_answers(
     be read, and not all items may fail, only what needs no judge is scored.
 
     Raises:
-        QuadragError: a judge is dead.
+        DeadJudge: nothing came of a judge.
     """
     by_key = {question.key: question for question in questions}
     judges = () if stopped else session.judges
@@ -79,6 +85,8 @@ def score_answers(
             except BudgetReached as stop:
                 ended.append(str(stop))
                 return list(stop.results)
+            except DeadServer as dead:
+                raise DeadJudge(f"the judge {judge.model} does not answer: {dead}") from dead
 
         verdicts.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
         return verdicts
@@ -105,7 +113,9 @@ def score_answers(
         decided: Mapping[str, Mapping[str, int]] = {}
         if session.cascades:
             probed = session.max_failed < 1 and not retried
-            found = ask_cascades(session.cascades, asked, benchmark, by_key, answers, task, given, probed)
+            found = ask_cascades(
+                session.cascades, asked, benchmark, by_key, answers, task, given, probed, session.estimated
+            )
             unread, decided = found.unread, found.decided
             judges, asked = judges[-1:], asked[-1:]  # what is left to ask is the last one's
             given = replace(given, judges=asked, names=found.names)

@@ -146,6 +146,12 @@ def count_failed(scores: Iterable[Mapping[str, Any]], place: Place) -> int:
     return 0
 
 
+def has_unscored(scores: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a metric that was run has no value of any item, as the authors' code leaves empty answers out."""
+    whole = [row for row in scores if row.get("slice", ALL) == ALL]
+    return any(row["value"] is None and row.get("unscored") and not row["n_scored"] for row in whole)
+
+
 def read_items(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return lines of ``items.jsonl`` as people are shown them: what `corrected` could not read has no value."""
     return [

@@ -23,7 +23,7 @@ def note_answers(results: Sequence[Result]) -> list[str]:
 
 def _tell_texts(result: Result) -> Iterator[str]:
     texts = [text.strip() for text in result.texts.values() if text is not None]
-    if len(texts) > 1 and len(set(texts)) == 1 and result.run.inputs.llm != EXTRACTIVE:
+    if len(texts) > 1 and len(set(texts)) == 1 and not (texts[0] and result.run.inputs.llm == EXTRACTIVE):
         said = f"the same text, {known_keys().line(texts[0], longest=_SHOWN)!r}" if texts[0] else "empty"
         yield f"all {len(texts)} answers are {said}"
 

@@ -65,7 +65,7 @@ class ChatClient:
         self.parameters = {name: value for name, value in (parameters or {}).items() if value is not None}
         calling.check(self.parameters)
         self.on_progress = on_progress
-        counters = ("calls", "cached", "retries", "failed", "prompt_tokens", "completion_tokens")
+        counters = ("calls", "cached", "earlier", "retries", "failed", "prompt_tokens", "completion_tokens")
         self.spent: dict[str, Any] = {**dict.fromkeys(counters, 0), "cost": None if calling.prices is None else 0.0}
         self.spent["oldest"] = None  # Unix time of the oldest reply that was taken from the ledger
         self._saved = Saved(self.spent, calling.prices)
@@ -187,11 +187,13 @@ class ChatClient:
         self.close()
 
     def _complete(self, chats: list[Messages], numbers: list[int]) -> list[Reply | Failure]:
-        taken = set(self.shelf.taken) if self.shelf is not None else set()
+        taken, earlier = self._find_taken()
         batch = Batch(self.model, chats, self.parameters, numbers, self.shelf)
         self.spent["cached"] += batch.count(batch.stored)
         if self.shelf is not None:  # what is asked for again after all is not used
-            self.spent["cached"] -= batch.count(taken - self.shelf.taken.keys())
+            still, before = self._find_taken()
+            self.spent["cached"] -= batch.count(taken - still)
+            self.spent["earlier"] += batch.count(batch.stored & before) - batch.count(earlier - before)
         self.spent["oldest"] = self.shelf.oldest if self.shelf is not None else None
         if not batch.missing:
             self._known.tell_unreached()
@@ -213,6 +215,10 @@ class ChatClient:
         if stop is not None:
             raise BudgetReached(str(stop), results) from None
         return results
+
+    def _find_taken(self) -> tuple[set[bytes], set[bytes]]:
+        """Return the keys of the replies that were taken from the ledger, and of those from before the command."""
+        return (set(self.shelf.taken), self.shelf.find_earlier()) if self.shelf is not None else (set(), set())
 
     def _look_closer(self, batch: Batch) -> None:
         """Refuse a replay of nothing; of replies that are damaged say so."""

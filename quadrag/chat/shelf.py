@@ -27,7 +27,7 @@ class Reuse:
         unnamed: also those of which no service is known, as an older version kept them.
         retry: kinds of replies, of `RETRIED`, that are asked for again where they were made before `began`.
         since: Unix time; older ones count for nothing.
-        began: Unix time of the session's beginning.
+        began: Unix time of the command's beginning.
     """
 
     unnamed: bool = False
@@ -97,6 +97,10 @@ class Shelf:
     def oldest(self) -> float | None:
         """Unix time of the oldest reply that was taken."""
         return min((created for created in self.taken.values() if created is not None), default=None)
+
+    def find_earlier(self) -> set[bytes]:
+        """Return the keys of the taken replies that are from before the command."""
+        return {key for key, created in self.taken.items() if (created or 0.0) < self._reuse.began}
 
     def _takes(self, value: Value) -> bool:
         """Whether a reply counts."""

@@ -77,4 +77,10 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
         for (folder, _), key, row in zip(runs, keys, rows, strict=True)
     ]
     columns = [f"{'metric':<{width}}", "value", "95% interval", "n"]
-    return Grid(load(name).sample, "task", columns, lines, note_keys(rows))
+    without = [
+        f"{folder.name}: {row['n_total'] - row['n_scored']} of {row['n_total']} questions has no gold answer, as some "
+        "in the authors' data, and is not scored."
+        for (folder, _), row in zip(runs, rows, strict=True)
+        if row["n_scored"] < row["n_total"]
+    ]
+    return Grid(load(name).sample, "task", columns, lines, [*note_keys(rows), *without])

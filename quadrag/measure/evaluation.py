@@ -122,12 +122,13 @@ class Evaluation(Mapping[str, Score]):
 
     @property
     def invalid(self) -> list[str]:
-        """Why metrics are not valid, a line each: too many of their items failed."""
-        return [in_python(line) for line in self.result.run.invalid]
+        """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
+        stopped = [self.result.stopped] if self.result.stopped else []
+        return [in_python(line) for line in (*stopped, *self.result.run.invalid)]
 
     @property
     def valid(self) -> bool:
-        """Whether no metric lost more than a fifth of its items to failures."""
+        """Whether the run came to its end, and no metric lost more than a fifth of its items to failures."""
         return not self.invalid
 
     @entrance

@@ -60,5 +60,6 @@ def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]
     if arguments.format == "json":
         print(dumps(describe_estimate(estimate)), file=stdout)
     else:
+        cascade = arguments.judge_large is not None
         currency = prices.currency if prices else None
-        print_grids([tabulate_estimate(estimate, currency, arguments.budget)], file=stdout)
+        print_grids([tabulate_estimate(estimate, currency, arguments.budget, cascade)], file=stdout)

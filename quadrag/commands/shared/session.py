@@ -135,13 +135,17 @@ def print_calls(results: Sequence[Any], verbose: bool = False) -> None:
 
 
 def print_next(folder: Path, results: Sequence[Any]) -> None:
-    """Print the command that goes on from what finished runs came to, in a line; of invalid scores, that shows why."""
+    """Print the command that goes on from what finished runs came to; of scores that are none, that shows why."""
+    from quadrag.baselines.scoring.validity import has_unscored
+
     if any(result.stopped for result in results):
         return
     place, then = shlex.quote(str(folder)), "--wrong"
     if invalid := [result for result in results if result.run.invalid]:
         place = shlex.quote(str(invalid[0].folder))
         then = "--wrong" if invalid[0].run.unread_judge else "--unscored"
+    elif len(results) == 1 and has_unscored(results[0].scores):
+        then = "--unscored"
     one = len(results) == 1 or invalid
     print(f"next: quadrag {f'show {place} {then}' if one else f'report {place} ANOTHER'}")
 

@@ -140,6 +140,17 @@ def test_a_run_asks_the_last_judge_only_what_is_passed_on(cli, certified, judges
     assert f"judge not certified: {CASCADE}" in flat(cli("report", "runs/a").out)
 
 
+def test_an_estimate_takes_the_last_judge_to_be_needed_for_all(cli, certified, judges, answers):
+    given = ("--certificate", "c.json", *both(judges)[:4], "--ledger", "none yet")
+    run = ("run", "crag", "qa", "--retriever", "none", "--data-dir", "sample", "--out", "r", *given)
+    score = ("score", answers, *SCORED[:6], *given)
+    for command, calls in ((run, 26), (score, 23)):  # a call for each accepted answer
+        told = json.loads(cli(*command, "--estimate", "--json").out)["stages"]
+        assert [(one["model"], one["calls"]) for one in told] == [("small", calls), ("big", calls)]
+        assert "The judges of a cascade are asked this often at most: " in flat(cli(*command, "--estimate").out)
+    assert not judges.bodies
+
+
 def test_a_replay_gives_the_same_and_asks_nobody(cli, certified, judges, answers):
     how = (*SCORED, *both(judges), "--certificate", "c.json")
     assert cli("score", str(answers), *how, "--out", "runs/a").code == 0

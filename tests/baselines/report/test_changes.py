@@ -1,9 +1,11 @@
 """Two runs question by question: what became worse or better, what is the same, and what the two are called."""
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
+from chat_server import ChatServer
 from rag_server import RagServer
 
 import quadrag
@@ -185,3 +187,15 @@ def test_what_cannot_be_compared_is_one_line(two, cli):
 )
 def test_runs_are_called_by_what_they_do_not_share(names, wanted):
     assert tell_apart(names) == wanted
+
+
+def test_a_reply_of_this_very_command_is_no_kept_one(cli):
+    with ChatServer(models=["meta-llama/Meta-Llama-3-70B-Instruct"]) as server:
+        asked = ("run", "--recipe", "crag-table5-llama-3-70b-instruct", "--llm", server.url, "--data-dir", "sample")
+        first = cli(*asked, "--ledger", "L", "--out", "a")
+        assert first.code == 0, first.err
+        both = [json.loads(path.read_text(encoding="utf-8"))["usage"]["llm"] for path in Path("a").glob("*/run.json")]
+        assert sum(one["cached"] for one in both) == 2, "two questions are in both configs"
+        assert "kept ones" not in first.out and "0 kept replies used" in first.out and "oldest" not in first.out
+        again = cli(*asked, "--ledger", "L", "--out", "b").out
+        assert "64 of 64 replies are kept ones, from 20" in again and "0 made, 64 kept replies used" in again

@@ -142,3 +142,10 @@ def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
     assert same.endswith("answers are the same texts in both.")
     assert words == "The same in before and after: accuracy_bounded, missing."
     assert [line.split()[0] for line in lines] == list(result.headlines)
+
+
+def test_where_empty_answers_are_left_out_the_next_command_shows_them(cli):
+    ran = cli("run", "crud_rag", "summary", *SAMPLE, "--limit", 3, "--retriever", "none", "--out", "a")
+    assert ran.code == 0 and "INVALID" not in ran.out and "All 3 answers are empty.\n" in ran.out
+    assert ran.out.endswith("next: quadrag show a --unscored\n")
+    assert cli("show", "a", "--unscored").out.count("rouge_l: corrected 0 (official empty)") == 3

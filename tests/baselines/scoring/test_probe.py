@@ -103,7 +103,9 @@ def test_the_user_may_have_it_asked_to_the_end_and_is_told_at_the_number(cli, se
     for text in (*texts, repr(result)):
         assert re.search(told, " ".join(text.split()))
     lines = ran.out.splitlines()
-    assert lines[2].startswith("NOT RELIABLE") and lines[4].startswith("metric "), "above the numbers, whatever -v"
+    same = "All 15 answers are the same text, 'The capital is Paris.'."
+    assert lines[2].startswith("NOT RELIABLE") and lines[4] == same, "above the numbers, whatever -v"
+    assert lines[5].startswith("metric ")
 
 
 def test_a_few_that_could_not_be_read_are_told_under_the_number(cli, server, judge):
@@ -167,3 +169,42 @@ def test_replies_that_were_asked_for_again_are_not_counted_as_kept(cli, server, 
     ran, calls = ask(cli, place, server, judge, "--retry", "unreadable")
     assert calls == garbage and f"judge {garbage} made, {12 - garbage} kept replies used" in ran.out
     assert (f"{judge.url}, oldest" in ran.out) == (garbage < 12)
+
+
+def test_a_dead_judge_costs_no_answers_and_is_called_the_judge(cli, server, judge):
+    dead = (*CRAG, "--llm", f"{server.url}#m", "--judge", "http://127.0.0.1:9/v1#j", "--ledger", "L", "--out", "r")
+    ran = cli(*dead)
+    told = "15 of 15 answers; the judge j does not answer: the first 12 calls all failed: http://127.0.0.1:9/v1: "
+    assert ran.code == 2 and ran.err.startswith(f"quadrag: {told}") and ran.err.count("\n") == 1
+    assert ran.err.endswith("; the answers are kept in r: run again to go on with a judge that does\n")
+    assert re.search(r"^missing +0\.0 ", ran.out, re.MULTILINE) and f"PARTIAL: {told}" in " ".join(ran.out.split())
+    answered = server.requests
+    judge.state.text = READABLE
+    assert ask(cli, CRAG, server, judge)[0].code == 0 and server.requests == answered
+
+
+def test_a_finished_run_is_so_still_where_its_judge_has_died(cli, server, judge):
+    judge.rules += [Rule("reply", times=1, message={"content": READABLE}), Rule("status", times=1, status=400)]
+    judge.state.text = READABLE
+    assert ask(cli, CRAG, server, judge, "--concurrency", 1)[0].code == 0
+    ended = cli("report", "r").out
+    judge.rules.append(Rule("status", status=401))
+    again = ask(cli, CRAG, server, judge)[0]
+    assert again.code == 2 and again.out == "" and "the judge j does not answer: the first call failed" in again.err
+    assert "1 of 15 items failed" in " ".join(ended.split()) and cli("report", "r").out == ended
+
+
+def test_a_dead_judge_is_told_in_python(tmp_path, judge):
+    asked: list[str] = []
+    given = {"data_dir": "sample", "out": tmp_path / "r", "ledger": str(tmp_path / "L")}
+
+    def system(question):
+        asked.append(question.id)
+        return "Paris"
+
+    with pytest.warns(UserWarning, match=r"the judge x does not answer: .*; the answers are kept in "):
+        result = quadrag.evaluate("crag", "task_1_2", system, judge="http://127.0.0.1:9/v1#x", **given)
+    assert not result.valid and result["missing"].value == 0 and result["accuracy"].value is None
+    judge.state.text = READABLE
+    result = quadrag.evaluate("crag", "task_1_2", system, judge=f"{judge.url}#j", **given)
+    assert result.valid and result["accuracy"].value is not None and len(asked) == len(set(asked))
