@@ -18,9 +18,9 @@ from ..certify.notes import tabulate_judges
 from ..charts.draw import can_draw, draw_grid
 from ..core.result import Result
 from ..report.all import tabulate_all
+from ..report.compared.names import tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
-from ..report.names import tell_apart
 from ..report.summary import headline_all
 from ..runs.campaign import run_folders
 from ..runs.folder import read_result

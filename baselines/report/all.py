@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from ..core.result import PROFILES, Result
 from ..runs.campaign import refuse_repeated_tasks
 from ..tables.grid import Grid
-from .comparison import merge_runs
+from .compared.comparison import merge_runs
+from .compared.several import refuse_apart, tabulate_several
 from .paper import show_paper
 from .run import tabulate_run
-from .several import refuse_apart, tabulate_several
 
 
 def tabulate_all(

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import merge_all, tabulate_all
-    from quadrag.baselines.report.several import tabulate_several
+    from quadrag.baselines.report.compared.several import tabulate_several
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.runs import campaign

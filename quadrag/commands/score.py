@@ -69,8 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
+    from quadrag.baselines.report.compared.several import tabulate_several
     from quadrag.baselines.report.run import tabulate_run
-    from quadrag.baselines.report.several import tabulate_several
     from quadrag.baselines.report.summary import show_run
 
     if arguments.estimate:

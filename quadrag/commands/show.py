@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.baselines.report.changes import write_changes
+    from quadrag.baselines.report.compared.changes import write_changes
     from quadrag.baselines.report.item_lines import Manner, write_items
     from quadrag.baselines.report.items import RunReader, Which
     from quadrag.baselines.runs.campaign import read_runs

@@ -7,14 +7,14 @@ from typing import Any
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.changes import write_changes
-from quadrag.baselines.report.comparison import compare_runs
+from quadrag.baselines.report.compared.changes import write_changes
+from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.names import tell_apart
+from quadrag.baselines.report.compared.pairs import is_same, pair_results
+from quadrag.baselines.report.compared.several import tabulate_several
+from quadrag.baselines.report.compared.words import tell_opposites, tell_pairs, tell_same
 from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
-from quadrag.baselines.report.names import tell_apart
-from quadrag.baselines.report.pairs import is_same, pair_results
-from quadrag.baselines.report.several import tabulate_several
-from quadrag.baselines.report.words import tell_opposites, tell_pairs, tell_same
 from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.baselines.tables.run_notes import note_partial

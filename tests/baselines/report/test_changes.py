@@ -9,7 +9,7 @@ from chat_server import ChatServer
 from rag_server import RagServer
 
 import quadrag
-from quadrag.baselines.report.names import tell_apart
+from quadrag.baselines.report.compared.names import tell_apart
 
 PLACE = ("rgb", "information_integration_en")
 DOCUMENTS = [

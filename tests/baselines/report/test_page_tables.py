@@ -10,9 +10,9 @@ import pytest
 
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
-from quadrag.baselines.report.comparison import compare_runs
+from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.matrix_change import tabulate_changes
 from quadrag.baselines.report.found import tabulate_found
-from quadrag.baselines.report.matrix_change import tabulate_changes
 from quadrag.baselines.runs import campaign
 from quadrag.baselines.tables.grid import Verdict
 

@@ -8,10 +8,10 @@ import pytest
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report import paper
-from quadrag.baselines.report.comparison import compare_runs
+from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.report.paper import tabulate_paper
-from quadrag.baselines.report.several import tabulate_several
 from quadrag.baselines.runs import campaign as campaigns
 from quadrag.baselines.tables.grid import print_grids
 from quadrag.baselines.tables.paper import load_tables

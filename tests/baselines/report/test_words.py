@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from quadrag.baselines.core.result import Asked, Result, Stratum
-from quadrag.baselines.report.comparison import compare_runs, merge_runs
-from quadrag.baselines.report.pairs import list_differences, pair_results, pair_slices
-from quadrag.baselines.report.rankings import tell_rankings
-from quadrag.baselines.report.several import tabulate_several
+from quadrag.baselines.report.compared.comparison import compare_runs, merge_runs
+from quadrag.baselines.report.compared.pairs import list_differences, pair_results, pair_slices
+from quadrag.baselines.report.compared.rankings import tell_rankings
+from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.run_record import Inputs, RunRecord
 from quadrag.stats import items_needed
 

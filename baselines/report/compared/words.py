@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair, holm, items_needed
 
-from ..core.result import PROFILES, Result
-from ..scoring.validity import count_failed, is_invalid
-from ..tables.cells import ALPHA, CHARACTERS, FEW, format_difference
-from ..tables.grid import Alarm
-from ..tables.slices import select_whole
+from ...core.result import PROFILES, Result
+from ...scoring.validity import count_failed, is_invalid
+from ...tables.cells import ALPHA, CHARACTERS, FEW, format_difference
+from ...tables.grid import Alarm
+from ...tables.slices import select_whole
 from .pairs import Place, is_same, list_differences, pair_results, pair_slices, place_of
 
 _NAMES = ("A", "B")

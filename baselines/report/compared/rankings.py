@@ -6,8 +6,8 @@ from itertools import combinations
 from quadrag.metric_record import metric_record
 from quadrag.stats import rank_agreement
 
-from ..core.result import PROFILES, Result
-from ..tables.slices import select_whole
+from ...core.result import PROFILES, Result
+from ...tables.slices import select_whole
 from .pairs import Place, place_of
 from .words import name_places
 

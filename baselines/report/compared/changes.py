@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from quadrag.records import Key
 
-from .item_lines import Manner, look_up_verdicts, write_item
-from .items import RunReader, Which
+from ..item_lines import Manner, look_up_verdicts, write_item
+from ..items import RunReader, Which
 from .pairs import list_differences
 
 

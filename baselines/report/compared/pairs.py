@@ -8,13 +8,13 @@ from quadrag.metric_record import metric_record
 from quadrag.stats import Item, Pair, paired_difference, paired_macro
 from quadrag.stats.items import choose_fill, counted
 
-from ..core.result import Asked, Result
-from ..scoring.groups import counts, stratify
-from ..scoring.rows import items_of
-from ..scoring.validity import is_invalid
-from ..tables.cells import Row, difference_cell
-from ..tables.grid import Cell
-from ..tables.slices import select_whole
+from ...core.result import Asked, Result
+from ...scoring.groups import counts, stratify
+from ...scoring.rows import items_of
+from ...scoring.validity import is_invalid
+from ...tables.cells import Row, difference_cell
+from ...tables.grid import Cell
+from ...tables.slices import select_whole
 
 Place = tuple[str, str, str, str]  # config, split, metric, key
 _WEIGHTED = "_weighted"

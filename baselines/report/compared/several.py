@@ -7,18 +7,18 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import show_key
 from quadrag.stats import holm
 
-from ..certify.notes import note_judges
-from ..core.result import Result
-from ..tables.cells import STAR
-from ..tables.grid import Cell, Detail, Grid, Line
-from ..tables.notes import TESTS
-from ..tables.slices import select_whole
+from ...certify.notes import note_judges
+from ...core.result import Result
+from ...tables.cells import STAR
+from ...tables.grid import Cell, Detail, Grid, Line
+from ...tables.notes import TESTS
+from ...tables.slices import select_whole
+from ..summary import pick_headlines
 from .comparison import compare_runs
 from .matrix_change import tabulate_changes
 from .names import name_columns
 from .pairs import pair_cell, pair_results
 from .rankings import tell_rankings
-from .summary import pick_headlines
 
 
 def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:

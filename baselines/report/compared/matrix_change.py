@@ -1,8 +1,8 @@
 """What a second run changed in a first one's matrices, cell by cell."""
 
-from ..core.result import PROFILES, Result
-from ..tables.grid import Cell, Figure, Grid, Line
-from .run import tabulate_matrices
+from ...core.result import PROFILES, Result
+from ...tables.grid import Cell, Figure, Grid, Line
+from ..run import tabulate_matrices
 
 
 def tabulate_changes(first: Result, second: Result, profile: str = PROFILES[0], labels: str = "en") -> list[Grid]:

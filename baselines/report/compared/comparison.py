@@ -8,19 +8,19 @@ from typing import Any
 from quadrag.metric_record import show_key
 from quadrag.stats import Pair, holm
 
-from ..core.benchmark import load
-from ..core.result import Result
-from ..core.settings import NONE
-from ..scoring.rows import ALL
-from ..scoring.validity import is_invalid
-from ..tables.cells import ALPHA, NOTHING, STAR, Row, value_cell
-from ..tables.grid import Alarm, Cell, Detail, Form, Grid, Line, Verdict
-from ..tables.notes import INTERVALS, TESTS, name_units, note_keys
-from ..tables.run_notes import list_settings, note_partial, note_runs
+from ...core.benchmark import load
+from ...core.result import Result
+from ...core.settings import NONE
+from ...scoring.rows import ALL
+from ...scoring.validity import is_invalid
+from ...tables.cells import ALPHA, NOTHING, STAR, Row, value_cell
+from ...tables.grid import Alarm, Cell, Detail, Form, Grid, Line, Verdict
+from ...tables.notes import INTERVALS, TESTS, name_units, note_keys
+from ...tables.run_notes import list_settings, note_partial, note_runs
+from ..run import name_run
+from ..summary import pick_headlines
 from .names import name_columns, tell_apart
 from .pairs import Place, pair_cell, pair_results, place_of
-from .run import name_run
-from .summary import pick_headlines
 from .words import tell_changes, tell_invalid, tell_opposites, tell_pairs, tell_same, tell_slices
 
 _FEW = 3  # runs whose columns are headed by their names
