@@ -57,8 +57,8 @@ def check(route: str, names: list[str], out: Path, said: str) -> None:
         assert not any(secret in text for text in [said, *shown]), name
     if route == "judge":
         judged = [row for row in json.loads(shown[2]) if row["signature"].endswith("judge:m")]
-        assert judged and all(row["n_scored"] <= names.count("well") for row in judged)
-        assert all(row["n_scored"] or row["value"] is None for row in judged if row["profile"] == "official")
+        assert judged and all(row["n_scored"] == 0 for row in judged)
+        assert all(row["value"] is None for row in judged if row["profile"] == "official")
         return
     answers = [json.loads(line) for line in (out / "run" / "answers.jsonl").open(encoding="utf-8")]
     texts = {fill(row["text"]) for row in ROWS if "text" in row and row["name"] in names} | {GOOD}
@@ -71,14 +71,13 @@ def check(route: str, names: list[str], out: Path, said: str) -> None:
 def test_a_run_ends_whatever_it_is_told(tmp_path, monkeypatch, capfd, route, rounds):
     monkeypatch.setenv("QUADRAG_API_KEY", KEY)
     monkeypatch.setattr("quadrag.chat.network.dispatch.backoff", lambda attempt: 0.01)
-    rows = [row for row in deal(route, rounds) if row["name"] not in (*LATE, "well")]
-    # One verdict that can be read: a judge without any is asked no further.
-    well = {"name": "well"} | ({"message": {"content": '{"prediction": 1}'}} if route == "judge" else {})
-    with HostileServer([well, *rows]) as server:
+    rows = [row for row in deal(route, rounds) if row["name"] not in LATE]
+    with HostileServer([{"name": "well"}, *rows]) as server:
         server.deal = ["well", *(row["name"] for row in rows)]
-        code = main([*command(route, server, tmp_path), "--limit", str(LIMITS[route](len(rows)))])
+        to_the_end = ["--max-failed", "1"] if route == "judge" else []
+        code = main([*command(route, server, tmp_path), "--limit", str(LIMITS[route](len(rows))), *to_the_end])
         said = capfd.readouterr()
-        assert code == 3, said.err
+        assert code == (0 if to_the_end else 3), said.err
         assert not set(server.deal) - server.asked.keys()
     check(route, server.deal, tmp_path, said.out + said.err)
     assert said.err.count("repeats a secret") == 1
