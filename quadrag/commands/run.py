@@ -246,8 +246,9 @@ def _ask(
         if task:
             out = place(Path(arguments.out or campaigns.name_folder(task, session.system.name)))
             return out, campaigns.Campaign([(out, session.run(task, out))]), True
-        out = place(Path(arguments.out or campaigns.name_campaign_folder(request, runs, session.system.name)))
-        return out, campaigns.run_all(session, request, runs, out), False
+        several = runs or []
+        out = place(Path(arguments.out or campaigns.name_campaign_folder(request, several, session.system.name)))
+        return out, campaigns.run_all(session, request, several, out), False
 
 
 def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: Any, alone: bool) -> int:

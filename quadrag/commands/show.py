@@ -73,7 +73,8 @@ def run(arguments: argparse.Namespace) -> None:
         readers = [RunReader(one.folder, one, arguments.data_dir) for one in results]
         if len(shown) > 1:
             print(f"== {' '.join(str(one.folder) for one in results)}")
-        lines = write_changes(*readers, which, manner) if two else write_items(*readers, which, manner)
+        first, *others = readers
+        lines = write_changes(first, others[0], which, manner) if two else write_items(first, which, manner)
         print("\n".join(lines), end="\n\n" if results is not shown[-1] else "\n")
 
 

@@ -107,7 +107,7 @@ def evaluate(
         say(f"the answers of {date_answers([made])} are judged; the function was not asked")
     found.certificates = certificates
     measured = Evaluation(found, folder, profile)
-    measured.report(folder / PAGE, ledger=calls.ledger)
+    measured.report(folder / PAGE, ledger=None if calls.ledger is None else str(calls.ledger))
     for line in measured.invalid:
         warnings.warn(f"INVALID, {line}", stacklevel=3)  # of the caller, beyond the decorator
     return measured
