@@ -85,7 +85,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: Any, home: Home, tmp_path: Path
         out, err = capsys.readouterr()
         monkeypatch.chdir(tmp_path)
         shutil.rmtree(copy)
-        varying = ("calls", "kept replies: ", "latency ")
+        varying = ("calls", "tokens", "kept replies: ", "latency ")
         kept = ("replies are kept ones", "shown again", "--fresh asks anew")
         lines = [line for line in out.splitlines() if not any(part in line for part in kept)]
         out = "\n".join(line for line in lines if not line.startswith(varying))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,19 @@ def test_an_estimate_bounds_what_is_asked_and_writes_nothing(
     assert "by the model `m`" in body and "Made by rule" not in body
 
 
+@pytest.fixture
+def cache() -> Iterator[None]:
+    """Leave the cache of datasets as it was: what is prepared here is nobody else's."""
+    import datasets
+
+    place = Path(datasets.config.HF_DATASETS_CACHE)
+    before = set(place.glob("*"))
+    yield
+    for path in set(place.glob("*")) - before:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_dataset_is_prepared_loaded_and_exported_with_its_own_card(
     recipe: str, documents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
