@@ -10,7 +10,7 @@ from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.names import tell_apart
-from quadrag.baselines.report.compared.pairs import compare_each, count_questions, is_same, pair_results
+from quadrag.baselines.report.compared.pairs import compare_each, count_questions, is_same
 from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.report.compared.words import tell_missing, tell_pairs, tell_same
 from quadrag.baselines.report.item_lines import Manner
@@ -51,10 +51,10 @@ class Comparison(Mapping[str, Pair]):
         self.before = before
         self.after = after
         self.profile = before.profile
+        places = {name: _place(before, name) for name in before.scores}
+        (self._compared,) = compare_each(before.result, [after.result], places.values(), self.profile)
         self.pairs: dict[str, Pair] = {
-            name: pair
-            for name, score in before.scores.items()
-            if (pair := pair_results(before.result, after.result, _place(before, name), self.profile)) is not None
+            name: self._compared[place].pair for name, place in places.items() if place in self._compared
         }
         if not self.pairs:
             why = "; ".join(self.invalid) or "no question was scored in both; expected runs over the same questions"
@@ -185,7 +185,7 @@ class Comparison(Mapping[str, Pair]):
         ran = (self.before.result, self.after.result)
         names = (first, second) if first != second else _SIDES
         places = dict.fromkeys(_place(one, name) for one in both for name in one.headlines.values())
-        (pairs,) = compare_each(ran[0], ran[1:], places, self.profile)
+        pairs = {place: self._compared[place] for place in places if place in self._compared}
         told = [*tell_pairs(pairs, self.profile, names), *tell_missing(*ran, places, pairs, self.profile, names)]
         notes = [*self._partial, *self._kept, *tell_same(*ran), *told, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
         columns = ["before", "after", "difference", "95% interval", "n"]

@@ -195,7 +195,9 @@ def _format(place: Place, pair: Pair) -> str:
 def _tell_pair(place: Place, one: Compared, names: tuple[str, str], facts: Sequence[str]) -> str:
     """Say which run is better and by how much or, where the test does not show it, what would."""
     told = _tell_difference(place, one, names, facts)
-    return told if one.pair.p < ALPHA else f"not decided. {told}. {_tell_need(one.pair)}"
+    if one.pair.p < ALPHA:
+        return told
+    return f"not decided. {told}" + ("" if one.adjusted else f". {_tell_need(one.pair)}")  # which is of one test alone
 
 
 def _tell_difference(place: Place, one: Compared, names: tuple[str, str], facts: Sequence[str] = ()) -> str:
