@@ -72,7 +72,7 @@ class ChatClient:
         self._saved = Saved(self.spent, calling.prices)
         self._budget = calling.open_budget()
         if self._budget is not None and work.workers() > 1:
-            raise QuadragError("--budget is held by one process; leave out it, or --on")
+            raise QuadragError("--budget is held by one process; leave it out, or --on")
         self._model = self.spec.model
         self._transport = transport or Transport()
         self.service = calling.alias.service or name_service(self.spec, self._transport.find_keys)
