@@ -151,9 +151,7 @@ def _part(documents: Iterable[Any]) -> Iterator[list[Any]]:
     yield block
 
 
-def _cut(
-    chunking: Chunking | FileChunking, documents: Sequence[Any]
-) -> list[tuple[str, str, list[tuple[str, str]]]]:
+def _cut(chunking: Chunking | FileChunking, documents: Sequence[Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
     """Return of each document its id, its title and its chunks with their owners' ids."""
     return [(document.id, document.title, list(chunking.cut(document))) for document in documents]
 

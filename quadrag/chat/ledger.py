@@ -19,6 +19,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from glob import escape
 from pathlib import Path
 from secrets import token_hex
@@ -116,7 +117,7 @@ class Ledger:
         """Take over the replies that the workers of a killed run kept, and remove their ledgers."""
         for path in sorted(folder.glob("*.sqlite")):
             with suppress(QuadragError):  # one that is damaged as a whole has nothing to give
-                self._guard(lambda path=path: take_over(self._db, path))
+                self._guard(partial(take_over, self._db, path))
         shutil.rmtree(folder, ignore_errors=True)
 
     def _guard(self, work: Callable[[], T]) -> T:

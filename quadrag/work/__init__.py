@@ -1,7 +1,7 @@
-"""Where work is done: one function over many parts, here, in several processes, on Ray, or among the ranks of torchrun.
+"""Where work is done: one function over many parts, here, in processes, on Ray, or among the ranks of torchrun.
 
-What is asked to be done says nothing of the place: `each` takes the one that the command named by ``--on``. Results come
-in the order of the parts wherever they were made, so that what is written of them is the same to the byte.
+Who has work to do says nothing of the place: `each` takes the one that the command named by ``--on``. Results come in
+the order of the parts wherever they were made, so that what is written of them is the same to the byte.
 """
 
 from __future__ import annotations
@@ -12,48 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar
 
 from quadrag.errors import QuadragError
+from quadrag.work.place import Here, Made, Part, Place
 
-Part = TypeVar("Part")
-Made = TypeVar("Made")
-
-__all__ = ["Here", "Place", "Travels", "each", "use", "workers"]
-
-
-class Place(Protocol):
-    """A place where work is done; `workers` do it at once."""
-
-    workers: int
-
-    def each(self, function: Callable[[Part], Made], parts: Iterable[Part]) -> Iterator[Made]:
-        """Yield what a function makes of each part, in their order; few parts are taken before they are asked for.
-
-        Args:
-            function: travels to the workers, as parts and what it makes do: of a module, or a method of an object that
-                a worker can open again.
-            parts: any number of them; each is worth a journey.
-
-        Raises:
-            Exception: what the function raises, at its part's turn.
-        """
-
-    def close(self) -> None:
-        """Let the workers go."""
-
-
-class Here:
-    """This process."""
-
-    workers = 1
-
-    def each(self, function: Callable[[Part], Made], parts: Iterable[Part]) -> Iterator[Made]:
-        """Yield what the function makes of each part when it is asked for; see `Place.each`."""
-        return map(function, parts)
-
-    def close(self) -> None:
-        """Nobody is to go."""
+__all__ = ["Place", "Travels", "each", "use", "workers"]
 
 
 class Travels:
@@ -82,7 +46,8 @@ def _make(kind: type, made_with: bytes) -> Any:
     return kind(*arguments, **keywords)
 
 
-_place: ContextVar[Place] = ContextVar("place", default=Here())
+_HERE = Here()
+_place: ContextVar[Place] = ContextVar("place", default=_HERE)  # it holds nothing
 
 
 def each(function: Callable[[Part], Made], parts: Iterable[Part]) -> Iterator[Made]:
@@ -121,7 +86,7 @@ def use(on: str | None) -> Iterator[bool]:
 
 def _open(on: str | None) -> Place:
     if on is None or on == "1":
-        return Here()
+        return _HERE
     if re.fullmatch(r"[1-9]\d{0,3}", on):
         from quadrag.work.processes import Processes
 

@@ -6,10 +6,10 @@ Tasks, not Ray Data: parts come as they are made, and Ray Data wants all of them
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from quadrag.errors import NotReady, QuadragError, one_line
-from quadrag.work import Made, Part
-from quadrag.work.processes import AHEAD
+from quadrag.work.place import AHEAD, Made, Part
 
 
 class Cluster:
@@ -26,7 +26,7 @@ class Cluster:
             QuadragError: the cluster does not answer.
         """
         try:
-            import ray
+            import ray  # type: ignore[import-not-found]
         except ImportError as error:
             raise NotReady(f"--on ray needs Ray ({error}); pip install 'quadrag[ray]'") from None
         self._ray = ray
@@ -43,7 +43,7 @@ class Cluster:
         """Yield what the function makes of each part; see `Place.each`."""
         task = self._ray.remote(_call)
         shared = self._ray.put(function)
-        waiting = deque()
+        waiting: deque[Any] = deque()
         for part in parts:
             waiting.append(task.remote(shared, part))
             if len(waiting) >= AHEAD * self.workers:
@@ -56,9 +56,9 @@ class Cluster:
         if self._joined:
             self._ray.shutdown()
 
-    def _take(self, made: object) -> Made:
+    def _take(self, made: Any) -> Any:
         try:
-            return self._ray.get(made)  # type: ignore[no-any-return]
+            return self._ray.get(made)
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
 

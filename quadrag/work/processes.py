@@ -14,9 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from quadrag.work import Made, Part
-
-AHEAD = 2  # parts a worker that are under way at once
+from quadrag.work.place import AHEAD, Made, Part
 
 
 class Processes:

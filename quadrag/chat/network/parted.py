@@ -86,9 +86,7 @@ class PartedEngine(Engine):
         shelf = self._shelf
         service = "" if shelf is None else shelf.service
         with parts_folder(None if shelf is None else shelf.ledger.path) as folder:
-            share = _Share(
-                self._spec, self._bounds, self._transport, service, folder, model, dict(parameters), limits
-            )
+            share = _Share(self._spec, self._bounds, self._transport, service, folder, model, dict(parameters), limits)
             for made, spent in work.each(share.ask, _parts(jobs, limits.concurrency * _CALLS)):
                 if shelf is not None:
                     shelf.put_many([(key, row) for key, row in made.items() if not isinstance(row, str)], model)

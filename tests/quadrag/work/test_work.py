@@ -1,4 +1,4 @@
-"""Places where work is done: the same results in the same order here, in processes, and on Ray where it is installed."""
+"""Places where work is done: the same results in the same order here and in processes."""
 
 from __future__ import annotations
 
