@@ -1,7 +1,7 @@
 """The answers of one run, or of several beside each other, as the page's viewer takes them."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -14,6 +14,7 @@ from quadrag.records import Passage, document_id
 from ..core.result import PROFILES, Result
 from ..report.item_lines import say_by_profile
 from ..report.items import RunReader, ShownItem
+from ..report.spelled import spell_gold
 
 MOST = 10_000  # items of a page
 BEGINNING = 160  # characters of a text in the list
@@ -155,7 +156,7 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
     return {
         "rest": question.query[BEGINNING:],
         "history": [list(turn) for turn in question.history],
-        "gold": list(flatten(question.references)),
+        "gold": spell_gold(question.references),
         "runs": [item and whole(item) for item in items],
     }
 
@@ -168,17 +169,3 @@ def _value_of(item: ShownItem | None, name: str) -> float | None:
     """Return the value that the first profile which has one gives."""
     entry = (item.values.get(name) if item else None) or {}
     return next((entry[profile] for profile in PROFILES if entry.get(profile) is not None), None)
-
-
-def flatten(references: Any) -> Iterator[str]:
-    """Yield the texts of a question's references, whatever their shape is."""
-    if isinstance(references, str):
-        yield references
-    elif isinstance(references, Mapping):
-        for name, value in references.items():
-            yield f"{name}: {'; '.join(flatten(value))}"
-    elif isinstance(references, Sequence):
-        for one in references:
-            yield from flatten(one)
-    elif references is not None:
-        yield str(references)

@@ -24,7 +24,7 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
     metric = after.find_metric(which.metric)[0]
     module, _, key = metric.partition(".")
     mine, theirs = (
-        {(one.question.key, one.sample): one for one in reader.select(Which(split=which.split))}
+        {(one.question.key, one.sample): one for one in reader.select(Which(metric=which.metric, split=which.split))}
         for reader in (after, before)
     )
     gained: dict[Key, float] = {}
@@ -40,4 +40,4 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
     how = "better" if which.better else "worse"
     order = ", the greatest difference first" if len(shown) > 1 else ""
     count = f"{len(shown)} of {len(changed)} questions" if shown else "No question"
-    yield f"{count} on which B is {how} by {key}{order}; {len(gained)} scored in both"
+    yield manner.spell(f"{count} on which B is {how} by {key}{order}; {len(gained)} scored in both")
