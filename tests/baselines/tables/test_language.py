@@ -90,7 +90,7 @@ def test_a_table_keeps_its_numbers_names_and_shape():
     ours = speak_grid(grid, "zh")
     assert (ours.title, ours.corner, ours.columns) == ("表 7：回答的真实性", "指标", ["not\nknown", "\n0.2"])
     assert ours.lines == [Line("  m（本次）", [Cell("1.0")])]
-    assert ours.notes == ["不完整：仅前 60 题中的 3 题。", "mrr"] and isinstance(ours.notes[0], Alarm)
+    assert ours.notes == ["不完整：仅 60 题中的前 3 题。", "mrr"] and isinstance(ours.notes[0], Alarm)
     assert speak_grid(grid, "en") is grid
 
 
