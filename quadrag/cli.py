@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from quadrag import __version__, commands
+from quadrag import __version__, commands, work
 from quadrag.commands.shared.parser import parse
 from quadrag.errors import QuadragError, one_line
 from quadrag.progress import spelled_by
@@ -35,8 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Set before the libraries load: neither their bars nor their notes belong between our lines.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        with spelled_by(_speaker(arguments)):
-            code = commands.load(arguments.command).run(arguments) or 0
+        with spelled_by(_speaker(arguments)), work.use(getattr(arguments, "on", None)) as leads:
+            code = commands.load(arguments.command).run(arguments) or 0 if leads else 0
         sys.stdout.flush()
         return code
     except QuadragError as error:

@@ -44,9 +44,10 @@ def _read() -> _Phrases:
 
 
 def _match(english: str) -> re.Pattern[str]:
-    """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not."""
-    slot = r"(?P<s\1>(?:(?!\. ).)+?)" if english.endswith(".") else r"(?P<s\1>(?:(?!; |\. ).)+?)"
-    return re.compile(_SLOT.sub(slot, re.escape(english)))
+    """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not, nor a head before it."""
+    ends = r"\. " if english.endswith(".") else r"; |\. "
+    found = _SLOT.sub(rf"(?P<s\1>(?:(?!{ends}).)+?)", re.escape(english))
+    return re.compile(found.replace("(?!", "(?!: |", 1) if english.startswith("{") else found)
 
 
 def speak(text: Text, language: str) -> Text:
