@@ -1,7 +1,7 @@
 """The answers of one run, or of several beside each other, as the page's viewer takes them."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -14,6 +14,7 @@ from quadrag.records import Passage, document_id
 from ..core.result import PROFILES, Result, own_profile
 from ..report.item_lines import say_by_profile
 from ..report.items import RunReader, ShownItem
+from ..report.spelled import spell_gold
 
 MOST = 10_000  # items of a page
 BEGINNING = 160  # characters of a text in the list
@@ -160,7 +161,7 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
     return {
         "rest": question.query[BEGINNING:],
         "history": [list(turn) for turn in question.history],
-        "gold": list(flatten(question.references)),
+        "gold": spell_gold(question.references),
         "runs": [item and whole(item) for item in items],
     }
 
@@ -172,17 +173,3 @@ def _answer_of(item: ShownItem) -> str:
 def _value_of(item: ShownItem | None, name: str, profile: str) -> float | None:
     """Return what an item counts as in a profile's score."""
     return (item.values.get(name) or {}).get(profile) if item else None
-
-
-def flatten(references: Any) -> Iterator[str]:
-    """Yield the texts of a question's references, whatever their shape is."""
-    if isinstance(references, str):
-        yield references
-    elif isinstance(references, Mapping):
-        for name, value in references.items():
-            yield f"{name}: {'; '.join(flatten(value))}"
-    elif isinstance(references, Sequence):
-        for one in references:
-            yield from flatten(one)
-    elif references is not None:
-        yield str(references)

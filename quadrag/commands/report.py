@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_next_of_two
+from quadrag.commands.shared.session import print_next_of_two, tell
 
 EXAMPLES = (
     "quadrag report runs/a",
@@ -75,6 +75,6 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"\n{arguments.html}")
     if len(runs) > 1 and not arguments.without:
         if not arguments.html:
-            print("\nAll answers side by side: --html FILE")
+            tell(arguments, "", "All answers side by side: --html FILE")
         if all(len(parts) == 1 for _, parts in runs[:2]):
-            print_next_of_two(results, profiles[0])
+            print_next_of_two(arguments, results, profiles[0])

@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
             grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
             page = tabulate_run(results[0], profiles, arguments.labels, every=True)
         print_results(arguments, stdout, out, results, grids)
-        print_calls(results, arguments.verbose)
+        print_calls(arguments, results)
         if out:
             write_page(
                 out / "report.html",
@@ -100,9 +100,9 @@ def run(arguments: argparse.Namespace) -> int:
             )
             print(f"\n{out / 'report.html'}")
             if len(results) == 1:
-                print_next(out, results)
+                print_next(arguments, out, results)
             else:
-                print_next_of_two(results, profiles[0])
+                print_next_of_two(arguments, results, profiles[0])
         return report_failures(arguments, scored, grids)
 
 
