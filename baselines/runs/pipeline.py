@@ -28,7 +28,7 @@ from ..core.task import Task, cut_splits, load_questions, open_corpus
 from ..scoring.cascade import Cascade
 from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_metrics, score_answers
 from ..scoring.modules import Embed
-from ..scoring.score import failed_verdicts, score_given_items, score_text
+from ..scoring.score import count_verdicts, score_given_items, score_text
 from ..scoring.served import score_service
 from ..scoring.validity import count_empty, mark_invalid
 from ..systems.extractive import Extractive
@@ -161,25 +161,26 @@ class Session:
             folder.write("scores.json", score_text(scores))
         else:
             answered = generated.asked if stopped else generated.answers
-            try:
-                scored = self._score(job, answered, passages, stopped)
-            except DeadJudge as dead:
-                why = f"{dead}; the answers are kept in {folder.path}: run again to go on with a judge that does"
+            items, scores, stopped, run.verdict, run.unread_judge, decided, run.dead_judge = self._score(
+                job, answered, passages, stopped
+            )
+            if run.dead_judge:
+                stopped = f"{stopped}; the answers are kept in {folder.path}: run again to go on with a judge that does"
                 if finished:
-                    raise DeadJudge(why) from dead
-                scored = replace(self, judges=(), cascades=())._score(job, answered, passages, why)
-            items, scores, stopped, run.verdict, run.unread_judge, decided = scored
+                    raise DeadJudge(stopped)
             run.cascade = {name: dict(counts) for name, counts in decided.items()}
             given = folder.is_given("answers.jsonl")
             asked = answered if self.system.asks_models and not given else []
             run.empty, run.cut = count_empty(asked), sum(answer.is_cut for answer in asked)
             if stopped:
-                stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
+                if not run.dead_judge:
+                    stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
                 folder.write_partial({"items.jsonl": jsonl_text(items), "scores.json": score_text(scores)})
             else:
                 folder.write("items.jsonl", jsonl_text(items))
                 folder.write("scores.json", score_text(scores))
-            run.failed_verdicts = 0 if stopped else failed_verdicts(answered, items)
+            run.failed_verdicts = 0 if stopped else count_verdicts(answered, items, "api_error")
+            run.unreadable = 0 if stopped else count_verdicts(answered, items, "unparsable")
         run.state, run.stopped = "stopped" if stopped else "finished", stopped
         run.started, run.seconds = _clock(started), round(time.time() - started, 3)
         run.host = platform.node()

@@ -88,16 +88,12 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
             page = tabulate_run(results[0], profiles, arguments.labels, every=True)
+        if out:
+            runs = [(str(file), [result]) for file, result in scored]
+            write_page(out / "report.html", runs, page, arguments.labels, arguments.ledger)
         print_results(arguments, stdout, out, results, grids)
         print_calls(results, arguments.verbose)
         if out:
-            write_page(
-                out / "report.html",
-                [(str(file), [result]) for file, result in scored],
-                page,
-                arguments.labels,
-                arguments.ledger,
-            )
             print(f"\n{out / 'report.html'}")
             if len(results) == 1:
                 print_next(out, results)

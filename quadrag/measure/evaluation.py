@@ -123,8 +123,9 @@ class Evaluation(Mapping[str, Score]):
     @property
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
-        stopped = [self.result.stopped] if self.result.stopped else []
-        return [in_python(line) for line in (*stopped, *self.result.run.invalid)]
+        run = self.result.run
+        stopped = [self.result.stopped] if self.result.stopped and not run.dead_judge else []
+        return [in_python(line) for line in (*stopped, *run.invalid)]
 
     @property
     def valid(self) -> bool:
