@@ -171,8 +171,9 @@ class RunRecord:
 
     @property
     def judged_in_vain(self) -> bool:
-        """Whether too little of what its judge said could be read, or came, for its metrics to be valid."""
-        return self.unread_judge is not None or bool(self.invalid and (self.unreadable or self.failed_verdicts))
+        """Whether too little of what its judge said came, or could be read, for its metrics to be relied on."""
+        much = self.invalid or any(share > MOST_FAILED for share in self.partly.values())
+        return self.unread_judge is not None or bool(much and (self.unreadable or self.failed_verdicts))
 
     def write(self, folder: Path) -> None:
         """Write `run.json`; of the inputs those that a run does not have are left out."""

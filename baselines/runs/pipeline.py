@@ -16,6 +16,7 @@ from typing import Any
 
 from quadrag import __version__
 from quadrag.chat.prices import Budget, tell_spent
+from quadrag.chat.reply import FAILED
 from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 from quadrag.records import Answer, Key, Passage, jsonl_text
@@ -109,7 +110,7 @@ class Session:
             run.coverage = coverage
             to_the_end = run.unread_judge and self.max_failed == 1
             if folder.finished and not (run.failures or run.failed_verdicts or run.failed_entities or to_the_end):
-                return replace(read_result(out, run), reused=True)
+                return self._show_again(folder)
             before = copy.deepcopy(run)
             run.source = source
             spent = self.spent()
@@ -125,6 +126,15 @@ class Session:
                     before.write(out)
                 raise
 
+    def _show_again(self, folder: RunFolder) -> Result:
+        """Read a finished run back; how many items may fail is as the command says."""
+        run, before = folder.run, folder.run.max_failed
+        run.max_failed = self.max_failed
+        found = replace(read_result(folder.path, run), reused=True)
+        if run.max_failed != before and not self.estimated:
+            run.write(folder.path)
+        return found
+
     def _set_back(self, folder: RunFolder) -> None:
         """Send stages back to work whose replies are asked for again; a fresh run that was stopped goes on."""
         since = (self.fresh_since or find_fresh([folder.path])) if self.fresh else folder.run.fresh
@@ -132,7 +142,7 @@ class Session:
             folder.reopen()
             (folder.path / ANSWERING).unlink(missing_ok=True)
             folder.run.fresh = since
-        elif self.reuse.retry:
+        elif self.reuse.retry - {FAILED}:
             folder.reopen(self.system.asks_models)  # of other systems no reply is kept that could be bad
         self.reuse.since = folder.run.fresh or 0.0
 

@@ -51,12 +51,13 @@ def open_session(
     prices = Prices.load(calls.prices) if calls.prices else None
     embed = Embedding(calls.bertscore, request.trust) if calls.bertscore else None
     spec = request.llm or EXTRACTIVE
+    reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry), began=calls.kept.began)
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
     if system is not None and not calls.all_judges and request.entity_llm is None:
-        yield Session(system, command=calls.command, embed=embed, max_failed=calls.max_failed, fresh=calls.kept.fresh)
+        fresh, most = calls.kept.fresh, calls.max_failed
+        yield Session(system, command=calls.command, embed=embed, max_failed=most, reuse=reuse, fresh=fresh)
         return
-    reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry), began=calls.kept.began)
     aliases = {
         "llm": calls.calling.alias,
         ENTITY: calls.entity_alias,

@@ -70,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.compared.several import tabulate_several
+    from quadrag.baselines.report.facts import tell_verdicts
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
 
@@ -91,6 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
         if out:
             runs = [(str(file), [result]) for file, result in scored]
             write_page(out / "report.html", runs, page, arguments.labels, arguments.ledger)
+        if kept := tell_verdicts(results):
+            print(f"{kept}.")
         print_results(arguments, stdout, out, results, grids)
         print_calls(results, arguments.verbose)
         if out:
