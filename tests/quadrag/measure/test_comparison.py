@@ -176,7 +176,7 @@ def test_answers_of_a_run_that_stopped_are_counted_wherever_numbers_are_shown(ca
         said = " ".join(text.split())
         assert "5 of 12 answers are kept ones, from 20" in said and "fresh=True asks anew" in said
         assert "--" not in said
-    assert "after (mine): 5 of 12 replies" in repr(both) and "before" not in repr(both).splitlines()[1]
+    assert "after (mine): 5 of 12 answers" in repr(both) and "before" not in repr(both).splitlines()[1]
     assert "kept ones" not in repr(other) + other._repr_html_()
 
 
