@@ -148,7 +148,7 @@ def test_kept_replies_are_told_above_the_table(cli):
         assert "kept ones" not in cli(*asked, "--out", "a").out
         lines = cli(*asked, "--out", "b").out.splitlines()
         (told,) = [line for line in lines if "kept ones, from 20" in line]
-        assert told.startswith("8 of 8 replies ") and told.endswith("; --fresh asks anew.")
+        assert told.startswith("8 of 8 answers ") and told.endswith("; --fresh asks anew.")
         assert lines.index(told) < next(at for at, line in enumerate(lines) if line.startswith("metric"))
         assert "8 of 8 answers are the same texts in both." in cli("report", "a", "b").out
         assert "kept ones" not in cli(*asked, "--out", "c", "--fresh").out
@@ -198,4 +198,4 @@ def test_a_reply_of_this_very_command_is_no_kept_one(cli):
         assert sum(one["cached"] for one in both) == 2, "two questions are in both configs"
         assert "kept ones" not in first.out and "0 kept replies used" in first.out and "oldest" not in first.out
         again = cli(*asked, "--ledger", "L", "--out", "b").out
-        assert "64 of 64 answers are kept ones, from 20" in again and "0 made, 64 kept replies used" in again
+        assert "64 of 64 replies are kept ones, from 20" in again and "0 made, 64 kept replies used" in again

@@ -104,6 +104,8 @@ def test_the_user_may_have_it_asked_to_the_end_and_is_told_at_the_number(cli, se
     for text in (*texts, repr(result)):
         assert re.search(told, " ".join(text.split()))
     lines = ran.out.splitlines()
+    if before:
+        assert re.match(r"12 of \d+ verdicts are kept ones, from 20.*Z on; --retry unreadable asks", lines.pop(0))
     same = "All 15 answers are the same text, 'The capital is Paris.'."
     assert lines[2].startswith("NOT RELIABLE") and lines[4] == same, "above the numbers, whatever -v"
     assert lines[5].startswith("metric ")
