@@ -69,9 +69,10 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_all(runs, profiles, arguments.labels)
+    if arguments.html:  # before anything is printed: whoever reads may close the pipe
+        write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger, profiles[0])
     print_grids(speak_grids(grids, arguments.labels), verbose=arguments.verbose)
     if arguments.html:
-        write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger, profiles[0])
         print(f"\n{arguments.html}")
     if len(runs) > 1 and not arguments.without:
         if not arguments.html:

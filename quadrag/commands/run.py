@@ -255,7 +255,7 @@ def _ask(
 def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: Any, alone: bool) -> int:
     """Write the page of runs, and print what they came to."""
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.facts import describe_latency, tell_kept, tell_reused
+    from quadrag.baselines.report.facts import describe_latency, tell_kept, tell_reused, tell_verdicts
     from quadrag.baselines.report.paper import show_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
@@ -274,7 +274,7 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
     tell(arguments, *tell_reused(results))
     if arguments.llm is None and results[0].run.inputs.llm == EXTRACTIVE:
         tell(arguments, "No --llm: the extractive baseline answers, the sentence most like the question.")
-    if kept := tell_kept(results):
+    for kept in filter(None, (tell_kept(results), tell_verdicts(results))):
         tell(arguments, f"{kept}.")
     print_results(arguments, stdout, out, results, grids)
     _print_left_out(arguments, campaign)

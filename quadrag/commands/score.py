@@ -70,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.compared.several import tabulate_several
+    from quadrag.baselines.report.facts import tell_verdicts
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
 
@@ -88,16 +89,14 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
             page = tabulate_run(results[0], profiles, arguments.labels, every=True)
+        if out:
+            runs = [(str(file), [result]) for file, result in scored]
+            write_page(out / "report.html", runs, page, arguments.labels, arguments.ledger)
+        if kept := tell_verdicts(results):
+            print(f"{kept}.")
         print_results(arguments, stdout, out, results, grids)
         print_calls(arguments, results)
         if out:
-            write_page(
-                out / "report.html",
-                [(str(file), [result]) for file, result in scored],
-                page,
-                arguments.labels,
-                arguments.ledger,
-            )
             print(f"\n{out / 'report.html'}")
             if len(results) == 1:
                 print_next(arguments, out, results)

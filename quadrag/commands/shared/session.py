@@ -198,7 +198,7 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path,
         tell(arguments, f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")
     if stopped:
         tell_bad(arguments, stopped[0])
-    invalid = [line for _, result in results for line in result.run.invalid]
+    invalid = [line for _, result in results if not result.run.dead_judge for line in result.run.invalid]
     said = [note for grid in grids for note in grid.notes] if arguments.format == "table" else []
     if unsaid := [line for line in invalid if not any(line in note for note in said)]:
         more = f" (and {len(unsaid) - 1} more)" if len(unsaid) > 1 else ""
