@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -70,40 +68,3 @@ def test_an_estimate_bounds_what_is_asked_and_writes_nothing(
     assert 0 < spent <= cost
     _, body = split_card((out / "README.md").read_text(encoding="utf-8"))
     assert "by the model `m`" in body and "Made by rule" not in body
-
-
-@pytest.fixture
-def cache() -> Iterator[None]:
-    """Leave the cache of datasets as it was: what is prepared here is nobody else's."""
-    import datasets
-
-    place = Path(datasets.config.HF_DATASETS_CACHE)
-    before = set(place.glob("*"))
-    yield
-    for path in set(place.glob("*")) - before:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-@pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_a_dataset_is_prepared_loaded_and_exported_with_its_own_card(
-    recipe: str, documents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from datasets import load_dataset
-
-    out, there = tmp_path / "mine", tmp_path / "there"
-    line = ["construct", recipe, "--documents", str(documents), "--out", str(out), "--licence", "CC BY 4.0"]
-    assert cli.main(line) == 0
-    assert "made by rule" in capsys.readouterr().out
-    header, body = split_card((out / "README.md").read_text(encoding="utf-8"))
-    assert (header["license"], header["license_name"], header["language"]) == ("other", "CC BY 4.0", ["zh"])
-    assert "Made by rule" in body and "60 documents" in body and "Licence of the documents: CC BY 4.0." in body
-    assert cli.main(["prepare", recipe, "--data-dir", str(out)]) == 0
-    assert cli.main(["export", str(there), "--benchmark", recipe, "--data-dir", str(out)]) == 0
-    splits = json.loads((out / "construct.json").read_text(encoding="utf-8"))["splits"]
-    for name, n in splits.items():
-        config, _, split = name.partition("/")
-        assert load_dataset(recipe, config, split=split).num_rows == n
-        assert load_dataset(str(there / recipe), config, split=split).num_rows == n
-    exported, text = split_card((there / recipe / "README.md").read_text(encoding="utf-8"))
-    assert exported["license_name"] == "CC BY 4.0" and "Made by rule" in text
