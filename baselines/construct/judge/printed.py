@@ -1,4 +1,4 @@
-"""What the paper that trains judges so prints of its own: OmniEval's table 3, shown under a trained judge's agreement."""
+"""What the paper that trains judges in this way prints of its own: OmniEval's table 3."""
 
 from collections import defaultdict
 
@@ -7,8 +7,8 @@ from ...tables.grid import Cell, Grid, Line
 
 _METHODS = {"prompting": "as it is", "lora-ft": "trained"}
 _NOTE = (
-    "On the authors' own labels: 127 cases of five metrics, two fifths of them unseen; as percentages they fit 250 labels, "
-    "where the stated split leaves 254. On other labels they are a mark to look at, and no comparison."
+    "On the authors' own labels, 127 cases of five metrics, two fifths of them unseen: the percentages fit 250 labels, "
+    "the stated split leaves 254. For other labels they are a mark to look at, and no comparison."
 )
 
 
