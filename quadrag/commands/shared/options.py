@@ -71,6 +71,7 @@ def asking(parser: argparse.ArgumentParser) -> None:
 
 
 def _asking(group: Any) -> None:
+    place(group)
     group.add_argument("--concurrency", metavar="N", type=whole(1), default=16, help="calls in flight (default: 16)")
     group.add_argument(
         "--timeout",
@@ -119,6 +120,15 @@ def _asking(group: Any) -> None:
     )
     group.add_argument(
         "--reuse-unnamed", action="store_true", help="take replies, too, that an older quadrag kept without a service"
+    )
+
+
+def place(group: Any) -> None:
+    """Say where work is done."""
+    group.add_argument(
+        "--on",
+        metavar="PLACE",
+        help="where work is done: a number of processes, ray, ray://HOST:PORT, torchrun (default: here)",
     )
 
 
