@@ -76,6 +76,7 @@ def test_the_paper_s_judges_are_shown_as_printed() -> None:
 
 
 @pytest.mark.serve
+@pytest.mark.timeout(900)  # on two cores that others use, six minutes
 def test_a_trained_judge_gives_verdicts_where_it_gave_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("peft")
     from tiny_models import make_chat_model
