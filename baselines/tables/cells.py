@@ -125,7 +125,8 @@ def difference_cell(pair: Pair, unit: str = RATE, p: float | None = None) -> Cel
     if pair.n < FEW:
         return Cell(text)
     figure = figure_of(pair.difference, pair.interval, pair.n, unit)
-    return Cell(text, bounds, figure and figure._replace(sure=bool(mark)))
+    said = "characters" if unit == CHARACTERS else "percent points"
+    return Cell(text, bounds, figure and figure._replace(sure=bool(mark), unit=said))
 
 
 def format_difference(value: float, unit: str, n: int) -> str:

@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from quadrag.metric_record import show_key
-from quadrag.stats import Pair, holm
+from quadrag.stats import Pair
 
 from ...core.benchmark import load
 from ...core.result import Result
 from ...core.settings import NONE
 from ...scoring.rows import ALL
 from ...scoring.validity import is_invalid
-from ...tables.cells import ALPHA, NOTHING, STAR, Row, value_cell
+from ...tables.cells import NOTHING, STAR, Row, value_cell
 from ...tables.grid import Alarm, Cell, Detail, Form, Grid, Line, Verdict
 from ...tables.notes import INTERVALS, TESTS, name_units, note_keys
 from ...tables.run_notes import list_settings, note_partial, note_runs
@@ -21,7 +21,7 @@ from ..run import name_run
 from ..summary import pick_headlines
 from .names import name_columns, tell_apart
 from .pairs import Place, pair_cell, pair_results, place_of
-from .words import tell_changes, tell_invalid, tell_opposites, tell_pairs, tell_same, tell_slices
+from .words import tell_changes, tell_holm, tell_invalid, tell_opposites, tell_pairs, tell_same, tell_slices
 
 _FEW = 3  # runs whose columns are headed by their names
 
@@ -74,11 +74,15 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     shown: list[Row] = []
     pairs: dict[tuple[Place, str], Pair] = {}
     shared: dict[str, int] = {}
-    differences: list[tuple[Cell, float]] = []
+    differences: dict[Place, float] = {}
     last = None
     places = dict.fromkeys(place_of(row) for one in results for row in pick_headlines(one.scores, profile))
-    every_place = dict.fromkeys(place for table in tables for place in table)
-    for place, part in every_place if every else [(place, ALL) for place in places]:
+    rows_of = dict.fromkeys((place, ALL) for place in places)
+    if every:  # below the headlines of each config all others
+        rows_of |= dict.fromkeys(place for table in tables for place in table)
+        configs = list(dict.fromkeys(place[0] for place, _ in rows_of))
+        rows_of = dict.fromkeys(sorted(rows_of, key=lambda one: configs.index(one[0][0])))
+    for place, part in rows_of:
         config, split, metric, key = place
         rows = [table.get((place, part)) for table in tables]
         shown += filter(None, rows)
@@ -91,7 +95,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
             cell = pair_cell(found, place) if found else Cell(NOTHING)
             cells.append(cell)
             if drawn and found and cell.figure:
-                differences.append((cell, found.p))
+                differences[place] = found.p
             else:
                 cell.figure = None
             shared[f"{config} {split}"] = max(found.n if found else 0, shared.get(f"{config} {split}", 0))
@@ -99,8 +103,6 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         over = part.replace("macro:", ", macro over ") if part != ALL else ""
         lines.append(Line(f"{config} {split}: {show_key(metric, key)}{over}", cells, rule=last not in (None, config)))
         last = config
-    for (cell, _), p in zip(differences, holm([p for _, p in differences]), strict=True):
-        cell.figure = cell.figure and cell.figure._replace(sure=p < ALPHA)
     notes: list[str] = []
     if pair:
         known = {place: pairs[place, ALL] for place in places if (place, ALL) in pairs}
@@ -125,8 +127,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         heads.append("B - A")
         notes.append(f"B - A: B minus A on questions scored in both; {STAR}; –: nothing to pair.")
         notes.append(Detail(TESTS))
-        if len(differences) > 1:
-            notes.append(Detail(f"In a chart p is adjusted by Holm's rule for its {len(differences)} differences."))
+        notes += tell_holm(differences)
         if any(shared.values()) or not any(map(is_invalid, shown)):
             notes.append(f"Questions scored in both: {_count_shared(shared)}.")
     form: Form = "forest" if pair else "runs"

@@ -40,13 +40,13 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
                 "sample": 0,
                 "question": asked[:20],
                 "answers": [f"It is {n}." if has else None for has in there],
+                "failed": ["error: no index" if n == 3 else ""] + [""] * (runs - 1),
                 "values": values,
                 "groups": {"benchmark": "rgb", "topic": f"topic {n % 2}{evil}"},
             }
         )
         side = {
             "rest": f" The end of {n}.{evil}",
-            "failure": "",
             "passages": [[n, 0.5, True], [(n + 1) % count, None, False]],
             "reasons": {"m.rank": "corrected unparsable"} if n == 5 else {},
             "verdicts": {f"judge{evil}": [f"Verdict {n}{evil}"]},
