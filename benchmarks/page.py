@@ -93,7 +93,7 @@ def make_answers(texts: list[str], items: int) -> Answers:
 def make_run(folder: Path, items: int, texts: Iterator[str]) -> None:
     """Answer so many questions of RGB, a fifth of them under each noise, whose passages are the texts."""
     data = folder / "data"
-    data.mkdir(parents=True)
+    data.mkdir(parents=True, exist_ok=True)
     with (data / "en_refine.json").open("w", encoding="utf-8") as file:
         for n in range(items // SHOWN):
             positive, negative = ([next(texts) for _ in range(SHOWN)] for _ in range(2))
@@ -147,7 +147,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         file = Path(folder, "page.html")
         if given.run:
-            if not given.run.exists():
+            if not (given.run / "run" / "scores.json").exists():
                 make_run(given.run, given.items, itertools.cycle(drawn))
                 started = time.perf_counter()
             said, items, sought = write_run(given.run, file), MOST, "the"
