@@ -17,7 +17,7 @@ from quadrag.run_record import read_run
 
 from ..certify.notes import tabulate_judges
 from ..charts.draw import can_draw, draw_grid
-from ..core.result import Result
+from ..core.result import PROFILES, Result
 from ..report.all import merge_all, tabulate_all
 from ..report.compared.glance import glance_pair
 from ..report.compared.names import name_columns, tell_apart
@@ -44,7 +44,14 @@ _PART = re.compile(f"{OTHER_FILE}, (.+? questions)")
 Runs = Sequence[tuple[str, Sequence[Result]]]
 
 
-def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en", ledger: str | None = None) -> None:
+def write_page(
+    path: Path,
+    runs: Runs,
+    grids: Sequence[Grid],
+    labels: str = "en",
+    ledger: str | None = None,
+    profile: str | None = None,
+) -> None:
     """Write the page of runs to a file.
 
     Args:
@@ -53,15 +60,16 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
         grids: the tables.
         labels: the language, ``en`` or ``zh``.
         ledger: where the judge's words are kept; in the user's cache folder when None.
+        profile: whose values single answers are shown with; the runs' own when None.
     """
     results = [result for _, parts in runs for result in parts]
-    answers = collect_answers(runs, ledger)
+    answers = collect_answers(runs, ledger, profile=profile)
     invalid = note_invalid(results)
     alone = len(runs) == 1
     partial = note_partial(results) if alone else []
     lead = [*dict.fromkeys([*invalid, *partial]), *_warn(results), *answers.told]
     title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
-    headline = headline_all(results) if alone else _glance(runs)
+    headline = headline_all(results) if alone else _glance(runs, profile or PROFILES[0])
     blocks = pack_answers(answers)
     own = []  # what the page alone has
     for letter, (_, parts) in zip(name_columns(len(runs)), runs, strict=True):
@@ -74,12 +82,12 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
     write_text(path, page)
 
 
-def _glance(runs: Runs) -> Grid | None:
+def _glance(runs: Runs, profile: str) -> Grid | None:
     """Make the headline of two runs, which says whose values they are; of more there is none."""
     if len(runs) != 2:
         return None
     (_, first), (_, second) = merge_all(runs)
-    grid = glance_pair(first, second)
+    grid = glance_pair(first, second, profile)
     grid.notes[:0] = [f"{letter}: {name}." for letter, (name, _) in zip("AB", runs, strict=True)]
     return grid
 
