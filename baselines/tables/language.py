@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 import yaml
 
-from .grid import Cell, Grid, Line
+from .grid import Grid, Line
 
 ENGLISH, CHINESE = LANGUAGES = ("en", "zh")
 _SLOT = re.compile(r"\\{(\d)\\}")
