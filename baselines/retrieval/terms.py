@@ -4,8 +4,8 @@
   a term; other letters and digits make words, which a full stop, a comma and the like join where the Unicode rules for
   words (UAX #29, WB6-7 and WB11-12) do: ``56.3``, ``1,000``, ``gov.cn``. It parts from Lucene in Korean and katakana,
   which are one character a term here and words there, and in emoji, which are no terms here.
-* ``jieba``: words of jieba 0.42.1, precise mode, with its own dictionary whatever the process adds to the global one, cut
-  as the overlap metrics cut them: a quarter of jieba's time.
+* ``jieba``: words of jieba 0.42.1, precise mode, with its own dictionary whatever the process adds to the global one,
+  cut as the overlap metrics cut them: in a quarter of jieba's time.
 * ``rjieba``: the same by the Rust port alone, twice as fast, with other words in one chunk of 128 characters of twenty.
 
 Terms are lower-cased, and hold a letter or a digit: blanks and punctuation are none. No stop words, no stemming.
