@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from quadrag import __version__, commands
+from quadrag import __version__, commands, work
 from quadrag.commands.shared.parser import parse
 from quadrag.errors import QuadragError, one_line
 
@@ -33,7 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Set before the libraries load: neither their bars nor their notes belong between our lines.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        code = commands.load(arguments.command).run(arguments) or 0
+        with work.use(getattr(arguments, "on", None)) as leads:
+            code = commands.load(arguments.command).run(arguments) or 0 if leads else 0
         sys.stdout.flush()
         return code
     except QuadragError as error:

@@ -116,6 +116,7 @@ class RunRecord:
         verdict: what a judge said most often, as one line.
         unread_judge: the judge that was asked no further, since none of its first verdicts could be read.
         max_failed: the share of a metric's items above which its value is not shown.
+        profile: the one that its values are shown by where none is named: ``official`` or ``corrected``.
         invalid: the metrics of which more failed, a line each.
         partly: those of which fewer failed, and how many of all did, as a share, by the line that tells it.
         latency_seconds: of each answer when it was first made, by the same place.
@@ -153,6 +154,7 @@ class RunRecord:
     verdict: str | None = None
     unread_judge: str | None = None
     max_failed: float = MOST_FAILED
+    profile: str = "official"
     invalid: list[str] = field(default_factory=list)
     partly: dict[str, float] = field(default_factory=dict)
     latency_seconds: dict[str, float] = field(default_factory=dict)

@@ -34,7 +34,7 @@ class ShownItem:
         question: with its gold.
         answer: None where the run's folder holds no answers.
         passages: those that were shown or found.
-        values: of every metric, official then corrected, and the reason where there is none.
+        values: of every metric, what it counts as under official and corrected, and the reason where it has none.
         failure: what went wrong where there is no answer, "" where nothing is known.
         headlines: the metrics that a summary shows.
         verdicts: what the judge said, by metric.
@@ -62,6 +62,7 @@ class Which(NamedTuple):
         split: of this one alone.
         worse: those on which a second run is worse than a first one (`changes.py`).
         better: those on which it is better.
+        profile: whose values say so; the run's own when None.
     """
 
     ident: str | None = None
@@ -71,6 +72,7 @@ class Which(NamedTuple):
     split: str | None = None
     worse: bool = False
     better: bool = False
+    profile: str | None = None
 
 
 class RunReader:
@@ -88,7 +90,7 @@ class RunReader:
             QuadragError: the data are not there any more, or are other ones.
         """
         self.result = result
-        self.items = read_items(result.items)
+        self.items = read_items(result)
         self.run: RunRecord = result.run
         inputs = self.run.inputs
         self.benchmark: Benchmark = load(inputs.benchmark)
@@ -141,7 +143,9 @@ class RunReader:
         if which.wrong:
             name, sign, best = self.find_metric(which.metric)
             scored = [
-                (sign * value, place) for place, row in enumerate(rows) if (value := _value(row, name)) is not None
+                (sign * value, place)
+                for place, row in enumerate(rows)
+                if (value := self._value(row, name, which)) is not None
             ]
             rows = [rows[place] for value, place in sorted(scored) if best is None or value != sign * best]
         headlines = self.headlines
@@ -165,7 +169,7 @@ class RunReader:
             return "Every item has a value of every metric"
         name = self.find_metric(which.metric)[0]
         rows = self._items_in(which.split)
-        scored = sum(_value(row, name) is not None for row in rows)
+        scored = sum(self._value(row, name, which) is not None for row in rows)
         lacking = f"{len(rows) - scored} items have no value, see --unscored" if scored < len(rows) else ""
         right = f"No item is wrong: all {scored} have the best {name.partition('.')[2]}" if scored else ""
         return "; ".join(filter(None, (right, lacking)))
@@ -174,6 +178,10 @@ class RunReader:
         if split is not None and split not in self.run.inputs.splits:
             raise unknown_name("split of this run", split, self.run.inputs.splits)
         return [row for row in self.items if split in (None, row["split"])]
+
+    def _value(self, row: Mapping[str, Any], name: str, which: Which) -> float | None:
+        value = (row.get(name) or {}).get(which.profile or self.run.profile)
+        return float(value) if value is not None else None
 
     @property
     def headlines(self) -> list[str]:
@@ -277,8 +285,3 @@ def _key(row: Mapping[str, Any]) -> Key:
 
 def _values(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {name: entry for name, entry in row.items() if isinstance(entry, Mapping)}
-
-
-def _value(row: Mapping[str, Any], name: str) -> float | None:
-    value = (row.get(name) or {}).get("official")
-    return float(value) if value is not None else None

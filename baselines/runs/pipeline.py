@@ -23,7 +23,7 @@ from quadrag.run_files import read_items
 from quadrag.run_record import MOST_FAILED, Inputs
 
 from ..core.benchmark import Finder, load
-from ..core.result import Result
+from ..core.result import PROFILES, Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
 from ..scoring.cascade import Cascade
 from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_metrics, score_answers
@@ -52,6 +52,7 @@ class Session:
     command: Sequence[str] = ()
     embed: Embed | None = None
     max_failed: float = MOST_FAILED
+    profile: str = PROFILES[0]
     estimated: bool = False  # nobody is asked: what they would be asked is noted
     reuse: Reuse = field(default_factory=Reuse)
     served_as: Mapping[str, str] = field(default_factory=dict)
@@ -184,7 +185,7 @@ class Session:
         run.started, run.seconds = _clock(started), round(time.time() - started, 3)
         run.host = platform.node()
         run.usage = self.spent_since(before)
-        run.max_failed = self.max_failed
+        run.max_failed, run.profile = self.max_failed, self.profile
         marked = mark_invalid(scores, run)
         folder.save()
         texts = {(answer.key, answer.sample): answer.answer for answer in generated.answers}

@@ -101,7 +101,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.data_dir = one.data_dir
     run.latency_seconds = _read_latencies(path, answers)
     run.latency = spread(list(run.latency_seconds.values()))
-    run.command, run.max_failed = list(session.command), session.max_failed
+    run.command, run.max_failed, run.profile = list(session.command), session.max_failed, session.profile
     run.verdict, run.unread_judge = scored.verdict, scored.unread
     run.usage = session.spent_since(before)
     run.cascade = {name: dict(counts) for name, counts in scored.decided.items()}

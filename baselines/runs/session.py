@@ -54,7 +54,14 @@ def open_session(
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
     if system is not None and not calls.all_judges and request.entity_llm is None:
-        yield Session(system, command=calls.command, embed=embed, max_failed=calls.max_failed, fresh=calls.kept.fresh)
+        yield Session(
+            system,
+            command=calls.command,
+            embed=embed,
+            max_failed=calls.max_failed,
+            profile=calls.profile,
+            fresh=calls.kept.fresh,
+        )
         return
     reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry), began=calls.kept.began)
     aliases = {
@@ -85,6 +92,7 @@ def open_session(
             command=calls.command,
             embed=embed,
             max_failed=calls.max_failed,
+            profile=calls.profile,
             reuse=reuse,
             served_as=served,
             fresh=calls.kept.fresh,

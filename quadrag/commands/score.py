@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
             if len(results) == 1:
                 print_next(out, results)
             else:
-                print_next_of_two(results[0].folder, results[1].folder)
+                print_next_of_two(results, profiles[0])
         return report_failures(arguments, scored, grids)
 
 

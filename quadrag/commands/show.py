@@ -40,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", metavar="S", help="of one split (default: of all that were run)")
     parser.add_argument("--metric", metavar="M", help="what says that an answer is wrong (default: the first headline)")
     parser.add_argument(
+        "--profile",
+        choices=("official", "corrected"),
+        help="whose values say so (default: that of the run; of two that differ, official)",
+    )
+    parser.add_argument(
         "--limit", metavar="N", type=options.whole(1), help=f"of a run (default: {_MOST}; {_FEW} of several)"
     )
     parser.add_argument("--verbose", "-v", action="store_true", help="all metrics, not the headlines alone")

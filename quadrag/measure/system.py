@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +79,9 @@ def evaluate(
     named = [certificate] if isinstance(certificate, str | Path) else certificate
     certificates = read_certificates([str(one) for one in named])
     check_names(benchmark=benchmark, config=config)
-    calls = take_calls(judge, concurrency, options, judge_large, certificates)
-    refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     check_profile(profile)
+    calls = replace(take_calls(judge, concurrency, options, judge_large, certificates), profile=profile)
+    refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     if batch_size is not None and batch_size < 1:
         raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")
     if concurrency < 1:

@@ -66,7 +66,7 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
     given = vars(arguments)
     # Ledger, prices and budget are opened where all is known to be of use; trust is of the run.
     names = {field.name for field in fields(Calling)} - {"ledger", "prices", "budget", "estimate"}
-    options = {name: given[name] for name in names if given.get(name) is not None}
+    called = {name: given[name] for name in names if given.get(name) is not None}
     return CallRequest(
         judges=given.get("judge", ()),
         judge_large=given.get("judge_large"),
@@ -74,7 +74,7 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
         judge_format=given.get("judge_format"),
         judge_max_tokens=given.get("judge_max_tokens"),
         bertscore=given.get("bertscore"),
-        calling=Calling(**options, alias=Alias(given.get("service"), given.get("served_as")), estimate=estimate),
+        calling=Calling(**called, alias=Alias(given.get("service"), given.get("served_as")), estimate=estimate),
         prices=arguments.prices,
         budget=arguments.budget,
         ledger=arguments.ledger,
@@ -84,6 +84,7 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
             for service, served_as in zip_longest(given.get("judge_service", ()), given.get("judge_served_as", ()))
         ],
         entity_alias=Alias(given.get("entity_service"), given.get("entity_served_as"), "entity-"),
+        profile=options.profiles(arguments)[0],
         max_failed=1.0 if estimate else MOST_FAILED if given.get("max_failed") is None else given["max_failed"],
         command=_without_secrets(arguments.typed),
     )
@@ -150,9 +151,13 @@ def print_next(folder: Path, results: Sequence[Any]) -> None:
     print(f"next: quadrag {f'show {place} {then}' if one else f'report {place} ANOTHER'}")
 
 
-def print_next_of_two(first: Path | None, second: Path | None) -> None:
-    """Print the command that shows what became worse between two runs, in a line."""
-    print(f"next: quadrag show {shlex.quote(str(first))} {shlex.quote(str(second))} --worse")
+def print_next_of_two(results: Sequence[Any], profile: str) -> None:
+    """Print the command that shows, under a profile, what became worse between two runs, in a line."""
+    from quadrag.baselines.core.result import own_profile
+
+    one, other = results[:2]
+    named = "" if own_profile([one, other]) == profile else f" --profile {profile}"
+    print(f"next: quadrag show {shlex.quote(str(one.folder))} {shlex.quote(str(other.folder))} --worse{named}")
 
 
 def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path, Any]], grids: Sequence[Any]) -> int:

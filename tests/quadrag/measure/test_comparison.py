@@ -132,7 +132,7 @@ def test_a_profile_with_the_opposite_verdict_is_told_in_python_in_the_terminal_a
         return quadrag.evaluate(*place, lambda question: cut(gold[question.id]), data_dir="sample", name=name)
 
     sides = [measure_cut(lambda text: text[:16], "short"), measure_cut(lambda text: text[:60] + "是的" * 30, "long")]
-    told = "bleu: corrected says the opposite of official: {} is better, "
+    told = " But corrected, the other profile, says the opposite: {} is better, "
     both = quadrag.compare(*sides)
     assert "bleu: short is better, " in repr(both) and told.format("long") in repr(both)
     assert told.format("B") in both.report(tmp_path / "both.html").read_text(encoding="utf-8")
