@@ -220,7 +220,8 @@ class MilvusIndex(Approximate):
         schema.add_field(_ROW, DataType.INT64, is_primary=True)
         schema.add_field(_VECTOR, DataType.FLOAT_VECTOR, dim=self.vectors.shape[1])
         index = self.client.prepare_index_params()
-        numbers = {"nlist": self.set["nlist"]} if "nlist" in self.set else {}
+        # Twice: pymilvus takes one `params` away, and Milvus Lite overlooks numbers that stand in none.
+        numbers = {"params": {"nlist": self.set["nlist"]}} if "nlist" in self.set else {}
         index.add_index(_VECTOR, index_type=self.set["kind"], metric_type="IP", params=numbers)
         self.client.create_collection(
             self.collection, schema=schema, index_params=index, consistency_level="Strong", timeout=_CALL

@@ -30,6 +30,7 @@ VERSION = 1  # of how approximate indexes are set here, for run records and the 
 DEPTH = 10  # recall is of so many
 _SAMPLE = 100  # passages that are searched for what is near them, evenly spread over all
 _QUERIES = 1024  # searched at once
+_LEAST = 39  # vectors a list, below which faiss warns
 
 
 class Spec(NamedTuple):
@@ -107,7 +108,7 @@ class Approximate(VectorIndex):
         ``nlist`` are the lists that the vectors are sorted into, ``nprobe`` those that are looked through for a query,
         ``rerank`` the rows of them that are then ranked exactly.
         """
-        lists = 1 << int(np.log2(max(1.0, rows**0.5)))
+        lists = 1 << int(np.log2(max(1.0, min(rows**0.5, rows / _LEAST))))
         found = {"nlist": lists, **self.spec.options}
         return {"nprobe": max(16, found["nlist"] // 16), "rerank": 100, **found}
 
@@ -153,7 +154,7 @@ class Approximate(VectorIndex):
             sum(score >= floor[-1] for row, score in hits if row != own)
             for own, hits, floor in zip(sample, found, floors, strict=True)
         ]
-        return float(np.minimum(right, depth).sum() / max(1, depth * len(sample)))
+        return float(np.minimum(right, depth).sum() / (depth * len(sample))) if depth else 1.0
 
 
 def rank(vectors: Vectors, query: Vectors, rows: Rows, k: int) -> Hits:
