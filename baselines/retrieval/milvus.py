@@ -205,6 +205,8 @@ class MilvusIndex(Approximate):
                 start = 0
         if not start:
             self._create()
+        # Not loaded, it builds no index beside the rows that come; loaded again, it has one before it is asked.
+        client.release_collection(self.collection, timeout=_CALL)
         with Progress(f"sending vectors to Milvus, {self.set['kind']}", length) as progress:
             for at in range(start, length, _ROWS):
                 block = np.array(self.vectors[at : at + _ROWS])

@@ -110,7 +110,7 @@ class Approximate(VectorIndex):
         """
         lists = 1 << int(np.log2(max(1.0, min(rows**0.5, rows / _LEAST))))
         found = {"nlist": lists, **self.spec.options}
-        return {"nprobe": max(16, found["nlist"] // 16), "rerank": 100, **found}
+        return {"nprobe": max(16, found["nlist"] // 8), "rerank": 100, **found}
 
     @abstractmethod
     def open_built(self, shelf: Shelf, key: Mapping[str, Any]) -> None:

@@ -56,7 +56,9 @@ def test_faiss_is_told_with_its_recall(cli):
     assert cli(*dense, "--out", "a")[0] == 0
     code, out, err = cli(*dense, "--index", "faiss,nprobe=99", "--llm", "extractive", "--out", "b")
     assert code == 0 and "recall@10 1.0000 against exact search" in err and "encoding" not in err
-    assert "Vectors by faiss IVF_SQ8 (nlist " in out and "recall@10 1.0000 against exact search" in " ".join(out.split())
+    assert "Vectors by faiss IVF_SQ8 (nlist " in out and "recall@10 1.0000 against exact search" in " ".join(
+        out.split()
+    )
     assert Path("a/retrieved.jsonl").read_bytes() == Path("b/retrieved.jsonl").read_bytes()
     run = json.loads(Path("b/run.json").read_text(encoding="utf-8"))
     assert run["inputs"]["retrieval"]["index"] == "faiss,nprobe=99" and run["found"]["index"]["recall"] == 1

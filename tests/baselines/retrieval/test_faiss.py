@@ -34,7 +34,7 @@ def test_a_spec_that_is_none(spec):
 
 def test_the_kind_by_the_number_of_passages():
     index = make_index("faiss")
-    assert index.settings(1_000_000) == {"kind": "IVF_SQ8", "nlist": 512, "nprobe": 32, "rerank": 100}
+    assert index.settings(1_000_000) == {"kind": "IVF_SQ8", "nlist": 512, "nprobe": 64, "rerank": 100}
     assert index.settings(10_000_001)["kind"] == "IVF_PQ"
     named = make_index("faiss,IVF_PQ,nlist=7,rerank=500")
     assert named.settings(9) == {"kind": "IVF_PQ", "nlist": 7, "nprobe": 16, "rerank": 500}

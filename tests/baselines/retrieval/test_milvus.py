@@ -120,7 +120,7 @@ def test_specs(tmp_path, monkeypatch):
 def test_the_kind_by_the_number_of_passages():
     index = make_index("milvus:a.db")
     assert index.settings(500_000) == {"kind": "FLAT"} and index.describe() == {}
-    large = {"kind": "IVF_SQ8", "nlist": 256, "nprobe": 16, "rerank": 100}
+    large = {"kind": "IVF_SQ8", "nlist": 256, "nprobe": 32, "rerank": 100}
     assert index.settings(500_001) == large == make_index("milvus:a.db,IVF_SQ8").settings(70_000)
     named = make_index("milvus:a.db,nlist=64,nprobe=8")
     assert named.settings(9) == {"kind": "IVF_SQ8", "nlist": 64, "nprobe": 8, "rerank": 100} and named.describe()
