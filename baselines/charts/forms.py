@@ -195,7 +195,7 @@ def _forest(grid: Grid) -> Iterator[Panel]:
 
 def _write_difference(cell: Cell, figure: Figure) -> str:
     text = cell.text.rstrip("*")
-    return f"{text} ({figure.interval[0]:+.1f} to {figure.interval[1]:+.1f})" if figure.interval else text
+    return f"{text} [{figure.interval[0]:+.1f}, {figure.interval[1]:+.1f}]" if figure.interval else text
 
 
 def _scatter(grid: Grid) -> Iterator[Panel]:
@@ -230,7 +230,7 @@ def _titles(grid: Grid) -> list[str]:
 
 def _name(line: Line) -> str:
     """Name a line; which are ours their signs say."""
-    return line.label.strip().removesuffix(" (ours)")
+    return line.label.strip().removesuffix(" (ours)").removesuffix("（本次）")
 
 
 def _is_heading(line: Line) -> bool:

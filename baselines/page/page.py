@@ -42,7 +42,14 @@ _PART = re.compile(f"{OTHER_FILE}, (.+? questions)")
 Runs = Sequence[tuple[str, Sequence[Result]]]
 
 
-def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en", ledger: str | None = None) -> None:
+def write_page(
+    path: Path,
+    runs: Runs,
+    grids: Sequence[Grid],
+    labels: str = "en",
+    ledger: str | None = None,
+    profile: str | None = None,
+) -> None:
     """Write the page of runs to a file.
 
     Args:
@@ -51,9 +58,10 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
         grids: the tables.
         labels: the language, ``en`` or ``zh``.
         ledger: where the judge's words are kept; in the user's cache folder when None.
+        profile: whose values single answers are shown with; the runs' own when None.
     """
     results = [result for _, parts in runs for result in parts]
-    answers = collect_answers(runs, ledger)
+    answers = collect_answers(runs, ledger, profile=profile)
     invalid = note_invalid(results)
     alone = len(runs) == 1
     partial = note_partial(results) if alone else []
@@ -114,7 +122,7 @@ def render_page(
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     given: dict[str, Any] = {
-        "title": title,
+        "title": speak(title, labels),
         "facts": [(speak(name, labels), speak(value, labels)) for name, value in facts],
         "grids": speak_grids(grids, labels),
         "lead": [speak(line, labels) for line in lead],

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from quadrag.metric_record import show_key
-from quadrag.stats import Pair, holm
+from quadrag.stats import holm
 
 from ...core.benchmark import load
 from ...core.result import Result
@@ -20,8 +20,8 @@ from ...tables.run_notes import list_settings, note_partial, note_runs
 from ..run import name_run
 from ..summary import pick_headlines
 from .names import name_columns, tell_apart
-from .pairs import Place, pair_cell, pair_results, place_of
-from .words import tell_changes, tell_invalid, tell_opposites, tell_pairs, tell_same, tell_slices
+from .pairs import Place, compare_each, pair_cell, pair_results, place_of
+from .words import tell_changes, tell_missing, tell_pairs, tell_same, tell_slices
 
 _FEW = 3  # runs whose columns are headed by their names
 
@@ -72,11 +72,11 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     pair = len(runs) == 2
     lines: list[Line] = []
     shown: list[Row] = []
-    pairs: dict[tuple[Place, str], Pair] = {}
     shared: dict[str, int] = {}
     differences: list[tuple[Cell, float]] = []
     last = None
     places = dict.fromkeys(place_of(row) for one in results for row in pick_headlines(one.scores, profile))
+    compared = compare_each(results[0], results[1:], places, profile)[0] if pair else {}
     every_place = dict.fromkeys(place for table in tables for place in table)
     for place, part in every_place if every else [(place, ALL) for place in places]:
         config, split, metric, key = place
@@ -87,7 +87,10 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         if pair or not drawn:
             cells = [replace(cell, figure=None) for cell in cells]
         if pair:
-            found = pair_results(results[0], results[1], place, profile, part.partition(":")[2] or None)
+            if part == ALL and place in places:
+                found = compared[place].pair if place in compared else None
+            else:
+                found = pair_results(results[0], results[1], place, profile, part.partition(":")[2] or None)
             cell = pair_cell(found, place) if found else Cell(NOTHING)
             cells.append(cell)
             if drawn and found and cell.figure:
@@ -95,7 +98,6 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
             else:
                 cell.figure = None
             shared[f"{config} {split}"] = max(found.n if found else 0, shared.get(f"{config} {split}", 0))
-            pairs |= {(place, part): found} if found else {}
         over = part.replace("macro:", ", macro over ") if part != ALL else ""
         lines.append(Line(f"{config} {split}: {show_key(metric, key)}{over}", cells, rule=last not in (None, config)))
         last = config
@@ -103,12 +105,10 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         cell.figure = cell.figure and cell.figure._replace(sure=p < ALPHA)
     notes: list[str] = []
     if pair:
-        known = {place: pairs[place, ALL] for place in places if (place, ALL) in pairs}
-        pairing = (results[0], results[1], known, profile)
-        notes += [*tell_same(*results), *map(Verdict, [*tell_pairs(*pairing), *tell_opposites(*pairing)])]
-        notes += tell_invalid(results[0], results[1], places, profile)
-        notes += tell_changes(results[0], results[1], known, profile)
-        notes += tell_slices(results[0], results[1], known, profile)
+        notes += [*tell_same(*results), *map(Verdict, tell_pairs(compared, profile))]
+        notes += tell_missing(results[0], results[1], places, compared, profile)
+        notes += tell_changes(results[0], results[1], compared, profile)
+        notes += tell_slices(results[0], results[1], compared, profile)
     settings = [list_settings(result.run.inputs) for result in results]
     for column, (name, result), ours in zip(columns, runs, settings, strict=True):
         notes += [Alarm(f"{column}: {note}") for note in note_partial([result])]

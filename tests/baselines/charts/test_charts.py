@@ -153,7 +153,7 @@ def test_a_difference_that_is_more_than_chance_has_a_filled_sign():
     for image in (broad, narrow):
         fills = [path.attrib["fill"] for path in image.iter("path") if "transform" in path.attrib]
         assert fills == ["var(--s1)", "var(--paper)"]
-        assert "3.0 (+2.0 to +4.0)" in texts(image)
+        assert "3.0 [+2.0, +4.0]" in texts(image)
 
 
 def test_what_a_chart_says_in_words_stands_above_it():
