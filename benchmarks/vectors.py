@@ -24,7 +24,7 @@ import numpy as np
 from dense_search import SEED, make
 
 from quadrag.baselines.retrieval import dense
-from quadrag.baselines.retrieval.retrievers import Shelf
+from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
 from quadrag.baselines.retrieval.vectors import make_index
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +22,8 @@ from quadrag.progress import Progress
 
 from .dense import Rows
 from .encoder import Vectors
+from .shelf import Shelf
 from .vectors import VERSION, Approximate
-
-if TYPE_CHECKING:
-    from .retrievers import Shelf
 
 FILE, LISTS = "index.faiss", "lists.ivfdata"
 _SQ_MOST = 10_000_000  # passages

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from filelock import FileLock
@@ -31,12 +31,10 @@ from quadrag.progress import Progress
 from .dense import Rows, Scores, check_search, rounding
 from .encoder import Vectors
 from .passages import Hits
+from .shelf import Shelf
 from .store import IndexStore
 from .vectors import VERSION, Approximate, Spec, rank
 from .weights import one_line
-
-if TYPE_CHECKING:
-    from .retrievers import Shelf
 
 _ROW, _VECTOR = "row", "vector"
 _FLAT = "FLAT"

@@ -5,8 +5,7 @@ again. `registry` has their names.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +17,9 @@ from .encoder import Encoder
 from .fuse import fuse, union
 from .passages import Hits, PassageStore
 from .rerank import Reranker
-from .store import IndexStore
+from .shelf import Shelf
 
 Ranker = Callable[[Sequence[str], int], list[Hits]]  # the hits of each query, at most k
-
-
-@dataclass(slots=True)
-class Shelf:
-    """The passages that are searched, and where indexes over them are kept.
-
-    `folders` are those in use; `told` is what is to be told of them in the record of a run.
-    """
-
-    passages: PassageStore
-    key: Mapping[str, Any]
-    store: IndexStore
-    folders: list[Path] = field(default_factory=list)
-    told: dict[str, Any] = field(default_factory=dict)
-
-    def get(self, key: Mapping[str, Any], build: Callable[[Path], None], *, resumes: bool = False) -> Path:
-        """Return the folder of an index over the passages, built where there is none; see `IndexStore.get`."""
-        folder = self.store.get(key, build, resumes=resumes)
-        self.folders.append(folder)
-        return folder
 
 
 class Retriever(ABC):

@@ -17,7 +17,7 @@ from ..core.task import Corpus
 from .chunk import Chunking
 from .passages import VERSION, PassageStore
 from .registry import make_retriever
-from .retrievers import Shelf
+from .shelf import Shelf
 from .store import IndexStore
 from .whole import FileChunking
 

@@ -11,7 +11,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,7 @@ from quadrag.progress import say
 from .dense import Rows, check_search, exact, nearest
 from .encoder import Vectors
 from .passages import Hits
-
-if TYPE_CHECKING:
-    from .retrievers import Shelf
+from .shelf import Shelf
 
 INDEXES = {"exact": ("vectors", "Exact"), "faiss": ("faiss_index", "FaissIndex"), "milvus": ("milvus", "MilvusIndex")}
 VERSION = 1  # of how approximate indexes are set here, for run records and the keys of indexes

@@ -11,7 +11,7 @@ import pytest
 
 from quadrag.baselines.retrieval import faiss_index
 from quadrag.baselines.retrieval.dense import nearest
-from quadrag.baselines.retrieval.retrievers import Shelf
+from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
 from quadrag.baselines.retrieval.vectors import make_index
 from quadrag.errors import QuadragError

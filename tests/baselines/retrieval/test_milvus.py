@@ -16,7 +16,7 @@ from quadrag.baselines.retrieval import milvus
 from quadrag.baselines.retrieval.chunk import Chunking
 from quadrag.baselines.retrieval.dense import DenseIndex, nearest
 from quadrag.baselines.retrieval.passages import PassageStore
-from quadrag.baselines.retrieval.retrievers import Shelf
+from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
 from quadrag.baselines.retrieval.vectors import make_index
 from quadrag.errors import QuadragError
@@ -179,7 +179,7 @@ import numpy as np
 from pathlib import Path
 import pymilvus
 from quadrag.baselines.retrieval import milvus
-from quadrag.baselines.retrieval.retrievers import Shelf
+from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
 from quadrag.baselines.retrieval.vectors import make_index
 milvus._ROWS, insert, calls = 256, pymilvus.MilvusClient.insert, []

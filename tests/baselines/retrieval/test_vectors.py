@@ -11,7 +11,7 @@ import pytest
 
 from quadrag.baselines.retrieval.dense import nearest
 from quadrag.baselines.retrieval.growing import GrowingFile
-from quadrag.baselines.retrieval.retrievers import Shelf
+from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
 from quadrag.baselines.retrieval.vectors import Approximate, Exact, Spec, make_index, parse
 from quadrag.errors import QuadragError
