@@ -28,7 +28,7 @@ from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
 from quadrag.baselines.retrieval.vectors import make_index
 
-SPECS = ("faiss", "milvus:{}/vectors.db")
+SPECS = ("faiss,IVF_SQ8", "milvus:{}/vectors.db,IVF_SQ8")
 SHORT = ("", ",nlist=256,nprobe=16", ",nlist=256,nprobe=32")  # of few vectors, shares of the lists as for a million
 
 
@@ -126,7 +126,7 @@ def main() -> None:
             asked = np.arange(len(vectors)) % 50 == 0
             np.save(folder / "v.npy", vectors[~asked])
             title = f"{len(vectors) - asked.sum():,} embeddings of real texts, {vectors.shape[1]} dimensions"
-            specs = tuple(f"{spec},IVF_SQ8{numbers}" for spec in SPECS for numbers in SHORT)
+            specs = tuple(f"{spec}{numbers}" for spec in SPECS for numbers in SHORT)
             table(title, vectors[~asked], vectors[asked], folder, specs)
         passages = make(folder / "v.npy", options.passages, options.dimension, SEED + 1)
         queries = np.array(make(folder / "q.npy", options.queries, options.dimension, SEED + 2))
