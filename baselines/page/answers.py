@@ -130,6 +130,7 @@ def _list_item(place: Place, items: Side, metrics: Sequence[str], profile: str) 
         "sample": sample,
         "question": question.query[:BEGINNING],
         "answers": [None if item is None else _answer_of(item)[:BEGINNING] for item in items],
+        "failed": [_tell_failure(item) for item in items],
         "values": [[_value_of(item, name, profile) for name in metrics] for item in items],
         "groups": {"benchmark": benchmark, "config": config, "split": split, **question.slices},
     }
@@ -142,10 +143,8 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
 
     def whole(item: ShownItem) -> dict[str, Any]:
         reasons = {name: say_by_profile(entry["reason"]) for name, entry in item.values.items() if entry.get("reason")}
-        state = "" if item.answer is None or item.answer.answer is not None else item.answer.state
         return {
             "rest": _answer_of(item)[BEGINNING:],
-            "failure": ": ".join(filter(None, (state, item.failure))),
             "passages": [
                 [
                     passages.setdefault(one._replace(score=None), len(passages)),
@@ -168,6 +167,13 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
 
 def _answer_of(item: ShownItem) -> str:
     return (item.answer and item.answer.answer) or ""
+
+
+def _tell_failure(item: ShownItem | None) -> str:
+    """Say why a run has no answer, "" where it has one or nothing is known."""
+    if item is None or (item.answer and item.answer.answer is not None):
+        return ""
+    return ": ".join(filter(None, (item.answer.state if item.answer else "", item.failure)))
 
 
 def _value_of(item: ShownItem | None, name: str, profile: str) -> float | None:

@@ -4,6 +4,10 @@ The score of passage d for query q is the sum over q's terms t, each as often as
 ``idf(t) * tf / (tf + k1 * (1 - b + b * |d| / avgdl))`` with ``idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))``: Robertson
 and Zaragoza, "The Probabilistic Relevance Framework", as Kamphuis et al. (ECIR 2020) write Lucene's form exactly.
 
+An index is one or more shards, runs of passages that are searched apart: terms are counted shard by shard, scores are
+then computed from the df, N and mean length of all, and the best of every shard are merged. Rows and scores are those
+of one shard. Memory is bounded by the shard, but for the words of the vocabulary.
+
 bm25s holds, saves, maps and sums the scores. Its own loops over passages and its choice of the best stand aside: the
 matrix is laid out from counts, whole arrays at a time, and equal scores go to the lower row, where bm25s leaves them to
 chance. Sums are taken in one order, in 32 bits, compiled or not: results do not depend on what is installed.
@@ -14,10 +18,11 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -30,8 +35,11 @@ from .terms import Counts, analyser, count
 from .terms import describe as describe_terms
 
 K1, B, METHOD = 1.2, 0.75, "lucene"
-VERSION = 1  # of what stands in the folder, for the key of an index
+VERSION = 2  # of what stands in the folder, for the key of an index
 _TERMS_FILE = "terms.json"
+_VOCABULARY_FILE = "vocabulary.json"
+_SHARD = 1 << 25  # a shard is full with so many scores: building holds 10 bytes for each, a search maps 8
+_AT_ONCE = 1 << 20  # scores computed in one go
 
 # bm25s' numpy code takes about 2.3 ns to add one passage's score for one term, compiled code 0.9 ns, and 0.6 s to be
 # compiled: worth it from about this many additions, half of what 900 events ask of 400,000 passages in words.
@@ -53,8 +61,14 @@ class Bm25Index:
         import bm25s
 
         try:
-            self.terms: str = json.loads((folder / _TERMS_FILE).read_text(encoding="utf-8"))["name"]
-            self._bm25 = bm25s.BM25.load(folder, mmap=True, backend="numpy")
+            described = json.loads((folder / _TERMS_FILE).read_text(encoding="utf-8"))
+            self.terms: str = described["name"]
+            vocabulary = json.loads((folder / _VOCABULARY_FILE).read_text(encoding="utf-8"))
+            self._numbers = {term: number for number, term in enumerate(vocabulary)}
+            self._shards = [
+                bm25s.BM25.load(folder / str(n), mmap=True, load_vocab=False, backend="numpy")
+                for n in range(described["shards"])
+            ]
         except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise QuadragError(
                 f"{folder} holds no BM25 index that can be read ({error}); remove the folder to build it again"
@@ -97,7 +111,7 @@ class Bm25Index:
         return cls(folder)
 
     def __len__(self) -> int:
-        return int(self._bm25.scores["num_docs"])
+        return sum(int(shard.scores["num_docs"]) for shard in self._shards)
 
     def search(self, queries: Sequence[str], k: int) -> list[Hits]:
         """Find the best passages for each query.
@@ -110,29 +124,38 @@ class Bm25Index:
             Per query, row and score (above 0), best first, equal scores by row.
         """
         found = [self._known(query) for query in queries]
-        spans = self._bm25.scores["indptr"]
-        additions = sum(int(((spans[ids + 1] - spans[ids]) * times).sum()) for ids, times in found)
+        spans = [shard.scores["indptr"] for shard in self._shards]
+        additions = sum(int(((its[ids + 1] - its[ids]) * times).sum()) for its in spans for ids, times in found)
         add = _compiled() if additions >= _WORTH_COMPILING or _compiled.cache_info().currsize else None
-        return [self._best(ids, times, k, add) for ids, times in found]
+        best: list[Hits] = [[] for _ in found]
+        first = 0
+        for shard in self._shards:
+            for hits, (ids, times) in zip(best, found, strict=True):
+                hits += [(first + row, score) for row, score in _best(shard, ids, times, k, add)]
+            first += shard.scores["num_docs"]
+        # Sorting leaves equal scores as they are: by row.
+        return [sorted(hits, key=lambda hit: -hit[1])[: max(k, 0)] for hits in best]
 
     def _known(self, query: str) -> tuple[Ints, Ints]:
         """Return the numbers of a query's known terms, in order of appearance, and how often each stands there."""
-        numbers = self._bm25.vocab_dict
+        numbers = self._numbers
         times = Counter(numbers[term] for term in self._analyse(query) if term in numbers)
         return np.fromiter(times.keys(), np.int64, len(times)), np.fromiter(times.values(), np.int64, len(times))
 
-    def _best(self, ids: Ints, times: Ints, k: int, add: Callable[..., None] | None) -> Hits:
-        if not len(ids) or k < 1:
-            return []
-        if add is None:
-            sums: Floats = self._bm25.get_scores_from_ids(np.repeat(ids, times))
-        else:
-            scores = self._bm25.scores
-            sums = np.zeros(len(self), np.float32)
-            # Rows without a sign: no check for indexes from the end, which saves a third of the time.
-            rows, spans = scores["indices"].view(np.uint32), scores["indptr"]
-            add(sums, scores["data"], rows, spans[ids], spans[ids + 1], times)
-        return top(sums, k)
+
+def _best(shard: Any, ids: Ints, times: Ints, k: int, add: Callable[..., None] | None) -> Hits:
+    """Return rows of a shard and their scores, as `top` does."""
+    if not len(ids) or k < 1:
+        return []
+    if add is None:
+        sums: Floats = shard.get_scores_from_ids(np.repeat(ids, times))
+    else:
+        scores = shard.scores
+        sums = np.zeros(scores["num_docs"], np.float32)
+        # Rows without a sign: no check for indexes from the end, which saves a third of the time.
+        rows, spans = scores["indices"].view(np.uint32), scores["indptr"]
+        add(sums, scores["data"], rows, spans[ids], spans[ids + 1], times)
+    return top(sums, k)
 
 
 def top(scores: Floats, k: int) -> Hits:
@@ -151,36 +174,52 @@ def top(scores: Floats, k: int) -> Hits:
 
 
 def _save(blocks: Iterable[Counts], folder: Path, terms: str) -> None:
+    """Write an index: the counts of each shard, put aside; then, from what all of them hold, each shard's scores."""
     import bm25s
 
-    index = bm25s.BM25(k1=K1, b=B, method=METHOD, backend="numpy")
-    index.scores, index.vocab_dict = _matrix(blocks)
-    index.nonoccurrence_array = None
-    index.save(folder, show_progress=False)
-    described = json.dumps(describe_terms(terms), indent=1)
-    (folder / _TERMS_FILE).write_text(described + "\n", encoding="utf-8")
-
-
-def _matrix(found: Iterable[Counts]) -> tuple[dict[str, Any], dict[str, int]]:
-    """Lay out the scores as bm25s does: by term, then by row.
-
-    Returns:
-        What bm25s keeps as `scores` and `vocab_dict`.
-    """
     numbers: dict[str, int] = {}
-    ids, blocks = [], []
+    passages, rows, length, shards = np.zeros(0, np.int64), 0, 0, 0
+    with TemporaryDirectory(dir=folder) as aside:
+        for shard in _shards(blocks, numbers):
+            np.savez(Path(aside, f"{shards}.npz"), **shard._replace(terms=np.zeros(0))._asdict())
+            passages = shard.passages + np.pad(passages, (0, len(numbers) - len(passages)))
+            rows, length, shards = rows + len(shard.lengths), length + int(shard.lengths.sum()), shards + 1
+        idf = _idf(passages, rows)
+        for n in range(shards):
+            with np.load(Path(aside, f"{n}.npz")) as kept:
+                shard = Counts(**kept)
+            index = bm25s.BM25(k1=K1, b=B, method=METHOD, backend="numpy")
+            index.scores, index.vocab_dict = _matrix(shard, idf, length / rows or 1), {}
+            index.nonoccurrence_array = None
+            index.save(folder / str(n), show_progress=False)
+    described = {**describe_terms(terms), "shards": shards}
+    (folder / _TERMS_FILE).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+    (folder / _VOCABULARY_FILE).write_text(json.dumps(list(numbers), ensure_ascii=False), encoding="utf-8")
+
+
+def _shards(found: Iterable[Counts], numbers: dict[str, int]) -> Iterator[Counts]:
+    """Join blocks into shards; `numbers` takes the terms as they appear, and a shard's `passages` go by them."""
+    ids: list[Ints] = []
+    blocks: list[Counts] = []
     for block in found:
         ids.append(np.array([numbers.setdefault(t, len(numbers)) for t in block.terms], dtype=np.int64))
         blocks.append(block._replace(terms=[]))  # for memory's sake: each block's words are strings of its own
-    passages = np.zeros(len(numbers), np.int64)
+        if sum(len(each.rows) for each in blocks) >= _SHARD:
+            yield _join(ids, blocks, len(numbers))
+            ids, blocks = [], []
+    if blocks:
+        yield _join(ids, blocks, len(numbers))
+
+
+def _join(ids: list[Ints], blocks: list[Counts], terms: int) -> Counts:
+    """Lay out the counts of blocks, which are let go one by one, as those of one block."""
+    passages = np.zeros(terms, np.int64)
     for its, block in zip(ids, blocks, strict=True):
         passages[its] += block.passages
-    lengths = np.concatenate([np.zeros(0, np.int64), *(block.lengths for block in blocks)])
-    spans = np.concatenate([[0], np.cumsum(passages)])
-    idf = _idf(passages, len(lengths))
-    norms = K1 * ((1 - B) + B * lengths / lengths.mean()) if lengths.any() else np.ones(len(lengths))
-    data, rows = np.empty(spans[-1], np.float32), np.empty(spans[-1], np.int32)
-    heads, start = spans[:-1].copy(), 0
+    lengths = np.concatenate([block.lengths for block in blocks])
+    rows = np.empty(passages.sum(), np.int32)
+    frequencies = np.empty(len(rows), np.result_type(*(block.frequencies for block in blocks)))
+    heads, start = np.cumsum(passages) - passages, 0
     for its in ids:
         block = blocks.pop(0)
         # Each term's entries go where those of the blocks before ended.
@@ -188,10 +227,22 @@ def _matrix(found: Iterable[Counts]) -> tuple[dict[str, Any], dict[str, int]]:
         places = np.repeat(heads[its] - before, block.passages) + np.arange(len(block.rows))
         heads[its] += block.passages
         rows[places] = block.rows + start
-        norm = norms[start : start + len(block.lengths)][block.rows]
-        data[places] = np.repeat(idf[its], block.passages) * (block.frequencies / (norm + block.frequencies))
+        frequencies[places] = block.frequencies
         start += len(block.lengths)
-    return {"data": data, "indices": rows, "indptr": spans, "num_docs": len(lengths)}, numbers
+    return Counts([], passages, rows, frequencies, lengths)
+
+
+def _matrix(shard: Counts, idf: Floats, mean: float) -> dict[str, Any]:
+    """Lay out a shard's scores as bm25s keeps them: by term, then by row; `mean` is the length of a passage."""
+    passages = np.pad(shard.passages, (0, len(idf) - len(shard.passages)))
+    norms = K1 * ((1 - B) + B * shard.lengths / mean)
+    data = np.repeat(idf, passages)
+    for start in range(0, len(data), _AT_ONCE):
+        here = slice(start, start + _AT_ONCE)
+        frequencies = shard.frequencies[here]
+        data[here] *= frequencies / (norms[shard.rows[here]] + frequencies)
+    spans = np.concatenate([[0], np.cumsum(passages)])
+    return {"data": data, "indices": shard.rows, "indptr": spans, "num_docs": len(shard.lengths)}
 
 
 def _idf(passages: Ints, total: int) -> Floats:

@@ -92,7 +92,8 @@ def _compute_each(
     Those that need neither a judge nor an embedding, which stay here, are computed wherever work is done.
     """
     both = [(number, profile) for number in range(len(metrics)) for profile in PROFILES]
-    alone = [(number, profile) for number, profile in both if not (metrics[number].judged or metrics[number].embedded)]
+    travels = benchmark is load(benchmark.name)  # by its name; one that a system made its own stays
+    alone = [(n, profile) for n, profile in both if travels and not (metrics[n].judged or metrics[n].embedded)]
     asked = {answer.key: questions[answer.key] for answer in answers}
     passages = given.passages if given.passages is None else {key: given.passages[key] for key in asked}
     task = partial(_compute_alone, benchmark.name, config, asked, answers, conditions, passages)

@@ -105,7 +105,15 @@ def speak_grid(grid: Grid, language: str) -> Grid:
         return text if ours == joined else text[: len(text) - len(text.lstrip("\n"))] + ours
 
     def line(one: Line) -> Line:
-        cells = [replace(cell, text=say(cell.text), sub=say(cell.sub)) for cell in one.cells]
+        cells = [
+            replace(
+                cell,
+                text=say(cell.text),
+                sub=say(cell.sub),
+                figure=cell.figure and cell.figure._replace(unit=say(cell.figure.unit)),
+            )
+            for cell in one.cells
+        ]
         return replace(one, label=_speak_chinese(one.label), cells=cells)
 
     return replace(

@@ -24,6 +24,7 @@ from quadrag.commands.shared.session import (
     report_failures,
     results_alone,
     run_request,
+    tell,
 )
 from quadrag.errors import QuadragError
 
@@ -93,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
             runs = [(str(file), [result]) for file, result in scored]
             write_page(out / "report.html", runs, page, arguments.labels, arguments.ledger)
         if kept := tell_verdicts(results):
-            print(f"{kept}.")
+            tell(arguments, f"{kept}.")
         print_results(arguments, stdout, out, results, grids)
         print_calls(arguments, results)
         if out:

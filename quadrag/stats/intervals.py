@@ -1,6 +1,6 @@
 """How an interval is found: Wilson's for shares, the logit where shares come in clusters, the bootstrap for the rest.
 
-Which one fits is decided in `means`. What each of them covers is measured by ``benchmarks/coverage.py``.
+Which one fits is decided in `means`. What each of them covers is measured by ``benchmarks/intervals.py``.
 """
 
 import math

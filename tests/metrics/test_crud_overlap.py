@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -192,20 +193,36 @@ def test_tokens_of_any_text_are_jieba_s(words: ModuleType, sentence: str) -> Non
 
 
 @pytest.mark.pure
-@given(
-    st.dictionaries(st.text("甲乙丙", min_size=1, max_size=3), st.sampled_from((1, 2, 4)), max_size=12),
-    st.sampled_from((1, 4)),
-    st.text("甲乙丙，", max_size=8),
+@pytest.mark.slow(2000, 20_000, 250_000)
+def test_tokens_of_drawn_words_and_pieces_are_jieba_s(words: ModuleType, rounds: int) -> None:
+    jieba.initialize()
+    known, draw = list(jieba.dt.FREQ), random.Random(19)
+    others = "0123456789abcXYZ+#&._%-，。 \r\n\t\u3000\ud800𠮷㐀\u9fd6\uf900é가か😀"
+    for _ in range(rounds):
+        pieces = [draw.choice(known) for _ in range(draw.randint(1, 12))]
+        # Half words, and single characters, which overlap with the words beside them; what no dictionary holds.
+        pieces = [draw.choice((piece, piece, piece[1:], piece[0], draw.choice(others))) for piece in pieces]
+        sentence = "".join(pieces)
+        assert words.cut(sentence) == cut(sentence)
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    "sentence", ["AT&T", "CAT&T", "C++x", "1c#", "AT&TC++", "c", "a1b2", "好c#好", "的一是", "的一x"]
 )
-def test_equal_sums_fall_as_jieba_s(words: ModuleType, known: dict[str, int], total: int, sentence: str) -> None:
-    tokenizer = jieba.Tokenizer()  # frequencies that are powers of the total make many paths equal
-    tokenizer.FREQ = {word[:i]: 0 for word in known for i in range(1, len(word))} | known
-    tokenizer.total, tokenizer.initialized = total, True
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(words, "dictionary", lambda: (tokenizer.FREQ, math.log(total)))
-        words.unknown.cache_clear()
-        assert words.cut(sentence) == list(tokenizer.cut(sentence))
-    words.unknown.cache_clear()
+def test_latin_words_of_the_dictionary_are_no_runs(words: ModuleType, sentence: str) -> None:
+    assert words.cut(sentence) == cut(sentence)
+
+
+@pytest.mark.pure
+@pytest.mark.slow(1, 4, 48)
+def test_tokens_of_the_real_corpus_are_jieba_s(
+    words: ModuleType, real_data: Callable[[str], Path], rounds: int
+) -> None:
+    files = sorted((real_data("CRUD_RAG") / "data" / "80000_docs").iterdir(), key=lambda file: file.stat().st_size)
+    for file in files[:rounds]:
+        with file.open(encoding="utf-8") as lines:
+            assert all(words.cut(line) == cut(line) for line in lines), file.name
 
 
 @pytest.mark.pure
@@ -227,11 +244,12 @@ def test_words_added_to_jieba_s_shared_dictionary_change_nothing(metric: Any, mo
     assert one(metric, "体育消费券", GOLD) == before
 
 
-def test_the_dictionary_is_read_at_the_first_use_in_silence(
+def test_the_dictionary_is_read_at_the_first_use_in_silence_and_is_no_other_s(
     metrics_root: Path, python: Callable[..., Any], environment: Callable[..., dict[str, str]]
 ) -> None:
     code = """
-        import sys, evaluate
+        import sys, evaluate, rjieba
+        rjieba.add_word("体育消费券", 10**6, None)
         metric = evaluate.load(sys.argv[1])
         words = sys.modules[type(metric).__module__.rpartition(".")[0] + ".words"]
         metric.compute(predictions=["", None], references=["一", "一"])
@@ -239,6 +257,7 @@ def test_the_dictionary_is_read_at_the_first_use_in_silence(
         metric.compute(predictions=["一"], references=["一"])
         metric.compute(predictions=["二"], references=["一"])
         assert words.dictionary.cache_info().misses == 1
+        assert rjieba.cut("体育消费券") == ["体育消费券"] != words.cut("体育消费券")
     """
     lines = "\n".join(line.strip() for line in code.splitlines())
     done = python(lines, metrics_root / "crud_overlap", env=environment())

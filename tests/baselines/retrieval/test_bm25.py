@@ -131,13 +131,14 @@ def test_the_matrix_is_bm25s_own(corpus, index):
 
     peer = bm25s.BM25(k1=1.2, b=0.75, method="lucene")
     peer.index([analyser("unigram")(text) for text in corpus[0]], show_progress=False, create_empty_token=False)
-    mine, its = index._bm25.scores, peer.scores
+    (shard,) = index._shards
+    mine, its = shard.scores, peer.scores
     assert mine["num_docs"] == its["num_docs"] == len(index) == 3500
-    assert set(index._bm25.vocab_dict) == set(peer.vocab_dict)
+    assert set(index._numbers) == set(peer.vocab_dict)
     assert mine["indptr"][-1] == its["indptr"][-1] == len(mine["data"]) == len(mine["indices"])
     for name in ("data", "indices"):
         assert mine[name].dtype == its[name].dtype
-    for term, number in index._bm25.vocab_dict.items():
+    for term, number in index._numbers.items():
         here = slice(*mine["indptr"][number : number + 2])
         there = slice(*its["indptr"][peer.vocab_dict[term] :][:2])
         assert np.array_equal(mine["indices"][here], its["indices"][there])
@@ -146,8 +147,10 @@ def test_the_matrix_is_bm25s_own(corpus, index):
 
 
 def test_scores_are_bm25s_own(corpus, index):
-    queries = [analyser("unigram")(query) for query in corpus[1]]
-    _, scores = index._bm25.retrieve(queries, k=8, show_progress=False)
+    queries = [[index._numbers[term] for term in analyser("unigram")(query)] for query in corpus[1]]
+    (shard,) = index._shards
+    shard.unique_token_ids_set = set(index._numbers.values())
+    _, scores = shard.retrieve(queries, k=8, show_progress=False)
     found = [[score for _, score in hits] for hits in index.search(corpus[1], 8)]
     np.testing.assert_allclose(found, scores, rtol=1e-5)
 
@@ -156,7 +159,7 @@ def test_scores_are_bm25s_own(corpus, index):
 def test_a_larger_corpus_against_the_oracle(corpus, index, k, compiled):
     # Every passage of the first 500 is there twice: the cut falls between equal scores.
     for query, hits in zip(corpus[1][:5], index.search(corpus[1][:5], k), strict=True):
-        scores = index._bm25.get_scores_from_ids(np.repeat(*index._known(query)))
+        scores = index._shards[0].get_scores_from_ids(np.repeat(*index._known(query)))
         expected = sorted(((-score, row) for row, score in enumerate(scores.tolist()) if score > 0))[:k]
         assert hits == [(row, -score) for score, row in expected]
 
@@ -171,6 +174,37 @@ def test_compiled_or_not_is_the_same(corpus, index, monkeypatch):
     assert index.search(queries, 100) == plain
     assert bm25._compiled.cache_info().currsize == 1
     bm25._compiled.cache_clear()
+
+
+@given(texts=PASSAGES, queries=QUERIES, k=st.integers(1, 35))
+def test_shards_of_a_few_passages_find_what_one_does(tmp_path_factory, texts, queries, k):
+    whole = index_of(texts, tmp_path_factory.mktemp("index"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(terms, "_BLOCK", 2)
+        patch.setattr(bm25, "_SHARD", 6)
+        shards = index_of(texts, tmp_path_factory.mktemp("index"))
+    assert shards.search(queries, k) == whole.search(queries, k)
+
+
+def test_shards_of_many_passages_find_what_one_does(corpus, index, tmp_path, monkeypatch, compiled):
+    monkeypatch.setattr(terms, "_BLOCK", 100)
+    monkeypatch.setattr(bm25, "_SHARD", 20_000)
+    monkeypatch.setattr(bm25, "_AT_ONCE", 999)
+    shards = index_of(corpus[0], tmp_path)
+    sizes = [shard.scores["num_docs"] for shard in shards._shards]
+    assert len(sizes) > 4 and set(sizes[:-1]) <= {600, 700} and sum(sizes) == len(shards) == 3500
+    assert sorted(path.name for path in shards.folder.iterdir()) == sorted(
+        [*map(str, range(len(sizes))), "terms.json", "vocabulary.json"]
+    )
+    for k in (1, 8, 400, 9999):
+        found = shards.search(corpus[1], k)
+        assert found == index.search(corpus[1], k)
+    # Every passage of the first 500 is there again in the last shard: equal scores of two shards go by row.
+    assert any(score == other for (_, score), (_, other) in zip(found[0], found[0][1:], strict=False))
+    assert np.array_equal(
+        np.sort(np.concatenate([shard.scores["data"] for shard in shards._shards])),
+        np.sort(index._shards[0].scores["data"]),
+    )
 
 
 @pytest.mark.parametrize(
@@ -235,21 +269,26 @@ def test_equal_scores_everywhere():
 def test_opened_again_and_mapped(corpus, index):
     again = Bm25Index.open(index.folder)
     for name in ("data", "indices", "indptr"):
-        assert isinstance(again._bm25.scores[name], np.memmap)
+        assert isinstance(again._shards[0].scores[name], np.memmap)
     assert again.terms == "unigram"
     assert again.search(corpus[1], 8) == index.search(corpus[1], 8)
 
 
-@pytest.mark.parametrize("damage", ["gone", "cut", "params", "terms"])
+@pytest.mark.parametrize("damage", ["gone", "cut", "params", "terms", "vocabulary", "shard"])
 def test_a_damaged_folder_is_named(tmp_path, damage):
     index_of(["天地", "人"], tmp_path)
     folder = tmp_path / "index"
     if damage == "gone":
-        (folder / "indices.csc.index.npy").unlink()
+        (folder / "0" / "indices.csc.index.npy").unlink()
     elif damage == "cut":
-        (folder / "data.csc.index.npy").write_bytes((folder / "data.csc.index.npy").read_bytes()[:-4])
+        data = folder / "0" / "data.csc.index.npy"
+        data.write_bytes(data.read_bytes()[:-4])
     elif damage == "params":
-        (folder / "params.index.json").write_text("{")
+        (folder / "0" / "params.index.json").write_text("{")
+    elif damage == "vocabulary":
+        (folder / "vocabulary.json").write_text("[[]]")
+    elif damage == "shard":
+        (folder / "0").rename(folder / "1")
     else:
         (folder / "terms.json").write_text("[]")
     with pytest.raises(QuadragError, match=r"no BM25 index that can be read.*remove the folder"):

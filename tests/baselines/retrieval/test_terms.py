@@ -90,6 +90,7 @@ def test_names_that_are_none():
 @pytest.mark.parametrize("name", ["jieba", "rjieba"])
 def test_a_missing_package_is_named(name, monkeypatch):
     terms._cutter.cache_clear()
+    monkeypatch.delitem(sys.modules, "quadrag.metrics._shared.words", raising=False)
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(QuadragError, match=f"pip install {name}"):
         analyser(name)

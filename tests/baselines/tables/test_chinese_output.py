@@ -70,6 +70,8 @@ def said(cli, monkeypatch):
     return run
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_what_runs_say_is_in_chinese(said):
     with (
         ChatServer(models=["m", "j"]) as server,

@@ -1,6 +1,6 @@
 """How often 95% intervals hold the truth, and tests see what is not there: by simulation, as tables in Markdown.
 
-Run: python benchmarks/coverage.py [PART ...] [--sets 2000] [--seed 1]. A part is a kind of interval (plain, clustered,
+Run: python benchmarks/intervals.py [PART ...] [--sets 2000] [--seed 1]. A part is a kind of interval (plain, clustered,
 macro, weighted, graded), or one of difference, tests, power and time. All take some minutes of one core.
 
 A cell is the share, in percent, of simulated sets whose interval holds the truth. A set has n items, of which the rate
