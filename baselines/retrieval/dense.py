@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from quadrag import work
 from quadrag.errors import QuadragError
 
 from .encoder import PRESETS, Encoder, Progress, TextEncoder, Vectors
@@ -63,9 +64,14 @@ class DenseIndex:
             raise QuadragError("the corpus has no passages; expected at least one with text to encode")
         file = GrowingFile(folder / FILE, len(store), _TEXTS)
         texts = islice(store.encoded(), file.done, None)
-        while block := list(islice(texts, _TEXTS)):
-            told = _from(file.done, len(store), progress)
-            file.add(np.ascontiguousarray(encoder.documents(block, told), np.float32))
+        blocks = iter(lambda: list(islice(texts, _TEXTS)), [])
+
+        def encode(block: list[str]) -> Vectors:
+            return encoder.documents(block, _from(file.done, len(store), progress))
+
+        # Elsewhere nobody is told how far a block is.
+        for vectors in work.each(encode if work.workers() == 1 else encoder.documents, blocks):
+            file.add(np.ascontiguousarray(vectors, np.float32))
         file.finish()
         return cls.open(folder, encoder)
 
