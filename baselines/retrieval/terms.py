@@ -227,7 +227,8 @@ def _cutter(name: str) -> Cut:
         if name == "rjieba":
             import rjieba
 
-            return rjieba.cut
+            port: Cut = rjieba.cut
+            return port
         from quadrag.metrics._shared.words import cut
     except ImportError as error:
         raise QuadragError(
