@@ -1,7 +1,7 @@
 """The answers of one run, or of several beside each other, as the page's viewer takes them."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -14,6 +14,7 @@ from quadrag.records import Passage, document_id
 from ..core.result import PROFILES, Result, own_profile
 from ..report.item_lines import say_by_profile
 from ..report.items import RunReader, ShownItem
+from ..report.spelled import spell_gold
 
 MOST = 10_000  # items of a page
 BEGINNING = 160  # characters of a text in the list
@@ -129,6 +130,7 @@ def _list_item(place: Place, items: Side, metrics: Sequence[str], profile: str) 
         "sample": sample,
         "question": question.query[:BEGINNING],
         "answers": [None if item is None else _answer_of(item)[:BEGINNING] for item in items],
+        "failed": [_tell_failure(item) for item in items],
         "values": [[_value_of(item, name, profile) for name in metrics] for item in items],
         "groups": {"benchmark": benchmark, "config": config, "split": split, **question.slices},
     }
@@ -141,10 +143,8 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
 
     def whole(item: ShownItem) -> dict[str, Any]:
         reasons = {name: say_by_profile(entry["reason"]) for name, entry in item.values.items() if entry.get("reason")}
-        state = "" if item.answer is None or item.answer.answer is not None else item.answer.state
         return {
             "rest": _answer_of(item)[BEGINNING:],
-            "failure": ": ".join(filter(None, (state, item.failure))),
             "passages": [
                 [
                     passages.setdefault(one._replace(score=None), len(passages)),
@@ -160,7 +160,7 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
     return {
         "rest": question.query[BEGINNING:],
         "history": [list(turn) for turn in question.history],
-        "gold": list(flatten(question.references)),
+        "gold": spell_gold(question.references),
         "runs": [item and whole(item) for item in items],
     }
 
@@ -169,20 +169,13 @@ def _answer_of(item: ShownItem) -> str:
     return (item.answer and item.answer.answer) or ""
 
 
+def _tell_failure(item: ShownItem | None) -> str:
+    """Say why a run has no answer, "" where it has one or nothing is known."""
+    if item is None or (item.answer and item.answer.answer is not None):
+        return ""
+    return ": ".join(filter(None, (item.answer.state if item.answer else "", item.failure)))
+
+
 def _value_of(item: ShownItem | None, name: str, profile: str) -> float | None:
     """Return what an item counts as in a profile's score."""
     return (item.values.get(name) or {}).get(profile) if item else None
-
-
-def flatten(references: Any) -> Iterator[str]:
-    """Yield the texts of a question's references, whatever their shape is."""
-    if isinstance(references, str):
-        yield references
-    elif isinstance(references, Mapping):
-        for name, value in references.items():
-            yield f"{name}: {'; '.join(flatten(value))}"
-    elif isinstance(references, Sequence):
-        for one in references:
-            yield from flatten(one)
-    elif references is not None:
-        yield str(references)

@@ -23,6 +23,7 @@ from ..runs.stages import read_answers
 from ..scoring.modules import CachedJudge, ScoringInputs, compute
 from ..scoring.validity import is_invalid, read_items
 from ..systems.rag.system import RAG, as_served
+from .spelled import find_id, shorten_ids
 from .summary import pick_headlines
 
 
@@ -39,6 +40,7 @@ class ShownItem:
         headlines: the metrics that a summary shows.
         verdicts: what the judge said, by metric.
         sample: which answer of the model it is, from 0.
+        called: the id as it is shown, which `Which` takes too.
     """
 
     question: Question
@@ -49,16 +51,18 @@ class ShownItem:
     headlines: Sequence[str] = ()
     verdicts: dict[str, list[str]] = field(default_factory=dict)
     sample: int = 0
+    called: str = ""
 
 
 class Which(NamedTuple):
     """Which items of a run are meant: those to which all that is given applies.
 
     Attributes:
-        ident: the id of one.
+        ident: the id of one, or its shown beginning.
         wrong: those whose value of a metric is not the best one.
         unscored: those without a value of some metric.
-        metric: the one that says what is wrong, as ``rouge_l``; the first valid one with a better end when None.
+        metric: the one that says what is wrong, as ``rouge_l``, shown among the headlines; the first valid one with a
+            better end when None.
         split: of this one alone.
         worse: those on which a second run is worse than a first one (`changes.py`).
         better: those on which it is better.
@@ -136,8 +140,10 @@ class RunReader:
         """
         which = which or Which()
         rows = self._items_in(which.split)
-        if which.ident is not None and not (rows := [row for row in rows if row["id"] == which.ident]):
-            raise QuadragError(f"no item of this run has the id {which.ident!r}")
+        called = shorten_ids(row["id"] for row in self.items)
+        if which.ident is not None:
+            ident = find_id(which.ident, called)
+            rows = [row for row in rows if row["id"] == ident]
         if which.unscored:
             rows = [row for row in rows if any(entry.get("reason") for entry in _values(row).values())]
         if which.wrong:
@@ -148,7 +154,8 @@ class RunReader:
                 if (value := self._value(row, name, which)) is not None
             ]
             rows = [rows[place] for value, place in sorted(scored) if best is None or value != sign * best]
-        headlines = self.headlines
+        asked = [self.find_metric(which.metric)[0]] if which.metric else []
+        headlines = list(dict.fromkeys([*asked, *self.headlines]))
         return [
             ShownItem(
                 self.questions[key],
@@ -158,6 +165,7 @@ class RunReader:
                 self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
                 headlines=headlines,
                 sample=row["sample"],
+                called=called[row["id"]],
             )
             for row in rows
             if (key := _key(row)) in self.questions

@@ -105,7 +105,7 @@ class Kept:
     Attributes:
         unnamed: also those of which no service is known, as an older version kept them.
         fresh: none from before the command.
-        retry: not those that are of these kinds: ``unreadable``, ``cut``, ``empty``.
+        retry: not those that are of these kinds, of `quadrag.chat.reply.RETRIED`.
         began: Unix time of the command's beginning.
     """
 

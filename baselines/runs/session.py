@@ -51,6 +51,7 @@ def open_session(
     prices = Prices.load(calls.prices) if calls.prices else None
     embed = Embedding(calls.bertscore, request.trust) if calls.bertscore else None
     spec = request.llm or EXTRACTIVE
+    reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry), began=calls.kept.began)
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
     if system is not None and not calls.all_judges and request.entity_llm is None:
@@ -60,10 +61,10 @@ def open_session(
             embed=embed,
             max_failed=calls.max_failed,
             profile=calls.profile,
+            reuse=reuse,
             fresh=calls.kept.fresh,
         )
         return
-    reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry), began=calls.kept.began)
     aliases = {
         "llm": calls.calling.alias,
         ENTITY: calls.entity_alias,

@@ -13,6 +13,7 @@ from typing import Any
 
 from quadrag import work
 from quadrag.errors import QuadragError
+from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key, Question, dumps
 
 from ..core.benchmark import Benchmark, MetricUse, load
@@ -91,7 +92,8 @@ def _compute_each(
     Those that need neither a judge nor an embedding, which stay here, are computed wherever work is done.
     """
     both = [(number, profile) for number in range(len(metrics)) for profile in PROFILES]
-    alone = [(number, profile) for number, profile in both if not (metrics[number].judged or metrics[number].embedded)]
+    travels = benchmark is load(benchmark.name)  # by its name; one that a system made its own stays
+    alone = [(n, profile) for n, profile in both if travels and not (metrics[n].judged or metrics[n].embedded)]
     asked = {answer.key: questions[answer.key] for answer in answers}
     passages = given.passages if given.passages is None else {key: given.passages[key] for key in asked}
     task = partial(_compute_alone, benchmark.name, config, asked, answers, conditions, passages)
@@ -162,11 +164,15 @@ def _rows_of_given(
     return scores
 
 
-def failed_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]]) -> int:
-    """Count the answers that a judge was asked about in vain; a later run may ask again."""
+def count_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]], reason: str) -> int:
+    """Count the answers that a judge was asked about in vain, for one reason; a later run may ask again."""
     return sum(
         answer.state == "ok"
-        and any("api_error" in value.get("reason", {}).values() for value in line.values() if isinstance(value, dict))
+        and any(
+            reason in value.get("reason", {}).values()
+            for name, value in line.items()
+            if isinstance(value, dict) and metric_record(name.partition(".")[0]).verdict
+        )
         for answer, line in zip(answers, items, strict=True)
     )
 

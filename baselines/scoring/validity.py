@@ -5,7 +5,7 @@ can be read is what `corrected` reads, whatever value a profile gives to the res
 that they count as in a profile's score, beside the reason; of a metric that is not valid those that failed have none.
 An item that a metric does not apply to, or that a profile leaves out by a named quirk, has not failed, and neither has
 an empty answer of one's own system. A judge of whose first verdicts none could be read was asked no further, and no
-metric that asks a judge has a value then.
+metric that asks a judge has a value then; nor where the judge does not answer.
 """
 
 from collections import Counter
@@ -172,16 +172,21 @@ def read_items(result: Result) -> list[dict[str, Any]]:
 
 
 def _is_unjudged(row: Mapping[str, Any], run: RunRecord) -> bool:
-    """Whether a row has no value since the judge was asked no further."""
-    return run.unread_judge is not None and row.get("not_run") == NO_JUDGE
+    """Whether a row has no value since the judge was asked no further, or does not answer."""
+    return (run.dead_judge or run.unread_judge is not None) and row.get("not_run") == NO_JUDGE
 
 
 def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[str]:
-    """Say of every split which metrics have no value since the judge was asked no further, and what to do."""
+    """Say of every split which metrics have no value since nothing is to be had of the judge, and what to do."""
     found: dict[tuple[str, str], dict[Place, None]] = {}
     for row in scores:
         if _is_unjudged(row, run):
             found.setdefault((row["config"], row["split"]), {})[_place(row)] = None
+    if run.dead_judge:
+        return [
+            f"{config} {split}: not judged: {_list_keys([*places])}; {run.stopped}"
+            for (config, split), places in found.items()
+        ]
     return [
         f"{config} {split}: none of the first {FIRST} verdicts of {run.unread_judge} could be read, and it is asked no"
         f" further: {_list_keys([*places])}; it said {run.verdict!r}, where a verdict is like"

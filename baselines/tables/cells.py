@@ -124,7 +124,8 @@ def difference_cell(pair: Pair, unit: str = RATE) -> Cell:
     if pair.n < FEW:
         return Cell(text)
     figure = figure_of(pair.difference, pair.interval, pair.n, unit)
-    return Cell(text, bounds, figure and figure._replace(sure=bool(mark)))
+    said = "characters" if unit == CHARACTERS else "percent points"
+    return Cell(text, bounds, figure and figure._replace(sure=bool(mark), unit=said))
 
 
 def format_difference(value: float, unit: str, n: int) -> str:

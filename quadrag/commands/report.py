@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_next_of_two
+from quadrag.commands.shared.session import print_next_of_two, tell
 
 EXAMPLES = (
     "quadrag report runs/a",
@@ -69,12 +69,13 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_all(runs, profiles, arguments.labels)
+    if arguments.html:  # before anything is printed: whoever reads may close the pipe
+        write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger, profiles[0])
     print_grids(speak_grids(grids, arguments.labels), verbose=arguments.verbose)
     if arguments.html:
-        write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger, profiles[0])
         print(f"\n{arguments.html}")
     if len(runs) > 1 and not arguments.without:
         if not arguments.html:
-            print("\nAll answers side by side: --html FILE")
+            tell(arguments, "", "All answers side by side: --html FILE")
         if all(len(parts) == 1 for _, parts in runs[:2]):
-            print_next_of_two(results, profiles[0])
+            print_next_of_two(arguments, results, profiles[0])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.facts import tell_kept
+from quadrag.baselines.report.facts import tell_kept, tell_reused, tell_verdicts
 from quadrag.baselines.report.item_lines import Manner, write_items
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.report.run import tabulate_run, title_of
@@ -123,8 +123,9 @@ class Evaluation(Mapping[str, Score]):
     @property
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
-        stopped = [self.result.stopped] if self.result.stopped else []
-        return [in_python(line) for line in (*stopped, *self.result.run.invalid)]
+        run = self.result.run
+        stopped = [self.result.stopped] if self.result.stopped and not run.dead_judge else []
+        return [in_python(line) for line in (*stopped, *run.invalid)]
 
     @property
     def valid(self) -> bool:
@@ -214,11 +215,12 @@ class Evaluation(Mapping[str, Score]):
     @property
     def kept(self) -> str:
         """How many answers are kept ones, which a change of the system is not in; "" where none is."""
-        return in_python(tell_kept([self.result]))
+        shown = " ".join(tell_reused([self.result])).rstrip(".")
+        return in_python(tell_kept([self.result]) or shown)
 
     def _mark(self, grid: Grid) -> Grid:
-        """Say above a table that answers are kept ones, below it which failed; and its notes in words of Python."""
-        kept = [Alarm(f"{self.kept}.")] * bool(self.kept)
+        """Say above a table what is kept, below it which answers failed; and its notes in words of Python."""
+        kept = [Alarm(f"{told}.") for told in (self.kept, tell_verdicts([self.result])) if told]
         return spell_notes(replace(grid, notes=[*kept, *grid.notes, *self._failed]))
 
     @property
@@ -228,7 +230,8 @@ class Evaluation(Mapping[str, Score]):
         if not failures or self.invalid:
             return []
         place, why = next(iter(failures.items()))
-        return [f"Answers that failed: {len(failures)} (the first, {place}: {why}); show(unscored=True) shows them."]
+        ways = 'show(unscored=True) shows them, retry="failed" asks those again'
+        return [f"Answers that failed: {len(failures)} (the first, {place}: {why}); {ways}."]
 
     @property
     def _grid(self) -> Grid:

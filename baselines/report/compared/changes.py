@@ -28,7 +28,7 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
     metric = after.find_metric(which.metric)[0]
     module, _, key = metric.partition(".")
     mine, theirs = (
-        {(one.question.key, one.sample): one for one in reader.select(Which(split=which.split))}
+        {(one.question.key, one.sample): one for one in reader.select(Which(metric=which.metric, split=which.split))}
         for reader in (after, before)
     )
     gained: dict[Key, float] = {}
@@ -49,4 +49,4 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
     scored = "scored" if profile == PROFILES[0] else "count"
     told = "; ".join([f"{len(gained)} {scored} in both", *tell_failed(failed, profile)])
     count = f"{len(shown)} of {len(changed)} questions" if shown else "No question"
-    yield f"{count} on which B is {how} by {key}{order}; {told}"
+    yield manner.spell(f"{count} on which B is {how} by {key}{order}; {told}")

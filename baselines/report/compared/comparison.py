@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from quadrag.metric_record import show_key
-from quadrag.stats import holm
 
 from ...core.benchmark import load
 from ...core.result import Result
 from ...core.settings import NONE
 from ...scoring.rows import ALL
 from ...scoring.validity import is_invalid
-from ...tables.cells import ALPHA, NOTHING, STAR, Row, value_cell
+from ...tables.cells import NOTHING, STAR, Row, value_cell
 from ...tables.grid import Alarm, Cell, Detail, Form, Grid, Line, Verdict
 from ...tables.notes import INTERVALS, TESTS, name_units, note_keys
 from ...tables.run_notes import list_settings, note_partial, note_runs
@@ -21,7 +20,7 @@ from ..run import name_run
 from ..summary import pick_headlines
 from .names import name_columns, tell_apart
 from .pairs import Place, compare_each, pair_cell, pair_results, place_of
-from .words import tell_changes, tell_missing, tell_pairs, tell_same, tell_slices
+from .words import tell_changes, tell_holm, tell_missing, tell_pairs, tell_same, tell_slices
 
 _FEW = 3  # runs whose columns are headed by their names
 
@@ -73,12 +72,16 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     lines: list[Line] = []
     shown: list[Row] = []
     shared: dict[str, int] = {}
-    differences: list[tuple[Cell, float]] = []
+    differences: dict[Place, float] = {}
     last = None
     places = dict.fromkeys(place_of(row) for one in results for row in pick_headlines(one.scores, profile))
     compared = compare_each(results[0], results[1:], places, profile)[0] if pair else {}
-    every_place = dict.fromkeys(place for table in tables for place in table)
-    for place, part in every_place if every else [(place, ALL) for place in places]:
+    rows_of = dict.fromkeys((place, ALL) for place in places)
+    if every:  # below the headlines of each config all others
+        rows_of |= dict.fromkeys(place for table in tables for place in table)
+        configs = list(dict.fromkeys(place[0] for place, _ in rows_of))
+        rows_of = dict.fromkeys(sorted(rows_of, key=lambda one: configs.index(one[0][0])))
+    for place, part in rows_of:
         config, split, metric, key = place
         rows = [table.get((place, part)) for table in tables]
         shown += filter(None, rows)
@@ -94,15 +97,13 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
             cell = pair_cell(found, place) if found else Cell(NOTHING)
             cells.append(cell)
             if drawn and found and cell.figure:
-                differences.append((cell, found.p))
+                differences[place] = found.p
             else:
                 cell.figure = None
             shared[f"{config} {split}"] = max(found.n if found else 0, shared.get(f"{config} {split}", 0))
         over = part.replace("macro:", ", macro over ") if part != ALL else ""
         lines.append(Line(f"{config} {split}: {show_key(metric, key)}{over}", cells, rule=last not in (None, config)))
         last = config
-    for (cell, _), p in zip(differences, holm([p for _, p in differences]), strict=True):
-        cell.figure = cell.figure and cell.figure._replace(sure=p < ALPHA)
     notes: list[str] = []
     if pair:
         notes += [*tell_same(*results), *map(Verdict, tell_pairs(compared, profile))]
@@ -125,8 +126,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         heads.append("B - A")
         notes.append(f"B - A: B minus A on questions scored in both; {STAR}; –: nothing to pair.")
         notes.append(Detail(TESTS))
-        if len(differences) > 1:
-            notes.append(Detail(f"In a chart p is adjusted by Holm's rule for its {len(differences)} differences."))
+        notes += tell_holm(differences)
         if any(shared.values()) or not any(map(is_invalid, shown)):
             notes.append(f"Questions scored in both: {_count_shared(shared)}.")
     form: Form = "forest" if pair else "runs"

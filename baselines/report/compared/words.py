@@ -150,6 +150,30 @@ def tell_slices(first: Result, second: Result, places: Iterable[Place], profile:
     return notes
 
 
+def tell_holm(chances: Mapping[Place, float]) -> list[str]:
+    """Say which differences that are marked each by itself are more than chance among all of them; none without any.
+
+    Args:
+        chances: p of each difference.
+    """
+    labels = name_places(chances)
+    if len(chances) < 2 or min(chances.values()) >= ALPHA:
+        return []
+    adjusted = dict(zip(chances, holm(list(chances.values())), strict=True))
+    sure = [labels[place] for place, p in adjusted.items() if p < ALPHA]
+    told = f"Who looks at {len(chances)} differences finds some by chance. By Holm's rule for all of them"
+    return [f"{told} still more than chance: {', '.join(sure) or 'none'}."]
+
+
+def tell_shortly(place: Place, pair: Pair) -> str:
+    """Say in a few words which run is better, that they are the same, or that it is not decided."""
+    if pair.n < FEW:
+        return "too few questions"
+    if pair.p < ALPHA:
+        return _tell_verdict(place, pair)
+    return "the same" if _is_same(place, pair) else "not decided"
+
+
 def name_places(places: Iterable[Place]) -> dict[Place, str]:
     """Name metrics, with what of config and split tells them apart."""
     known = list(places)

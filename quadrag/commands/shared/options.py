@@ -72,6 +72,8 @@ def asking(parser: argparse.ArgumentParser) -> None:
 
 
 def _asking(group: Any) -> None:
+    from quadrag.chat.reply import RETRIED
+
     place(group)
     group.add_argument("--concurrency", metavar="N", type=whole(1), default=16, help="calls in flight (default: 16)")
     group.add_argument(
@@ -115,9 +117,10 @@ def _asking(group: Any) -> None:
     group.add_argument(
         "--retry",
         metavar="KINDS",
-        type=words("unreadable", "cut", "empty"),
+        type=words(*RETRIED),
         default=(),
-        help="ask again for kept replies that could not be read, were cut, or are empty: unreadable,cut,empty",
+        help="ask again for kept replies that could not be read, were cut, or are empty, or for calls that failed (as "
+        "every run does that goes on): unreadable,cut,empty,failed",
     )
     group.add_argument(
         "--reuse-unnamed", action="store_true", help="take replies, too, that an older quadrag kept without a service"

@@ -174,9 +174,9 @@ def test_answers_of_a_run_that_stopped_are_counted_wherever_numbers_are_shown(ca
     both.show()
     for text in (*shown, capsys.readouterr().out):
         said = " ".join(text.split())
-        assert "5 of 12 replies are kept ones, from 20" in said and "fresh=True asks anew" in said
+        assert "5 of 12 answers are kept ones, from 20" in said and "fresh=True asks anew" in said
         assert "--" not in said
-    assert "after (mine): 5 of 12 replies" in repr(both) and "before" not in repr(both).splitlines()[1]
+    assert "after (mine): 5 of 12 answers" in repr(both) and "before" not in repr(both).splitlines()[1]
     assert "kept ones" not in repr(other) + other._repr_html_()
 
 
@@ -190,4 +190,4 @@ def test_answers_that_stand_while_the_judge_was_dead_are_counted_too(monkeypatch
         judge = {"judge": f"{server.url}#j", "judge_service": "http://127.0.0.1:9/v1", "max_failed": 1}
         found = quadrag.evaluate(*place, lambda question: "new", **judge, **part)
     assert set(found.to_pandas()["answer"]) == {"old"}
-    assert "\n3 of 3 replies are kept ones, from 20" in repr(found)
+    assert "\n3 of 3 answers are kept ones, from 20" in repr(found)
