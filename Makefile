@@ -53,11 +53,11 @@ test-datasets3: .venv-datasets3/.ready .venv/.demo wheel
 		.venv-datasets3/bin/python $(PYTEST) $(AT_ONCE) -m "not pure" tests/quadrag/data/test_prepare.py \
 		tests/quadrag/data/test_loading_routes.py tests/baselines/construct/test_loaded.py
 
-# Models loaded here, dense retrieval with genuine weights, Milvus, numba, and `transformers serve`; installs torch.
+# Models loaded here, dense retrieval with genuine weights, Milvus, faiss, numba, and `transformers serve`; installs torch.
 test-serve: .venv-serve/.ready wheel
 	$(call as_wheel,.venv-serve)
 	.venv-serve/bin/python $(PYTEST) -m serve
-	.venv-serve/bin/python $(PYTEST) tests/baselines/retrieval/test_milvus.py tests/baselines/retrieval/test_bm25.py
+	.venv-serve/bin/python $(PYTEST) $(addprefix tests/baselines/retrieval/test_, milvus.py faiss.py bm25.py)
 	.venv-serve/bin/python $(PYTEST) tests/test_readme.py -k "table4 or dense or hybrid or pages"
 
 # The tasks inside the genuine lighteval.

@@ -25,7 +25,7 @@ class Retrieval:
         embedding: preset, name or folder of a sentence-transformers model.
         instruction: where the embedding's instruction stands: before ``queries``, or before passages too (``both``).
         reranker: the same of a cross-encoder.
-        index: None for exact search, or ``milvus:URI``.
+        index: None for exact search, or another of `retrieval.vectors`: ``faiss``, ``milvus:URI``.
         top_k: passages shown, from 1.
         trust: the models whose own code may run. No setting: the user alone says it, of this run.
     """

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from quadrag.errors import QuadragError
 
 from .encoder import PRESETS, Encoder, Progress, TextEncoder, Vectors
+from .growing import GrowingFile
 from .passages import Hits, PassageStore
 
 __all__ = ["PRESETS", "DenseIndex", "Encoder", "exact", "nearest"]
@@ -48,7 +49,7 @@ class DenseIndex:
 
         Args:
             store: the passages.
-            folder: where the file goes; it is there.
+            folder: where the file goes; it is there. What a build of the same passages left in it is not made again.
             encoder: makes the vectors; it is kept for queries.
             progress: called with how many passages are done, of how many.
 
@@ -60,16 +61,12 @@ class DenseIndex:
         """
         if not len(store):
             raise QuadragError("the corpus has no passages; expected at least one with text to encode")
-        texts, done = store.encoded(), 0
-        # Written, not mapped: a full disk is then an error and not the end of the process.
-        with (folder / FILE).open("wb") as file:
-            while block := list(islice(texts, _TEXTS)):
-                vectors = np.ascontiguousarray(encoder.documents(block, _from(done, len(store), progress)), np.float32)
-                if not done:
-                    form = {"descr": "<f4", "fortran_order": False, "shape": (len(store), vectors.shape[1])}
-                    np.lib.format.write_array_header_1_0(file, form)
-                file.write(vectors.data)
-                done += len(block)
+        file = GrowingFile(folder / FILE, len(store), _TEXTS)
+        texts = islice(store.encoded(), file.done, None)
+        while block := list(islice(texts, _TEXTS)):
+            told = _from(file.done, len(store), progress)
+            file.add(np.ascontiguousarray(encoder.documents(block, told), np.float32))
+        file.finish()
         return cls.open(folder, encoder)
 
     @classmethod
@@ -120,16 +117,25 @@ def nearest(passages: Vectors, queries: Vectors, k: int) -> list[Hits]:
     Raises:
         QuadragError: `k` is below 1, or the dimensions differ.
     """
+    check_search(passages, queries, k)
+    found: list[Hits] = []
+    for start in range(0, len(queries), _QUERIES):
+        found += _search(passages, queries[start : start + _QUERIES], min(k, len(passages)))
+    return found
+
+
+def check_search(passages: Vectors, queries: Vectors, k: int) -> None:
+    """Refuse what cannot be searched.
+
+    Raises:
+        QuadragError: `k` is below 1, or the dimensions differ.
+    """
     if k < 1:
         raise QuadragError(f"top-k {k} is too small; expected at least 1")
     if queries.shape[1] != passages.shape[1]:
         raise QuadragError(
             f"queries have {queries.shape[1]} dimensions and the index {passages.shape[1]}; expected those of one model"
         )
-    found: list[Hits] = []
-    for start in range(0, len(queries), _QUERIES):
-        found += _search(passages, queries[start : start + _QUERIES], min(k, len(passages)))
-    return found
 
 
 def exact(queries: Vectors, passages: Vectors) -> Scores:

@@ -5,8 +5,7 @@ again. `registry` has their names.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +17,9 @@ from .encoder import Encoder
 from .fuse import fuse, union
 from .passages import Hits, PassageStore
 from .rerank import Reranker
-from .store import IndexStore
+from .shelf import Shelf
 
 Ranker = Callable[[Sequence[str], int], list[Hits]]  # the hits of each query, at most k
-
-
-@dataclass(slots=True)
-class Shelf:
-    """The passages that are searched, and where indexes over them are kept; `folders` are those in use."""
-
-    passages: PassageStore
-    key: Mapping[str, Any]
-    store: IndexStore
-    folders: list[Path] = field(default_factory=list)
-
-    def get(self, key: Mapping[str, Any], build: Callable[[Path], None]) -> Path:
-        """Return the folder of an index over the passages, built where there is none."""
-        folder = self.store.get(key, build)
-        self.folders.append(folder)
-        return folder
 
 
 class Retriever(ABC):
@@ -95,41 +78,38 @@ def name_encoder(settings: Retrieval) -> Encoder:
 
 
 class Dense(Retriever):
-    """Vectors of a sentence embedding: searched exactly here, or by Milvus."""
+    """Vectors of a sentence embedding, searched by one of `vectors.INDEXES`."""
 
     def __init__(self, settings: Retrieval) -> None:
-        """Name the encoder; see `Retriever`."""
+        """Name the encoder and the index; see `Retriever`."""
         super().__init__(settings)
-        if settings.index is not None:
-            from .milvus import address
+        from .vectors import make_index
 
-            address(settings.index)
+        self._index = make_index(settings.index)
         self._encoder = name_encoder(settings)
 
     def describe(self) -> dict[str, Any]:
         """See `Retriever.describe`."""
-        return {"embedding": self._encoder.describe()}
+        index = self._index.describe()
+        return {"embedding": self._encoder.describe(), **({"index": index} if index else {})}
 
     def check(self) -> None:
         """See `Retriever.check`."""
         self._encoder.check()
+        self._index.check()
 
     def open(self, shelf: Shelf) -> Ranker:
         """See `Retriever.open`."""
         from . import dense
 
-        key = {"kind": "dense", "passages": shelf.key, "version": dense.VERSION, **self._encoder.key()}
-        with Progress(f"encoding with {self.settings.embedding}", len(shelf.passages)) as progress:
-            if self.settings.index is not None:
-                from .milvus import MilvusIndex
-
-                where = self.settings.index
-                return MilvusIndex.get(where, key, shelf.passages, self._encoder, progress=progress.update).search
-
-            def build(folder: Path) -> None:
+        def build(folder: Path) -> None:
+            with Progress(f"encoding with {self.settings.embedding}", len(shelf.passages)) as progress:
                 dense.DenseIndex.build(shelf.passages, folder, self._encoder, progress=progress.update)
 
-            return dense.DenseIndex.open(shelf.get(key, build), self._encoder).search
+        key = {"kind": "dense", "passages": shelf.key, "version": dense.VERSION, **self._encoder.key()}
+        vectors = dense.DenseIndex.open(shelf.get(key, build, resumes=True), self._encoder).vectors
+        self._index.open(vectors, shelf, key)
+        return lambda queries, k: self._index.nearest(self._encoder.queries(queries), k)
 
 
 class Hybrid(Retriever):

@@ -17,7 +17,7 @@ from ..core.task import Corpus
 from .chunk import Chunking
 from .passages import VERSION, PassageStore
 from .registry import make_retriever
-from .retrievers import Shelf
+from .shelf import Shelf
 from .store import IndexStore
 from .whole import FileChunking
 
@@ -34,7 +34,7 @@ def describe_search(retriever: str, settings: Retrieval) -> dict[str, Any]:
 
 
 class Search:
-    """A corpus that can be searched under one set of settings."""
+    """A corpus that can be searched under one set of settings; `told` is what a run's record tells of its indexes."""
 
     def __init__(self, corpus: Corpus, retriever: str, settings: Retrieval, store: IndexStore | None = None) -> None:
         """Open the passages and the indexes that a retriever needs; those that are lacking are built.
@@ -62,6 +62,7 @@ class Search:
         self._shelf = Shelf(self.passages, key, store, [folder])
         self._top_k = settings.top_k
         self._rank = way.open(self._shelf)
+        self.told = self._shelf.told
 
     def find(self, queries: Sequence[str]) -> list[list[Passage]]:
         """Return the passages of each query, best first, `top_k` at most; what nothing fits has none.

@@ -46,7 +46,7 @@ class IndexStore:
         text = json.dumps(key, ensure_ascii=False, sort_keys=True, allow_nan=False, separators=(",", ":"))
         return self.root / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
-    def get(self, key: Mapping[str, Any], build: Callable[[Path], None]) -> Path:
+    def get(self, key: Mapping[str, Any], build: Callable[[Path], None], *, resumes: bool = False) -> Path:
         """Return the folder that `build` made for a key, now or earlier.
 
         Args:
@@ -54,6 +54,8 @@ class IndexStore:
                 opens the folder's name.
             build: fills the empty folder it is given, which has another name until it is whole. What it raises passes
                 through, and nothing of the folder stays.
+            resumes: whether `build` goes on from what it left in the folder, which then stays when it fails or is
+                killed. The builder knows by itself what of that is whole.
 
         Raises:
             QuadragError: the folder cannot be written.
@@ -70,9 +72,11 @@ class IndexStore:
                     if fault:
                         print(f"the index {place} is damaged ({fault}) and is built again", file=sys.stderr)
                     # Under the lock nobody else is at it: what a killed build left is litter.
+                    kept = self.root / f".{place.name}.kept.part" if resumes else None
                     for stray in self.root.glob(f".{place.name}.*.part"):
-                        shutil.rmtree(stray, ignore_errors=True)
-                    self._build(place, key, build)
+                        if stray != kept:
+                            shutil.rmtree(stray, ignore_errors=True)
+                    self._build(place, key, build, kept)
         except OSError as error:
             raise QuadragError(
                 f"cannot build the index {place} ({error}); expected a folder that can be written, "
@@ -80,8 +84,9 @@ class IndexStore:
             ) from error
         return place
 
-    def _build(self, place: Path, key: Mapping[str, Any], build: Callable[[Path], None]) -> None:
-        aside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=self.root))
+    def _build(self, place: Path, key: Mapping[str, Any], build: Callable[[Path], None], kept: Path | None) -> None:
+        aside = kept or Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=self.root))
+        aside.mkdir(exist_ok=True)
         try:
             build(aside)
             _write_key(aside, key, sum_files(aside, KEY_FILE))
@@ -94,7 +99,8 @@ class IndexStore:
                 place.unlink(missing_ok=True)
             aside.rename(place)
         finally:
-            shutil.rmtree(aside, ignore_errors=True)
+            if kept is None:
+                shutil.rmtree(aside, ignore_errors=True)
 
 
 def _write_key(folder: Path, key: Mapping[str, Any], sums: Sums) -> None:

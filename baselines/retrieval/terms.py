@@ -12,25 +12,22 @@ Terms are lower-cased, and hold a letter or a digit: blanks and punctuation are 
 """
 
 import os
-import pickle
 import re
-import signal
-import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from functools import lru_cache, partial
 from importlib.metadata import version
-from multiprocessing import current_process, get_context, parent_process
+from multiprocessing import current_process
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from quadrag import work
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.work.processes import Processes
 
 from .passages import FILE, PassageStore
 
@@ -94,32 +91,26 @@ def count(store: PassageStore, name: str, workers: int | None = None) -> Iterato
     """Count the terms of all passages, block by block in their order.
 
     Args:
-        store: the passages. Worker processes open it again, so nothing but counts travels.
+        store: the passages.
         name: of the terms.
-        workers: processes; None takes one per processor, at most 4, for a store that is large enough, else none.
+        workers: processes; None is where the command has work done, else one per processor, at most 4, for a store
+            that is large enough.
 
     Raises:
         QuadragError: as `analyser`.
     """
     _cutter(name)
-    ranges = [(start, min(start + _BLOCK, len(store))) for start in range(0, len(store), _BLOCK)]
+    ranges = range(0, len(store), _BLOCK)
+    blocks = (list(store.texts(start, min(start + _BLOCK, len(store)))) for start in ranges)
+    if workers is None and work.workers() > 1:
+        return work.each(partial(_count, name), blocks)
     workers = _workers(store.folder, name, len(ranges)) if workers is None else workers
-    done = 0
-    if workers > 1:
-        # Spawned, not forked: the caller may hold threads and open databases.
-        pool = ProcessPoolExecutor(workers, get_context("spawn"), _follow_parent)
-        with TemporaryDirectory(prefix="quadrag-terms-") as folder:
-            try:
-                for path in pool.map(partial(_count_range, store.folder, name, folder), *zip(*ranges, strict=True)):
-                    yield _taken(Path(path))
-                    done += 1
-            except BrokenProcessPool:
-                # A worker was killed, or the caller's script starts over when imported: the rest is counted here.
-                pass
-            finally:
-                pool.shutdown(cancel_futures=True)
-    for start, stop in ranges[done:]:
-        yield _count(store.texts(start, stop), name)
+    return _apart(Processes(workers), name, blocks) if workers > 1 else map(partial(_count, name), blocks)
+
+
+def _apart(place: Processes, name: str, blocks: Iterable[list[str]]) -> Iterator[Counts]:
+    with closing(place):
+        yield from place.each(partial(_count, name), blocks)
 
 
 def _workers(folder: Path, name: str, blocks: int) -> int:
@@ -129,34 +120,7 @@ def _workers(folder: Path, name: str, blocks: int) -> int:
     return min(_WORKERS, processors, blocks)
 
 
-def _follow_parent() -> None:
-    """Leave an interrupt to the parent, and end with it even if it was killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = parent_process()
-    assert parent is not None
-
-    def wait() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
-def _count_range(store: Path, name: str, folder: str, start: int, stop: int) -> str:
-    """Count in a worker, into a file: a worker killed amid a large message would leave its reader waiting for good."""
-    path = Path(folder, f"{start}.pickle")
-    path.write_bytes(pickle.dumps(_count(PassageStore.open(store).texts(start, stop), name)))
-    return str(path)
-
-
-def _taken(path: Path) -> Counts:
-    """Read the counts of a worker of ours, and remove their file."""
-    counts: Counts = pickle.loads(path.read_bytes())
-    path.unlink()
-    return counts
-
-
-def _count(texts: Iterable[str], name: str) -> Counts:
+def _count(name: str, texts: Iterable[str]) -> Counts:
     cut, numbers = _cutter(name), _Numbers()
     number = numbers.__getitem__
     found = array("i")

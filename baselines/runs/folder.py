@@ -99,7 +99,7 @@ class RunFolder:
         """Send what models made back to work, verdicts and (if `answers`) answers; the user's own files stay."""
         found = self.run
         # Where a model was asked about the questions first, passages are its work too.
-        made = STAGES[2:] if not answers else STAGES if found.found else STAGES[1:]
+        made = STAGES[2:] if not answers else STAGES if "entities" in found.found else STAGES[1:]
         stages = [stage for stage in made if stage in found.files and stage not in found.given]
         if stages:
             self._set_back(found, stages, found.stopped or "replies are asked for again")

@@ -69,20 +69,23 @@ def _so_far(partial: Path) -> dict[Key, tuple[Passage, ...]]:
     return found
 
 
-def retrieve(questions: Sequence[Question], task: Task, corpus: Corpus | None) -> dict[Key, tuple[Passage, ...]]:
-    """Return the passages of every question, by its key.
+def retrieve(
+    questions: Sequence[Question], task: Task, corpus: Corpus | None
+) -> tuple[dict[Key, tuple[Passage, ...]], Mapping[str, Any]]:
+    """Return the passages of every question, by its key, and what is to be told of how they were found.
 
     Raises:
         QuadragError: an index cannot be built, or a model cannot be had.
     """
     if corpus is None:
         shown = task.retriever == load(task.benchmark).supplied
-        return {question.key: question.passages if shown else () for question in questions}
+        return {question.key: question.passages if shown else () for question in questions}, {}
     from ..retrieval.search import Search
 
     queries = list(dict.fromkeys(question.query for question in questions))
-    found = dict(zip(queries, Search(corpus, task.retriever, task.retrieval).find(queries), strict=True))
-    return {question.key: tuple(found[question.query]) for question in questions}
+    search = Search(corpus, task.retriever, task.retrieval)
+    found = dict(zip(queries, search.find(queries), strict=True))
+    return {question.key: tuple(found[question.query]) for question in questions}, search.told
 
 
 def rows(questions: Iterable[Question], passages: Mapping[Key, tuple[Passage, ...]]) -> Iterator[dict[str, Any]]:

@@ -53,9 +53,10 @@ def retrieve_stage(job: Job) -> dict[Key, tuple[Passage, ...]]:
             partial = folder.path / PARTIAL
             llm = job.entity_llm or job.system.completer
             found = retrieve.supplied(questions, finder, llm, job.work.prompts, partial)
-            folder.run.found = dict(finder.found)
+            told = finder.found
         else:
-            found = retrieve.retrieve(questions, job.work.task, job.corpus)
+            found, told = retrieve.retrieve(questions, job.work.task, job.corpus)
+        folder.run.found = dict(told)
         folder.write(path.name, jsonl_text(retrieve.rows(questions, found)))
         (folder.path / PARTIAL).unlink(missing_ok=True)
     return retrieve.read(path, questions)

@@ -76,7 +76,7 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
     if given := sorted({name for run in runs for name in run.given}):
         notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
     notes += note_recipes(runs)
-    notes += [*_note_entities(runs), *_note_services(runs)]
+    notes += [*_note_entities(runs), *_note_indexes(runs), *_note_services(runs)]
     if any("prompt" in (run.inputs.judging or {}) for run in runs):
         notes.append("Judged with a prompt of the user's own: other prompts give other values, see the signatures.")
     settings = dict.fromkeys("; ".join(list_settings(run.inputs)) for run in runs)
@@ -134,6 +134,17 @@ def _note_entities(runs: Sequence[RunRecord]) -> list[str]:
             parts += [f"{counts[how]} by rules, since {why}" for how, why in without.items() if counts[how]]
             notes.append(f"{'; '.join(parts)}.")
     return notes
+
+
+def _note_indexes(runs: Sequence[RunRecord]) -> list[str]:
+    """Say of an index that does not compare every vector how much of what exact search finds it found."""
+    found = [run.found["index"] for run in runs if "index" in run.found]
+    notes = [
+        f"Vectors by {one['name']}: recall@{one['depth']} {one['recall']:.4f} against exact search, with "
+        f"{one['sample']} of the passages as queries."
+        for one in found
+    ]
+    return list(dict.fromkeys(notes))
 
 
 def _note_services(runs: Sequence[RunRecord]) -> list[str]:

@@ -155,7 +155,9 @@ def _retrieval(group: Any) -> None:
         help="the embedding's instruction: before queries (default), or both, as OmniEval's authors ran theirs",
     )
     group.add_argument("--reranker", metavar="M", help="cross-encoder of hybrid-rerank: preset, name or folder")
-    group.add_argument("--index", metavar="I", help="milvus:URI, a file or an address (default: exact search here)")
+    group.add_argument(
+        "--index", metavar="I", help="faiss, or milvus:URI, a file or an address (default: exact search here)"
+    )
     group.add_argument(
         "--chunk-size",
         metavar="N",

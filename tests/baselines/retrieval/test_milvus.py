@@ -15,8 +15,10 @@ from quadrag.baselines.core.document import Document
 from quadrag.baselines.retrieval import milvus
 from quadrag.baselines.retrieval.chunk import Chunking
 from quadrag.baselines.retrieval.dense import DenseIndex, nearest
-from quadrag.baselines.retrieval.milvus import MilvusIndex, address
 from quadrag.baselines.retrieval.passages import PassageStore
+from quadrag.baselines.retrieval.shelf import Shelf
+from quadrag.baselines.retrieval.store import IndexStore
+from quadrag.baselines.retrieval.vectors import make_index
 from quadrag.errors import QuadragError
 
 KEY = {"kind": "dense", "corpus": "letters"}
@@ -29,11 +31,7 @@ needs_milvus = pytest.mark.skipif(
 class Letters:
     """An encoder that needs no model: how often each of 32 classes of characters occurs, at unit length."""
 
-    def __init__(self):
-        self.encoded = 0
-
     def documents(self, texts, progress=None):
-        self.encoded += len(texts)
         return self.queries(texts)
 
     def queries(self, texts):
@@ -46,7 +44,7 @@ class Letters:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """1,100 passages, more than are sent at once: 120 of them equal, and many of five letters, which often tie."""
+    """1,100 passages, 120 of them equal, and many of five letters, which often tie."""
     draw = np.random.default_rng(3)
     texts = ["".join(map(chr, draw.integers(97, 123, 40))) for _ in range(400)]
     texts += ["".join(map(chr, draw.integers(97, 102, 5))) for _ in range(580)]
@@ -60,113 +58,173 @@ def exactly(store, tmp_path_factory):
     return DenseIndex.build(store, tmp_path_factory.mktemp("dense"), Letters())
 
 
+@pytest.fixture(autouse=True)
+def blocks(monkeypatch):
+    """More passages than are sent at once, or asked about."""
+    monkeypatch.setattr(milvus, "_ROWS", 1024)
+    monkeypatch.setattr(milvus, "_QUERIES", 7)
+
+
 @pytest.fixture
-def opened(store, tmp_path):
+def opened(exactly, tmp_path):
     """A function that gets an index, which is closed in the end; without a spec it lies in a file of the test's."""
     indexes = []
 
-    def get(spec=f"milvus:{tmp_path}/vectors.db", key=KEY, **options):
-        encoder = Letters()
-        indexes.append(MilvusIndex.get(spec, key, store, encoder, **options))
-        return indexes[-1], encoder
+    def get(spec=f"milvus:{tmp_path}/vectors.db", key=KEY, vectors=exactly.vectors):
+        index = make_index(spec)
+        index.check()
+        shelf = Shelf(None, {}, IndexStore(tmp_path / "kept"))
+        index.open(vectors, shelf, key)
+        indexes.append(index)
+        return index, shelf.told
 
     yield get
     for index in indexes:
         index.close()
 
 
-@pytest.mark.parametrize("spec", ["milvus:", "milvus:index", "milvus:localhost:19530", "./index.db", "milvus:ftp://x"])
-def test_a_spec_that_is_none(spec, store):
+@pytest.fixture
+def sent(monkeypatch):
+    """How many rows each insert sent."""
+    pymilvus = pytest.importorskip("pymilvus")
+    counts, insert = [], pymilvus.MilvusClient.insert
+
+    def counted(self, collection, rows, **options):
+        counts.append(len(rows))
+        return insert(self, collection, rows, **options)
+
+    monkeypatch.setattr(pymilvus.MilvusClient, "insert", counted)
+    return counts
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *("milvus:", "milvus", "milvus:index", "milvus:localhost:19530", "milvus:ftp://x"),
+        *("milvus:a.db,HNSW", "milvus:a.db,depth=3", "milvus:a.db,FLAT,nprobe=3"),
+    ],
+)
+def test_a_spec_that_is_none(spec):
     with pytest.raises(QuadragError, match=r"expected milvus:FILE\.db .* or milvus:http://HOST:PORT"):
-        MilvusIndex.get(spec, KEY, store, Letters())
+        make_index(spec)
 
 
 def test_specs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert address("milvus:a.db") == str(tmp_path / "a.db")
-    assert address("milvus:https://host:443") == "https://host:443"
+    assert make_index("milvus:a.db").address == str(tmp_path / "a.db")
+    assert make_index("milvus:https://host:443,IVF_SQ8").address == "https://host:443"
     with pytest.raises(QuadragError, match=r"make .*nowhere"):
-        address("milvus:nowhere/a.db")
+        make_index("milvus:nowhere/a.db")
 
 
-def test_without_the_extra(monkeypatch, store, tmp_path):
+def test_the_kind_by_the_number_of_passages():
+    index = make_index("milvus:a.db")
+    assert index.settings(500_000) == {"kind": "FLAT"} and index.describe() == {}
+    large = {"kind": "IVF_SQ8", "nlist": 256, "nprobe": 32, "rerank": 100}
+    assert index.settings(500_001) == large == make_index("milvus:a.db,IVF_SQ8").settings(70_000)
+    named = make_index("milvus:a.db,nlist=64,nprobe=8")
+    assert named.settings(9) == {"kind": "IVF_SQ8", "nlist": 64, "nprobe": 8, "rerank": 100} and named.describe()
+
+
+def test_without_the_extra(monkeypatch, tmp_path):
     for missing, spec in (("pymilvus", "milvus:http://127.0.0.1:1"), ("milvus_lite", f"milvus:{tmp_path}/a.db")):
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, missing, None)
             with pytest.raises(QuadragError, match=r"needs pymilvus .*pip install 'quadrag\[milvus\]'"):
-                MilvusIndex.get(spec, KEY, store, Letters())
+                make_index(spec).check()
 
 
 @needs_milvus
 @pytest.mark.parametrize("k", [1, 8, 130, 2000])
 def test_it_finds_what_exact_search_finds(opened, store, exactly, k):
-    index, _ = opened()
-    queries = ["the same", "abcde", "aabbc", store[0].text, "", "zebra crossing"]
-    assert len(index) == len(store) == 1100
-    assert index.search(queries, k) == exactly.search(queries, k)
-    assert index.search([], k) == []
+    index, told = opened()
+    queries = Letters().queries(["the same", "abcde", "aabbc", store[0].text, "", "zebra crossing", "a", "b", "c"])
+    assert index.nearest(queries, k) == nearest(exactly.vectors, queries, k)
+    assert index.nearest(queries[:0], k) == [] and told == {}
 
 
 @needs_milvus
-def test_vectors_that_float32_confuses(opened, store):
-    index, encoder = opened()
+def test_vectors_that_float32_confuses(opened, exactly):
+    index, _ = opened()
     draw = np.random.default_rng(7)
-    vectors = encoder.queries(list(store.texts()))
     queries = draw.standard_normal((40, 32)).astype(np.float32)
     queries /= np.linalg.norm(queries, axis=1, keepdims=True)
-    assert index.nearest(queries, 5) == nearest(vectors, queries, 5)
+    assert index.nearest(queries, 5) == nearest(exactly.vectors, queries, 5)
 
 
 @needs_milvus
-def test_a_collection_is_built_once(opened, exactly):
-    seen = []
-    index, encoder = opened(progress=lambda *done: seen.append(done))
-    assert encoder.encoded == 1100 and seen == [(1024, 1100), (1100, 1100)]
-    again, encoder = opened()
-    assert encoder.encoded == 0 and again.collection == index.collection
-    other, encoder = opened(key={**KEY, "corpus": "others"})
-    assert encoder.encoded == 1100 and other.collection != index.collection
-    # As a build leaves it that was interrupted.
-    index.client.delete(index.collection, ids=list(range(1024, 1100)))
-    again, encoder = opened()
-    assert encoder.encoded == 1100
-    assert again.search(["abcde"], 9) == exactly.search(["abcde"], 9)
+def test_a_collection_is_filled_once(opened, exactly, sent):
+    queries = Letters().queries(["abcde", "b"])
+    index, _ = opened()
+    again, _ = opened()
+    assert sent == [1024, 76] and again.collection == index.collection
+    other, _ = opened(key={**KEY, "corpus": "others"})
+    assert sent == [1024, 76] * 2 and other.collection != index.collection
+    # As a build leaves it that was killed: the last rows are sent again, and no other.
+    index.client.delete(index.collection, ids=list(range(1050, 1100)))
+    again, _ = opened()
+    assert sent == [1024, 76, 1024, 76, 76]
+    assert again.nearest(queries, 9) == nearest(exactly.vectors, queries, 9)
+    index.client.delete(index.collection, ids=[3])
+    again, _ = opened()
+    assert sent[5:] == [1024, 76] and again.nearest(queries, 9) == nearest(exactly.vectors, queries, 9)
 
 
 @needs_milvus
-def test_a_build_that_fails_is_made_up_for(opened, store, exactly, tmp_path):
-    class Failing(Letters):
-        def documents(self, texts, progress=None):
-            if self.encoded:
-                raise QuadragError("the model is gone")
-            return super().documents(texts)
-
-    with pytest.raises(QuadragError, match="the model is gone"):
-        MilvusIndex.get(f"milvus:{tmp_path}/vectors.db", KEY, store, Failing())
-    index, encoder = opened()
-    assert encoder.encoded == 1100 and index.search(["abcde"], 3) == exactly.search(["abcde"], 3)
+def test_a_killed_build_goes_on(opened, exactly, sent, tmp_path, environment):
+    np.save(tmp_path / "vectors.npy", exactly.vectors)
+    code = """
+import os, sys
+import numpy as np
+from pathlib import Path
+import pymilvus
+from quadrag.baselines.retrieval import milvus
+from quadrag.baselines.retrieval.shelf import Shelf
+from quadrag.baselines.retrieval.store import IndexStore
+from quadrag.baselines.retrieval.vectors import make_index
+milvus._ROWS, insert, calls = 256, pymilvus.MilvusClient.insert, []
+def killing(*arguments, **options):
+    insert(*arguments, **options)
+    calls.append(1)
+    if len(calls) == 3:
+        os.kill(os.getpid(), 9)
+pymilvus.MilvusClient.insert = killing
+index = make_index(f"milvus:{sys.argv[1]}/vectors.db,IVF_SQ8")
+index.open(np.load(f"{sys.argv[1]}/vectors.npy"), Shelf(None, {}, IndexStore(Path(sys.argv[1]))), {"kind": "dense"})
+"""
+    ran = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=tmp_path, env=environment(), check=False)
+    assert ran.returncode == -9
+    milvus._ROWS = 256  # the fixture sets it back
+    index, told = opened(f"milvus:{tmp_path}/vectors.db,nprobe=8", {"kind": "dense"})
+    assert sent == [256, 76], "three blocks of 256 are there"
+    queries = exactly.vectors[::50]
+    assert told["index"]["name"] == "milvus IVF_SQ8 (nlist 16, nprobe 8, rerank 100)"
+    assert told["index"]["recall"] >= 0.98, "Milvus Lite takes 128 lists where it overlooks nlist, and finds less"
+    found, right = index.nearest(queries, 5), nearest(exactly.vectors, queries, 5)
+    assert [hits[0][1] for hits in found] == [hits[0][1] for hits in right], "scores are the exact ones"
 
 
 @needs_milvus
 def test_the_depth_has_a_limit(opened):
     index, _ = opened()
-    for k in (0, 16_385):
-        with pytest.raises(QuadragError, match="expected 1 to 16,384 with Milvus"):
-            index.search(["a"], k)
+    for k, expected in ((0, "expected at least 1"), (16_385, "expected 1 to 16,384 with Milvus")):
+        with pytest.raises(QuadragError, match=expected):
+            index.nearest(Letters().queries(["a"]), k)
 
 
 @needs_milvus
-def test_a_file_of_another_making(store, tmp_path, capfd):
+def test_a_file_of_another_making(opened, tmp_path, capfd):
     (tmp_path / "a.db").write_text("something else")
     with pytest.raises(QuadragError, match="cannot be used") as caught:
-        MilvusIndex.get(f"milvus:{tmp_path}/a.db", KEY, store, Letters())
+        opened(f"milvus:{tmp_path}/a.db")
     assert "\n" not in str(caught.value) and capfd.readouterr() == ("", "")
 
 
 @needs_milvus
-def test_a_server(opened, store, exactly, tmp_path, monkeypatch, capfd):
+def test_a_server(opened, exactly, sent, tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("MILVUS_TOKEN", "user:secret-word")
     monkeypatch.setattr(milvus, "_CALL", 3)
+    monkeypatch.setattr(milvus, "_BUILD", 3)
     monkeypatch.setattr(milvus, "_CONNECT", 3)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -186,15 +244,15 @@ def test_a_server(opened, store, exactly, tmp_path, monkeypatch, capfd):
                     break
             time.sleep(0.1)
         capfd.readouterr()
-        index, encoder = opened(spec)
-        assert encoder.encoded == 1100
-        assert index.search(["the same", "abcde"], 8) == exactly.search(["the same", "abcde"], 8)
-        again, encoder = opened(spec)
-        assert encoder.encoded == 0
+        index, _ = opened(spec)
+        queries = Letters().queries(["the same", "abcde"])
+        assert index.nearest(queries, 8) == nearest(exactly.vectors, queries, 8)
+        again, _ = opened(spec)
+        assert sent == [1024, 76]
     finally:
         server.kill()
         server.wait()
     with pytest.raises(QuadragError, match="does not answer") as caught:
-        again.search(["abcde"], 8)
+        again.nearest(queries, 8)
     assert "\n" not in str(caught.value) and "secret-word" not in str(caught.value)
     assert capfd.readouterr() == ("", ""), "nothing beside the one line"

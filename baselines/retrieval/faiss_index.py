@@ -1,0 +1,130 @@
+"""faiss over the vectors on disk: shards that are filled apart, merged in one file, which is memory-mapped.
+
+``--index faiss`` is IVF_SQ8, a byte a dimension, and beyond 10 million passages IVF_PQ, a byte for four. Both are
+trained on a part of the vectors, evenly spread over all, with faiss's own fixed seed; so an index has the same bytes
+whenever it is built, on any number of threads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quadrag.errors import QuadragError
+from quadrag.progress import Progress
+
+from .dense import Rows
+from .encoder import Vectors
+from .shelf import Shelf
+from .vectors import VERSION, Approximate
+
+FILE, LISTS = "index.faiss", "lists.ivfdata"
+_SQ_MOST = 10_000_000  # passages
+_SHARD = 1 << 18  # passages
+_TRAINED = 64  # vectors a list
+_PQ_LEAST = 39 * 256  # vectors that IVF_PQ is trained on: faiss's own least for each of a byte's values
+
+
+class FaissIndex(Approximate):
+    """Inverted lists of vectors in a short form."""
+
+    kinds = ("IVF_SQ8", "IVF_PQ")
+    form = "faiss, faiss,IVF_SQ8 or faiss,IVF_PQ, with ,nlist=N ,nprobe=N ,rerank=N behind it where wanted"
+
+    def describe(self) -> dict[str, Any]:
+        """See `VectorIndex.describe`."""
+        self.check()
+        import faiss
+
+        return {"faiss": faiss.__version__, "version": VERSION}
+
+    def check(self) -> None:
+        """See `VectorIndex.check`."""
+        try:
+            import faiss  # noqa: F401
+        except ImportError as error:
+            raise QuadragError(f"index faiss needs faiss-cpu ({error}); pip install 'quadrag[faiss]'") from None
+
+    def settings(self, rows: int) -> dict[str, Any]:
+        """See `Approximate.settings`."""
+        return {**super().settings(rows), "kind": self.spec.kind or self.kinds[rows > _SQ_MOST]}
+
+    def open_built(self, shelf: Shelf, key: Mapping[str, Any]) -> None:
+        """See `Approximate.open_built`."""
+        import faiss
+
+        built = {name: self.set[name] for name in ("kind", "nlist")}
+        folder = shelf.get({"kind": "faiss", "vectors": key, **self.describe(), "built": built}, self._build)
+        with _silent():
+            self._index = faiss.read_index(str(folder / FILE), faiss.IO_FLAG_ONDISK_SAME_DIR)
+        self._index.nprobe = self.set["nprobe"]
+
+    def find(self, queries: Vectors, count: int) -> Rows:
+        """See `Approximate.find`."""
+        _, rows = self._index.search(np.ascontiguousarray(queries), count)
+        found: Rows = rows
+        return found
+
+    def _build(self, folder: Path) -> None:
+        import faiss
+        from faiss.contrib.ondisk import merge_ondisk
+
+        empty, rows, shards = str(folder / "empty"), len(self.vectors), []
+        with Progress(f"building the index {self.set['kind']} with faiss", rows) as progress:
+            faiss.write_index(self._train(), empty)
+            for start in range(0, rows, _SHARD):
+                shard = faiss.read_index(empty)
+                block = np.asarray(self.vectors[start : start + _SHARD])
+                shard.add_with_ids(block, np.arange(start, start + len(block)))
+                shards.append(f"{empty}-{start}")
+                faiss.write_index(shard, shards[-1])
+                progress.update(start + len(block))
+        index = faiss.read_index(empty)
+        with _silent():
+            merge_ondisk(index, shards, str(folder / LISTS))
+        faiss.downcast_InvertedLists(index.invlists).filename = LISTS  # not the folder of the moment
+        faiss.write_index(index, str(folder / FILE))
+        for path in (empty, *shards):
+            Path(path).unlink()
+
+    def _train(self) -> Any:
+        import faiss
+
+        rows, dimension = self.vectors.shape
+        kind, lists = self.set["kind"], self.set["nlist"]
+        metric = faiss.METRIC_INNER_PRODUCT
+        quantizer = faiss.IndexFlatIP(dimension)
+        if kind == "IVF_PQ":
+            if rows < _PQ_LEAST:
+                raise QuadragError(f"index faiss,IVF_PQ needs {_PQ_LEAST:,} passages or more, here are {rows:,}")
+            parts = next(parts for parts in range(max(1, dimension // 4), 0, -1) if not dimension % parts)
+            index = faiss.IndexIVFPQ(quantizer, dimension, lists, parts, 8, metric)
+        else:
+            index = faiss.IndexIVFScalarQuantizer(quantizer, dimension, lists, faiss.ScalarQuantizer.QT_8bit, metric)
+        count = min(rows, max(lists * _TRAINED, _PQ_LEAST))
+        index.train(self.vectors[np.linspace(0, rows - 1, count).astype(np.int64)])
+        return index
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep from stdout what faiss prints there from C of files that it maps."""
+    library = ctypes.CDLL(None)
+    sys.stdout.flush()
+    library.fflush(None)
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        library.fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
