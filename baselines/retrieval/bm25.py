@@ -181,7 +181,7 @@ def _save(blocks: Iterable[Counts], folder: Path, terms: str) -> None:
     passages, rows, length, shards = np.zeros(0, np.int64), 0, 0, 0
     with TemporaryDirectory(dir=folder) as aside:
         for shard in _shards(blocks, numbers):
-            np.savez(Path(aside, f"{shards}.npz"), **shard._replace(terms=np.zeros(0))._asdict())
+            np.savez(Path(aside, f"{shards}.npz"), **shard._asdict())
             passages = shard.passages + np.pad(passages, (0, len(numbers) - len(passages)))
             rows, length, shards = rows + len(shard.lengths), length + int(shard.lengths.sum()), shards + 1
         idf = _idf(passages, rows)

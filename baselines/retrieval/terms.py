@@ -187,12 +187,16 @@ def _cutter(name: str) -> Cut:
         raise unknown_name("terms", name, _WORTH_WORKERS)
     if name == "unigram":
         return _UNIGRAM.findall
+    cut: Cut
     try:
         if name == "rjieba":
             import rjieba
 
-            return rjieba.cut
-        from quadrag.metrics._shared.words import cut
+            cut = rjieba.cut
+        else:
+            from quadrag.metrics._shared.words import cut as cut_words
+
+            cut = cut_words
     except ImportError as error:
         raise QuadragError(
             f"terms {name!r} need the package {error.name}; install it with: pip install {error.name}"
