@@ -10,7 +10,7 @@ from pathlib import Path
 
 from quadrag import __version__, commands
 from quadrag.commands.shared.parser import parse
-from quadrag.errors import QuadragError, one_line
+from quadrag.errors import QuadragError, short_line
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except QuadragError as error:
-        print(f"quadrag: {one_line(error)}", file=sys.stderr)
+        print(f"quadrag: {short_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("quadrag: stopped; run the same command again to go on", file=sys.stderr)

@@ -253,6 +253,12 @@ def test_data_of_another_form(refused, rows, words, folder):
         assert word in line, line
 
 
+def test_a_line_with_a_very_long_id_is_short_and_says_what_was_expected(refused):
+    Path("long.jsonl").write_text(json.dumps({"id": "x " * 50_000, "answer": "y"}))
+    said = refused("score", "long.jsonl", *SCORE, "--out", "out")
+    assert "x x … x x" in said and said.endswith("expected an id of the data")
+
+
 def test_data_that_is_not_there(refused):
     assert "no folder" in refused(*CONFIG, "--data-dir", "nowhere", "--out", "out")
     Path("empty").mkdir()
