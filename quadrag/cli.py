@@ -1,6 +1,7 @@
 """The command line: reads the arguments, runs the command, and turns bad input into one line and code 2."""
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -48,6 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         # A full disk, a folder that may not be written: files are whole or not there, so the place says it all.
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            # An event loop that could not be made whole would tell a traceback as it goes.
+            sys.unraisablehook = lambda _: None
         print(
             f"quadrag: {error.filename or 'the system'}: {error.strerror or error}{_remedy(error, arguments)}",
             file=sys.stderr,

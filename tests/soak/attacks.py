@@ -23,6 +23,7 @@ from world import Ended, World, env_of
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 
+JOURNALS = ("stages", "retrieving.jsonl", "answering.jsonl")
 Attack = Callable[[World, Job, Random], Iterator[str]]
 
 
@@ -44,10 +45,10 @@ def is_refused(ended: Ended) -> bool:
 
 
 def find_torn(place: Path) -> Iterator[str]:
-    """Yield the files that stand in their place and are not whole; those of stages are journals that nothing reads."""
+    """Yield the files that stand in their place and are not whole; journals, whose last line may be half, are left."""
     for path in (place / "out").rglob("*.json*"):
         inside = path.relative_to(place)
-        if "stages" in inside.parts or any(part.startswith(".") for part in inside.parts) or not path.is_file():
+        if inside.parts[1] in JOURNALS or any(part.startswith(".") for part in inside.parts) or not path.is_file():
             continue
         try:
             content = path.read_bytes()
@@ -95,7 +96,7 @@ def kill(world: World, job: Job, draw: Random) -> Iterator[str]:
     world.forget()
     with world.hub(job) as hub:
         for _ in range(draw.randint(1, 3)):
-            moment = draw.randint(1, whole.moments)
+            moment = 1 + int(draw.random() * whole.moments)
             how = draw.choice(["moment", "write", "time"])
             before = disturb.kill_at(moment) if how == "moment" else ""
             before = disturb.tear_at(moment, draw.choice([1, 100, 5000, 40_000])) if how == "write" else before

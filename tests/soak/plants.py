@@ -15,7 +15,7 @@ async def twice(self, *given, **named):
     return await ask(self, *given, **named)
 wire.Wire.ask = twice
 """
-# In place of a move, half of the file, then the rest.
+# In place of a move, half of the file, and a hundred moments later the rest.
 TORN_FILE = """
 import os, pathlib
 move = pathlib.Path.replace
@@ -25,7 +25,8 @@ def replace(self, target):
     content = self.read_bytes()
     with open(target, "wb", buffering=0) as file:
         file.write(content[: len(content) // 2])
-        open(os.devnull, "wb").close()
+        for _ in range(100):
+            open(os.devnull, "wb").close()
         file.write(content[len(content) // 2 :])
     self.unlink()
     return pathlib.Path(target)

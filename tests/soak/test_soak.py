@@ -7,22 +7,24 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from attacks import kill
+from attacks import Attack, kill
 from hostile import injections
-from jobs import JOBS
+from jobs import JOBS, Job
 from plants import PLANTS
 from soak import RECORDS, Finding, run_round, tell
 from world import World
 
 # Attacks of another kind each, of which `make test` has the first ones; the whole soak has all.
 NAMES = ["kill", "kept files", "two at once", "disk full", *RECORDS]
-# What finds a fault, on which job, and in which words.
-FOUND = {
-    "lost answer": (kill, JOBS["run rgb"], "answers were lost"),
-    "double call": (kill, JOBS["run rgb"], "calls were made twice"),
-    "torn file": (kill, JOBS["run rgb"], "half-written"),
-    "injected verdict": (injections, RECORDS["injections"].jobs[0], "turned the verdict"),
-}
+# What finds a fault, on which job, by which seed (one kill, where a file changes), and in which words. CI has all.
+FOUND = [
+    ("lost answer", kill, JOBS["run rgb"], "lost answer 39", "answers were lost"),
+    ("injected verdict", injections, RECORDS["injections"].jobs[0], "any", "turned the verdict"),
+    pytest.param(
+        "double call", kill, JOBS["run rgb"], "double call 61", "calls were made twice", marks=pytest.mark.slow
+    ),
+    pytest.param("torn file", kill, JOBS["run rgb"], "torn file 80", "half-written", marks=pytest.mark.slow),
+]
 
 
 @pytest.fixture(scope="module")
@@ -31,20 +33,19 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield world
 
 
-@pytest.mark.slow(3, 20, 200)
+@pytest.mark.slow(1, 16, 200)
 @pytest.mark.timeout(3600)
 def test_some_rounds_find_nothing(world: World, rounds: int) -> None:
     came = [run_round(world, "tests", NAMES[at % len(NAMES)], at // len(NAMES)) for at in range(rounds)]
     assert [one for one in came if one[-1]] == []
 
 
-@pytest.mark.parametrize("name", PLANTS)
-def test_what_is_planted_is_found(world: World, name: str) -> None:
-    attack, job, said = FOUND[name]
+@pytest.mark.parametrize(("name", "attack", "job", "seed", "said"), FOUND)
+def test_what_is_planted_is_found(world: World, name: str, attack: Attack, job: Job, seed: str, said: str) -> None:
     world.plant = PLANTS[name]
     try:
-        tries = (list(attack(world, job, random.Random(f"{name} {turn}"))) for turn in range(12))
-        assert any(said in finding for found in tries for finding in found)
+        found = list(attack(world, job, random.Random(seed)))
+        assert any(said in finding for finding in found), found
     finally:
         world.plant = ""
 
