@@ -15,7 +15,7 @@ async def twice(self, *given, **named):
     return await ask(self, *given, **named)
 wire.Wire.ask = twice
 """
-# In place of a move, half of the file, and a hundred moments later the rest.
+# In place of a move, a part of the file, and a hundred moments later the rest.
 TORN_FILE = """
 import os, pathlib
 move = pathlib.Path.replace
@@ -23,11 +23,12 @@ def replace(self, target):
     if self.is_dir() or not str(target).endswith(".jsonl"):
         return move(self, target)
     content = self.read_bytes()
+    part = len(content) // 3 + 1
     with open(target, "wb", buffering=0) as file:
-        file.write(content[: len(content) // 2])
+        file.write(content[:part])
         for _ in range(100):
             open(os.devnull, "wb").close()
-        file.write(content[len(content) // 2 :])
+        file.write(content[part:])
     self.unlink()
     return pathlib.Path(target)
 pathlib.Path.replace = replace

@@ -261,14 +261,14 @@ def test_a_line_with_a_very_long_id_is_short_and_says_what_was_expected(refused)
 
 NO_DESCRIPTORS = """
 import asyncio, os, resource, sys
-from quadrag import cli, commands
-class Command:
-    def run(arguments):
-        number = len(os.listdir("/proc/self/fd"))
-        resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
-        asyncio.new_event_loop()
-commands.load = lambda name: Command
-sys.exit(cli.main(["list"]))
+from quadrag.cli import main
+from quadrag.commands import list as command
+def run(arguments):
+    number = len(os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
+    asyncio.new_event_loop()
+command.run = run
+sys.exit(main(["list"]))
 """
 
 
