@@ -56,7 +56,7 @@ test-datasets3: .venv-datasets3/.ready .venv/.demo wheel
 		tests/quadrag/hub/test_cards.py tests/quadrag/hub/test_push.py
 	QUADRAG_EFFORT=ci QUADRAG_OTHER_PYTHON=$(CURDIR)/.venv/bin/python \
 		.venv-datasets3/bin/python $(PYTEST) $(AT_ONCE) -m "not pure" tests/quadrag/data/test_prepare.py \
-		tests/quadrag/data/test_loading_routes.py
+		tests/quadrag/data/test_loading_routes.py tests/baselines/construct/test_loaded.py
 
 # Models loaded here, dense retrieval with genuine weights, Milvus, numba, and `transformers serve`; installs torch.
 test-serve: .venv-serve/.ready wheel

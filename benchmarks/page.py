@@ -1,14 +1,20 @@
 """The page of many answers in a browser: how large it is, and how long a person waits for it.
 
-Run: python benchmarks/page.py [--language zh] [--items 10000] [--passages 25000] [--texts FOLDER] [--rounds 5].
+Run: python benchmarks/page.py [--language zh] [--items 10000] [--passages 25000] [--texts FOLDER] [--rounds 5]
+     python benchmarks/page.py --run FOLDER --items 100000
 
 Passages have 600 characters, five stand at an item. They are drawn by Zipf's law, single characters of Chinese or words
 of English, so they repeat nothing and are harder to pack than a language; with `--texts` they are cut from the files of
 a folder. Each time is the median of rounds in a page that was just opened; `to open` is from the request to the list.
+
+With `--run` so many items are a real run of RGB in that folder, made where it is not there yet, and its page says what
+of them it leaves out.
 """
 
 import argparse
 import itertools
+import json
+import re
 import statistics
 import tempfile
 import time
@@ -19,9 +25,12 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import sync_playwright
 
-from quadrag.baselines.page.answers import BEGINNING, Answers
+import quadrag.cli
+from quadrag.baselines.page.answers import BEGINNING, MOST, Answers
 from quadrag.baselines.page.packed import pack_answers
-from quadrag.baselines.page.page import render_page
+from quadrag.baselines.page.page import render_page, write_page
+from quadrag.baselines.report.all import tabulate_all
+from quadrag.baselines.runs.campaign import read_runs
 from quadrag.records import Passage
 
 LONG, SHOWN = 600, 5  # characters of a passage, passages of an item
@@ -70,14 +79,35 @@ def make_answers(texts: list[str], items: int) -> Answers:
         answer, question = texts[numbers[0]][:ANSWER], f"{n}: {texts[numbers[1]][:60]}"
         place = {"place": f"rgb/c/s/{n}/0/0", "id": str(n), "sample": 0}
         groups = {"benchmark": "rgb", "config": "c", "split": f"noise_{n % 5}"}
-        shown = {"answers": [answer[:BEGINNING]], "values": [[float(n % 3 > 0), n / items]], "groups": groups}
+        values = [[float(n % 3 > 0), n / items]]
+        shown = {"answers": [answer[:BEGINNING]], "failed": [""], "values": values, "groups": groups}
         listed.append({**place, "question": question, **shown})
-        ours = {"rest": answer[BEGINNING:], "failure": "", "reasons": {}, "verdicts": {}}
+        ours = {"rest": answer[BEGINNING:], "reasons": {}, "verdicts": {}}
         ours["passages"] = [[number, round(1 / (at + 1), 4), at == 0] for at, number in enumerate(numbers)]
         whole.append({"rest": "", "history": [], "gold": [answer[:30]], "runs": [ours]})
     ends = {"sign": 1, "best": 1.0, "worst": 0.0}
     metrics = [{"name": f"m.{name}", "label": name, **ends} for name in ("accuracy", "rouge_l")]
     return Answers({"runs": ["r"], "metrics": metrics, "items": listed}, whole, passages)
+
+
+def make_run(folder: Path, items: int, texts: Iterator[str]) -> None:
+    """Answer so many questions of RGB, a fifth of them under each noise, whose passages are the texts."""
+    data = folder / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    with (data / "en_refine.json").open("w", encoding="utf-8") as file:
+        for n in range(items // SHOWN):
+            positive, negative = ([next(texts) for _ in range(SHOWN)] for _ in range(2))
+            row = {"id": n, "query": f"{n}: {positive[0][:60]}?", "answer": [positive[0][5:10]]}
+            file.write(json.dumps(row | {"positive": positive, "negative": negative}) + "\n")
+    command = ["run", "rgb", "noise_robustness_en", "--data-dir", str(folder / "data"), "--out", str(folder / "run")]
+    quadrag.cli.main(command)
+
+
+def write_run(folder: Path, file: Path) -> list[str]:
+    """Write the page of a run, and return what it tells of what is left out."""
+    runs = read_runs([folder / "run"])
+    write_page(file, runs, tabulate_all(runs))
+    return re.findall("<p[^>]*>(The first .*?)</p>", file.read_text(encoding="utf-8"))
 
 
 def time_page(browser: Any, file: Path, items: int, sought: str) -> dict[str, float]:
@@ -110,20 +140,27 @@ def main() -> None:
     parser.add_argument("--texts", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--chromium", default="/usr/bin/chromium")
+    parser.add_argument("--run", type=Path)
     given = parser.parse_args()
     drawn = cut_texts(given.texts, given.passages) if given.texts else draw_texts(given.language, given.passages)
-    answers = make_answers(list(drawn), given.items)
-    sought = list(answers.passages)[1].text[100:103]
     started = time.perf_counter()
-    text = render_page("benchmark", [], [], blocks=pack_answers(answers))
-    packed = time.perf_counter() - started
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         file = Path(folder, "page.html")
-        file.write_text(text, encoding="utf-8")
+        if given.run:
+            if not (given.run / "run" / "scores.json").exists():
+                make_run(given.run, given.items, itertools.cycle(drawn))
+                started = time.perf_counter()
+            said, items, sought = write_run(given.run, file), MOST, "the"
+        else:
+            answers = make_answers(list(drawn), given.items)
+            said, items, sought = [], given.items, list(answers.passages)[1].text[100:103]
+            started = time.perf_counter()
+            file.write_text(render_page("benchmark", [], [], blocks=pack_answers(answers)), encoding="utf-8")
+        built = time.perf_counter() - started
         browser = playwright.chromium.launch(executable_path=given.chromium, args=["--no-sandbox"])
-        rounds = [time_page(browser, file, given.items, sought) for _ in range(given.rounds)]
+        rounds = [time_page(browser, file, items, sought) for _ in range(given.rounds)]
         size = file.stat().st_size / 1e6
-    print(f"{given.items:,} items, {len(answers.passages):,} passages: {size:.1f} MB, packed in {packed:.1f} s\n")
+    print(f"{given.items:,} items, {given.passages:,} passages: {size:.1f} MB, built in {built:.1f} s\n", *said)
     print("| what | ms | at most |\n|---|---|---|")
     for name in rounds[0]:
         print(f"| {name} | {statistics.median(one[name] for one in rounds):.0f} | {LIMITS.get(name, '')} |")

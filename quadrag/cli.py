@@ -6,12 +6,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from quadrag import __version__, commands
+from quadrag import __version__, commands, work
 from quadrag.commands.shared.parser import parse
 from quadrag.errors import QuadragError, short_line
+from quadrag.progress import spelled_by
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,7 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Set before the libraries load: neither their bars nor their notes belong between our lines.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        code = commands.load(arguments.command).run(arguments) or 0
+        with spelled_by(_speaker(arguments)), work.use(getattr(arguments, "on", None)) as leads:
+            code = commands.load(arguments.command).run(arguments) or 0 if leads else 0
         sys.stdout.flush()
         return code
     except QuadragError as error:
@@ -57,6 +60,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
+
+
+def _speaker(arguments: argparse.Namespace) -> Callable[[str], str]:
+    """Return what puts a line into the language of the labels."""
+    if getattr(arguments, "labels", None) != "zh":
+        return str
+    from quadrag.baselines.tables.language import speak
+
+    return partial(speak, language="zh")
 
 
 def _remedy(error: OSError, arguments: argparse.Namespace) -> str:

@@ -115,7 +115,10 @@ class RunRecord:
         cascade: how many answers ended at each judge of a cascade, by metric and key.
         verdict: what a judge said most often, as one line.
         unread_judge: the judge that was asked no further, since none of its first verdicts could be read.
+        dead_judge: whether the judge does not answer, as `stopped` says.
+        unreadable: answers whose verdict could not be read.
         max_failed: the share of a metric's items above which its value is not shown.
+        profile: the one that its values are shown by where none is named: ``official`` or ``corrected``.
         invalid: the metrics of which more failed, a line each.
         partly: those of which fewer failed, and how many of all did, as a share, by the line that tells it.
         latency_seconds: of each answer when it was first made, by the same place.
@@ -152,7 +155,10 @@ class RunRecord:
     cascade: dict[str, dict[str, int]] = field(default_factory=dict)
     verdict: str | None = None
     unread_judge: str | None = None
+    dead_judge: bool = False
+    unreadable: int = 0
     max_failed: float = MOST_FAILED
+    profile: str = "official"
     invalid: list[str] = field(default_factory=list)
     partly: dict[str, float] = field(default_factory=dict)
     latency_seconds: dict[str, float] = field(default_factory=dict)
@@ -164,6 +170,12 @@ class RunRecord:
     def failed_entities(self) -> int:
         """How many questions a model was asked about in vain for their entities."""
         return int(self.found.get("entities", {}).get("failed", 0))
+
+    @property
+    def judged_in_vain(self) -> bool:
+        """Whether too little of what its judge said came, or could be read, for its metrics to be relied on."""
+        much = self.invalid or any(share > MOST_FAILED for share in self.partly.values())
+        return self.unread_judge is not None or bool(much and (self.unreadable or self.failed_verdicts))
 
     def write(self, folder: Path) -> None:
         """Write `run.json`; of the inputs those that a run does not have are left out."""

@@ -51,9 +51,13 @@ def sweep(place: Path) -> None:
 
 
 @contextmanager
-def hold(lock: Path) -> Iterator[None]:
-    """Hold a lock file of a name that nobody else takes; it goes at the end, or with the process."""
-    with FileLock(lock):
+def hold(lock: Path, patient: bool = True) -> Iterator[None]:
+    """Hold a lock file; it goes at the end, or with the process.
+
+    Raises:
+        Timeout: another process holds it, and this one is not to wait.
+    """
+    with FileLock(lock, timeout=-1 if patient else 0):
         try:
             yield
         finally:

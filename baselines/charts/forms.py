@@ -171,7 +171,7 @@ def _matrix(grid: Grid) -> Iterator[Panel]:
 
 
 def _forest(grid: Grid) -> Iterator[Panel]:
-    """Yield the one panel: every difference under what it is a difference of, and what all are of above them."""
+    """Yield a panel for each unit: every difference under what it is a difference of, what all are of above them."""
     found: list[tuple[list[str], Cell, Figure]] = []
     label = ""
     for line in grid.lines:
@@ -183,19 +183,25 @@ def _forest(grid: Grid) -> Iterator[Panel]:
     if not found:
         return
     shared = found[0][0][0] if len({tuple(of[:1]) for of, *_ in found}) == 1 else ""
-    rows: list[Row] = []
+    panels: dict[str, list[Row]] = {}
     for of, cell, figure in found:
+        rows = panels.setdefault(figure.unit, [])
         *above, name = of[1:] if shared and of[1:] else of
         heading = Row(": ".join(above), "head")
         if above and heading not in rows:
             rows.append(heading)
         rows.append(Row(name, "ours", *figure[:2], _write_difference(cell, figure), figure.sure))
-    yield shared, lambda width: view_rows(rows, width, _ASIDE_DIFFERENCE, width == NARROW, True)
+    for unit, rows in panels.items():
+        yield ", ".join(filter(None, (shared, unit))), _draw_differences(rows)
+
+
+def _draw_differences(rows: Sequence[Row]) -> Callable[[int], View]:
+    return lambda width: view_rows(rows, width, _ASIDE_DIFFERENCE, width == NARROW, True)
 
 
 def _write_difference(cell: Cell, figure: Figure) -> str:
     text = cell.text.rstrip("*")
-    return f"{text} ({figure.interval[0]:+.1f} to {figure.interval[1]:+.1f})" if figure.interval else text
+    return f"{text} [{figure.interval[0]:+.1f}, {figure.interval[1]:+.1f}]" if figure.interval else text
 
 
 def _scatter(grid: Grid) -> Iterator[Panel]:
@@ -230,7 +236,7 @@ def _titles(grid: Grid) -> list[str]:
 
 def _name(line: Line) -> str:
     """Name a line; which are ours their signs say."""
-    return line.label.strip().removesuffix(" (ours)")
+    return line.label.strip().removesuffix(" (ours)").removesuffix("（本次）")
 
 
 def _is_heading(line: Line) -> bool:

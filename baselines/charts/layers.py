@@ -86,6 +86,7 @@ def find_ticks(values: Sequence[float], most: int) -> list[float]:
     low, high = min(values), max(values)
     wide = (high - low) or max(abs(high) / 10, 1.0)
     size = 10.0 ** math.floor(math.log10(wide / max(most, 2)))
+    high = low + wide if high == low else high
     step = next(
         size * by
         for by in (1, 2, 5, 10, 20, 50)

@@ -1,6 +1,7 @@
 """A matrix: value and count in every cell, coloured by size or, of differences, by sign."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 from .layers import FAINT, INK, PIXELS, RULE, Room, Text, View, colour_of, layer, put_together
@@ -35,8 +36,9 @@ def view_matrix(
         width: of all in pixels.
         change: colours by sign, the stronger the larger; else by size.
     """
-    left = min(max(cut_text(label, 1000)[1] for label, _ in rows) + 10, width // 3)
+    left = min(max(cut_text(label, 1000)[1] for label, _ in rows) + 14, width // 3)
     step = (width - left - 6) / len(columns)
+    columns = [_fit_heading(lines, step) for lines in columns]
     tops, deep = [], 0
     for _, kind in rows:
         deep += 6 * (kind == "whole")
@@ -75,3 +77,10 @@ def view_matrix(
     }
     room = Room(left, 0, 14 * max(map(len, columns)) + 8, 2)
     return put_together([layer(shown, {"type": "rect"}, encoding)], texts, width - left, deep, room)
+
+
+def _fit_heading(lines: Sequence[str], room: float) -> Sequence[str]:
+    """Break a heading of Chinese characters into more lines where one is wider than its column."""
+    if max(cut_text(line, 1000)[1] for line in lines) <= room or "".join(lines).isascii():
+        return lines
+    return wrap("".join(lines), max(int(room // 12), 1))

@@ -44,14 +44,14 @@ def view_rows(rows: Sequence[Row], width: int, aside: int, stacked: bool = False
         difference: draws a line at 0.
     """
     longest = max(cut_text(row.label, 1000)[1] for row in rows if row.value is not None)
-    left = 18 if stacked else min(longest + 12, width * 2 // 5)
-    plot = width - left - (8 if stacked else aside)
+    left = 18 if stacked else min(longest + 18, width * 2 // 5)
+    plot = width - left - (14 if stacked else aside)
     placed: list[dict[str, Any]] = []
     y = 0
     for row in rows:
         head = row.value is None
         y += 18 + (6 + 8 * stacked) * (head and bool(placed)) + 12 * (stacked and not head)
-        room = int(width / BOLD) - 8 if head else width - aside - 8 if stacked else left - 10
+        room = int(width / BOLD) - 8 if head else width - aside - 8 if stacked else left - 16
         placed.append({**row._asdict(), "y": y, "above": y - 14 * stacked, "label": cut_text(row.label, room)[0]})
         y += 6
     values = [one for one in placed if one["value"] is not None]

@@ -76,6 +76,12 @@ def make_card(record: Mapping[str, Any], languages: Sequence[str], by_rule: str)
         f"| {name} | {n:,} | {kept:,} | {'; '.join(f'{count:,} {why}' for why, count in dropped.items())} |"
         for name, n, kept, dropped in rows
     ]
+    read = "No person has read the questions, unless a review says so."
+    if seen := record.get("reviewed"):
+        read = (
+            f"People have read the questions: of {seen['graded']:,} that were graded, by {seen['annotators']} of them, "
+            f"the {seen['passed']:,} that passed are here, corrected where they had to be."
+        )
     splits = [f"| `{name.replace('/', '` | `')}` | {n:,} |" for name, n in record["splits"].items()]
     run = f"quadrag run {recipe} {next(iter(record['splits'])).partition('/')[0]} --data-dir DATASET"
     body = [
@@ -88,8 +94,7 @@ def make_card(record: Mapping[str, Any], languages: Sequence[str], by_rule: str)
         f"{record['documents']['n']:,} documents (SHA-256 of what was read: `{record['documents']['sha256']}`)"
         f"{by}. Licence of the documents: {licence or 'not stated'}.",
         "Documents with personal data were left out, as far as rules find them; names of private persons they do not."
-        f"{'' if ruled else ' What the model wrote was held against its source by rule.'} No person has read the "
-        "questions, unless a review says so.",
+        f"{'' if ruled else ' What the model wrote was held against its source by rule.'} {read}",
         f"It stopped early: {record['stopped']}." if record["stopped"] else "",
         "\n".join(["| step | rows | kept | dropped |", "|---|---|---|---|", *steps]),
         "## Questions",

@@ -13,9 +13,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import quadrag
+from quadrag.chat.estimate import Estimator
 from quadrag.data.download import sha256
 from quadrag.data.files import OWN_RECORD
 from quadrag.errors import QuadragError
@@ -23,14 +24,14 @@ from quadrag.reading import parse_json
 from quadrag.records import dumps, write_text
 
 from . import recipe as recipes
-from .account import RULES, make_card
+from .account import make_card
 from .documents import fitting, read_documents, without_copies
+from .forecast import forecast
 from .personal import without_personal_data
 from .recipe import Given, Recipe
-from .steps import Each, Maker, Row, Stage, Step, Whole, count_calls, run_steps
+from .steps import Each, Maker, Row, Stage, Step, Whole, run_steps
 
 STAGES = "stages"
-PROMPT, REPLY = 500, 400  # tokens of a prompt beside its document, and of a usual reply, for the estimate
 
 
 @dataclass(frozen=True)
@@ -65,16 +66,6 @@ class Made:
     splits: dict[str, int] = field(default_factory=dict)
     stages: list[Stage] = field(default_factory=list)
     stopped: str | None = None
-
-
-class Estimated(NamedTuple):
-    """What making a dataset takes at most: calls, and tokens if each character is one and replies have some length."""
-
-    stages: list[Stage]
-    begin: int
-    calls: int
-    prompt_tokens: int
-    reply_tokens: int
 
 
 def construct(request: Request, maker: Maker) -> Made:
@@ -114,8 +105,15 @@ def construct(request: Request, maker: Maker) -> Made:
     return result
 
 
-def estimate(request: Request) -> Estimated:
-    """Say what making a dataset would take, from the documents alone; nothing is asked or written.
+def estimate(request: Request, estimator: Estimator | None) -> tuple[list[Stage], int]:
+    """Say what making a dataset would take, from the documents and from kept replies; nothing is asked or written.
+
+    Args:
+        request: what is to be made.
+        estimator: in whose estimate calls are noted; None where rules make the dataset.
+
+    Returns:
+        What became of the documents before any question is made, and how many rows questions are made from.
 
     Raises:
         QuadragError: the documents cannot be read.
@@ -124,12 +122,12 @@ def estimate(request: Request) -> Estimated:
     maker = Maker()
     with tempfile.TemporaryDirectory(prefix="quadrag-construct-") as aside:
         corpus, stages = run_steps(clean(recipe), read_documents(request.documents), maker, Path(aside))
-    maker.by_rule = request.model == RULES
+    maker.by_rule = estimator is None
     given = Given(corpus, maker, request.seed, request.topics, request.table, request.templates)
     begin = list(recipe.begin(given)) if recipe.begin else _draw(given, request.limit)
-    calls = 0 if maker.by_rule else count_calls(recipe.steps(given), len(begin))
-    characters = sum(len(row.get("text", "")) for row in begin) / max(1, len(begin))
-    return Estimated(stages, len(begin), calls, round(calls * (characters + PROMPT)), calls * REPLY)
+    if estimator is not None:
+        forecast(recipe.steps(given), begin, estimator)
+    return stages, len(begin)
 
 
 def clean(recipe: Recipe) -> list[Step]:

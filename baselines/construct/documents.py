@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from quadrag import work
 from quadrag.errors import NotReady, QuadragError
 from quadrag.records import read_jsonl
 
@@ -21,6 +23,7 @@ from .steps import Drop, Row
 NEAR = 0.8  # Jaccard's likeness of two texts' shingles from which the later one is a copy
 _SHINGLE = 5  # characters
 _PERMUTATIONS = 128
+_BLOCK = 256  # texts hashed at once
 _TEXTS = ("text", "content", "contents", "body")
 _IDS = ("id", "_id", "doc_id", "docid")
 
@@ -56,11 +59,12 @@ def without_copies(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
     Likeness is Jaccard's of the texts' character 5-grams, white space left out: candidates by MinHash of 128
     permutations (Broder 1997), each then counted exactly.
     """
-    from datasketch import MinHash, MinHashLSH
+    from datasketch import MinHashLSH
 
     index = MinHashLSH(threshold=NEAR, num_perm=_PERMUTATIONS)
     texts = [bare(row["text"])[0] for row in rows]
-    hashes = MinHash.generator([_shingles(text) for text in texts], num_perm=_PERMUTATIONS, hashfunc=_hash)
+    blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
+    hashes = chain.from_iterable(work.each(_hash_each, blocks))
     kept: list[Row] = []
     dropped: list[tuple[Row, str]] = []
     exact: set[str] = set()
@@ -74,6 +78,14 @@ def without_copies(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
             exact.add(text)
             index.insert(at, found)
     return kept, dropped
+
+
+def _hash_each(texts: Sequence[str]) -> list[Any]:
+    """Return the MinHash of each text."""
+    from datasketch import MinHash
+
+    shingles = [_shingles(text) for text in texts]
+    return list(MinHash.generator(shingles, num_perm=_PERMUTATIONS, hashfunc=_hash))
 
 
 def fitting(least: int, most: int, languages: Sequence[str]) -> Callable[[Row], list[Row]]:

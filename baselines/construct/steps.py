@@ -71,16 +71,6 @@ class Whole:
 Step = Each | Whole
 
 
-def count_calls(steps: Sequence[Step], rows: int) -> int:
-    """Return how often a model is asked at most, if so many rows begin."""
-    calls = 0
-    for step in steps:
-        if isinstance(step, Each):
-            calls += rows * step.asks
-            rows *= step.makes
-    return calls
-
-
 @dataclass
 class Stage:
     """What became of a step's rows: how many came in, were kept, and were dropped for which reason."""
@@ -216,7 +206,7 @@ class _File:
     def take(self, rows: Sequence[Row], maker: Maker) -> list[Row]:
         assert isinstance(self.step, Each)
         self.counts.rows += len(rows)
-        works = [_as_work(self.step.work, row) for row in rows]
+        works = [as_work(self.step.work, row) for row in rows]
         kept: list[Row] = []
         dropped: list[tuple[Row, str]] = []
         for row, result in zip(rows, maker.advance(works), strict=True):
@@ -235,7 +225,7 @@ class _File:
         self._file.writelines(f"{dumps(line)}\n" for line in lines)
 
 
-def _as_work(work: Callable[[Row], Work | list[Row]], row: Row) -> Work:
+def as_work(work: Callable[[Row], Work | list[Row]], row: Row) -> Work:
     """Return what becomes of a row as a work, a step by rule too."""
     found = work(row)
     return (yield from found) if inspect.isgenerator(found) else found  # type: ignore[return-value]

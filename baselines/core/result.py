@@ -1,6 +1,6 @@
 """What a run came to, as the tables and the commands take it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -61,3 +61,9 @@ class Result:
     def digests(self) -> dict[Key, str]:
         """The digests of the questions with their gold, by their keys."""
         return {key: one.sha256 for key, one in self.asked.items()}
+
+
+def own_profile(results: Iterable[Result]) -> str | None:
+    """Return the profile that runs were made to be shown by; None where these are two."""
+    found = {result.run.profile for result in results}
+    return found.pop() if len(found) == 1 else None

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
+from quadrag import work
 from quadrag.chat.prices import BudgetReached, tell_spent
 from quadrag.chat.reply import Failure, Reply
 from quadrag.data.builders import SAMPLE
@@ -160,17 +161,24 @@ class PageFinder:
 
     def _rank_sentences(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Sequence[Passage]]]:
         """Yield questions with the sentences of their pages, the most alike first."""
-        from .webpage import locate_sentences, rank_sentences
+        from .webpage import rank_sentences
 
-        for question, row in with_pages(self._task, questions):
-            places = locate_sentences(row["page_result"])
+        for question, names, places in work.each(_read_pages, with_pages(self._task, questions)):
             candidates = list(places)
             passages = []
             for at, score in rank_sentences(question.query, candidates, self._encoder, room=2**31):
                 page, number = places[candidates[at]]
-                title = row["search_results"][page]["page_name"] or ""
-                passages.append(Passage(f"web/{page}#{number}", title, candidates[at], round(score, 6)))
+                passages.append(Passage(f"web/{page}#{number}", names[page], candidates[at], round(score, 6)))
             yield question, passages
+
+
+def _read_pages(found: tuple[Question, Mapping[str, Any]]) -> tuple[Question, list[str], dict[str, tuple[int, int]]]:
+    """Return a question, its pages' names, and their sentences with page and place."""
+    from .webpage import locate_sentences
+
+    question, row = found
+    names = [page["page_name"] or "" for page in row["search_results"]]
+    return question, names, locate_sentences(row["page_result"])
 
 
 @contextmanager

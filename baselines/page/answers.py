@@ -1,7 +1,7 @@
 """The answers of one run, or of several beside each other, as the page's viewer takes them."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -11,9 +11,10 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Passage, document_id
 
-from ..core.result import PROFILES, Result
+from ..core.result import PROFILES, Result, own_profile
 from ..report.item_lines import say_by_profile
 from ..report.items import RunReader, ShownItem
+from ..report.spelled import spell_gold
 
 MOST = 10_000  # items of a page
 BEGINNING = 160  # characters of a text in the list
@@ -40,7 +41,10 @@ class Answers:
 
 
 def collect_answers(
-    runs: Sequence[tuple[str, Sequence[Result]]], ledger: str | None = None, most: int = MOST
+    runs: Sequence[tuple[str, Sequence[Result]]],
+    ledger: str | None = None,
+    most: int = MOST,
+    profile: str | None = None,
 ) -> Answers:
     """Collect the answers of runs; those to the same question stand together.
 
@@ -48,7 +52,9 @@ def collect_answers(
         runs: name and results of each.
         ledger: where the judge's words are kept; in the user's cache folder when None.
         most: how many items are taken of a run, of each part alike; that others are left out is told.
+        profile: whose values they are shown with; the runs' own, of runs with two ``official``, when None.
     """
+    profile = profile or own_profile(result for _, results in runs for result in results) or PROFILES[0]
     answers = Answers()
     whole = max((sum(len(result.items) for result in results) for _, results in runs), default=0)
     share = most // max(len(results) for _, results in runs) if whole > most else most
@@ -84,7 +90,7 @@ def collect_answers(
     answers.index = {
         "runs": [name for name, _ in runs],
         "metrics": _describe_metrics(names),
-        "items": [_list_item(place, items, names) for place, items in shown.items()],
+        "items": [_list_item(place, items, names, profile) for place, items in shown.items()],
     }
     answers.items = [_whole_item(items, answers.passages) for items in shown.values()]
     return answers
@@ -114,7 +120,7 @@ def _label(name: str) -> str:
     return show_key(*name.split(".", 1))
 
 
-def _list_item(place: Place, items: Side, metrics: Sequence[str]) -> dict[str, Any]:
+def _list_item(place: Place, items: Side, metrics: Sequence[str], profile: str) -> dict[str, Any]:
     """Return an item as the list shows it: the beginnings of its texts, its values by run and metric."""
     benchmark, config, split, ident, sample, _ = place
     question = next(item for item in items if item).question
@@ -124,7 +130,8 @@ def _list_item(place: Place, items: Side, metrics: Sequence[str]) -> dict[str, A
         "sample": sample,
         "question": question.query[:BEGINNING],
         "answers": [None if item is None else _answer_of(item)[:BEGINNING] for item in items],
-        "values": [[_value_of(item, name) for name in metrics] for item in items],
+        "failed": [_tell_failure(item) for item in items],
+        "values": [[_value_of(item, name, profile) for name in metrics] for item in items],
         "groups": {"benchmark": benchmark, "config": config, "split": split, **question.slices},
     }
 
@@ -136,10 +143,8 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
 
     def whole(item: ShownItem) -> dict[str, Any]:
         reasons = {name: say_by_profile(entry["reason"]) for name, entry in item.values.items() if entry.get("reason")}
-        state = "" if item.answer is None or item.answer.answer is not None else item.answer.state
         return {
             "rest": _answer_of(item)[BEGINNING:],
-            "failure": ": ".join(filter(None, (state, item.failure))),
             "passages": [
                 [
                     passages.setdefault(one._replace(score=None), len(passages)),
@@ -155,7 +160,7 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
     return {
         "rest": question.query[BEGINNING:],
         "history": [list(turn) for turn in question.history],
-        "gold": list(flatten(question.references)),
+        "gold": spell_gold(question.references),
         "runs": [item and whole(item) for item in items],
     }
 
@@ -164,21 +169,13 @@ def _answer_of(item: ShownItem) -> str:
     return (item.answer and item.answer.answer) or ""
 
 
-def _value_of(item: ShownItem | None, name: str) -> float | None:
-    """Return the value that the first profile which has one gives."""
-    entry = (item.values.get(name) if item else None) or {}
-    return next((entry[profile] for profile in PROFILES if entry.get(profile) is not None), None)
+def _tell_failure(item: ShownItem | None) -> str:
+    """Say why a run has no answer, "" where it has one or nothing is known."""
+    if item is None or (item.answer and item.answer.answer is not None):
+        return ""
+    return ": ".join(filter(None, (item.answer.state if item.answer else "", item.failure)))
 
 
-def flatten(references: Any) -> Iterator[str]:
-    """Yield the texts of a question's references, whatever their shape is."""
-    if isinstance(references, str):
-        yield references
-    elif isinstance(references, Mapping):
-        for name, value in references.items():
-            yield f"{name}: {'; '.join(flatten(value))}"
-    elif isinstance(references, Sequence):
-        for one in references:
-            yield from flatten(one)
-    elif references is not None:
-        yield str(references)
+def _value_of(item: ShownItem | None, name: str, profile: str) -> float | None:
+    """Return what an item counts as in a profile's score."""
+    return (item.values.get(name) or {}).get(profile) if item else None

@@ -52,7 +52,7 @@ function makeSide(index, item, detail, side, gold) {
   const text = answerOf(item, detail, side);
   const answer = text
     ? make("p", { class: "text" }, ...marked(text, gold, "shared"))
-    : make("p", { class: "text faint" }, run.failure || WORDS.empty);
+    : make("p", { class: "text faint" }, item.failed[side] || WORDS.empty);
   return [
     make("h4", {}, WORDS.answer),
     answer,

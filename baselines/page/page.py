@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from quadrag.run_record import read_run
 
 from ..certify.notes import tabulate_judges
 from ..charts.draw import can_draw, draw_grid
-from ..core.result import Result
-from ..report.all import tabulate_all
-from ..report.compared.names import tell_apart
+from ..core.result import PROFILES, Result
+from ..report.all import merge_all, tabulate_all
+from ..report.compared.glance import glance_pair
+from ..report.compared.names import name_columns, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import headline_all
@@ -42,7 +44,14 @@ _PART = re.compile(f"{OTHER_FILE}, (.+? questions)")
 Runs = Sequence[tuple[str, Sequence[Result]]]
 
 
-def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en", ledger: str | None = None) -> None:
+def write_page(
+    path: Path,
+    runs: Runs,
+    grids: Sequence[Grid],
+    labels: str = "en",
+    ledger: str | None = None,
+    profile: str | None = None,
+) -> None:
     """Write the page of runs to a file.
 
     Args:
@@ -51,22 +60,36 @@ def write_page(path: Path, runs: Runs, grids: Sequence[Grid], labels: str = "en"
         grids: the tables.
         labels: the language, ``en`` or ``zh``.
         ledger: where the judge's words are kept; in the user's cache folder when None.
+        profile: whose values single answers are shown with; the runs' own when None.
     """
     results = [result for _, parts in runs for result in parts]
-    answers = collect_answers(runs, ledger)
+    answers = collect_answers(runs, ledger, profile=profile)
     invalid = note_invalid(results)
     alone = len(runs) == 1
     partial = note_partial(results) if alone else []
     lead = [*dict.fromkeys([*invalid, *partial]), *_warn(results), *answers.told]
     title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
-    headline = headline_all(results) if alone else None
+    headline = headline_all(results) if alone else _glance(runs, profile or PROFILES[0])
     blocks = pack_answers(answers)
-    own = [grid for result in results for grid in tabulate_found(result)]  # what the page alone has
+    own = []  # what the page alone has
+    for letter, (_, parts) in zip(name_columns(len(runs)), runs, strict=True):
+        for grid in (grid for result in parts for grid in tabulate_found(result)):
+            own.append(grid if alone else replace(grid, title=f"{letter}: {grid.title}"))
     own += tabulate_judges(results)
     changes = list_changes(answers)
     facts = list_facts(results)
     page = render_page(title, facts, [*grids, *own], lead, blocks, labels, changes, headline=headline)
     write_text(path, page)
+
+
+def _glance(runs: Runs, profile: str) -> Grid | None:
+    """Make the headline of two runs, which says whose values they are; of more there is none."""
+    if len(runs) != 2:
+        return None
+    (_, first), (_, second) = merge_all(runs)
+    grid = glance_pair(first, second, profile)
+    grid.notes[:0] = [f"{letter}: {name}." for letter, (name, _) in zip("AB", runs, strict=True)]
+    return grid
 
 
 def write_live(path: Path, folder: Path, live: Live, labels: str = "en", ended: bool = False) -> None:
@@ -114,7 +137,7 @@ def render_page(
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     given: dict[str, Any] = {
-        "title": title,
+        "title": speak(title, labels),
         "facts": [(speak(name, labels), speak(value, labels)) for name, value in facts],
         "grids": speak_grids(grids, labels),
         "lead": [speak(line, labels) for line in lead],
@@ -158,10 +181,16 @@ def name_runs(runs: Runs) -> str:
 
 
 def _shorten(titles: Sequence[str]) -> list[str]:
-    """Return titles without the words that all of them begin with; one that is no more than these stays."""
-    parts = [re.findall(r".+?(?:[,:] |$)", f"{title}, ") for title in titles]
+    """Return titles without the words that all of them begin with, and the others without those that the first has.
+
+    One that is no more than these stays.
+    """
+    parts = [re.findall(r".+?(?:[,:] |[，：]|$)", f"{title}, ") for title in titles]
     while parts and all(parts) and len({words[0] for words in parts}) == 1:
         parts = [words[1:] for words in parts]
+    for words in parts[1:]:
+        while words and words[: len(parts[0])] == parts[0]:
+            del words[: len(parts[0])]
     return ["".join(words).removesuffix(", ") or title for words, title in zip(parts, titles, strict=True)]
 
 

@@ -94,7 +94,7 @@ class Viewer {
         { class: "answer" },
         this.verdict(item, run),
         this.several ? `${String.fromCharCode(65 + run)}: ` : "",
-        answer === null ? WORDS.absent : answer || WORDS.empty,
+        answer === null ? WORDS.absent : answer || item.failed[run] || WORDS.empty,
       ),
     );
     const task = make("span", { class: "task" }, this.tasks.map((kind) => item.groups[kind]).join(" "));

@@ -21,7 +21,11 @@ _CASCADE = "The judges of a cascade are asked this often at most: what one decid
 
 
 def tabulate_estimate(
-    estimate: Estimate, currency: str | None, budget: float | None = None, cascade: bool = False
+    estimate: Estimate,
+    currency: str | None,
+    budget: float | None = None,
+    cascade: bool = False,
+    lengths: Sequence[str] | None = None,
 ) -> Grid:
     """Make the table of an estimate.
 
@@ -30,6 +34,7 @@ def tabulate_estimate(
         currency: of the prices; None where there are none.
         budget: what may be spent.
         cascade: whether the judges are one.
+        lengths: what is said of how often and how long it is asked, where it is no run.
     """
     stages = estimate.stages
     columns = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency else [])]
@@ -45,8 +50,11 @@ def tabulate_estimate(
     for how in dict.fromkeys(estimate.how.values()):
         notes.append(f"Tokens of {', '.join(one for one in estimate.how if estimate.how[one] == how)}: {how}.")
     asked = {one.name for one in stages if one.sizes}
-    notes += [_LENGTHS] if asked else []
-    notes += [_JUDGED] if asked - {ANSWERS, ENTITIES} else []
+    if lengths is not None:
+        notes += lengths if asked else []
+    else:
+        notes += [_LENGTHS] if asked else []
+        notes += [_JUDGED] if asked - {ANSWERS, ENTITIES} else []
     notes += [_CASCADE] if asked and cascade else []
     if currency is None:
         notes.append("No price: --prices FILE names what tokens cost.")

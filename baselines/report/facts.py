@@ -85,15 +85,36 @@ def tell_calls(results: Sequence[Result]) -> list[str]:
 
 
 def tell_kept(results: Sequence[Result]) -> str:
-    """Say how many replies of what answered are kept ones, so that a change of it is not in them; "" where none is."""
+    """Say how many answers are kept ones, so that a change of what answered is not in them; "" where none is."""
+    # Of a model that was asked about the questions first, replies are more than answers.
+    what = "replies" if any(one.run.found for one in results) else "answers"
     spent = [one.run.usage["llm"] for one in results if "llm" in one.run.usage and not one.reused]
+    counted = _tell_counted(spent, what)
+    return counted and f"{counted}; --fresh asks anew"
+
+
+def tell_verdicts(results: Sequence[Result]) -> str:
+    """Say how many verdicts are kept ones, of runs of which some cannot be read, and what asks those again; "" if none.
+
+    Of a run that is shown again all are.
+    """
+    spent = []
+    for one in (one for one in results if one.run.unreadable or one.run.unread_judge):
+        for usage in (usage for role, usage in one.run.usage.items() if role.startswith("judge")):
+            known = _count_kept(usage) + usage["calls"]
+            again = {"earlier": known, "calls": 0, "oldest": usage.get("oldest") or one.run.started}
+            spent.append({**usage, **again} if one.reused else usage)
+    counted = _tell_counted(spent, "verdicts")
+    return counted and f"{counted}; --retry unreadable asks those again that could not be read"
+
+
+def _tell_counted(spent: Sequence[Mapping[str, Any]], what: str) -> str:
+    """Say how many of what was asked for are kept, and from when on."""
     known = sum(map(_count_kept, spent))
     times = [one["oldest"] for one in spent if one.get("oldest")]
-    if not known:
-        return ""
     since = f", from {min(times)} on" if times else ""
     total = known + sum(one.get("calls", 0) for one in spent)
-    return f"{known} of {total} replies are kept ones{since}; --fresh asks anew"
+    return f"{known} of {total} {what} are kept ones{since}" if known else ""
 
 
 def _count_kept(spent: Mapping[str, Any]) -> int:

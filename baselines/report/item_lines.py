@@ -6,11 +6,15 @@ from typing import NamedTuple
 
 from quadrag.chat.keys import known_keys
 from quadrag.chat.ledger import Ledger
+from quadrag.records import document_id
 
 from ..core.result import PROFILES
 from ..tables.cells import NOTHING
 from ..tables.run_notes import note_failed, note_invalid
 from .items import RunReader, ShownItem, Which
+from .spelled import shorten_ids, spell_gold
+
+_HEAD = 9  # columns of the words before a question, its answers and its gold
 
 
 class Manner(NamedTuple):
@@ -25,7 +29,7 @@ class Manner(NamedTuple):
     """
 
     limit: int = 10
-    longest: int = 200
+    longest: int = 100
     every: bool = False
     ledger: str | None = None
     spell: Callable[[str], str] = str
@@ -37,7 +41,7 @@ def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str
     if told := [*note_invalid([reader.result]), *note_failed([reader.result])]:
         yield from (*map(manner.spell, told), "")
     if not found:
-        yield reader.say_none(which)
+        yield manner.spell(reader.say_none(which))
         return
     shown = found[: manner.limit]
     look_up_verdicts([(reader, shown)], manner.ledger)
@@ -45,7 +49,7 @@ def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str
         yield from write_item(item, manner)
         yield ""
     by = f", the worst by {reader.find_metric(which.metric)[0].partition('.')[2]} first" if which.wrong else ""
-    yield f"{len(shown)} of {len(found)} items{by}"
+    yield manner.spell(f"{len(shown)} of {len(found)} items{by}")
 
 
 def look_up_verdicts(shown: Sequence[tuple[RunReader, Sequence[ShownItem]]], ledger: str | None) -> None:
@@ -65,41 +69,55 @@ def write_item(item: ShownItem, manner: Manner, before: ShownItem | None = None)
         manner: of passages and metrics.
         before: the same question in another run, A; the item is then B's, and both answers are written.
     """
+    from rich.cells import set_cell_size
+
     sides = [("", item)] if before is None else [(" A", before), (" B", item)]
     line = partial(known_keys().line, longest=None)
     question = item.question
-    yield f"{question.config} {question.split} {question.id}"
+
+    def head(word: str, side: str = "") -> str:
+        return f"  {set_cell_size(manner.spell(word) + side, _HEAD)} "
+
+    yield f"{question.config} {question.split} {item.called}"
     for asked, answered in question.history:
-        yield f"  before    {line(asked)} / {line(answered or '')}"
-    yield f"  question  {line(question.query)}"
-    for side, one in sides if before and before.passages != item.passages else [("", item)]:
-        for place, passage in enumerate(one.passages, 1):
-            gold = " gold" if passage.id.partition("#")[0] in question.relevant else ""
-            text = line(" ".join(filter(None, (passage.title, passage.text))), longest=manner.longest)
-            yield f"  passage{side} {place}{gold} [{line(passage.id)}] {text}"
-        found = {passage.id.partition("#")[0] for passage in one.passages}
-        for missed in question.relevant if one.passages else ():
-            if missed not in found:
-                yield f"  {'missed' + side:<9} gold [{line(missed)}]"
+        yield f"{head('before')}{line(asked)} / {line(answered or '')}"
+    yield f"{head('question')}{line(question.query)}"
     for side, one in sides:
         if one.answer is not None:
             none = ": ".join(filter(None, (one.answer.state, one.failure)))
-            yield f"  {'answer' + side:<9} {line(none if one.answer.answer is None else one.answer.answer)}"
-    yield f"  gold      {line(question.references)}"
+            yield f"{head('answer', side)}{line(none if one.answer.answer is None else one.answer.answer)}"
+    yield f"{head('gold')}{line('; '.join(spell_gold(question.references)))}"
     for side, one in sides:
-        yield from (f" {side}{said}" for said in _write_values(one, manner.every))
+        yield from (f" {side}{said}" for said in _write_values(one, manner))
+    for side, one in sides if before and before.passages != item.passages else [("", item)]:
+        yield from (f"  {said}" for said in _write_passages(one, side, manner))
 
 
-def _write_values(item: ShownItem, every: bool) -> Iterator[str]:
+def _write_passages(item: ShownItem, side: str, manner: Manner) -> Iterator[str]:
+    """Write the beginnings of passages, and which documents are lacking that hold the answer."""
+    line = partial(known_keys().line, longest=manner.longest)
+    found = [document_id(passage) for passage in item.passages]
+    called = shorten_ids([*found, *item.question.relevant])
+    for place, (passage, document) in enumerate(zip(item.passages, found, strict=True), 1):
+        gold = f" {manner.spell('(gold)')}" if document in item.question.relevant else ""
+        ident = line(called[document] + passage.id[len(document) :])
+        text = line(" ".join(filter(None, (passage.title, passage.text))))
+        yield f"{manner.spell('passage')}{side} {place}{gold} [{ident}] {text}"
+    for missed in item.question.relevant if found else ():
+        if missed not in found:
+            yield f"{manner.spell('missed')}{side} {manner.spell('(gold)')} [{line(called[missed])}]"
+
+
+def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
     line = partial(known_keys().line, longest=None)
     for metric, entry in item.values.items():
         values = say_by_profile({name: f"{entry[name]:.4g}" for name in PROFILES if entry.get(name) is not None})
         reasons = say_by_profile(entry.get("reason") or {})
-        if reasons or (values and (every or not item.headlines or metric in item.headlines)):
+        if reasons or (values and (manner.every or not item.headlines or metric in item.headlines)):
             yield f" {metric}: {values or NOTHING}{f' ({reasons})' if reasons else ''}"
     for name, said in item.verdicts.items():
         for reply in said:
-            yield f" {name}, the judge: {line(reply)}"
+            yield f" {name}, {manner.spell('the judge')}: {line(reply)}"
 
 
 def say_by_profile(said: Mapping[str, str]) -> str:

@@ -23,6 +23,7 @@ from ..runs.stages import read_answers
 from ..scoring.modules import CachedJudge, ScoringInputs, compute
 from ..scoring.validity import is_invalid, read_items
 from ..systems.rag.system import RAG, as_served
+from .spelled import find_id, shorten_ids
 from .summary import pick_headlines
 
 
@@ -34,11 +35,12 @@ class ShownItem:
         question: with its gold.
         answer: None where the run's folder holds no answers.
         passages: those that were shown or found.
-        values: of every metric, official then corrected, and the reason where there is none.
+        values: of every metric, what it counts as under official and corrected, and the reason where it has none.
         failure: what went wrong where there is no answer, "" where nothing is known.
         headlines: the metrics that a summary shows.
         verdicts: what the judge said, by metric.
         sample: which answer of the model it is, from 0.
+        called: the id as it is shown, which `Which` takes too.
     """
 
     question: Question
@@ -49,19 +51,22 @@ class ShownItem:
     headlines: Sequence[str] = ()
     verdicts: dict[str, list[str]] = field(default_factory=dict)
     sample: int = 0
+    called: str = ""
 
 
 class Which(NamedTuple):
     """Which items of a run are meant: those to which all that is given applies.
 
     Attributes:
-        ident: the id of one.
+        ident: the id of one, or its shown beginning.
         wrong: those whose value of a metric is not the best one.
         unscored: those without a value of some metric.
-        metric: the one that says what is wrong, as ``rouge_l``; the first valid one with a better end when None.
+        metric: the one that says what is wrong, as ``rouge_l``, shown among the headlines; the first valid one with a
+            better end when None.
         split: of this one alone.
         worse: those on which a second run is worse than a first one (`changes.py`).
         better: those on which it is better.
+        profile: whose values say so; the run's own when None.
     """
 
     ident: str | None = None
@@ -71,6 +76,7 @@ class Which(NamedTuple):
     split: str | None = None
     worse: bool = False
     better: bool = False
+    profile: str | None = None
 
 
 class RunReader:
@@ -88,7 +94,7 @@ class RunReader:
             QuadragError: the data are not there any more, or are other ones.
         """
         self.result = result
-        self.items = read_items(result.items)
+        self.items = read_items(result)
         self.run: RunRecord = result.run
         inputs = self.run.inputs
         self.benchmark: Benchmark = load(inputs.benchmark)
@@ -134,17 +140,22 @@ class RunReader:
         """
         which = which or Which()
         rows = self._items_in(which.split)
-        if which.ident is not None and not (rows := [row for row in rows if row["id"] == which.ident]):
-            raise QuadragError(f"no item of this run has the id {which.ident!r}")
+        called = shorten_ids(row["id"] for row in self.items)
+        if which.ident is not None:
+            ident = find_id(which.ident, called)
+            rows = [row for row in rows if row["id"] == ident]
         if which.unscored:
             rows = [row for row in rows if any(entry.get("reason") for entry in _values(row).values())]
         if which.wrong:
             name, sign, best = self.find_metric(which.metric)
             scored = [
-                (sign * value, place) for place, row in enumerate(rows) if (value := _value(row, name)) is not None
+                (sign * value, place)
+                for place, row in enumerate(rows)
+                if (value := self._value(row, name, which)) is not None
             ]
             rows = [rows[place] for value, place in sorted(scored) if best is None or value != sign * best]
-        headlines = self.headlines
+        asked = [self.find_metric(which.metric)[0]] if which.metric else []
+        headlines = list(dict.fromkeys([*asked, *self.headlines]))
         return [
             ShownItem(
                 self.questions[key],
@@ -154,6 +165,7 @@ class RunReader:
                 self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
                 headlines=headlines,
                 sample=row["sample"],
+                called=called[row["id"]],
             )
             for row in rows
             if (key := _key(row)) in self.questions
@@ -165,7 +177,7 @@ class RunReader:
             return "Every item has a value of every metric"
         name = self.find_metric(which.metric)[0]
         rows = self._items_in(which.split)
-        scored = sum(_value(row, name) is not None for row in rows)
+        scored = sum(self._value(row, name, which) is not None for row in rows)
         lacking = f"{len(rows) - scored} items have no value, see --unscored" if scored < len(rows) else ""
         right = f"No item is wrong: all {scored} have the best {name.partition('.')[2]}" if scored else ""
         return "; ".join(filter(None, (right, lacking)))
@@ -174,6 +186,10 @@ class RunReader:
         if split is not None and split not in self.run.inputs.splits:
             raise unknown_name("split of this run", split, self.run.inputs.splits)
         return [row for row in self.items if split in (None, row["split"])]
+
+    def _value(self, row: Mapping[str, Any], name: str, which: Which) -> float | None:
+        value = (row.get(name) or {}).get(which.profile or self.run.profile)
+        return float(value) if value is not None else None
 
     @property
     def headlines(self) -> list[str]:
@@ -277,8 +293,3 @@ def _key(row: Mapping[str, Any]) -> Key:
 
 def _values(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {name: entry for name, entry in row.items() if isinstance(entry, Mapping)}
-
-
-def _value(row: Mapping[str, Any], name: str) -> float | None:
-    value = (row.get(name) or {}).get("official")
-    return float(value) if value is not None else None

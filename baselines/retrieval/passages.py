@@ -7,12 +7,15 @@ whoever shows a passage reads it here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from quadrag import work
 from quadrag.errors import QuadragError
 from quadrag.records import Passage
 
@@ -22,6 +25,7 @@ from .whole import FileChunking
 FILE = "passages.arrow"
 VERSION = 1  # of the file's form, for the key of an index
 _BATCH = 8192  # passages; every batch but the last has so many, so that a row's place is a division
+_BLOCK = 1 << 20  # characters of documents that are cut at once
 _SCHEMA = pa.schema([("id", pa.string()), ("title", pa.large_string()), ("text", pa.large_string())])
 _COUNT, _HEADED = b"documents", b"headed"
 Hits = list[tuple[int, float]]  # rows of a store with their scores, best first
@@ -82,15 +86,16 @@ class PassageStore:
         titles: list[str] = []
         texts: list[str] = []
         with pa.OSFile(str(folder / FILE), "wb") as sink, pa.ipc.new_file(sink, _SCHEMA) as writer:
-            for document in documents:
-                if "#" in document.id or document.id in seen:
-                    problem = "holds #" if "#" in document.id else "comes twice"
-                    raise QuadragError(f"document id {document.id!r} {problem}; expected ids without #, each once")
-                seen.add(document.id)
-                for owner, text in chunking.cut(document):
+            blocks = work.each(partial(_cut, chunking), _part(documents))
+            for identity, title, pieces in chain.from_iterable(blocks):
+                if "#" in identity or identity in seen:
+                    problem = "holds #" if "#" in identity else "comes twice"
+                    raise QuadragError(f"document id {identity!r} {problem}; expected ids without #, each once")
+                seen.add(identity)
+                for owner, text in pieces:
                     ids.append(f"{owner}#{numbers[owner]}")
                     numbers[owner] += 1
-                    titles.append(document.title)
+                    titles.append(title)
                     texts.append(text)
                 while len(ids) >= _BATCH:
                     writer.write_batch(_batch(ids[:_BATCH], titles[:_BATCH], texts[:_BATCH]))
@@ -131,6 +136,24 @@ class PassageStore:
         for batch in self._batches:
             for title, text in zip(batch.column("title").to_pylist(), batch.column("text").to_pylist(), strict=True):
                 yield f"{title}\n\n{text}"
+
+
+def _part(documents: Iterable[Any]) -> Iterator[list[Any]]:
+    """Part documents into blocks of about a million characters."""
+    block: list[Any] = []
+    size = 0
+    for document in documents:
+        block.append(document)
+        size += len(document.text)
+        if size >= _BLOCK:
+            yield block
+            block, size = [], 0
+    yield block
+
+
+def _cut(chunking: Chunking | FileChunking, documents: Sequence[Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Return of each document its id, its title and its chunks with their owners' ids."""
+    return [(document.id, document.title, list(chunking.cut(document))) for document in documents]
 
 
 def _batch(*columns: list[str]) -> pa.RecordBatch:

@@ -78,8 +78,11 @@ def _place_scores(results: Sequence[Result]) -> dict[tuple[str, Place], Row]:
             config, retriever = row["config"].removesuffix("_original"), result.run.inputs.retriever
             place = config, row["split"], retriever, row["metric"], row["key"]
             if taken := scores.get((row["profile"], place)):
-                both = f"{taken['config']} and {row['config']}"
-                raise QuadragError(f"{both} stand for the same cell of the paper; report them apart")
+                data = " (once on refined and once on original data)" if taken["config"] != row["config"] else ""
+                raise QuadragError(
+                    f"{config} was run twice{data}, and the paper's table has one place for it; report the two runs "
+                    "one by one: quadrag report FOLDER"
+                )
             scores[row["profile"], place] = {**row, "place": place}
     return scores
 

@@ -65,8 +65,8 @@ class RunFolder:
             found = read_run(path)
             was = found.inputs.limit
             alike = limited(was) if limited and was is not None and is_longer(was, inputs.limit) else inputs
-            # Nothing is judged yet, as without a judge, where it was dead or mistyped, or nothing it said was read.
-            unjudged = found.inputs.judge is None or bool(found.unread_judge)
+            # Nothing is judged yet, as without a judge, where it was dead or mistyped, or too little it said was read.
+            unjudged = found.inputs.judge is None or found.judged_in_vain
             had, part = [with_judges(found.inputs, one) if unjudged else found.inputs for one in (inputs, alike)]
             if found.inputs == inputs:
                 self.run = found
@@ -91,7 +91,7 @@ class RunFolder:
         self.run.inputs = inputs
 
     def _judge(self, found: RunRecord, inputs: Inputs) -> None:
-        """Take over a run that nothing was read of a judge about: what comes before the scores stands."""
+        """Take over a run that was not judged, or in vain: what comes before the scores stands."""
         self._set_back(found, [name for name in STAGES[2:] if name in found.files], found.stopped or "not judged yet")
         self.run.inputs, self.run.verdict, self.run.unread_judge = inputs, None, None
 

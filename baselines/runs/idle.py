@@ -6,6 +6,7 @@ a judge that no metric asks where the metrics are known. A model for entities is
 
 from collections.abc import Sequence
 
+from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 
 from ..core.benchmark import Benchmark, load
@@ -100,7 +101,8 @@ def _refuse_idle_kept(request: RunRequest, calls: CallRequest, own: bool) -> Non
     for flag in (flag for flag, given in flags.items() if given):
         if calls.calling.replay:
             raise QuadragError(f"{flag} is of replies that are asked for, and --replay asks for none; leave one out")
-        if not asked and not (own and kept.fresh):
+        of_function = flag == "--fresh" or (flag == "--retry" and set(kept.retry) == {FAILED})
+        if not asked and not (own and of_function):
             raise QuadragError(f"{flag} is of models that are asked, and there is none; leave it out")
 
 

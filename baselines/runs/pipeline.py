@@ -16,6 +16,7 @@ from typing import Any
 
 from quadrag import __version__
 from quadrag.chat.prices import Budget, tell_spent
+from quadrag.chat.reply import FAILED
 from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 from quadrag.records import Answer, Key, Passage, jsonl_text
@@ -23,12 +24,12 @@ from quadrag.run_files import read_items
 from quadrag.run_record import MOST_FAILED, Inputs
 
 from ..core.benchmark import Finder, load
-from ..core.result import Result
+from ..core.result import PROFILES, Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
 from ..scoring.cascade import Cascade
 from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_metrics, score_answers
 from ..scoring.modules import Embed
-from ..scoring.score import failed_verdicts, score_given_items, score_text
+from ..scoring.score import count_verdicts, score_given_items, score_text
 from ..scoring.served import score_service
 from ..scoring.validity import count_empty, mark_invalid
 from ..systems.extractive import Extractive
@@ -52,6 +53,7 @@ class Session:
     command: Sequence[str] = ()
     embed: Embed | None = None
     max_failed: float = MOST_FAILED
+    profile: str = PROFILES[0]
     estimated: bool = False  # nobody is asked: what they would be asked is noted
     reuse: Reuse = field(default_factory=Reuse)
     served_as: Mapping[str, str] = field(default_factory=dict)
@@ -109,7 +111,7 @@ class Session:
             run.coverage = coverage
             to_the_end = run.unread_judge and self.max_failed == 1
             if folder.finished and not (run.failures or run.failed_verdicts or run.failed_entities or to_the_end):
-                return replace(read_result(out, run), reused=True)
+                return self._show_again(folder)
             before = copy.deepcopy(run)
             run.source = source
             spent = self.spent()
@@ -125,6 +127,15 @@ class Session:
                     before.write(out)
                 raise
 
+    def _show_again(self, folder: RunFolder) -> Result:
+        """Read a finished run back; how many items may fail is as the command says."""
+        run, before = folder.run, folder.run.max_failed
+        run.max_failed = self.max_failed
+        found = replace(read_result(folder.path, run), reused=True)
+        if run.max_failed != before and not self.estimated:
+            run.write(folder.path)
+        return found
+
     def _set_back(self, folder: RunFolder) -> None:
         """Send stages back to work whose replies are asked for again; a fresh run that was stopped goes on."""
         since = (self.fresh_since or find_fresh([folder.path])) if self.fresh else folder.run.fresh
@@ -132,7 +143,7 @@ class Session:
             folder.reopen()
             (folder.path / ANSWERING).unlink(missing_ok=True)
             folder.run.fresh = since
-        elif self.reuse.retry:
+        elif self.reuse.retry - {FAILED}:
             folder.reopen(self.system.asks_models)  # of other systems no reply is kept that could be bad
         self.reuse.since = folder.run.fresh or 0.0
 
@@ -161,30 +172,31 @@ class Session:
             folder.write("scores.json", score_text(scores))
         else:
             answered = generated.asked if stopped else generated.answers
-            try:
-                scored = self._score(job, answered, passages, stopped)
-            except DeadJudge as dead:
-                why = f"{dead}; the answers are kept in {folder.path}: run again to go on with a judge that does"
+            items, scores, stopped, run.verdict, run.unread_judge, decided, run.dead_judge = self._score(
+                job, answered, passages, stopped
+            )
+            if run.dead_judge:
+                stopped = f"{stopped}; the answers are kept in {folder.path}: run again to go on with a judge that does"
                 if finished:
-                    raise DeadJudge(why) from dead
-                scored = replace(self, judges=(), cascades=())._score(job, answered, passages, why)
-            items, scores, stopped, run.verdict, run.unread_judge, decided = scored
+                    raise DeadJudge(stopped)
             run.cascade = {name: dict(counts) for name, counts in decided.items()}
             given = folder.is_given("answers.jsonl")
             asked = answered if self.system.asks_models and not given else []
             run.empty, run.cut = count_empty(asked), sum(answer.is_cut for answer in asked)
             if stopped:
-                stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
+                if not run.dead_judge:
+                    stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
                 folder.write_partial({"items.jsonl": jsonl_text(items), "scores.json": score_text(scores)})
             else:
                 folder.write("items.jsonl", jsonl_text(items))
                 folder.write("scores.json", score_text(scores))
-            run.failed_verdicts = 0 if stopped else failed_verdicts(answered, items)
+            run.failed_verdicts = 0 if stopped else count_verdicts(answered, items, "api_error")
+            run.unreadable = 0 if stopped else count_verdicts(answered, items, "unparsable")
         run.state, run.stopped = "stopped" if stopped else "finished", stopped
         run.started, run.seconds = _clock(started), round(time.time() - started, 3)
         run.host = platform.node()
         run.usage = self.spent_since(before)
-        run.max_failed = self.max_failed
+        run.max_failed, run.profile = self.max_failed, self.profile
         marked = mark_invalid(scores, run)
         folder.save()
         texts = {(answer.key, answer.sample): answer.answer for answer in generated.answers}

@@ -14,6 +14,7 @@ from quadrag.run_record import MOST_FAILED
 from quadrag.trust import Trust
 
 from ..core.benchmark import load
+from ..core.result import PROFILES
 from ..core.task import Task
 from ..scoring.cascade import Cascade
 from ..systems.rag.system import RAG
@@ -104,7 +105,7 @@ class Kept:
     Attributes:
         unnamed: also those of which no service is known, as an older version kept them.
         fresh: none from before the command.
-        retry: not those that are of these kinds: ``unreadable``, ``cut``, ``empty``.
+        retry: not those that are of these kinds, of `quadrag.chat.reply.RETRIED`.
         began: Unix time of the command's beginning.
     """
 
@@ -133,6 +134,7 @@ class CallRequest:
         judge_aliases: what the user says of the servers of the judges, in their order.
         entity_alias: likewise of the model that finds entities.
         max_failed: the share of a metric's items above which its value is not shown.
+        profile: the one that values are shown by where a later command names none.
         command: as typed, less passwords.
     """
 
@@ -150,6 +152,7 @@ class CallRequest:
     judge_aliases: Sequence[Alias] = ()
     entity_alias: Alias = field(default_factory=Alias)
     max_failed: float = MOST_FAILED
+    profile: str = PROFILES[0]
     command: Sequence[str] = ()
 
     @property

@@ -14,7 +14,7 @@ from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.records import Answer, Key, jsonl_text, write_text
 from quadrag.run_files import sha256
-from quadrag.run_record import Inputs, RunRecord, read_run
+from quadrag.run_record import NAME, Inputs, RunRecord, read_run
 from quadrag.scratch import scratch
 from quadrag.stats import spread
 
@@ -24,7 +24,7 @@ from ..core.result import Asked, Result
 from ..core.settings import UNKNOWN
 from ..core.task import Task, load_questions
 from ..scoring.judging import check_judges, refuse_idle_metrics, score_answers
-from ..scoring.score import score_text
+from ..scoring.score import count_verdicts, score_text
 from ..scoring.served import score_service
 from ..scoring.validity import count_empty, mark_invalid
 from ..systems.rag.system import take_served
@@ -34,6 +34,8 @@ from .folder import write_asked
 from .inputs import describe_each, describe_judging, name_judges, name_services
 from .pipeline import Session
 from .request import RunRequest, make_task
+
+_COMMAND = ["quadrag", "score"]  # how the commands begin whose folders are scores
 
 
 def score_file(session: Session, request: RunRequest, path: Path, out: Path | None = None) -> Result:
@@ -98,12 +100,14 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         judging=describe_judging(session, benchmark, one, questions),
         served_as=dict(session.served_as),
     )
-    run = RunRecord(inputs, "stopped" if scored.stopped else "finished", stopped=scored.stopped, source=source)
+    stopped = f"{scored.stopped}; score again with a judge that does" if scored.dead else scored.stopped
+    run = RunRecord(inputs, "stopped" if stopped else "finished", stopped=stopped, source=source)
     run.data_dir = one.data_dir
     run.latency_seconds = _read_latencies(path, answers)
     run.latency = spread(list(run.latency_seconds.values()))
-    run.command, run.max_failed = list(session.command), session.max_failed
-    run.verdict, run.unread_judge = scored.verdict, scored.unread
+    run.command, run.max_failed, run.profile = list(session.command), session.max_failed, session.profile
+    run.verdict, run.unread_judge, run.dead_judge = scored.verdict, scored.unread, scored.dead
+    run.unreadable = 0 if stopped else count_verdicts(answers, scored.items, "unparsable")
     run.usage = session.spent_since(before)
     run.cascade = {name: dict(counts) for name, counts in scored.decided.items()}
     run.service, run.unread = asdict(evidence) if evidence else None, read.unread if searched else []
@@ -120,17 +124,24 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         run.files |= {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
         _write(out, files, run, kept)
     texts = {(answer.key, answer.sample): answer.answer for answer in answers}
-    return Result(run, marked, scored.items, stopped=scored.stopped, asked=kept, folder=out, texts=texts)
+    return Result(run, marked, scored.items, stopped=stopped, asked=kept, folder=out, texts=texts)
 
 
 def _write(out: Path, files: Mapping[str, str], run: RunRecord, kept: Mapping[Key, Asked]) -> None:
-    """Write a folder of scores, all or nothing: what is half-made would be refused when it is scored again."""
+    """Write a folder of scores, all or nothing: what is half-made would be refused when it is scored again.
+
+    Into a folder where scoring has stopped the files are moved, its `run.json` last, which says so until then.
+    """
     try:
         with scratch(out) as part:
             for name, text in files.items():
                 write_text(part / name, text)
             write_asked(part, kept)
             run.write(part)
+            if (out / NAME).exists():
+                for path in sorted(part.iterdir(), key=lambda path: path.name == NAME):
+                    path.replace(out / path.name)
+                return
             if out.exists():
                 out.rmdir()  # it is empty
             part.replace(out)
@@ -166,11 +177,13 @@ def _name_one(file: Path) -> str:
 
 
 def refuse_full(out: Path) -> None:
-    """Refuse a folder for scores that is not empty.
+    """Refuse a folder for scores that is not empty, unless scoring has stopped there, as where the judge was dead.
 
     Raises:
-        QuadragError: something is in it.
+        QuadragError: something else is in it.
     """
+    if (out / NAME).exists() and (made := read_run(out)).state == "stopped" and made.command[:2] == _COMMAND:
+        return
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
 

@@ -51,12 +51,20 @@ def open_session(
     prices = Prices.load(calls.prices) if calls.prices else None
     embed = Embedding(calls.bertscore, request.trust) if calls.bertscore else None
     spec = request.llm or EXTRACTIVE
+    reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry), began=calls.kept.began)
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
     if system is not None and not calls.all_judges and request.entity_llm is None:
-        yield Session(system, command=calls.command, embed=embed, max_failed=calls.max_failed, fresh=calls.kept.fresh)
+        yield Session(
+            system,
+            command=calls.command,
+            embed=embed,
+            max_failed=calls.max_failed,
+            profile=calls.profile,
+            reuse=reuse,
+            fresh=calls.kept.fresh,
+        )
         return
-    reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry), began=calls.kept.began)
     aliases = {
         "llm": calls.calling.alias,
         ENTITY: calls.entity_alias,
@@ -85,6 +93,7 @@ def open_session(
             command=calls.command,
             embed=embed,
             max_failed=calls.max_failed,
+            profile=calls.profile,
             reuse=reuse,
             served_as=served,
             fresh=calls.kept.fresh,

@@ -108,15 +108,25 @@ def find_and_generate_stage(job: Job) -> tuple[dict[Key, tuple[Passage, ...]], G
 
 
 def _is_answered(job: Job) -> bool:
-    """Whether the answers stand: calls of a model that failed are made again, those of a user's function are not."""
-    failed = job.folder.run.failures and job.system.asks_models
+    """Whether the answers stand: calls that failed are made again, those of a user's function where that is asked."""
+    failed = job.folder.run.failures and job.system.asks_failed
     return job.folder.stands("answers.jsonl") and not failed
 
 
 def _answer(job: Job, passages: Mapping[Key, Sequence[Passage]]) -> Generated:
     task = job.work.task
+    _recall(job)
     with Progress(f"{task.config}: answers", len(job.questions) * task.samples, job.tell_spent) as progress:
         return job.system.answer(job.work, job.questions, passages, progress.update)
+
+
+def _recall(job: Job) -> None:
+    """Hand a function its answers that stand, where only those that failed are wanted."""
+    found, path = (job.folder.path / name for name in ("retrieved.jsonl", "answers.jsonl"))
+    if not job.system.asks_models and all(job.folder.stands(one.name) for one in (found, path)):
+        answers = read_answers(path, {question.key: question for question in job.questions})
+        passages = retrieve.read(found, job.questions) if job.system.finds_passages else {}
+        job.system.recall(answers, passages, job.folder.run.latency_seconds, path.stat().st_mtime)
 
 
 def _read_back(job: Job, given: bool) -> Generated:

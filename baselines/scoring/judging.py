@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, Protocol
 from quadrag.chat.faults import DeadServer
 from quadrag.chat.keys import known_keys
 from quadrag.chat.prices import BudgetReached
-from quadrag.chat.shelf import UNREADABLE, Reuse
+from quadrag.chat.reply import UNREADABLE
+from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 from quadrag.progress import Progress
 from quadrag.records import Answer, Key, Passage, Question
@@ -26,7 +27,10 @@ _SHOWN = 120  # characters of a verdict
 
 
 class Scored(NamedTuple):
-    """Items and scores, why the run stopped, what the judges said most often, and which was asked no further."""
+    """Items and scores, why the run stopped, what the judges said most often, and which was asked no further.
+
+    `dead` tells whether it stopped since a judge does not answer: only what needs no judge is scored then.
+    """
 
     items: list[dict[str, Any]]
     scores: list[dict[str, Any]]
@@ -34,6 +38,7 @@ class Scored(NamedTuple):
     verdict: str | None = None
     unread: str | None = None
     decided: Mapping[str, Mapping[str, int]] = MappingProxyType({})  # verdicts of a cascade's judges, by metric and key
+    dead: bool = False
 
 
 class DeadJudge(QuadragError):
@@ -65,17 +70,34 @@ def score_answers(
 ) -> Scored:
     """Score answers with the session's judge, unless the run has stopped before; ranks too, where passages are given.
 
-    A budget that ends among the verdicts leaves the rest of them unscored. Where nothing of what a judge says first can
-    be read, and not all items may fail, only what needs no judge is scored.
+    A budget that ends among the verdicts leaves the rest of them unscored. Where nothing comes of a judge, or nothing
+    of what it says first can be read and not all items may fail, only what needs no judge is scored.
+    """
+    by_key = {question.key: question for question in questions}
+    given = ScoringInputs(embed=session.embed, passages=passages)
+    dead = False
+    if session.judges and not stopped:
+        try:
+            return _judge_answers(session, benchmark, by_key, answers, task, given)
+        except DeadJudge as error:
+            stopped, dead = str(error), True
+    return Scored(*score(benchmark, by_key, answers, task.conditions, given), stopped, dead=dead)
+
+
+def _judge_answers(
+    session: Judging,
+    benchmark: Benchmark,
+    by_key: Mapping[Key, Question],
+    answers: Sequence[Answer],
+    task: Task,
+    given: ScoringInputs,
+) -> Scored:
+    """Score answers with the judges of a session.
 
     Raises:
         DeadJudge: nothing came of a judge.
     """
-    by_key = {question.key: question for question in questions}
-    judges = () if stopped else session.judges
-    given = ScoringInputs(embed=session.embed, passages=passages)
-    if not judges:
-        return Scored(*score(benchmark, by_key, answers, task.conditions, given), stopped)
+    judges = session.judges
     ended: list[str] = []
 
     def stopping(judge: Completer) -> Judge:

@@ -7,13 +7,16 @@ second half of the same way.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from quadrag import work
 from quadrag.errors import QuadragError
+from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key, Question, dumps
 
-from ..core.benchmark import Benchmark, MetricUse
+from ..core.benchmark import Benchmark, MetricUse, load
 from ..core.result import PROFILES
 from ..core.settings import Conditions
 from .modules import CachedJudge, ScoringInputs, compute
@@ -54,12 +57,12 @@ def score(
     for (config, split), places in _by_place((answer.config, answer.split) for answer in answers).items():
         here = [answers[at] for at in places]
         measured = []
-        for metric in benchmark.metrics(config, conditions):
-            if metric.ranks and given.passages is None:
-                continue
+        metrics = _metrics(benchmark, config, conditions, given)
+        results = _compute_each(benchmark, config, metrics, questions, here, conditions, given)
+        for number, metric in enumerate(metrics):
             lacking = {key: given.find_lacking(metric, key) for key in metric.keys}
             for profile in PROFILES:
-                result = compute(benchmark, metric, questions, here, profile, conditions, given)
+                result = results[number, profile]
                 for at, row in zip(places, result["per_item"], strict=True):
                     _enter(lines[at], metric, profile, row, lacking)
                 values = {key: result[key] for key in metric.keys if key in result and not lacking[key]}
@@ -68,6 +71,52 @@ def score(
         strata = benchmark.strata(asked, conditions)
         scores += rows_of(benchmark, config, split, [lines[at] for at in places], asked, measured, strata)
     return lines, scores
+
+
+def _metrics(benchmark: Benchmark, config: str, conditions: Conditions, given: ScoringInputs) -> list[MetricUse]:
+    """Return a config's metrics; without passages those of ranks are left out."""
+    return [one for one in benchmark.metrics(config, conditions) if given.passages is not None or not one.ranks]
+
+
+def _compute_each(
+    benchmark: Benchmark,
+    config: str,
+    metrics: Sequence[MetricUse],
+    questions: Mapping[Key, Question],
+    answers: Sequence[Answer],
+    conditions: Conditions,
+    given: ScoringInputs,
+) -> dict[tuple[int, str], Any]:
+    """Return what each metric makes of the answers of a config and split, by its number and the profile.
+
+    Those that need neither a judge nor an embedding, which stay here, are computed wherever work is done.
+    """
+    both = [(number, profile) for number in range(len(metrics)) for profile in PROFILES]
+    travels = benchmark is load(benchmark.name)  # by its name; one that a system made its own stays
+    alone = [(n, profile) for n, profile in both if travels and not (metrics[n].judged or metrics[n].embedded)]
+    asked = {answer.key: questions[answer.key] for answer in answers}
+    passages = given.passages if given.passages is None else {key: given.passages[key] for key in asked}
+    task = partial(_compute_alone, benchmark.name, config, asked, answers, conditions, passages)
+    made = dict(zip(alone, work.each(task, alone), strict=True))
+    for number, profile in both:
+        if (number, profile) not in made:
+            result = compute(benchmark, metrics[number], questions, answers, profile, conditions, given)
+            made[number, profile] = result
+    return made
+
+
+def _compute_alone(
+    name: str,
+    config: str,
+    questions: Mapping[Key, Question],
+    answers: Sequence[Answer],
+    conditions: Conditions,
+    passages: Any,
+    which: tuple[int, str],
+) -> Any:
+    benchmark, given = load(name), ScoringInputs(passages=passages)
+    metric = _metrics(benchmark, config, conditions, given)[which[0]]
+    return compute(benchmark, metric, questions, answers, which[1], conditions, given)
 
 
 def score_given_items(
@@ -115,11 +164,15 @@ def _rows_of_given(
     return scores
 
 
-def failed_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]]) -> int:
-    """Count the answers that a judge was asked about in vain; a later run may ask again."""
+def count_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]], reason: str) -> int:
+    """Count the answers that a judge was asked about in vain, for one reason; a later run may ask again."""
     return sum(
         answer.state == "ok"
-        and any("api_error" in value.get("reason", {}).values() for value in line.values() if isinstance(value, dict))
+        and any(
+            reason in value.get("reason", {}).values()
+            for name, value in line.items()
+            if isinstance(value, dict) and metric_record(name.partition(".")[0]).verdict
+        )
         for answer, line in zip(answers, items, strict=True)
     )
 

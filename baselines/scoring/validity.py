@@ -1,10 +1,11 @@
 """Whether a metric's value says anything: not where too many of its items failed; where some did, that is told.
 
 An item has failed where a call to a model or a judge did, or where its reply was cut, empty or cannot be read. What
-can be read is what `corrected` reads, whatever value a profile gives to the rest: that value stands in the files of a
-run alone, and people are shown none. An item that a metric does not apply to, or that a profile leaves out by a named
-quirk, has not failed, and neither has an empty answer of one's own system. A judge of whose first verdicts none could
-be read was asked no further, and no metric that asks a judge has a value then.
+can be read is what `corrected` reads, whatever value a profile gives to the rest. Single items are shown with the value
+that they count as in a profile's score, beside the reason; of a metric that is not valid those that failed have none.
+An item that a metric does not apply to, or that a profile leaves out by a named quirk, has not failed, and neither has
+an empty answer of one's own system. A judge of whose first verdicts none could be read was asked no further, and no
+metric that asks a judge has a value then; nor where the judge does not answer.
 """
 
 from collections import Counter
@@ -14,13 +15,14 @@ from typing import Any, NamedTuple
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Answer
 from quadrag.run_record import RunRecord
+from quadrag.stats.items import choose_fill, counted
 
 from ..core.benchmark import NO_JUDGE
-from ..core.result import PROFILES
+from ..core.result import PROFILES, Result
 from .probe import FIRST
-from .rows import ALL, reason_of
+from .rows import ALL, items_of, reason_of
 
-_FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null")
+FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null")
 _EMPTY = "empty reply"
 _CAUSES = {
     "api_error": "calls failed",
@@ -123,7 +125,7 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
             del shown["not_run"]
             shown |= {"n_scored": 0, "unscored": {}, "invalid": True}
         elif _place(row) in told:
-            shown["told"] = _FAILED
+            shown["told"] = FAILED
         marked.append(shown)
     return marked
 
@@ -138,44 +140,53 @@ def is_invalid(row: Mapping[str, Any]) -> bool:
     return "invalid" in row
 
 
-def count_failed(scores: Iterable[Mapping[str, Any]], place: Place) -> int:
-    """Count the items of a metric that failed, in the rows of a run."""
-    for row in scores:
-        if row.get("slice", ALL) == ALL and _place(row) == place:
-            return sum(count for reason, count in (row.get("unscored") or {}).items() if reason in _FAILED)
-    return 0
-
-
 def has_unscored(scores: Iterable[Mapping[str, Any]]) -> bool:
     """Whether a metric that was run has no value of any item, as the authors' code leaves empty answers out."""
     whole = [row for row in scores if row.get("slice", ALL) == ALL]
     return any(row["value"] is None and row.get("unscored") and not row["n_scored"] for row in whole)
 
 
-def read_items(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return lines of ``items.jsonl`` as people are shown them: what `corrected` could not read has no value."""
+def read_items(result: Result) -> list[dict[str, Any]]:
+    """Return a run's items as people are shown them: under each profile with the value that they count as in its score.
+
+    One that failed has its reason under both profiles. Of a metric that is not valid, what failed counts as nothing.
+    """
+    invalid = {_place(row) for row in result.scores if is_invalid(row)}
+
+    def read(item: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+        entry, (module, _, key) = item[name], name.partition(".")
+        why = reason_of(entry, "corrected")
+        reason = {"reason": dict.fromkeys(PROFILES, why)} if why in FAILED else {}
+        if (item["config"], item["split"], module, key) in invalid:
+            return {**entry, **dict.fromkeys(PROFILES), **reason} if reason else entry
+        values = {}
+        for profile in PROFILES:
+            fill = choose_fill(profile, metric_record(module).key(key).worst)
+            values[profile] = counted(items_of([item], name, profile)[0], fill)
+        return {**entry, **values, **reason}
+
     return [
-        {name: _read_entry(entry) if isinstance(entry, Mapping) else entry for name, entry in item.items()}
-        for item in items
+        {name: read(item, name) if isinstance(entry, Mapping) else entry for name, entry in item.items()}
+        for item in result.items
     ]
 
 
-def _read_entry(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    why = reason_of(entry, "corrected")
-    return {**dict.fromkeys(PROFILES), "reason": dict.fromkeys(PROFILES, why)} if why in _FAILED else entry
-
-
 def _is_unjudged(row: Mapping[str, Any], run: RunRecord) -> bool:
-    """Whether a row has no value since the judge was asked no further."""
-    return run.unread_judge is not None and row.get("not_run") == NO_JUDGE
+    """Whether a row has no value since the judge was asked no further, or does not answer."""
+    return (run.dead_judge or run.unread_judge is not None) and row.get("not_run") == NO_JUDGE
 
 
 def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[str]:
-    """Say of every split which metrics have no value since the judge was asked no further, and what to do."""
+    """Say of every split which metrics have no value since nothing is to be had of the judge, and what to do."""
     found: dict[tuple[str, str], dict[Place, None]] = {}
     for row in scores:
         if _is_unjudged(row, run):
             found.setdefault((row["config"], row["split"]), {})[_place(row)] = None
+    if run.dead_judge:
+        return [
+            f"{config} {split}: not judged: {_list_keys([*places])}; {run.stopped}"
+            for (config, split), places in found.items()
+        ]
     return [
         f"{config} {split}: none of the first {FIRST} verdicts of {run.unread_judge} could be read, and it is asked no"
         f" further: {_list_keys([*places])}; it said {run.verdict!r}, where a verdict is like"
@@ -203,7 +214,7 @@ def _find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fa
     for row in scores:
         if row.get("slice", ALL) != ALL or row["profile"] != "corrected" or "not_run" in row:
             continue
-        reasons = {name: count for name, count in (row.get("unscored") or {}).items() if name in _FAILED}
+        reasons = {name: count for name, count in (row.get("unscored") or {}).items() if name in FAILED}
         if empty := run.empty.get(f"{row['config']}/{row['split']}"):
             reasons[_EMPTY] = empty
         total = row["n_total"] - row.get("n_not_applicable", 0)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
-from quadrag.records import Key, Passage, Question, dumps
+from quadrag.records import Answer, Key, Passage, Question, dumps
 
 from ..core.benchmark import Benchmark
 from ..core.prompts import load_service_prompts
@@ -93,6 +93,7 @@ class Function(System):
         batch_size: int | None = None,
         concurrency: int = 16,
         kept: Path | None = None,
+        asks_failed: bool = False,
     ) -> None:
         """Take the function; it is not called yet.
 
@@ -104,6 +105,7 @@ class Function(System):
             batch_size: hand it lists of this many questions, for a list of as many results.
             concurrency: calls in flight of a coroutine function.
             kept: a file for what it answered so far.
+            asks_failed: ask it again about the questions of a finished run on which it failed.
 
         Raises:
             QuadragError: it cannot be called with one argument.
@@ -112,6 +114,7 @@ class Function(System):
         self.batch_size = batch_size
         self.concurrency = concurrency
         self.kept = kept
+        self.asks_failed = asks_failed
         self._spent: dict[str, Any] = {"calls": 0, "cached": 0, "oldest": None}
         called = str(getattr(function, "__name__", type(function).__name__))
         self._name = name or called
@@ -154,7 +157,7 @@ class Function(System):
         self._spent["calls"] += len(asked)
         if kept := len(questions) - len(asked):
             self._spent["cached"] += kept
-            told = f"{kept} of {len(questions)} answers are kept from the run that stopped"
+            told = f"{kept} of {len(questions)} answers are kept from the earlier run"
             print(f"{self.kept}: {told}; fresh=True asks anew", file=sys.stderr)
         size = self.batch_size or 1
         posed = [pose(work, question, passages.get(question.key, ())) for question in asked]
@@ -227,11 +230,18 @@ class Function(System):
         self._spent["cached"] += answers
         self._spent["oldest"] = made
 
-    def _keep(self, found: Mapping[Key, Reply | Failure]) -> None:
+    def recall(self, answers: Sequence[Answer], passages: Passages, seconds: Mapping[str, float], made: float) -> None:
+        """Keep answers that stand, so that only what failed is asked again; see `System.recall`."""
+        for one in answers:
+            if one.answer is not None:
+                took = seconds.get("/".join((*one.key, str(one.sample))), 0.0)
+                self._keep({one.key: take_reply(one.answer, tuple(passages.get(one.key, ())), took)}, made)
+
+    def _keep(self, found: Mapping[Key, Reply | Failure], made: float | None = None) -> None:
         """Write what was answered behind what is there; failures are asked again."""
         if self.kept is None:
             return
-        made = round(time.time(), 3)
+        made = round(made or time.time(), 3)
         rows = [
             {"key": key, "answer": one.text, "passages": one.passages, "seconds": one.latency, "made": made}
             for key, one in found.items()

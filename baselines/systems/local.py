@@ -5,12 +5,14 @@ so a resumed run would differ from an undisturbed one. Sampling is seeded by the
 without a chat template gets system message, blank line, user message, as RGB's code does.
 """
 
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from quadrag import work
 from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.reply import Failure, Reply, as_verdict, split_reasoning
 from quadrag.chat.shelf import Shelf
@@ -23,8 +25,10 @@ _MAX_TOKENS = 512
 _PARAMETERS = {"temperature", "top_p", "top_k", "repetition_penalty", "max_tokens", "seed"}
 
 
-class LocalModel:
+class LocalModel(work.Travels):
     """A model of transformers; `model` is its name or folder, as requested."""
+
+    stays = ("ledger", "replay")
 
     def __init__(
         self,
@@ -70,21 +74,24 @@ class LocalModel:
         missing = sum(key not in known for key in keys)
         if missing and self._replay and not known:
             raise QuadragError(f"the ledger lacks {missing} of {len(keys)} replies of {name}; run without --replay")
-        replies: list[Reply | Failure] = []
-        for key, chat in zip(keys, batch, strict=True):
-            cached = key in known
-            if not cached and self._replay:
-                replies.append(Failure("api_error", "not asked: the ledger has no reply to replay"))
-                continue
-            if not cached:
-                known[key] = self._generate(key, chat)
-                if self.shelf is not None:
-                    self.shelf.put_many([(key, known[key])], model=name)
-            self.spent["cached" if cached else "calls"] += 1
-            replies.append(_reply(known[key], cached))
+        calls = {} if self._replay else {key: chat for key, chat in zip(keys, batch, strict=True) if key not in known}
+        done = len(keys) - missing
+        self.spent["cached"] += done
+        new: dict[bytes, dict[str, Any]] = {}
+        for key, row in zip(calls, work.each(self.generate, calls.items()), strict=True):
+            new[key] = row
+            if self.shelf is not None:
+                self.shelf.put_many([(key, row)], model=name)
+            self.spent["calls"] += 1
+            for count in ("prompt_tokens", "completion_tokens"):
+                self.spent[count] += row["usage"][count]
             if self.on_progress:
-                self.on_progress(len(replies), len(keys))
-        return replies
+                self.on_progress(done + len(new), len(keys))
+        lost = Failure("api_error", "not asked: the ledger has no reply to replay")
+        return [
+            _reply(known[key], True) if key in known else _reply(new[key], False) if key in new else lost
+            for key in keys
+        ]
 
     def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[str | Failure]:
         """Answer as a judge does; a reply cut by length is a failure."""
@@ -113,7 +120,9 @@ class LocalModel:
             try:
                 with watch_loading() as faults:
                     tokenizer = AutoTokenizer.from_pretrained(self.model, **how)
-                    model = AutoModelForCausalLM.from_pretrained(self.model, device_map="auto", dtype="auto", **how)
+                    model = AutoModelForCausalLM.from_pretrained(
+                        self.model, device_map=_find_device(), dtype="auto", **how
+                    )
             except (OSError, ValueError, ImportError) as error:
                 if pins is None and "trust_remote_code" in str(error):
                     raise refuse_code("model", self.model, folder) from None
@@ -123,7 +132,9 @@ class LocalModel:
             self._loaded = tokenizer, model.eval()
         return self._loaded
 
-    def _generate(self, key: bytes, chat: list[dict[str, str]]) -> dict[str, Any]:
+    def generate(self, call: tuple[bytes, list[dict[str, str]]]) -> dict[str, Any]:
+        """Answer one call, of its key and its chat; return the ledger's row."""
+        key, chat = call
         tokenizer, model = self._load()
         import torch
 
@@ -166,8 +177,6 @@ class LocalModel:
         ends = model.generation_config.eos_token_id
         ended = bool(new) and new[-1] in (ends if isinstance(ends, list) else [ends])
         usage = {"prompt_tokens": length, "completion_tokens": len(new)}
-        for name, count in usage.items():
-            self.spent[name] += count
         text, reasoning = split_reasoning(tokenizer.decode(new, skip_special_tokens=True).strip())
         return {
             "text": text,
@@ -177,6 +186,14 @@ class LocalModel:
             "latency": time.perf_counter() - start,
             "created": time.time(),
         }
+
+
+def _find_device() -> Any:
+    """Return where weights go: of several ranks each has a GPU of its own, else what there is takes a part of them."""
+    import torch
+
+    rank = os.environ.get("LOCAL_RANK")
+    return "auto" if rank is None or not torch.cuda.is_available() else {"": int(rank)}
 
 
 def _reply(value: Mapping[str, Any], cached: bool) -> Reply | Failure:

@@ -80,6 +80,7 @@ class System(ABC):
 
     finds_passages: bool = False
     asks_models: bool = True  # an empty answer is then a failure
+    asks_failed: bool = True  # calls that failed are made again where a run goes on
     wants_pages: ClassVar[bool] = False
     completer: Completer | None = None  # what may be asked about a question before it is answered
 
@@ -139,6 +140,18 @@ class System(ABC):
 
         Args:
             answers: how many.
+            made: Unix time.
+        """
+
+    def recall(  # noqa: B027  # what a ledger does by itself
+        self, answers: Sequence[Answer], passages: Passages, seconds: Mapping[str, float], made: float
+    ) -> None:
+        """Take answers that stand back, so that only what failed is asked again.
+
+        Args:
+            answers: all, those that failed included.
+            passages: those that the system found, by question.
+            seconds: what each answer took, by its place.
             made: Unix time.
         """
 

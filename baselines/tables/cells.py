@@ -110,22 +110,22 @@ def scored_of(row: Row) -> str:
     return f"{count_scored(row)} of {row['n_total'] - row.get('n_not_applicable', 0)}"
 
 
-def difference_cell(pair: Pair, unit: str = RATE, p: float | None = None) -> Cell:
+def difference_cell(pair: Pair, unit: str = RATE) -> Cell:
     """Make the cell of a difference of two values, written as the values are; `STAR` says what marks it.
 
     Args:
         pair: the difference.
         unit: of the values.
-        p: of the test, adjusted for others beside it; the pair's own by default.
     """
     low, high = pair.interval
-    mark = "*" if pair.n >= FEW and (pair.p if p is None else p) < ALPHA else ""
+    mark = "*" if pair.n >= FEW and pair.p < ALPHA else ""
     bounds = f"{low:+.0f} to {high:+.0f}" if unit == CHARACTERS else f"{low * 100:+.1f} to {high * 100:+.1f}"
     text = format_difference(pair.difference, unit, pair.n) + mark
     if pair.n < FEW:
         return Cell(text)
     figure = figure_of(pair.difference, pair.interval, pair.n, unit)
-    return Cell(text, bounds, figure and figure._replace(sure=bool(mark)))
+    said = "characters" if unit == CHARACTERS else "percent points"
+    return Cell(text, bounds, figure and figure._replace(sure=bool(mark), unit=said))
 
 
 def format_difference(value: float, unit: str, n: int) -> str:

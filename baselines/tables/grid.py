@@ -27,13 +27,14 @@ class Verdict(str):
 class Figure(NamedTuple):
     """The number behind a cell, in the unit in which it is shown, as a chart takes it.
 
-    `sure` says of a difference whether it is more than chance, adjusted for the others of the chart.
+    `sure` says of a difference whether it is more than chance, as the mark of its cell does; `unit` is what it is in.
     """
 
     value: float
     interval: tuple[float, float] | None = None
     n: int | None = None
     sure: bool = False
+    unit: str = ""
 
 
 @dataclass(slots=True)

@@ -39,7 +39,7 @@ def note_ours(
 
 def note_partial(results: Sequence[Result]) -> list[str]:
     """Say that a table is partial, where a run could not finish, which metrics are invalid, what failed or is odd."""
-    partial = [f"PARTIAL: {result.stopped}." for result in results if result.stopped]
+    partial = [f"PARTIAL: {one.stopped}." for one in results if one.stopped and not one.run.dead_judge]
     limited = [one.run for one in results if one.run.coverage and one.run.inputs.limit]
     given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
     partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from quadrag import work
 from quadrag.chat.batch import Batch
 from quadrag.chat.calling import Calling
 from quadrag.chat.ledger import Ledger
@@ -70,6 +71,8 @@ class ChatClient:
         self.spent["oldest"] = None  # Unix time of the oldest reply that was taken from the ledger
         self._saved = Saved(self.spent, calling.prices)
         self._budget = calling.open_budget()
+        if self._budget is not None and work.workers() > 1:
+            raise QuadragError("--budget is held by one process; leave it out, or --on")
         self._model = self.spec.model
         self._transport = transport or Transport()
         self.service = calling.alias.service or name_service(self.spec, self._transport.find_keys)
@@ -240,7 +243,7 @@ class ChatClient:
             if tell is not None:
                 tell(done, len(batch.keys))
 
-        proven = len(batch.missing) < len(batch.times)
+        proven = len(batch.missing) < len(batch.times) or self.spent["cached"] > 0
 
         def make(mine: Collection[bytes]) -> None:
             jobs = list(batch.jobs(mine, sized=self._budget is not None))
@@ -258,5 +261,11 @@ class ChatClient:
             from quadrag.chat.network.wire import Wire
 
             bounds = self.calling.bound(self._transport.timeout, self._transport.first)
-            self._engine = Engine(Wire(self.spec, bounds, self._transport), self.shelf, self.spent)
+            way = (self.spec, bounds, self._transport)
+            if work.workers() == 1:
+                self._engine = Engine(Wire(*way), self.shelf, self.spent)
+            else:
+                from quadrag.chat.network.parted import PartedEngine
+
+                self._engine = PartedEngine(*way, self.shelf, self.spent)
         return self._engine

@@ -126,7 +126,7 @@ class Estimator:
         self.on_progress: Callable[[int, int], None] | None = None
         # What it is expected to say: of each chat the stage, and the text.
         self.expect: Callable[[Sequence[Messages]], Iterable[tuple[str, str]]] = lambda batch: [("", "")] * len(batch)
-        self._shelf, self._rate, self._known_as = shelf, rate, known_as or model
+        self._shelf, self.rate, self._known_as = shelf, rate, known_as or model
         self._transport = transport or Transport()
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
@@ -137,7 +137,7 @@ class Estimator:
         longest = self.parameters.get("max_tokens", self.parameters.get("max_completion_tokens"))
         replies: list[Reply | Failure] = []
         for key, chat, (name, text) in zip(found.keys, chats, self.expect(batch), strict=True):
-            stage = self.estimate.stage(name, self.model, self._rate)
+            stage = self.estimate.stage(name, self.model, self.rate)
             if key in found.stored:
                 stage.calls.setdefault(key, None)
                 replies.append(self._transport.read_outcome(found.outcomes[key], True, None))

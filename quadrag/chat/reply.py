@@ -14,6 +14,8 @@ Row = dict[str, Any]
 Outcome = Row | str
 # How the detail of a failure begins where no call was made.
 NOT_ASKED = "not asked"
+# Kinds of replies, and calls without one, that the user may have asked for again.
+RETRIED = UNREADABLE, CUT, EMPTY, FAILED = "unreadable", "cut", "empty", "failed"
 _OPEN, _CLOSE = "<think>", "</think>"
 # No model reads or writes more tokens at once; a larger count would be a wrong price.
 _MOST_TOKENS = 10**9

@@ -15,9 +15,6 @@ from pathlib import Path
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.ledger_file import UNNAMED, Value
 
-CUT, EMPTY, UNREADABLE = "cut", "empty", "unreadable"
-RETRIED = (UNREADABLE, CUT, EMPTY)
-
 
 @dataclass(slots=True)
 class Reuse:
@@ -25,7 +22,7 @@ class Reuse:
 
     Attributes:
         unnamed: also those of which no service is known, as an older version kept them.
-        retry: kinds of replies, of `RETRIED`, that are asked for again where they were made before `began`.
+        retry: kinds of replies, of `reply.RETRIED`, that are asked for again where they were made before `began`.
         since: Unix time; older ones count for nothing.
         began: Unix time of the command's beginning.
     """
@@ -63,7 +60,7 @@ class Shelf:
             service: its name there.
             reuse: which replies count; all of the service when None.
             replay: whether those of no known service count in any case.
-            kind_of: tells which of `RETRIED` a reply is, if any.
+            kind_of: tells which of the kinds that may be asked for again a reply is, if any.
         """
         self.ledger = ledger
         self.service = service

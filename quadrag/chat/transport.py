@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from quadrag.chat.keys import Keys, find_keys
 from quadrag.chat.prices import Rate
-from quadrag.chat.reply import Failure, Outcome, Reply, Row, read_completion
+from quadrag.chat.reply import CUT, EMPTY, Failure, Outcome, Reply, Row, read_completion
 from quadrag.chat.server import Server
-from quadrag.chat.shelf import CUT, EMPTY
 from quadrag.chat.spec import Spec
 from quadrag.errors import QuadragError
 

@@ -88,15 +88,16 @@ def run(arguments: argparse.Namespace) -> int:
             raise QuadragError(f"no judge, and {labels.name} has none recorded; give --judge or --verdicts")
         if arguments.out:
             raise QuadragError(f"--out takes one judge's certificate; name it with --judge {list_judges(labels)[0]}")
+    certificate, judges = certify(found[0]), [one.verdicts for one in found]
+    invalid = _write(arguments, labels, judges, certificate)
     print(describe_labels(labels))
     print_grids(tabulate(found[:1] if arguments.against else found))
     if arguments.against:
         print_grids(tabulate(found)[:1])
         print(say_against(compare(labels, *(one.verdicts for one in found)), *(one.verdicts.judge for one in found)))
-    certificate = certify(found[0])
     if len(found) == 1 or arguments.against:
         print(f"\n{certificate.judge} {certificate.sentence}.")
-    return _end(arguments, labels, [one.verdicts for one in found], certificate)
+    return _end(arguments, invalid)
 
 
 def _inject(arguments: argparse.Namespace) -> int:
@@ -133,20 +134,28 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     judges = list(_verdicts(arguments, labels))
     choice = choose_cascade(labels, judges, arguments.keep_agreement)
     found = [measure(choice.labels, one) for one in (*judges, choice.verdicts)]
-    print(describe_labels(choice.labels))
     certificate = certify(found[-1], choice)
+    invalid = _write(arguments, labels, judges, certificate)
+    print(describe_labels(choice.labels))
     found[-1].verdicts.judge = "the cascade"
     print_grids([*tabulate(found), tabulate_cascade(choice)])
     print(f"\n{certificate.judge}\n{certificate.sentence}.")
-    return _end(arguments, labels, judges, certificate)
+    return _end(arguments, invalid)
 
 
-def _end(arguments: argparse.Namespace, labels: Any, judges: Any, certificate: Any) -> int:
-    """Write the certificate, unless a judge said too little that can be read."""
-    if invalid := _invalid(labels, judges, arguments.max_failed):
+def _write(arguments: argparse.Namespace, labels: Any, judges: Any, certificate: Any) -> str | None:
+    """Write the certificate, unless a judge said too little that can be read: then say so."""
+    invalid = _invalid(labels, judges, arguments.max_failed)
+    if arguments.out and not invalid:
+        certificate.write(Path(arguments.out))
+    return invalid
+
+
+def _end(arguments: argparse.Namespace, invalid: str | None) -> int:
+    """Say where the certificate is, or why there is none."""
+    if invalid:
         return _say_invalid(invalid)
     if arguments.out:
-        certificate.write(Path(arguments.out))
         print(arguments.out)
     return 0
 

@@ -6,6 +6,7 @@ fifteen seconds, and ends with a page on which all tables stand.
 """
 
 import argparse
+import contextlib
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -46,7 +47,8 @@ def run(arguments: argparse.Namespace) -> None:
     for name in known():
         runs = run_demo(name, out)
         ours = [result for _, result in runs]
-        print_grids([_first_headlines(name, runs)])
+        with contextlib.suppress(BrokenPipeError):  # `| head` has seen enough: the page is written all the same
+            print_grids([_first_headlines(name, runs)])
         results += ours
         made = [*tabulate_paper(name, ours), *(tabulate_matrices(ours[0]) if len(ours) == 1 else [])]
         known_as = read_card(name)[0]["pretty_name"]

@@ -48,13 +48,13 @@ def run(arguments: argparse.Namespace) -> None:
             raise QuadragError(f"{out} is there already; name another file, or take it back with --labels {out}")
         rows, given = draw_sheet(items, arguments.n, graded, arguments.seed)
         said = ", ".join(f"{count} that the judge gave {name}" for name, count in given.items())
-        print(f"{arguments.out}: {sum(given.values())} of {len(items)} items ({said})")
+        then = f"Fill in the column label: {' or '.join(graded.grades)}."
         if out.suffix == ".html":
             write_labelling(out, rows, list(graded.grades))
-            print(f"Open it in a browser: it saves a sheet, {out.stem}.csv, for --labels.")
+            then = f"Open it in a browser: it saves a sheet, {out.stem}.csv, for --labels."
         else:
             write_sheet(out, rows)
-            print(f"Fill in the column label: {' or '.join(graded.grades)}.")
+        print(f"{arguments.out}: {sum(given.values())} of {len(items)} items ({said})\n{then}")
         return
     sheet = take_back(Path(arguments.labels), items, graded)
     print_grids([tabulate_corrected(graded.name, correct(items, sheet), sheet)])

@@ -8,13 +8,14 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_next_of_two
+from quadrag.commands.shared.session import print_next_of_two, tell
 
 EXAMPLES = (
     "quadrag report runs/a",
     "quadrag report runs/a runs/b --html compare.html",
     "quadrag report runs/a --without findings.jsonl",
 )
+_MIXED = "The runs were made with different profiles. Shown here: official; for the other: --profile corrected."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,20 +29,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.certificates(parser)
     options.verbose(parser)
     parser.add_argument("--ledger", metavar="FILE", help="where replies are kept (default: in the user's cache folder)")
-    parser.add_argument("--profile", choices=("official", "corrected"), help="this one alone (compared: official)")
+    parser.add_argument(
+        "--profile", choices=("official", "corrected"), help="this one alone (compared: that of the runs)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.audit.finding import read_findings
     from quadrag.baselines.certify.certificate import read_certificates
+    from quadrag.baselines.core.result import own_profile
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import merge_all, tabulate_all
     from quadrag.baselines.report.compared.several import tabulate_several
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.runs import campaign
-    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.grid import Alarm, print_grids
     from quadrag.baselines.tables.language import speak_grids
 
     runs = campaign.read_runs(arguments.runs)
@@ -49,7 +53,8 @@ def run(arguments: argparse.Namespace) -> None:
     certificates = read_certificates(arguments.certificate)
     for result in results:
         result.certificates = certificates
-    profiles = options.profiles(arguments)
+    own = own_profile(results)
+    profiles = options.profiles(arguments, own)
     page = None  # where it has more than the terminal
     if arguments.without:
         findings = read_findings(Path(arguments.without))
@@ -57,17 +62,20 @@ def run(arguments: argparse.Namespace) -> None:
     elif len(runs) > 1:
         grids = tabulate_several(merge_all(runs), profiles[0], arguments.verbose)
         page = tabulate_all(runs, profiles, arguments.labels) if arguments.html else None
+        for first, *_ in filter(None, (grids, page)) if not (own or arguments.profile) else ():
+            first.notes.insert(0, Alarm(_MIXED))
     elif len(results) > 1:
         grids = tabulate_all(runs, profiles, arguments.labels, arguments.verbose)
     else:
         grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_all(runs, profiles, arguments.labels)
+    if arguments.html:  # before anything is printed: whoever reads may close the pipe
+        write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger, profiles[0])
     print_grids(speak_grids(grids, arguments.labels), verbose=arguments.verbose)
     if arguments.html:
-        write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger)
         print(f"\n{arguments.html}")
     if len(runs) > 1 and not arguments.without:
         if not arguments.html:
-            print("\nAll answers side by side: --html FILE")
+            tell(arguments, "", "All answers side by side: --html FILE")
         if all(len(parts) == 1 for _, parts in runs[:2]):
-            print_next_of_two(results[0].folder, results[1].folder)
+            print_next_of_two(arguments, results, profiles[0])

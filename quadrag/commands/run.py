@@ -21,6 +21,7 @@ from quadrag.commands.shared.session import (
     report_failures,
     results_alone,
     run_request,
+    tell,
 )
 from quadrag.errors import QuadragError, one_line
 
@@ -254,7 +255,7 @@ def _ask(
 def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: Any, alone: bool) -> int:
     """Write the page of runs, and print what they came to."""
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.facts import describe_latency, tell_kept, tell_reused
+    from quadrag.baselines.report.facts import describe_latency, tell_kept, tell_reused, tell_verdicts
     from quadrag.baselines.report.paper import show_paper
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
@@ -270,28 +271,27 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
         benchmark = results[0].run.inputs.benchmark
         grids = show_paper(benchmark, results, profiles, arguments.labels, arguments.verbose)
     write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)
-    for line in tell_reused(results):
-        print(line)
+    tell(arguments, *tell_reused(results))
     if arguments.llm is None and results[0].run.inputs.llm == EXTRACTIVE:
-        print("No --llm: the extractive baseline answers, the sentence most like the question.")
-    if kept := tell_kept(results):
-        print(f"{kept}.")
+        tell(arguments, "No --llm: the extractive baseline answers, the sentence most like the question.")
+    for kept in filter(None, (tell_kept(results), tell_verdicts(results))):
+        tell(arguments, f"{kept}.")
     print_results(arguments, stdout, out, results, grids)
     _print_left_out(arguments, campaign)
-    print_calls(results, arguments.verbose)
+    print_calls(arguments, results)
     if latency := describe_latency(results):
-        print(f"latency of an answer: {latency}")
+        tell(arguments, f"latency of an answer: {latency}")
     print(f"\n{out / 'report.html'}")
-    print_next(campaign.runs[0][0] if len(results) == 1 else out, results)
+    print_next(arguments, campaign.runs[0][0] if len(results) == 1 else out, results)
     return report_failures(arguments, campaign.runs, grids)
 
 
 def _print_left_out(arguments: argparse.Namespace, campaign: Any) -> None:
     """Say which runs of a campaign are not among them."""
     for recipe, why in campaign.left_out.items():
-        print(f"{recipe}: not run, {one_line(why)}")
+        tell(arguments, f"{recipe}: not run, {one_line(why)}")
     for config, files in campaign.lacking.items():
-        print(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
+        tell(arguments, f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
 
 
 def _check_rag(arguments: argparse.Namespace) -> None:

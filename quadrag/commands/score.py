@@ -24,6 +24,7 @@ from quadrag.commands.shared.session import (
     report_failures,
     results_alone,
     run_request,
+    tell,
 )
 from quadrag.errors import QuadragError
 
@@ -70,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.compared.several import tabulate_several
+    from quadrag.baselines.report.facts import tell_verdicts
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
 
@@ -88,21 +90,19 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
             page = tabulate_run(results[0], profiles, arguments.labels, every=True)
-        print_results(arguments, stdout, out, results, grids)
-        print_calls(results, arguments.verbose)
         if out:
-            write_page(
-                out / "report.html",
-                [(str(file), [result]) for file, result in scored],
-                page,
-                arguments.labels,
-                arguments.ledger,
-            )
+            runs = [(str(file), [result]) for file, result in scored]
+            write_page(out / "report.html", runs, page, arguments.labels, arguments.ledger)
+        if kept := tell_verdicts(results):
+            tell(arguments, f"{kept}.")
+        print_results(arguments, stdout, out, results, grids)
+        print_calls(arguments, results)
+        if out:
             print(f"\n{out / 'report.html'}")
             if len(results) == 1:
-                print_next(out, results)
+                print_next(arguments, out, results)
             else:
-                print_next_of_two(results[0].folder, results[1].folder)
+                print_next_of_two(arguments, results, profiles[0])
         return report_failures(arguments, scored, grids)
 
 

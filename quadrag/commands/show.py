@@ -1,14 +1,15 @@
-"""Show single questions of a run: passages, answer, gold, values, the judge.
+"""Show single questions of a run: answer, gold, values, the judge, passages.
 
 What the judge said is looked up among the kept replies. `--wrong` begins with
-the worst. Of two runs, A and B, `--worse` shows the questions on which B is
-worse than A, with both answers. Of a folder of several runs, as of --all or a
-recipe, the runs are shown one after the other.
+the worst. Of two runs, A and B, the questions are shown on which B is worse
+than A (`--worse`), with both answers. Of a folder of several runs, as of --all
+or a recipe, the runs are shown one after the other.
 """
 
 import argparse
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +21,39 @@ EXAMPLES = (
     "quadrag show runs/a --wrong --split noise_40",
     "quadrag show runs/a --unscored --limit 5",
     "quadrag show runs/a --id 17",
+    "quadrag show runs/a --wrong --metric mrr",
     "quadrag show runs/rgb-all --wrong",
-    "quadrag show runs/a runs/b --worse",
+    "quadrag show runs/a runs/b",
 )
 _MOST, _FEW = 10, 3  # questions shown of a run, and of each of several
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument(
-        "runs", nargs="+", metavar="RUN", help="the folder of a run, or of several; two with --worse or --better"
-    )
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="the folder of a run, or of several; two are compared")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--wrong", action="store_true", help="those whose value is not the best one, the worst first")
     which.add_argument("--unscored", action="store_true", help="those that some metric has no value of")
-    which.add_argument("--id", dest="ident", metavar="ID", help="one question")
-    which.add_argument("--worse", action="store_true", help="those on which the second run is worse than the first")
-    which.add_argument("--better", action="store_true", help="those on which it is better")
+    which.add_argument("--id", dest="ident", metavar="ID", help="one question; of a long id its beginning")
+    which.add_argument("--worse", action="store_true", help="of two runs, where the second is worse")
+    which.add_argument("--better", action="store_true", help="of two runs, where the second is better")
     parser.add_argument("--split", metavar="S", help="of one split (default: of all that were run)")
-    parser.add_argument("--metric", metavar="M", help="what says that an answer is wrong (default: the first headline)")
+    parser.add_argument(
+        "--metric", metavar="M", help="what says that an answer is wrong or worse (default: the first headline)"
+    )
+    parser.add_argument(
+        "--profile",
+        choices=("official", "corrected"),
+        help="whose values say so (default: that of the run; of two that differ, official)",
+    )
     parser.add_argument(
         "--limit", metavar="N", type=options.whole(1), help=f"of a run (default: {_MOST}; {_FEW} of several)"
     )
     parser.add_argument("--verbose", "-v", action="store_true", help="all metrics, not the headlines alone")
-    parser.add_argument("--characters", metavar="N", type=options.whole(1), default=200, help="of a passage shown")
+    parser.add_argument(
+        "--characters", metavar="N", type=options.whole(1), default=100, help="of a passage (default: 100)"
+    )
+    options.labels(parser)
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
     parser.add_argument("--ledger", metavar="FILE", help="where replies are kept (default: in the user's cache folder)")
 
@@ -54,21 +64,29 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.item_lines import Manner, write_items
     from quadrag.baselines.report.items import RunReader, Which
     from quadrag.baselines.runs.campaign import read_runs
+    from quadrag.baselines.tables.language import speak
 
     which = Which(*(getattr(arguments, name) for name in Which._fields))
-    two = which.worse or which.better
-    if len(arguments.runs) != (2 if two else 1):
+    two = len(arguments.runs) == 2
+    if two and not (which.ident or which.wrong or which.unscored):
+        which = which._replace(worse=not which.better)
+    if len(arguments.runs) > 2 or two != (which.worse or which.better):
         raise QuadragError(
             "--worse and --better compare two runs, the others show one; expected quadrag show A B --worse"
         )
     sides = [(Path(name), results) for name, results in read_runs(arguments.runs)]
     shown = _pair(*sides) if two else [(one,) for one in _choose(sides[0][1], which)]
     if len(shown) > 1 and not any(which):
-        commands = "".join(f"\n  quadrag show {shlex.quote(str(one.folder))}" for one, *_ in shown)
-        print(f"{sides[0][0]} holds {len(shown)} runs: show all with --wrong or --unscored, or one of them:{commands}")
+        told = f"{sides[0][0]} holds {len(shown)} runs: show all with --wrong or --unscored, or one of them:"
+        print(
+            speak(told, arguments.labels),
+            *(f"  quadrag show {shlex.quote(str(one.folder))}" for one, *_ in shown),
+            sep="\n",
+        )
         return
     limit = arguments.limit or (_FEW if len(shown) > 1 else _MOST)
-    manner = Manner(limit, arguments.characters, arguments.verbose, arguments.ledger)
+    spell = partial(speak, language=arguments.labels)
+    manner = Manner(limit, arguments.characters, arguments.verbose, arguments.ledger, spell)
     for results in shown:
         readers = [RunReader(one.folder, one, arguments.data_dir) for one in results]
         if len(shown) > 1:
@@ -80,11 +98,13 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _choose(results: Sequence[Any], which: Any) -> Sequence[Any]:
     """Choose, of the several runs of a folder, those that have the split, the question and the metric wanted."""
+    from quadrag.baselines.report.spelled import match_ids
+
     found = [
         one
         for one in results
         if which.split in (None, *one.run.inputs.splits)
-        and which.ident in (None, *(row["id"] for row in one.items))
+        and (which.ident is None or match_ids(which.ident, (row["id"] for row in one.items)))
         and which.metric
         in (None, *(name for row in one.scores for name in (row["key"], f"{row['metric']}.{row['key']}")))
     ]

@@ -41,8 +41,11 @@ def run(arguments: argparse.Namespace) -> None:
     if twice := next((place for place in places if places.count(place) > 1), None):
         raise QuadragError(f"two runs would be written to {twice}; leave out --out, or name the runs one by one")
     empty = True
-    for (_, folder), out in zip(found, places, strict=True):
-        done = write(folder, out, arguments.data_dir, arguments.passages)
+    written = [
+        write(folder, out, arguments.data_dir, arguments.passages)
+        for (_, folder), out in zip(found, places, strict=True)
+    ]
+    for (_, folder), done in zip(found, written, strict=True):
         if not done:
             print(f"{folder}: a run without passages")
         for one in done:

@@ -7,7 +7,7 @@ from typing import Any
 from quadrag.baselines.certify.certificate import Certificate
 from quadrag.baselines.runs.request import CallRequest, Kept
 from quadrag.chat.calling import Alias, Calling
-from quadrag.chat.shelf import RETRIED
+from quadrag.chat.reply import RETRIED
 from quadrag.errors import QuadragError, unknown_name
 
 _FORMATS = ("text", "json", "schema")

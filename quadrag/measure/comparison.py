@@ -10,9 +10,9 @@ from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.names import tell_apart
-from quadrag.baselines.report.compared.pairs import is_same, pair_results
+from quadrag.baselines.report.compared.pairs import compare_each, count_questions, is_same
 from quadrag.baselines.report.compared.several import tabulate_several
-from quadrag.baselines.report.compared.words import tell_opposites, tell_pairs, tell_same
+from quadrag.baselines.report.compared.words import tell_missing, tell_pairs, tell_same
 from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, format_value, unit_of
@@ -20,13 +20,14 @@ from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, 
 from quadrag.baselines.tables.run_notes import note_partial
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import entrance
-from quadrag.measure.evaluation import Evaluation, Score, find_name, result
+from quadrag.measure.evaluation import Evaluation, Score, check_profile, find_name, result
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.words import spell_notes
 from quadrag.stats import Pair
 
-_UNEVEN = "before, after: over all questions of each; the difference is over the n that both have."
+_UNEVEN = "before, after: over the questions that count in each; the difference is over the n that count in both."
+_SIDES = ("before", "after")
 
 
 class Comparison(Mapping[str, Pair]):
@@ -43,13 +44,17 @@ class Comparison(Mapping[str, Pair]):
             if values[0] != values[1]:
                 raise QuadragError(f"one is of the {name} {values[0]}, the other of {values[1]}; expected the same")
         if before.profile != after.profile:
-            raise QuadragError(f"one has the profile {before.profile}, the other {after.profile}; expected the same")
+            raise QuadragError(
+                f"one has the profile {before.profile}, the other {after.profile}; compare them under one: "
+                f'quadrag.compare(before, after, profile="{before.profile}")'
+            )
         self.before = before
         self.after = after
+        self.profile = before.profile
+        places = {name: _place(before, name) for name in before.scores}
+        (self._compared,) = compare_each(before.result, [after.result], places.values(), self.profile)
         self.pairs: dict[str, Pair] = {
-            name: pair
-            for name, score in before.scores.items()
-            if (pair := pair_results(before.result, after.result, _place(before, name), before.profile)) is not None
+            name: self._compared[place].pair for name, place in places.items() if place in self._compared
         }
         if not self.pairs:
             why = "; ".join(self.invalid) or "no question was scored in both; expected runs over the same questions"
@@ -78,7 +83,8 @@ class Comparison(Mapping[str, Pair]):
 
     @property
     def _sides(self) -> tuple[tuple[str, Evaluation], ...]:
-        return (("before", self.before), ("after", self.after))
+        before, after = _SIDES
+        return ((before, self.before), (after, self.after))
 
     @entrance
     def show(self, verbose: bool = False, *, worse: bool = False, better: bool = False, limit: int = 10) -> None:
@@ -93,19 +99,19 @@ class Comparison(Mapping[str, Pair]):
         """
         both = (self.before, self.after)
         if worse or better:
-            which = Which(worse=worse, better=better)
+            which = Which(worse=worse, better=better, profile=self.profile)
             before, after = (RunReader(one.folder, one.result) for one in both)
             print("\n".join(write_changes(before, after, which, Manner(limit, every=verbose))))
             return
-        grid = compare_runs(self._runs, self.before.profile, verbose)
+        grid = compare_runs(self._runs, self.profile, verbose)
         print_grids([spell_notes(replace(grid, notes=[*self._kept, *grid.notes]))], verbose=verbose)
 
     @entrance
     def report(self, path: str | Path) -> Path:
         """Write the page of both runs, all answers side by side, and return where it lies."""
         place = Path(path)
-        grids = tabulate_several(self._runs, self.before.profile)
-        write_page(place, [(name, [one]) for name, one in self._runs], grids)
+        grids = tabulate_several(self._runs, self.profile)
+        write_page(place, [(name, [one]) for name, one in self._runs], grids, profile=self.profile)
         return place
 
     @property
@@ -163,7 +169,7 @@ class Comparison(Mapping[str, Pair]):
 
     @property
     def _grid(self) -> Grid:
-        lines, uneven = [], False
+        lines, uneven, both = [], False, (self.before, self.after)
         for label, name in self.before.headlines.items():
             if pair := self.pairs.get(name):
                 sides = self._both(name)
@@ -171,16 +177,17 @@ class Comparison(Mapping[str, Pair]):
                 cell = difference_cell(pair, unit)
                 values = [Cell(format_value(one.value, unit, one.n)) for one in sides]
                 lines.append(Line(label, [*values, Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
-                uneven = uneven or any(one.n != pair.n for one in sides)
+                counts = (count_questions(one.result, _place(self.before, name), self.profile) for one in both)
+                uneven = uneven or any(n != pair.n for n in counts)
         first, second = tell_apart(self._names)
         title = f"{second} minus {first}, paired"
         starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
-        same = tell_same(self.before.result, self.after.result)
-        shown = {_place(self.before, name): self.pairs[name] for name in self.before.headlines.values() if name in self}
-        names = (first, second) if first != second else ("before", "after")
-        verdicts = (self.before.result, self.after.result, shown, self.before.profile, names)
-        told = [*tell_pairs(*verdicts), *tell_opposites(*verdicts)]
-        notes = [*self._partial, *self._kept, *same, *told, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
+        ran = (self.before.result, self.after.result)
+        names = (first, second) if first != second else _SIDES
+        places = dict.fromkeys(_place(one, name) for one in both for name in one.headlines.values())
+        pairs = {place: self._compared[place] for place in places if place in self._compared}
+        told = [*tell_pairs(pairs, self.profile, names), *tell_missing(*ran, places, pairs, self.profile, names)]
+        notes = [*self._partial, *self._kept, *tell_same(*ran), *told, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
         columns = ["before", "after", "difference", "95% interval", "n"]
         return spell_notes(Grid(title, "metric", columns, lines, notes))
 
@@ -199,15 +206,23 @@ def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:
 
 
 @entrance
-def compare(before: Evaluation | str | Path, after: Evaluation | str | Path) -> Comparison:
+def compare(before: Evaluation | str | Path, after: Evaluation | str | Path, profile: str | None = None) -> Comparison:
     """Compare two evaluations on the questions that both answered.
 
     Args:
         before: of one system, or the folder of its run.
         after: of another, or of the same after a change.
+        profile: ``official`` or ``corrected``, whatever theirs is; the one that both have when None. A folder has that
+            of the evaluation beside it, else that of its run.
 
     Raises:
         QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
     """
-    profile = next((one.profile for one in (before, after) if isinstance(one, Evaluation)), "official")
-    return Comparison(*(one if isinstance(one, Evaluation) else result(one, profile) for one in (before, after)))
+    beside = profile or next((one.profile for one in (before, after) if isinstance(one, Evaluation)), None)
+
+    def take(one: Evaluation | str | Path) -> Evaluation:
+        if not isinstance(one, Evaluation):
+            return result(one, beside)
+        return one if profile in (None, one.profile) else Evaluation(one.result, one.folder, check_profile(profile))
+
+    return Comparison(take(before), take(after))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.facts import tell_kept
+from quadrag.baselines.report.facts import tell_kept, tell_reused, tell_verdicts
 from quadrag.baselines.report.item_lines import Manner, write_items
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.report.run import tabulate_run, title_of
@@ -123,8 +123,9 @@ class Evaluation(Mapping[str, Score]):
     @property
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
-        stopped = [self.result.stopped] if self.result.stopped else []
-        return [in_python(line) for line in (*stopped, *self.result.run.invalid)]
+        run = self.result.run
+        stopped = [self.result.stopped] if self.result.stopped and not run.dead_judge else []
+        return [in_python(line) for line in (*stopped, *run.invalid)]
 
     @property
     def valid(self) -> bool:
@@ -136,8 +137,9 @@ class Evaluation(Mapping[str, Score]):
         """Return a `pandas.DataFrame` with a row for each question or, `by` ``"metric"``, for each score.
 
         Of questions its columns are ``config``, ``split``, ``id`` and ``sample``; ``query``, ``answer`` and ``gold``;
-        the values, each named as ``rgb_accuracy.accuracy``; and ``unscored``, why a value is missing. Of scores they
-        are ``score``, ``value``, the interval's ``low`` and ``high``, ``n``, ``n_total`` and ``valid``.
+        the values that they count as in the scores, each named as ``rgb_accuracy.accuracy``; and ``unscored``, why one
+        has none of its own: ``corrected`` counts what failed as wrong. Of scores they are ``score``, ``value``, the
+        interval's ``low`` and ``high``, ``n``, ``n_total`` and ``valid``.
 
         Args:
             texts: with query, answer and gold, read from the folder and from the benchmark's data.
@@ -174,7 +176,7 @@ class Evaluation(Mapping[str, Score]):
             limit: so many questions.
         """
         if wrong or unscored:
-            which = Which(wrong=wrong, unscored=unscored)
+            which = Which(wrong=wrong, unscored=unscored, profile=self.profile)
             if self._reader.select(which):
                 print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
             else:
@@ -195,7 +197,7 @@ class Evaluation(Mapping[str, Score]):
             ledger: where the judge's words are kept; in the user's cache folder when None.
         """
         place, grids = Path(path), tabulate_run(self.result, self._profiles, every=True)
-        write_page(place, [(self.name, [self.result])], grids, ledger=ledger)
+        write_page(place, [(self.name, [self.result])], grids, ledger=ledger, profile=self.profile)
         return place
 
     @property
@@ -213,11 +215,12 @@ class Evaluation(Mapping[str, Score]):
     @property
     def kept(self) -> str:
         """How many answers are kept ones, which a change of the system is not in; "" where none is."""
-        return in_python(tell_kept([self.result]))
+        shown = " ".join(tell_reused([self.result])).rstrip(".")
+        return in_python(tell_kept([self.result]) or shown)
 
     def _mark(self, grid: Grid) -> Grid:
-        """Say above a table that answers are kept ones, below it which failed; and its notes in words of Python."""
-        kept = [Alarm(f"{self.kept}.")] * bool(self.kept)
+        """Say above a table what is kept, below it which answers failed; and its notes in words of Python."""
+        kept = [Alarm(f"{told}.") for told in (self.kept, tell_verdicts([self.result])) if told]
         return spell_notes(replace(grid, notes=[*kept, *grid.notes, *self._failed]))
 
     @property
@@ -227,7 +230,8 @@ class Evaluation(Mapping[str, Score]):
         if not failures or self.invalid:
             return []
         place, why = next(iter(failures.items()))
-        return [f"Answers that failed: {len(failures)} (the first, {place}: {why}); show(unscored=True) shows them."]
+        ways = 'show(unscored=True) shows them, retry="failed" asks those again'
+        return [f"Answers that failed: {len(failures)} (the first, {place}: {why}); {ways}."]
 
     @property
     def _grid(self) -> Grid:
@@ -271,28 +275,29 @@ def find_name(name: str, scores: Mapping[str, Score]) -> str:
 
 
 @entrance
-def result(folder: str | Path, profile: str = "official") -> Evaluation:
+def result(folder: str | Path, profile: str | None = None) -> Evaluation:
     """Read a finished run back: one of `evaluate`, of ``quadrag run`` or of ``quadrag score --out``.
 
     Args:
         folder: of the run.
-        profile: ``official`` or ``corrected``.
+        profile: ``official`` or ``corrected``; the one that the run was made with when None.
 
     Raises:
         QuadragError: it holds no finished run, or several.
     """
-    check_profile(profile)
+    check_profile(profile or PROFILES[0])
     ((_, found),) = read_runs([str(folder)])
     if len(found) > 1:
         raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one of them")
-    return Evaluation(found[0], found[0].folder or Path(folder), profile)
+    return Evaluation(found[0], found[0].folder or Path(folder), profile or found[0].run.profile)
 
 
-def check_profile(profile: str) -> None:
-    """Refuse a profile that there is not.
+def check_profile(profile: str) -> str:
+    """Return a profile.
 
     Raises:
-        QuadragError: it is none.
+        QuadragError: there is none of this name.
     """
     if profile not in PROFILES:
         raise unknown_name("profile", profile, dict.fromkeys(PROFILES))
+    return profile

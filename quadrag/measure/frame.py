@@ -42,7 +42,7 @@ def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:
     import pandas
 
     rows = []
-    for item in read_items(result.items):
+    for item in read_items(result):
         row = {name: item[name] for name in ("config", "split", "id", "sample")}
         if reader is not None:
             key = (item["config"], item["split"], item["id"])

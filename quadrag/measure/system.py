@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from quadrag.baselines.core.task import known_options
 from quadrag.baselines.report.facts import date_answers
 from quadrag.baselines.runs.campaign import name_folder
 from quadrag.baselines.runs.folder import ANSWERING
-from quadrag.baselines.runs.request import RunRequest, make_task
+from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
 from quadrag.baselines.systems.function import Function
+from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_names, entrance, refuse_unknown
 from quadrag.measure.calls import CALLS, take_calls
@@ -58,15 +60,18 @@ def evaluate(
         name: what to call the system; the function's own name when None.
         out: the folder of the run. A run that stopped goes on there: questions that it answered are not asked again,
             unless `fresh` is True, which also asks a finished run's questions anew, in its place.
-            A finished run that no judge was asked about may be given to one: its answers stand.
-            When None, a folder below ``runs`` that no finished run is in.
+            A finished run that no judge was asked about, or in vain, may be given to one: its answers stand.
+            When None, a folder below ``runs`` that no finished run is in, unless it was judged in vain, or `retry` or a
+            greater `max_failed` is of it.
         profile: ``official``, as the authors' code computes, or ``corrected``, as the paper defines.
         batch_size: hand the function lists of so many questions, for lists of as many results.
         concurrency: calls in flight, of a coroutine function and of the judge.
         options: of the benchmark, as ``noise_ratio=0.4``. Also, as options of `quadrag run`: how the judge is called,
             ``judge_format``, ``judge_max_tokens``, ``judge_service``, ``judge_served_as``, ``timeout``,
             ``max_reply_bytes`` and ``allow_redirect``; which of its kept replies count, ``ledger``, ``fresh``
-            (of the system too), ``retry`` and ``reuse_unnamed``; ``bertscore``, and ``max_failed``.
+            (of the system too), ``retry`` and ``reuse_unnamed``; ``bertscore``, and ``max_failed``. Of a finished run
+            ``retry="unreadable"`` asks the judge alone again, and ``retry="failed"`` the system about the questions
+            alone on which it failed.
 
     Returns:
         The scores by metric. The folder holds the page with all tables and answers, ``report.html``.
@@ -78,9 +83,9 @@ def evaluate(
     named = [certificate] if isinstance(certificate, str | Path) else certificate
     certificates = read_certificates([str(one) for one in named])
     check_names(benchmark=benchmark, config=config)
-    calls = take_calls(judge, concurrency, options, judge_large, certificates)
-    refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     check_profile(profile)
+    calls = replace(take_calls(judge, concurrency, options, judge_large, certificates), profile=profile)
+    refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     if batch_size is not None and batch_size < 1:
         raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")
     if concurrency < 1:
@@ -90,21 +95,22 @@ def evaluate(
     record = load(benchmark)
     request = RunRequest(benchmark, config, split, data_dir, options, limit, retriever=record.supplied)
     task = make_task(request)
-    function = Function(system, name, batch_size, concurrency)
-    folder = Path(out) if out is not None else _find_folder(name_folder(task, function.name))
+    function = Function(system, name, batch_size, concurrency, asks_failed=FAILED in calls.kept.retry)
+    folder = Path(out) if out is not None else _find_folder(name_folder(task, function.name), calls, limit)
     made = read_run(folder) if (folder / NAME).exists() and not calls.kept.fresh else None
     judged_later = made and calls.judges and made.inputs.judge is None and made.inputs.limit == limit
-    if made and _is_done(made) and not judged_later:
+    if made and not judged_later and not _goes_on(made, calls, limit):
         raise QuadragError(
             f"{folder} holds a finished run, whose answers are of {date_answers([made])}; whether the system has "
             "changed cannot be seen: fresh=True asks it anew, out=... names another folder, and quadrag.result reads "
-            "this one"
+            f"this one{_tell_retries(made)}"
         )
     function.kept = folder / ANSWERING
     with open_session(request, calls, system=function) as session:
         found = session.run(task, folder)
-    if made and _is_done(made):
-        say(f"the answers of {date_answers([made])} are judged; the function was not asked")
+    if made and made.state == "finished" and not (FAILED in calls.kept.retry and made.failures):
+        done = "shown again" if found.reused else "judged" if calls.judges else "scored again"
+        say(f"the answers of {date_answers([made])} are {done}; the function was not asked")
     found.certificates = certificates
     measured = Evaluation(found, folder, profile)
     measured.report(folder / PAGE, ledger=None if calls.ledger is None else str(calls.ledger))
@@ -113,16 +119,28 @@ def evaluate(
     return measured
 
 
-def _find_folder(wanted: str) -> Path:
-    """Return the first folder of a name, with a number from the second on, that holds no run that is done."""
-    number = 1
-    while True:
-        folder = Path(wanted if number == 1 else f"{wanted}-{number}")
-        if not (folder / NAME).exists() or not _is_done(read_run(folder)):
-            return folder
-        number += 1
+def _find_folder(wanted: str, calls: CallRequest, limit: int | None) -> Path:
+    """Return the last folder of a name, with a number from the second on, or the next if its run does not go on."""
+    number, folder = 1, Path(wanted)
+    while (folder / NAME).exists():
+        last, number = folder, number + 1
+        folder = Path(f"{wanted}-{number}")
+    return last if number > 1 and _goes_on(read_run(last), calls, limit) else folder
 
 
-def _is_done(run: RunRecord) -> bool:
-    """Whether a run is finished, and not one whose judge was asked no further: that may be judged again."""
-    return run.state == "finished" and run.unread_judge is None
+def _goes_on(run: RunRecord, calls: CallRequest, limit: int | None) -> bool:
+    """Whether a run is to go on: not one that is finished, unless something is asked again whose answers stand."""
+    if run.state != "finished":
+        return True
+    if run.inputs.limit != limit:  # the questions are others
+        return False
+    in_vain = bool(calls.judges) and run.judged_in_vain
+    return in_vain or bool(calls.kept.retry) or (bool(run.invalid) and calls.max_failed > run.max_failed)
+
+
+def _tell_retries(run: RunRecord) -> str:
+    """Say which part of a finished run may be asked again; "" where all is well."""
+    failed, unread = len(run.failures), run.unreadable
+    again = f'; retry="failed" asks it again about the {failed} questions on which it failed'
+    judge = f'; retry="unreadable" asks the judge again about the {unread} answers whose verdict cannot be read'
+    return again * bool(failed) + judge * bool(unread)

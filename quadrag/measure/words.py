@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from quadrag.baselines.tables.grid import Grid
-from quadrag.chat.shelf import RETRIED
+from quadrag.chat.reply import RETRIED
 from quadrag.errors import QuadragError
 from quadrag.measure.calls import CALLS
 

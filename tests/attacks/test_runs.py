@@ -27,6 +27,9 @@ RUNS = {
 }
 # Questions enough for so many calls: a judge is asked five times of each, a model 15 times, and a service once.
 LIMITS = {"model": lambda n: n // 15 + 1, "judge": lambda n: n // 5 + 1, "service": lambda n: n + 1}
+# A judge of whose first verdicts none can be read is asked no further.
+VERDICT = {"message": {"content": '{"prediction": 1}'}}
+WELL = {route: {"name": "well", **(VERDICT if route == "judge" else {})} for route in RUNS}
 COUNTING = """
 import resource, sys
 from quadrag.cli import main
@@ -49,16 +52,17 @@ def command(route: str, server: HostileServer, out: Path) -> list[str]:
     return ["run", *words, "--data-dir", "sample", "--ledger", str(out / "L"), "--out", str(out / "run"), *CALLS]
 
 
-def check(route: str, names: list[str], out: Path, said: str) -> None:
+def check(route: str, server: HostileServer, out: Path, said: str) -> None:
     """Hold what a run left against the rows that it was dealt."""
+    names, well = server.deal, server.asked["well"]
     assert "Traceback" not in said and "\x1b" not in said
     shown = [(out / "run" / name).read_text("utf-8") for name in ("run.json", "report.html", "scores.json")]
     for name, secret in SECRETS.items():
         assert not any(secret in text for text in [said, *shown]), name
     if route == "judge":
         judged = [row for row in json.loads(shown[2]) if row["signature"].endswith("judge:m")]
-        assert judged and all(row["n_scored"] == 0 for row in judged)
-        assert all(row["value"] is None for row in judged if row["profile"] == "official")
+        assert 1 <= max(row["n_scored"] for row in judged) <= well, "the good verdicts alone are read"
+        assert all(row["n_scored"] or row["value"] is None for row in judged if row["profile"] == "official")
         return
     answers = [json.loads(line) for line in (out / "run" / "answers.jsonl").open(encoding="utf-8")]
     texts = {fill(row["text"]) for row in ROWS if "text" in row and row["name"] in names} | {GOOD}
@@ -72,14 +76,13 @@ def test_a_run_ends_whatever_it_is_told(tmp_path, monkeypatch, capfd, route, rou
     monkeypatch.setenv("QUADRAG_API_KEY", KEY)
     monkeypatch.setattr("quadrag.chat.network.dispatch.backoff", lambda attempt: 0.01)
     rows = [row for row in deal(route, rounds) if row["name"] not in LATE]
-    with HostileServer([{"name": "well"}, *rows]) as server:
+    with HostileServer([WELL[route], *rows]) as server:
         server.deal = ["well", *(row["name"] for row in rows)]
-        to_the_end = ["--max-failed", "1"] if route == "judge" else []
-        code = main([*command(route, server, tmp_path), "--limit", str(LIMITS[route](len(rows))), *to_the_end])
+        code = main([*command(route, server, tmp_path), "--limit", str(LIMITS[route](len(rows)))])
         said = capfd.readouterr()
-        assert code == (0 if to_the_end else 3), said.err
+        assert code == 3, said.err
         assert not set(server.deal) - server.asked.keys()
-    check(route, server.deal, tmp_path, said.out + said.err)
+    check(route, server, tmp_path, said.out + said.err)
     assert said.err.count("repeats a secret") == 1
     run = str(tmp_path / "run")
     assert main(["report", run]) in (0, 3)
@@ -100,10 +103,10 @@ def test_a_process_that_meets_one_kind_ends_in_bounds(tmp_path, request, environ
     for row in deal(route, rounds):
         out = tmp_path / row["name"]
         out.mkdir()
-        with HostileServer([{"name": "well"}, row]) as server:
+        with HostileServer([WELL[route], row]) as server:
             server.deal = ["well", "well", row["name"]]
             arguments = [*command(route, server, out), "--limit", "3"]
             done = forked_python(COUNTING, *arguments, env=environment(QUADRAG_API_KEY=KEY), timeout=200)
         assert done.returncode in (0, 3), (row["name"], done.stderr)
-        check(route, server.deal, out, done.stdout + done.stderr)
+        check(route, server, out, done.stdout + done.stderr)
         assert int(re.search(r"peak (\d+) MiB", done.stderr)[1]) < 1024, row["name"]

@@ -64,9 +64,10 @@ class State:
 
     models: list[str] = field(default_factory=lambda: ["m"])
     any_model: bool = False  # answer in the name of others too, which are not listed
-    latency: float = 0.0
+    latency: float | Callable[[dict[str, Any]], float] = 0.0  # seconds, of every request or by its body
     key: str | None = None
     rules: list[Rule] = field(default_factory=list)
+    manner: Callable[[dict[str, Any]], Rule | None] | None = None  # a rule made of a request's body
     fault_rate: float = 0.0
     text: str | Callable[[dict[str, Any]], str] | None = None  # said to every request, or made of its body
     calls: Counter[str] = field(default_factory=Counter)
@@ -166,8 +167,8 @@ class _Protocol(asyncio.Protocol):
             state.bodies.append(body)
         state.in_flight += 1
         state.most_in_flight = max(state.most_in_flight, state.in_flight)
-        if state.latency:
-            asyncio.get_running_loop().call_later(state.latency, self.finish, body, asked, authorization)
+        if seconds := state.latency(body) if callable(state.latency) else state.latency:
+            asyncio.get_running_loop().call_later(seconds, self.finish, body, asked, authorization)
         else:
             self.finish(body, asked, authorization)
 
@@ -183,7 +184,7 @@ class _Protocol(asyncio.Protocol):
     def finish(self, body: dict[str, Any], asked: str, authorization: str) -> None:
         state = self.state
         state.in_flight -= 1
-        rule = self.rule(asked, body["model"])
+        rule = self.rule(asked, body["model"]) or (state.manner(body) if state.manner else None)
         action = rule.action if rule else ""
         if self.transport.is_closing() or action == "stall":
             return

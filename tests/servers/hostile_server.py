@@ -2,6 +2,7 @@
 
 A row of the table (`tests/attacks/replies.yaml` says what each field does) is chosen by the words ``attack:NAME`` in
 the path or the body of a request; a body without them gets the next row of `deal`, the same one each time it comes.
+A request without a body, as one for the list of models, finds nothing and takes no row.
 
 In a test::
 
@@ -98,14 +99,19 @@ class HostileServer:
     async def _answer(self, path: str, body: bytes, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; returns whether the connection may live."""
         plain = b'"question"' in body
-        row = self.rows[self._choose(path, body)]
+        name = self._choose(path, body)
+        if name is None:
+            return await _send(writer, {"status": 404, "body": ""}, plain)
+        row = self.rows[name]
         self.asked[row["name"]] = self.asked.get(row["name"], 0) + 1
         return await _send(writer, row, plain)
 
-    def _choose(self, path: str, body: bytes) -> str:
+    def _choose(self, path: str, body: bytes) -> str | None:
         named = _NAMED.search(path + body.decode("utf-8", "replace"))
         if named:
             return named[1]
+        if not body:
+            return None
         if body not in self._dealt:
             self._dealt[body] = self.deal[len(self._dealt) % len(self.deal)]
         return self._dealt[body]

@@ -2,7 +2,7 @@
 
 It reads the document out of the prompt and asks about it by rule. By a hash of the request it also answers in fences,
 thinks aloud first, asks in English of a Chinese document, takes an answer from nowhere, repeats no passage, writes half
-of its JSON, or writes none.
+of its JSON, or writes none. `Manner` says how the reply comes, by the hash too: late, at a second asking, or never.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from typing import Any
 
-from chat_server import asked_of
+from chat_server import Rule, asked_of
 
 from quadrag.baselines.construct.cloze import clozes
 from quadrag.baselines.construct.held import language_of
@@ -24,7 +25,7 @@ _MARKS = ("新闻：\n", "Article:\n")
 def make_reply(body: dict[str, Any]) -> str:
     """Answer a request of a recipe."""
     asked = asked_of(body)
-    draw = int(hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest(), 16)
+    draw = _draw(body)
     fault = FAULTS[draw // 8 % len(FAULTS)] if draw % 3 == 0 else ""
     made = make_sound(asked, draw)
     if isinstance(made, list):
@@ -43,6 +44,51 @@ def make_reply(body: dict[str, Any]) -> str:
         return text[: len(text) // 2] if fault == "half" else "对不起，我不能回答。"
     form = draw // 64 % 3
     return text if form == 0 else f"```json\n{text}\n```" if form == 1 else f"<think>{{想一想}}</think>好的：\n{text}"
+
+
+def _draw(body: dict[str, Any]) -> int:
+    return int(hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest(), 16)
+
+
+class Manner:
+    """How replies come: some late, some not before a second asking, in place of some there is always an error.
+
+    A first asking is met with silence, or the connection is cut.
+
+    Attributes:
+        kinds: how many requests were answered in which manner.
+        said: how many replies were sent.
+    """
+
+    def __init__(self, usual: float = 0.01, late: float = 0.1) -> None:
+        """Take the seconds before a reply that comes at once, and before one that comes late."""
+        self.kinds: Counter[str] = Counter()
+        self.said = 0
+        self._usual, self._late = usual, late
+        self._before: set[int] = set()
+
+    def latency(self, body: dict[str, Any]) -> float:
+        """Return the seconds before the reply to a request."""
+        return self._late if _draw(body) // 512 % 16 == 0 else self._usual
+
+    def rule(self, body: dict[str, Any]) -> Rule | None:
+        """Return what is done to a request in place of an answer."""
+        draw = _draw(body)
+        first, of = draw not in self._before, draw // 8192 % 32
+        self._before.add(draw)
+        kind = "status" if of == 0 else {1: "stall", 2: "drop"}.get(of, "") if first else ""
+        self.kinds[kind or ("late" if self.latency(body) == self._late else "usual")] += 1
+        return Rule(kind) if kind else None
+
+    def reply(self, body: dict[str, Any]) -> str:
+        """Answer a request, and count that."""
+        self.said += 1
+        return make_reply(body)
+
+    def begin_again(self) -> None:
+        """Forget what was asked."""
+        self.said = 0
+        self._before.clear()
 
 
 def _omnieval(one: Any) -> dict[str, Any]:

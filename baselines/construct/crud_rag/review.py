@@ -12,7 +12,8 @@ from quadrag.records import write_text
 
 from ..review.items import Item, Review, Value
 from ..steps import Drop, Row
-from .recipe import KEYS, TASKS, held
+from .files import KEYS
+from .recipe import TASKS, held
 
 ASKS = (
     "Is the question, or the event, natural, exact and grammatical?",

@@ -16,12 +16,15 @@ from typing import Any, NamedTuple
 
 from quadrag.data.files import OWN_RECORD
 from quadrag.errors import QuadragError
+from quadrag.hub.export.card import read_card
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.scratch import scratch
 from quadrag.stats.agreement import agreement, count_pairs
 from quadrag.stats.intervals import wilson
 
+from ..account import make_card
+from ..recipe import load as load_recipe
 from ..steps import Drop
 from .grades import GRADES, MEND, Grade, list_annotators, read_grades
 from .items import Item, Review
@@ -121,6 +124,9 @@ def write_human(dataset: Path, review: Review, grades: Grades, outcome: Outcome)
         reviewed = {"annotators": len(grades), "graded": outcome.graded, "passed": len(outcome.passed)}
         record = {**made, "splits": splits, "reviewed": reviewed}
         write_text(part / OWN_RECORD, json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+        name = record["recipe"]
+        languages = read_card(name, str(dataset))[0]["language"]
+        write_text(part / "README.md", make_card(record, languages, load_recipe(name).by_rule))
         if out.exists():
             shutil.rmtree(out)
         part.rename(out)

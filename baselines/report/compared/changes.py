@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from quadrag.records import Key
 
+from ...core.result import PROFILES, own_profile
 from ..item_lines import Manner, look_up_verdicts, write_item
 from ..items import RunReader, Which
-from .pairs import list_differences
+from .pairs import count_failed, list_differences
+from .words import tell_failed
 
 
 def write_changes(before: RunReader, after: RunReader, which: Which, manner: Manner) -> Iterator[str]:
@@ -15,21 +17,26 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
     Args:
         before: of the first run, A.
         after: of the second one, B.
-        which: those that are worse or better, by which metric, of which split.
+        which: those that are worse or better, by which metric, of which split, under which profile: without one the
+            runs' own, of runs with two ``official``.
         manner: how many, and how.
 
     Raises:
         QuadragError: no metric has the name, or no split.
     """
+    profile = which.profile or own_profile([before.result, after.result]) or PROFILES[0]
     metric = after.find_metric(which.metric)[0]
     module, _, key = metric.partition(".")
     mine, theirs = (
-        {(one.question.key, one.sample): one for one in reader.select(Which(split=which.split))}
+        {(one.question.key, one.sample): one for one in reader.select(Which(metric=which.metric, split=which.split))}
         for reader in (after, before)
     )
     gained: dict[Key, float] = {}
+    failed = [0, 0]
     for config, split in dict.fromkeys(place[:2] for place, _ in mine):
-        gained |= list_differences(before.result, after.result, (config, split, module, key))
+        at = (config, split, module, key)
+        gained |= list_differences(before.result, after.result, at, profile)
+        failed = [sum(both) for both in zip(failed, count_failed(before.result, after.result, at)[1], strict=True)]
     changed = [place for place, gain in gained.items() if (gain > 0 if which.better else gain < 0)]
     shown = sorted(changed, key=lambda place: -abs(gained[place]))[: manner.limit]
     pairs = [(theirs[at], mine[at]) for place in shown for at in mine if at[0] == place and at in theirs]
@@ -39,5 +46,7 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
         yield ""
     how = "better" if which.better else "worse"
     order = ", the greatest difference first" if len(shown) > 1 else ""
+    scored = "scored" if profile == PROFILES[0] else "count"
+    told = "; ".join([f"{len(gained)} {scored} in both", *tell_failed(failed, profile)])
     count = f"{len(shown)} of {len(changed)} questions" if shown else "No question"
-    yield f"{count} on which B is {how} by {key}{order}; {len(gained)} scored in both"
+    yield manner.spell(f"{count} on which B is {how} by {key}{order}; {told}")

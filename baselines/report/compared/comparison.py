@@ -6,22 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 from quadrag.metric_record import show_key
-from quadrag.stats import Pair, holm
 
 from ...core.benchmark import load
 from ...core.result import Result
 from ...core.settings import NONE
 from ...scoring.rows import ALL
 from ...scoring.validity import is_invalid
-from ...tables.cells import ALPHA, NOTHING, STAR, Row, value_cell
+from ...tables.cells import NOTHING, STAR, Row, value_cell
 from ...tables.grid import Alarm, Cell, Detail, Form, Grid, Line, Verdict
 from ...tables.notes import INTERVALS, TESTS, name_units, note_keys
 from ...tables.run_notes import list_settings, note_partial, note_runs
 from ..run import name_run
 from ..summary import pick_headlines
 from .names import name_columns, tell_apart
-from .pairs import Place, pair_cell, pair_results, place_of
-from .words import tell_changes, tell_invalid, tell_opposites, tell_pairs, tell_same, tell_slices
+from .pairs import Place, compare_each, pair_cell, pair_results, place_of
+from .words import tell_changes, tell_holm, tell_missing, tell_pairs, tell_same, tell_slices
 
 _FEW = 3  # runs whose columns are headed by their names
 
@@ -72,13 +71,17 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     pair = len(runs) == 2
     lines: list[Line] = []
     shown: list[Row] = []
-    pairs: dict[tuple[Place, str], Pair] = {}
     shared: dict[str, int] = {}
-    differences: list[tuple[Cell, float]] = []
+    differences: dict[Place, float] = {}
     last = None
     places = dict.fromkeys(place_of(row) for one in results for row in pick_headlines(one.scores, profile))
-    every_place = dict.fromkeys(place for table in tables for place in table)
-    for place, part in every_place if every else [(place, ALL) for place in places]:
+    compared = compare_each(results[0], results[1:], places, profile)[0] if pair else {}
+    rows_of = dict.fromkeys((place, ALL) for place in places)
+    if every:  # below the headlines of each config all others
+        rows_of |= dict.fromkeys(place for table in tables for place in table)
+        configs = list(dict.fromkeys(place[0] for place, _ in rows_of))
+        rows_of = dict.fromkeys(sorted(rows_of, key=lambda one: configs.index(one[0][0])))
+    for place, part in rows_of:
         config, split, metric, key = place
         rows = [table.get((place, part)) for table in tables]
         shown += filter(None, rows)
@@ -87,28 +90,26 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         if pair or not drawn:
             cells = [replace(cell, figure=None) for cell in cells]
         if pair:
-            found = pair_results(results[0], results[1], place, profile, part.partition(":")[2] or None)
+            if part == ALL and place in places:
+                found = compared[place].pair if place in compared else None
+            else:
+                found = pair_results(results[0], results[1], place, profile, part.partition(":")[2] or None)
             cell = pair_cell(found, place) if found else Cell(NOTHING)
             cells.append(cell)
             if drawn and found and cell.figure:
-                differences.append((cell, found.p))
+                differences[place] = found.p
             else:
                 cell.figure = None
             shared[f"{config} {split}"] = max(found.n if found else 0, shared.get(f"{config} {split}", 0))
-            pairs |= {(place, part): found} if found else {}
         over = part.replace("macro:", ", macro over ") if part != ALL else ""
         lines.append(Line(f"{config} {split}: {show_key(metric, key)}{over}", cells, rule=last not in (None, config)))
         last = config
-    for (cell, _), p in zip(differences, holm([p for _, p in differences]), strict=True):
-        cell.figure = cell.figure and cell.figure._replace(sure=p < ALPHA)
     notes: list[str] = []
     if pair:
-        known = {place: pairs[place, ALL] for place in places if (place, ALL) in pairs}
-        pairing = (results[0], results[1], known, profile)
-        notes += [*tell_same(*results), *map(Verdict, [*tell_pairs(*pairing), *tell_opposites(*pairing)])]
-        notes += tell_invalid(results[0], results[1], places, profile)
-        notes += tell_changes(results[0], results[1], known, profile)
-        notes += tell_slices(results[0], results[1], known, profile)
+        notes += [*tell_same(*results), *map(Verdict, tell_pairs(compared, profile))]
+        notes += tell_missing(results[0], results[1], places, compared, profile)
+        notes += tell_changes(results[0], results[1], compared, profile)
+        notes += tell_slices(results[0], results[1], compared, profile)
     settings = [list_settings(result.run.inputs) for result in results]
     for column, (name, result), ours in zip(columns, runs, settings, strict=True):
         notes += [Alarm(f"{column}: {note}") for note in note_partial([result])]
@@ -125,8 +126,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         heads.append("B - A")
         notes.append(f"B - A: B minus A on questions scored in both; {STAR}; –: nothing to pair.")
         notes.append(Detail(TESTS))
-        if len(differences) > 1:
-            notes.append(Detail(f"In a chart p is adjusted by Holm's rule for its {len(differences)} differences."))
+        notes += tell_holm(differences)
         if any(shared.values()) or not any(map(is_invalid, shown)):
             notes.append(f"Questions scored in both: {_count_shared(shared)}.")
     form: Form = "forest" if pair else "runs"

@@ -1,17 +1,17 @@
 """Two runs paired metric by metric on the questions that both have: over all of them, by slices, over groups."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from quadrag.metric_record import metric_record
-from quadrag.stats import Item, Pair, paired_difference, paired_macro
+from quadrag.stats import NOT_APPLICABLE, Item, Pair, holm, paired_difference, paired_macro
 from quadrag.stats.items import choose_fill, counted
 
-from ...core.result import Asked, Result
+from ...core.result import PROFILES, Asked, Result
 from ...scoring.groups import counts, stratify
 from ...scoring.rows import items_of
-from ...scoring.validity import is_invalid
+from ...scoring.validity import FAILED, is_invalid
 from ...tables.cells import Row, difference_cell
 from ...tables.grid import Cell
 from ...tables.slices import select_whole
@@ -26,6 +26,65 @@ class _Sides(NamedTuple):
     items: tuple[list[Item], list[Item]]
     asked: Mapping[Any, Asked]
     worst: float
+
+
+class Compared(NamedTuple):
+    """One metric of two runs, the second minus the first, with all that says how far a verdict holds.
+
+    Attributes:
+        pair: the paired difference under the profile that is shown.
+        other: the same under the other one; None where nothing can be paired there.
+        asked: how many questions the metric applies to, in the run that has more of them.
+        failed: how many of those that both have failed in either run.
+        adjusted: whether p is adjusted for other runs beside the second.
+    """
+
+    pair: Pair
+    other: Pair | None
+    asked: int
+    failed: tuple[int, int]
+    adjusted: bool = False
+
+
+def compare_each(
+    first: Result, others: Sequence[Result], places: Iterable[Place], profile: str = "official"
+) -> list[dict[Place, Compared]]:
+    """Compare runs with a first one by metric, p of several adjusted by Holm's rule; what has no pair is left out."""
+    found: list[dict[Place, Compared]] = [{} for _ in others]
+    for place in places:
+        pairs = [_pair_profiles(first, other, place, profile) for other in others]
+        shown, turned = (_adjust(side) for side in zip(*pairs, strict=True))
+        for mine, other, pair, opposite in zip(found, others, shown, turned, strict=True):
+            if pair:
+                mine[place] = Compared(pair, opposite, *count_failed(first, other, place), len(others) > 1)
+    return found
+
+
+def _pair_profiles(first: Result, second: Result, place: Place, profile: str) -> tuple[Pair | None, Pair | None]:
+    """Pair two runs under a profile and under the other one."""
+    (other,) = (name for name in PROFILES if name != profile)
+    pair = pair_results(first, second, place, profile)
+    values = []
+    for name in PROFILES:
+        found = _find_sides(first, second, place, name)
+        values.append(found and [counted(one, choose_fill(name, found.worst)) for side in found.items for one in side])
+    # Most metrics are the same under both, and the tests of a pair take long.
+    return pair, pair if values[0] == values[1] else pair_results(first, second, place, other)
+
+
+def _adjust(pairs: Sequence[Pair | None]) -> list[Pair | None]:
+    adjusted = iter(holm([pair.p for pair in pairs if pair]))
+    return [pair and pair._replace(p=next(adjusted)) for pair in pairs]
+
+
+def count_failed(first: Result, second: Result, place: Place) -> tuple[int, tuple[int, int]]:
+    """Count the questions of the larger of two runs, and how many of those that both have failed in either."""
+    sides = [_find_items(one, place, "corrected") for one in (first, second)]  # what can be read is what it reads
+    asked = max(len({item.question for item in side if item.reason != NOT_APPLICABLE}) for side in sides)
+    both = {item.question for item in sides[0] if is_same(first, second, item.question)}
+    both &= {item.question for item in sides[1]}
+    one, other = (len({item.question for item in side if item.reason in FAILED} & both) for side in sides)
+    return asked, (one, other)
 
 
 def pair_results(
@@ -71,6 +130,15 @@ def pair_slices(first: Result, second: Result, place: Place, profile: str, group
     return {value: pair for value, pair in pairs.items() if pair}
 
 
+def say_unpaired(first: Result, second: Result, place: Place, profile: str) -> str:
+    """Say why two runs that both have a valid metric have no pair of it."""
+    found = _find_sides(first, second, place, profile)
+    if found is None:
+        return "no question is in both"
+    ones, others = ({item.question for item in side} for side in found.items)
+    return "the questions are not the same" if ones != others else "no question was scored in both"
+
+
 def list_differences(first: Result, second: Result, place: Place, profile: str = "official") -> dict[Any, float]:
     """Return what each question that both have and scored gained in the second run, its samples' mean, by its key.
 
@@ -79,21 +147,29 @@ def list_differences(first: Result, second: Result, place: Place, profile: str =
     found = _find_sides(first, second, place, profile)
     if found is None:
         return {}
-    fill = choose_fill(profile, found.worst)
-    means: list[dict[Any, float]] = []
-    for side in found.items:
-        values: dict[Any, list[float]] = {}
-        for item in side:
-            if (value := counted(item, fill)) is not None:
-                values.setdefault(item.question, []).append(value)
-        means.append({question: fmean(one) for question, one in values.items()})
+    means = [_average(side, choose_fill(profile, found.worst)) for side in found.items]
     sign = -1 if metric_record(place[2]).key(place[3]).direction == "lower" else 1
     return {question: sign * (means[1][question] - one) for question, one in means[0].items() if question in means[1]}
 
 
-def pair_cell(pair: Pair, place: Place, p: float | None = None) -> Cell:
-    """Make the cell of a paired difference; `p` is the test's, adjusted for others beside it."""
-    return difference_cell(pair, metric_record(place[2]).key(place[3]).unit, p)
+def count_questions(result: Result, place: Place, profile: str) -> int:
+    """Count the questions that a run's score of a metric is over."""
+    found = _find_sides(result, result, place, profile)
+    return len(_average(found.items[0], choose_fill(profile, found.worst))) if found else 0
+
+
+def _average(items: Iterable[Item], fill: float | None) -> dict[Any, float]:
+    """Return what questions count as, the mean of their samples; those that do not count are left out."""
+    values: dict[Any, list[float]] = {}
+    for item in items:
+        if (value := counted(item, fill)) is not None:
+            values.setdefault(item.question, []).append(value)
+    return {question: fmean(one) for question, one in values.items()}
+
+
+def pair_cell(pair: Pair, place: Place) -> Cell:
+    """Make the cell of a paired difference."""
+    return difference_cell(pair, metric_record(place[2]).key(place[3]).unit)
 
 
 def place_of(row: Row) -> Place:
@@ -102,19 +178,23 @@ def place_of(row: Row) -> Place:
 
 
 def _find_sides(first: Result, second: Result, place: Place, profile: str) -> _Sides | None:
-    config, split, metric, key = place
+    metric, key = place[2:]
     for row in (*select_whole(first.scores), *select_whole(second.scores)):
         if row["profile"] == profile and place_of(row) == place and is_invalid(row):
             return None
-    plain = key.removesuffix(_WEIGHTED)
     asked = first.asked or second.asked
     units = {question: one.unit for question, one in asked.items() if one.unit}
     sides = []
     for here, other in ((first, second), (second, first)):
-        rows = [row for row in here.items if (row["config"], row["split"]) == (config, split)]
-        items = items_of(rows, f"{metric}.{plain}", profile, units)
+        items = _find_items(here, place, profile, units)
         sides.append([one for one in items if is_same(here, other, one.question)])
-    return _Sides((sides[0], sides[1]), asked, metric_record(metric).key(plain).worst) if all(sides) else None
+    worst = metric_record(metric).key(key.removesuffix(_WEIGHTED)).worst
+    return _Sides((sides[0], sides[1]), asked, worst) if all(sides) else None
+
+
+def _find_items(one: Result, place: Place, profile: str, units: Mapping[Any, str] | None = None) -> list[Item]:
+    rows = [row for row in one.items if (row["config"], row["split"]) == place[:2]]
+    return items_of(rows, f"{place[2]}.{place[3].removesuffix(_WEIGHTED)}", profile, units)
 
 
 def is_same(first: Result, second: Result, question: Any) -> bool:

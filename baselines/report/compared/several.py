@@ -5,20 +5,20 @@ from itertools import combinations
 
 from quadrag.errors import QuadragError
 from quadrag.metric_record import show_key
-from quadrag.stats import holm
 
 from ...certify.notes import note_judges
 from ...core.result import Result
 from ...tables.cells import STAR
-from ...tables.grid import Cell, Detail, Grid, Line
+from ...tables.grid import Cell, Detail, Grid, Line, Verdict
 from ...tables.notes import TESTS
 from ...tables.slices import select_whole
 from ..summary import pick_headlines
 from .comparison import compare_runs
 from .matrix_change import tabulate_changes
 from .names import name_columns
-from .pairs import pair_cell, pair_results
+from .pairs import compare_each, pair_cell, place_of
 from .rankings import tell_rankings
+from .words import tell_missing, tell_pairs
 
 
 def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
@@ -61,24 +61,36 @@ def tabulate_several(
 
 
 def _tabulate_differences(results: Sequence[Result], profile: str, every: bool) -> Grid:
-    """Tabulate the paired differences of all runs from the first, by metric."""
+    """Tabulate the paired differences of all runs from the first by metric, and say them in words."""
     first, *others = results
-    names = name_columns(len(results))
-    shown = select_whole(first.scores) if every else pick_headlines(first.scores, profile)
-    rows = [row for row in shown if row["profile"] == profile]
+    base, *names = name_columns(len(results))
+    rows = [
+        row
+        for one in results
+        for row in (select_whole(one.scores) if every else pick_headlines(one.scores, profile))
+        if row["profile"] == profile and "not_run" not in row
+    ]
+    places = dict.fromkeys(map(place_of, rows))
+    found = dict(zip(names, compare_each(first, others, places, profile), strict=True))
     lines: list[Line] = []
-    for row in rows:
-        config, split, metric, key = place = (row["config"], row["split"], row["metric"], row["key"])
+    for place in places:
+        config, split, metric, key = place
         label = f"{config} {split}: {show_key(metric, key)}"
-        pairs = [pair_results(first, other, place, profile) for other in others]
-        found = [(name, pair) for name, pair in zip(names[1:], pairs, strict=True) if pair]
-        for (name, pair), p in zip(found, holm([pair.p for _, pair in found]), strict=True):
-            cell = pair_cell(pair, place, p)
-            marked = Cell(cell.text, figure=cell.figure)
-            cells = [Cell(f"{name} - {names[0]}"), marked, Cell(cell.sub), Cell(str(pair.n))]
-            lines.append(Line(label, cells))
-            label = ""
-    notes = [f"On questions scored in both; {STAR}, adjusted by Holm's rule for the runs of a line.", Detail(TESTS)]
+        for name, pairs in found.items():
+            if place in pairs:
+                pair = pairs[place].pair
+                cell = pair_cell(pair, place)
+                marked = Cell(cell.text, figure=cell.figure)
+                lines.append(Line(label, [Cell(f"{name} - {base}"), marked, Cell(cell.sub), Cell(str(pair.n))]))
+                label = ""
+    notes: list[str] = []
+    heads = dict.fromkeys(place_of(row) for one in results for row in pick_headlines(one.scores, profile))
+    for (name, pairs), other in zip(found.items(), others, strict=True):
+        shown = {place: pairs[place] for place in heads if place in pairs}
+        told = tell_pairs(shown, profile, (base, name))
+        told += tell_missing(first, other, heads, pairs, profile, (base, name))
+        notes += [Verdict(f"{name} - {base}: {one}") for one in told]
+    notes += [f"On questions scored in both; {STAR}, adjusted by Holm's rule for the runs of a line.", Detail(TESTS)]
     notes += tell_rankings(results, profile)
     columns = ["", "difference", "95% interval", "n"]
-    return Grid(f"Differences from {names[0]}", "config, split: metric", columns, lines, notes, "forest")
+    return Grid(f"Differences from {base}", "config, split: metric", columns, lines, notes, "forest")

@@ -1,81 +1,99 @@
 """What a comparison of two runs says, in words: which is better on what, what is undecided, what would decide it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair, holm, items_needed
 
 from ...core.result import PROFILES, Result
-from ...scoring.validity import count_failed, is_invalid
+from ...scoring.validity import is_invalid
 from ...tables.cells import ALPHA, CHARACTERS, FEW, format_difference
 from ...tables.grid import Alarm
 from ...tables.slices import select_whole
-from .pairs import Place, is_same, list_differences, pair_results, pair_slices, place_of
+from .pairs import Compared, Place, is_same, list_differences, pair_slices, place_of, say_unpaired
 
 _NAMES = ("A", "B")
+_COUNTED = {"official": "both scored", "corrected": "count in both"}
 _P_DECIDES = "p decides, as the interval is the rougher of the two"
+_P_ADJUSTED = "p decides, as it is adjusted for the number of runs"
 _HUGE = 1_000_000  # questions that nobody has
 _MANY = 20  # slices of a grouping beyond which nothing is told of them
 
 
-def tell_pairs(
-    first: Result, second: Result, pairs: Mapping[Place, Pair], profile: str, names: tuple[str, str] = _NAMES
-) -> list[str]:
+def tell_pairs(pairs: Mapping[Place, Compared], profile: str, names: tuple[str, str] = _NAMES) -> list[str]:
     """Say of each metric which run is better and by how much, that the runs are the same, or that it is not decided.
 
+    In the same breath it is said what failed, and what the other profile says where that is another verdict.
+
     Args:
-        first: A.
-        second: B.
         pairs: of the metrics to tell of, B minus A.
         profile: ``official`` or ``corrected``.
         names: what A and B are called.
     """
-    told = {place: pair for place, pair in pairs.items() if pair.n >= FEW}
+    told = {place: one for place, one in pairs.items() if one.pair.n >= FEW}
     labels = name_places(told)
     notes: list[str] = []
-    same: dict[str, list[str]] = {}
-    for place, pair in told.items():
-        if _is_same(place, pair):
-            interval = f" ({_tell_interval(place, pair)} of the difference)" if pair.spread else ""
-            part = _tell_part(place, pair, dict(zip(names, (first, second), strict=True)))
-            same.setdefault(part, []).append(f"{labels[place]}{interval}")
+    same: dict[tuple[str, str], list[str]] = {}
+    for place, one in told.items():
+        facts, but = _tell_facts(one, profile, names), _tell_other(place, one, profile, names)
+        if _is_same(place, one.pair):
+            interval = f" ({_tell_interval(place, one.pair)} of the difference)" if one.pair.spread else ""
+            same.setdefault(("; ".join(facts), but), []).append(f"{labels[place]}{interval}")
         else:
-            notes.append(f"{labels[place]}: {_tell_pair(place, pair, names)}.")
-    for part, metrics in same.items():
+            notes.append(f"{labels[place]}: {_tell_pair(place, one, names, facts)}.{but}")
+    for (part, but), metrics in same.items():
         listed = ", ".join(metrics)
-        notes.append(f"{listed}: the same {part}." if part else f"The same in {names[0]} and {names[1]}: {listed}.")
-    few = max((pair.n for pair in pairs.values() if pair.n < FEW), default=0)
+        there = f"{listed}: the same{'' if part.startswith('on ') else ';'} {part}."
+        notes.append((there if part else f"The same in {names[0]} and {names[1]}: {listed}.") + but)
+    few = max((one.pair.n for one in pairs.values() if one.pair.n < FEW), default=0)
     return notes + (
         [f"Too few questions to say which is better: {few} scored in both, {FEW} are needed."] if few else []
     )
 
 
-def tell_opposites(
-    first: Result, second: Result, pairs: Mapping[Place, Pair], profile: str, names: tuple[str, str] = _NAMES
+def tell_failed(failed: Sequence[int], profile: str, names: tuple[str, str] = _NAMES) -> list[str]:
+    """Say how many questions failed in which run, and how a profile counts them."""
+    wrong = " and count as wrong" * (profile == "corrected")
+    return [f"{count} failed in {name}{wrong}" for name, count in zip(names, failed, strict=True) if count]
+
+
+def tell_missing(
+    first: Result,
+    second: Result,
+    places: Iterable[Place],
+    pairs: Container[Place],
+    profile: str,
+    names: tuple[str, str] = _NAMES,
 ) -> list[str]:
-    """Say of which metrics the other profile says that the other run is better; arguments as of `tell_pairs`."""
-    (other,) = (name for name in PROFILES if name != profile)
-    labels = name_places(pairs)
-    notes = []
-    for place, pair in pairs.items():
-        if not _is_decided(place, pair):
+    """Say which metrics are not compared, and why.
+
+    Args:
+        first: A.
+        second: B.
+        places: of the metrics that either run has.
+        pairs: those that are compared.
+        profile: ``official`` or ``corrected``.
+        names: what A and B are called.
+    """
+    sides = [
+        {place_of(row): row for row in select_whole(one.scores) if row["profile"] == profile and "not_run" not in row}
+        for one in (first, second)
+    ]
+    found: dict[str, list[str]] = {}
+    for place, label in name_places(places).items():
+        there = [name for name, rows in zip(names, sides, strict=True) if place in rows]
+        invalid = [name for name, rows in zip(names, sides, strict=True) if is_invalid(rows.get(place, {}))]
+        if place in pairs or not there:
             continue
-        turned = pair_results(first, second, place, other)
-        if turned and _is_decided(place, turned) and pair.difference * turned.difference < 0:
-            verdict = _tell_pair(place, turned, names)
-            notes.append(f"{labels[place]}: {other} says the opposite of {profile}: {verdict}.")
-    return notes
-
-
-def tell_invalid(first: Result, second: Result, places: Iterable[Place], profile: str) -> list[str]:
-    """Say which metrics are not compared, since too many of their items failed; arguments as of `tell_slices`."""
-    labels = name_places(places)
-    notes = []
-    for name, result in zip(_NAMES, (first, second), strict=True):
-        rows = [row for row in select_whole(result.scores) if row["profile"] == profile and is_invalid(row)]
-        if found := [labels[place_of(row)] for row in rows if place_of(row) in labels]:
-            notes.append(f"Not compared, INVALID in {name}: {', '.join(found)}.")
-    return notes
+        if invalid:
+            why = f"INVALID in {' and '.join(invalid)}"
+        elif len(there) == 1:
+            judged = metric_record(place[2]).key(place[3]).needs == "judge"
+            why = f"only {there[0]} {'was judged' if judged else 'has it'}"
+        else:
+            why = say_unpaired(first, second, place, profile)
+        found.setdefault(why, []).append(label)
+    return [f"Not compared, {why}: {', '.join(metrics)}." for why, metrics in found.items()]
 
 
 def tell_changes(first: Result, second: Result, places: Iterable[Place], profile: str) -> list[str]:
@@ -132,6 +150,30 @@ def tell_slices(first: Result, second: Result, places: Iterable[Place], profile:
     return notes
 
 
+def tell_holm(chances: Mapping[Place, float]) -> list[str]:
+    """Say which differences that are marked each by itself are more than chance among all of them; none without any.
+
+    Args:
+        chances: p of each difference.
+    """
+    labels = name_places(chances)
+    if len(chances) < 2 or min(chances.values()) >= ALPHA:
+        return []
+    adjusted = dict(zip(chances, holm(list(chances.values())), strict=True))
+    sure = [labels[place] for place, p in adjusted.items() if p < ALPHA]
+    told = f"Who looks at {len(chances)} differences finds some by chance. By Holm's rule for all of them"
+    return [f"{told} still more than chance: {', '.join(sure) or 'none'}."]
+
+
+def tell_shortly(place: Place, pair: Pair) -> str:
+    """Say in a few words which run is better, that they are the same, or that it is not decided."""
+    if pair.n < FEW:
+        return "too few questions"
+    if pair.p < ALPHA:
+        return _tell_verdict(place, pair)
+    return "the same" if _is_same(place, pair) else "not decided"
+
+
 def name_places(places: Iterable[Place]) -> dict[Place, str]:
     """Name metrics, with what of config and split tells them apart."""
     known = list(places)
@@ -144,34 +186,54 @@ def _is_same(place: Place, pair: Pair) -> bool:
     return pair.p >= ALPHA and not float(_format(place, pair))
 
 
-def _is_decided(place: Place, pair: Pair) -> bool:
-    """Whether it is told that one run is better."""
-    return pair.n >= FEW and pair.p < ALPHA and metric_record(place[2]).key(place[3]).direction != "none"
+def _find_better(place: Place, pair: Pair | None, names: tuple[str, str]) -> str | None:
+    """Name the run that is told to be the better one; None where none is."""
+    if pair is None or pair.p >= ALPHA or metric_record(place[2]).key(place[3]).direction == "none":
+        return None
+    return _name_better(place, pair, names)
 
 
-def _tell_part(place: Place, pair: Pair, runs: Mapping[str, Result]) -> str:
-    """Say on how many questions two runs were paired and how many failed in which; "" where both scored all."""
-    asked = [{row["id"] for row in one.items if (row["config"], row["split"]) == place[:2]} for one in runs.values()]
-    if pair.n == max(map(len, asked)):
+def _tell_facts(one: Compared, profile: str, names: tuple[str, str]) -> list[str]:
+    """Say on which questions two runs were paired, where not on all of either, and how many failed in which."""
+    part = f"on the {one.pair.n} questions that {_COUNTED[profile]}"
+    return [part] * (one.pair.n < one.asked) + tell_failed(one.failed, profile, names)
+
+
+def _tell_other(place: Place, one: Compared, profile: str, names: tuple[str, str]) -> str:
+    """Say what the other profile says where that is another verdict; "" where it is the same."""
+    mine, turned = (_find_better(place, pair, names) for pair in (one.pair, one.other))
+    if one.other is None or one.other.n < FEW or mine == turned:
         return ""
-    counts = {name: count_failed(one.scores, place) for name, one in runs.items()}
-    failed = "".join(f"; {count} failed in {name}" for name, count in counts.items() if count)
-    return f"on the {pair.n} questions that both scored{failed}"
+    (other,) = (name for name in PROFILES if name != profile)
+    if _is_same(place, one.other):
+        return f" But {other}, the other profile, sees no difference ({_tell_interval(place, one.other)})."
+    what = "says the opposite" if mine and turned else "decides" if turned else "does not decide"
+    verdict = _tell_difference(place, one._replace(pair=one.other), names)
+    return f" But {other}, the other profile, {what}: {verdict}."
 
 
 def _format(place: Place, pair: Pair) -> str:
     return format_difference(pair.difference, metric_record(place[2]).key(place[3]).unit, pair.n)
 
 
-def _tell_pair(place: Place, pair: Pair, names: tuple[str, str]) -> str:
+def _tell_pair(place: Place, one: Compared, names: tuple[str, str], facts: Sequence[str]) -> str:
     """Say which run is better and by how much or, where the test does not show it, what would."""
-    interval, (low, high) = _tell_interval(place, pair), pair.interval
-    decided = pair.p < ALPHA
+    told = _tell_difference(place, one, names, facts)
+    if one.pair.p < ALPHA:
+        return told
+    return f"not decided. {told}" + ("" if one.adjusted else f". {_tell_need(one.pair)}")  # which is of one test alone
+
+
+def _tell_difference(place: Place, one: Compared, names: tuple[str, str], facts: Sequence[str] = ()) -> str:
+    pair, (low, high) = one.pair, one.pair.interval
+    decided, interval = pair.p < ALPHA, _tell_interval(place, pair)
     if decided != (low > 0 or high < 0):
-        interval += f", {'with' if decided else 'without'} 0 in it, but p is {pair.p:.3f}; {_P_DECIDES}"
+        why = _P_ADJUSTED if one.adjusted else _P_DECIDES
+        interval += f", {'with' if decided else 'without'} 0 in it, but p is {pair.p:.3f}; {why}"
+    interval = "; ".join([interval, *facts])
     name, by = _name_better(place, pair, names), _tell_size(place, pair)
     if not decided:
-        return f"not decided. {name} is {by}, which may be chance ({interval}). {_tell_need(pair)}"
+        return f"{name} is {by}, which may be chance ({interval})"
     if metric_record(place[2]).key(place[3]).direction == "none":
         return f"{name} is {by} ({interval}), which is neither better nor worse"
     return f"{name} is better, {by} ({interval})"

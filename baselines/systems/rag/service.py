@@ -29,7 +29,7 @@ from quadrag.reading import parse_json
 from quadrag.records import Question, dumps
 
 from ...core.prompts import Prompts, chat_messages
-from .transport import RagTransport
+from .transport import OTHER_FORM, RagTransport
 
 _FORMS = "expected http://HOST:PORT/PATH, or http://HOST:PORT/v1#MODEL for a service of OpenAI's form"
 _SENT = ("id", "question", "benchmark", "config", "split", "language", "history", "query_time")
@@ -147,7 +147,10 @@ class RagService(ChatClient):
             return None
         if self._model is None and self.calling.replay:
             raise QuadragError(f"a replay cannot ask {self._shown} for its model; append #MODEL to --rag")
-        return self.find_model()
+        try:
+            return self.find_model()
+        except QuadragError as error:
+            raise QuadragError(f"{error}; {OTHER_FORM[self.contract]}") from None
 
     def _body(self, question: Question, text: str) -> dict[str, Any]:
         turns = shown_turns(question)

@@ -27,6 +27,10 @@ _FORMS = {
     "json": 'expected {"answer": "...", "passages": [...]}, see docs/own-system.md',
     "openai": "expected a chat completion",
 }
+OTHER_FORM = {
+    "json": "a model's or a service's chat endpoint is typed as --rag http://HOST:PORT/v1#MODEL",
+    "openai": "a service of the JSON form is typed with its whole address, as --rag http://HOST:PORT/rag",
+}
 _SENT = {
     "json": 'a JSON object with "id", "question", "benchmark", "config", "split", "language"',
     "openai": "a chat completion request without a stream",
@@ -109,9 +113,11 @@ class RagTransport(Transport):
         if fault.status in (401, 403):
             wants = keys.explain_refusal(KEY_VARIABLES[0])
         elif fault.status in (404, 405):
-            wants = f"correct the address, which is asked as it stands (POST, {self.contract} contract)"
+            wants = f"correct the address, which is asked as it stands; {OTHER_FORM[self.contract]}"
+        elif fault.detail.startswith(UNREADABLE):  # which says already what is expected
+            wants = OTHER_FORM[self.contract]
         elif fault.status >= 400:
-            wants = f"it was sent {_SENT[self.contract]}"
+            wants = f"it was sent {_SENT[self.contract]}; {OTHER_FORM[self.contract]}"
         return explain_faults(faults, "" if wants in fault.detail else wants)
 
     def read_outcome(self, outcome: Outcome, cached: bool, rate: Rate | None) -> Reply | Failure:

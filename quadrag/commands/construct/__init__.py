@@ -51,8 +51,8 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", metavar="FILE", type=Path, help="crag: CSV, JSON Lines, or what kg build made")
     parser.add_argument("--templates", metavar="FILE", type=Path, help="crag: YAML, the questions asked of the table")
     parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
-    parser.add_argument("--estimate", action="store_true", help="ask and write nothing: tell what it takes at most")
     options.asking(parser)
+    options.estimate(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -64,6 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.construct.account import RULES, tell_calls, tell_splits, tell_steps
     from quadrag.baselines.construct.construct import Request, construct
     from quadrag.baselines.construct.recipe import load
+    from quadrag.baselines.construct.steps import Maker
+    from quadrag.chat.prices import Prices
+    from quadrag.commands.shared.estimating import start_estimate
 
     recipe = load(arguments.recipe)
     request = Request(
@@ -78,12 +81,14 @@ def run(arguments: argparse.Namespace) -> int:
         templates=arguments.templates,
         licence=arguments.licence,
     )
-    if arguments.estimate:
-        _estimate(arguments, request)
+    if estimate := start_estimate(arguments):
+        _estimate(arguments, request, estimate)
         return 0
-    with _maker(arguments) as (maker, spent, currency):
-        made = construct(request, maker)
+    with _session(arguments) as session:
+        made = construct(request, Maker(session.system.completer) if session else Maker())
+        spent = session.system.spent if session else None
     print("\n".join([*tell_steps(made.stages), "", *tell_splits(made.splits), ""]))
+    currency = Prices.load(arguments.prices).currency if arguments.prices else ""
     print(tell_calls(spent, currency, recipe.by_rule))
     print(f"\n{arguments.out}: see its README.md; what was dropped stands in its stages")
     print(
@@ -95,45 +100,33 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _maker(arguments: argparse.Namespace) -> Any:
-    """Return a context that opens what is asked."""
+def _session(arguments: argparse.Namespace, estimate: Any = None) -> Any:
+    """Return a context that opens what is asked; None where rules make the dataset."""
     import contextlib
 
-    from quadrag.baselines.construct.steps import Maker
     from quadrag.baselines.runs.request import RunRequest
     from quadrag.baselines.runs.session import open_budget, open_session
-    from quadrag.chat.prices import Prices
     from quadrag.commands.shared.session import call_request
 
-    @contextlib.contextmanager
-    def opened() -> Any:
-        if arguments.llm in (None, "extractive"):
-            yield Maker(), None, ""
-            return
-        request = RunRequest(
-            arguments.recipe, llm=arguments.llm, sampling={"max_tokens": _MAX_TOKENS, "temperature": 0}
-        )
-        calls = call_request(arguments)
-        with open_session(request, calls, open_budget(calls)) as session:
-            prices = Prices.load(calls.prices) if calls.prices else None
-            yield Maker(session.system.completer), session.system.spent, prices.currency if prices else ""
-
-    return opened()
+    if arguments.llm in (None, "extractive"):
+        return contextlib.nullcontext()
+    request = RunRequest(arguments.recipe, llm=arguments.llm, sampling={"max_tokens": _MAX_TOKENS, "temperature": 0})
+    calls = call_request(arguments, estimate)
+    return open_session(request, calls, open_budget(calls))
 
 
-def _estimate(arguments: argparse.Namespace, request: Any) -> None:
+def _estimate(arguments: argparse.Namespace, request: Any, noted: Any) -> None:
     """Print what it would take."""
     from quadrag.baselines.construct.account import tell_steps
     from quadrag.baselines.construct.construct import estimate
+    from quadrag.baselines.construct.forecast import NOTES
+    from quadrag.baselines.report.estimated import tabulate_estimate
+    from quadrag.baselines.tables.grid import print_grids
     from quadrag.chat.prices import Prices
 
-    found = estimate(request)
-    what = "templates" if request.templates else "documents"
-    print("\n".join([*tell_steps(found.stages), ""]))
-    print(f"{found.begin:,} {what} to make questions from; at most {found.calls:,} calls")
-    if found.calls:
-        print(f"tokens, one a character of a document: {found.prompt_tokens:,} in, {found.reply_tokens:,} out")
-    if found.calls and arguments.prices:
-        prices = Prices.load(arguments.prices)
-        rate = prices.rate(arguments.llm.rpartition("#")[2])
-        print(f"cost: at most {rate.cost(found.prompt_tokens, found.reply_tokens):.4g} {prices.currency}".rstrip())
+    with _session(arguments, noted) as session:
+        stages, begin = estimate(request, session.system.completer if session else None)
+    currency = Prices.load(arguments.prices).currency if arguments.prices else None
+    print("\n".join([*tell_steps(stages), ""]))
+    print(f"{begin:,} {'templates' if request.templates else 'documents'} to make questions from")
+    print_grids([tabulate_estimate(noted, currency, arguments.budget, lengths=NOTES)])

@@ -33,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.certify.known import open_labels
     from quadrag.baselines.certify.tables import describe_labels, tabulate
+    from quadrag.baselines.construct.judge.printed import tabulate_printed
     from quadrag.baselines.construct.judge.train import Settings
     from quadrag.baselines.construct.judge.training import CERTIFICATE, make_judge
     from quadrag.baselines.tables.grid import print_grids
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"kept: pass {made.trained.kept}")
     if made.before is None:
         print(f"{arguments.model}: no readable verdict before training")
-    print_grids(tabulate([made.before, made.after] if made.before else [made.after]))
+    print_grids([*tabulate([made.before, made.after] if made.before else [made.after]), tabulate_printed()])
     print(f"\n{arguments.out}\ncertificate: {arguments.out / CERTIFICATE}")
     print(f"next: quadrag run BENCHMARK CONFIG --judge local:{arguments.out}")
     return 0

@@ -53,6 +53,7 @@ def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]
     """Print what was noted."""
     from quadrag.baselines.report.estimated import describe_estimate, tabulate_estimate
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
     from quadrag.chat.prices import Prices
     from quadrag.records import dumps
 
@@ -62,4 +63,5 @@ def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]
     else:
         cascade = arguments.judge_large is not None
         currency = prices.currency if prices else None
-        print_grids([tabulate_estimate(estimate, currency, arguments.budget, cascade)], file=stdout)
+        grid = tabulate_estimate(estimate, currency, arguments.budget, cascade)
+        print_grids(speak_grids([grid], arguments.labels), file=stdout)

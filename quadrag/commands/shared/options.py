@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+_PROFILES = ("official", "corrected")
 MODELS = "extractive | http://HOST:PORT/v1#MODEL | provider:MODEL | local:MODEL"
 
 
@@ -71,6 +72,9 @@ def asking(parser: argparse.ArgumentParser) -> None:
 
 
 def _asking(group: Any) -> None:
+    from quadrag.chat.reply import RETRIED
+
+    place(group)
     group.add_argument("--concurrency", metavar="N", type=whole(1), default=16, help="calls in flight (default: 16)")
     group.add_argument(
         "--timeout",
@@ -113,12 +117,22 @@ def _asking(group: Any) -> None:
     group.add_argument(
         "--retry",
         metavar="KINDS",
-        type=words("unreadable", "cut", "empty"),
+        type=words(*RETRIED),
         default=(),
-        help="ask again for kept replies that could not be read, were cut, or are empty: unreadable,cut,empty",
+        help="ask again for kept replies that could not be read, were cut, or are empty, or for calls that failed (as "
+        "every run does that goes on): unreadable,cut,empty,failed",
     )
     group.add_argument(
         "--reuse-unnamed", action="store_true", help="take replies, too, that an older quadrag kept without a service"
+    )
+
+
+def place(group: Any) -> None:
+    """Say where work is done."""
+    group.add_argument(
+        "--on",
+        metavar="PLACE",
+        help="where work is done: a number of processes, ray, ray://HOST:PORT, torchrun (default: here)",
     )
 
 
@@ -160,7 +174,7 @@ def cascade(parser: Any) -> None:
 
 def output(parser: argparse.ArgumentParser, what: str) -> None:
     """Say what is shown, and where files go; `what` is the help of --out."""
-    parser.add_argument("--profile", choices=("official", "corrected", "both"), default="both", help="(default: both)")
+    parser.add_argument("--profile", choices=(*_PROFILES, "both"), default="both", help="(default: both)")
     parser.add_argument(
         "--format",
         choices=("table", "line", "json"),
@@ -198,9 +212,12 @@ def verbose(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def profiles(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Return the profiles that are shown, the first of them first."""
-    return ("official", "corrected") if arguments.profile in ("both", None) else (arguments.profile,)
+def profiles(arguments: argparse.Namespace, own: str | None = None) -> tuple[str, ...]:
+    """Return the profiles that are shown, the first of them first: of those not named alone, what is a run's `own`."""
+    named = getattr(arguments, "profile", None)
+    if named in _PROFILES:
+        return (named,)
+    return _PROFILES[::-1] if own == _PROFILES[1] else _PROFILES
 
 
 def of_benchmarks(say: Callable[[Any], str]) -> str:

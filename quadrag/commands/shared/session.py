@@ -66,7 +66,7 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
     given = vars(arguments)
     # Ledger, prices and budget are opened where all is known to be of use; trust is of the run.
     names = {field.name for field in fields(Calling)} - {"ledger", "prices", "budget", "estimate"}
-    options = {name: given[name] for name in names if given.get(name) is not None}
+    called = {name: given[name] for name in names if given.get(name) is not None}
     return CallRequest(
         judges=given.get("judge", ()),
         judge_large=given.get("judge_large"),
@@ -74,7 +74,7 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
         judge_format=given.get("judge_format"),
         judge_max_tokens=given.get("judge_max_tokens"),
         bertscore=given.get("bertscore"),
-        calling=Calling(**options, alias=Alias(given.get("service"), given.get("served_as")), estimate=estimate),
+        calling=Calling(**called, alias=Alias(given.get("service"), given.get("served_as")), estimate=estimate),
         prices=arguments.prices,
         budget=arguments.budget,
         ledger=arguments.ledger,
@@ -84,6 +84,7 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
             for service, served_as in zip_longest(given.get("judge_service", ()), given.get("judge_served_as", ()))
         ],
         entity_alias=Alias(given.get("entity_service"), given.get("entity_served_as"), "entity-"),
+        profile=options.profiles(arguments)[0],
         max_failed=1.0 if estimate else MOST_FAILED if given.get("max_failed") is None else given["max_failed"],
         command=_without_secrets(arguments.typed),
     )
@@ -114,27 +115,43 @@ def print_results(
     else:
         print("\n".join(list_lines(results, profiles[0])), file=stdout)
         for line in list_warnings(results, profiles[0]):
-            print(one_line(line), file=sys.stderr)
+            tell(arguments, one_line(line), to=sys.stderr)
 
 
-def print_calls(results: Sequence[Any], verbose: bool = False) -> None:
+def tell(arguments: argparse.Namespace, *lines: str, to: IO[str] | None = None) -> None:
+    """Print lines in the language of the labels, on stdout if no other stream is named."""
+    from quadrag.baselines.tables.language import speak
+
+    for line in lines:
+        print(speak(line, arguments.labels), file=to)
+
+
+def tell_bad(arguments: argparse.Namespace, line: str) -> None:
+    """Print what is wrong as one line on stderr."""
+    from quadrag.baselines.tables.language import speak
+
+    print(f"quadrag: {speak(one_line(line), arguments.labels)}", file=sys.stderr)
+
+
+def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:
     """Print how many calls were made and what they cost, of which stage if asked, and whose kept replies were used."""
     from quadrag.baselines.report.facts import describe_kept, tell_calls
     from quadrag.baselines.report.spent import describe_cost, tabulate_cost
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
 
     asked = [result for result in results if not result.reused] or results
     if told := tell_calls(results):
-        print("", *told, sep="\n")
+        tell(arguments, "", *told)
     if kept := describe_kept(results):
-        print(f"kept replies: {kept}")
+        tell(arguments, f"kept replies: {kept}")
     if cost := describe_cost(asked):
         before = " of the run" if len(results) == 1 else " of the runs finished before"
-        print(f"tokens{before if asked[0].reused else ''}: {cost}")
-        print_grids([tabulate_cost(asked)] if verbose else [])
+        tell(arguments, f"tokens{before if asked[0].reused else ''}: {cost}")
+        print_grids(speak_grids([tabulate_cost(asked)] if arguments.verbose else [], arguments.labels))
 
 
-def print_next(folder: Path, results: Sequence[Any]) -> None:
+def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[Any]) -> None:
     """Print the command that goes on from what finished runs came to; of scores that are none, that shows why."""
     from quadrag.baselines.scoring.validity import has_unscored
 
@@ -147,12 +164,18 @@ def print_next(folder: Path, results: Sequence[Any]) -> None:
     elif len(results) == 1 and has_unscored(results[0].scores):
         then = "--unscored"
     one = len(results) == 1 or invalid
-    print(f"next: quadrag {f'show {place} {then}' if one else f'report {place} ANOTHER'}")
+    tell(arguments, f"next: quadrag {f'show {place} {then}' if one else f'report {place} ANOTHER'}")
 
 
-def print_next_of_two(first: Path | None, second: Path | None) -> None:
-    """Print the command that shows what became worse between two runs, in a line."""
-    print(f"next: quadrag show {shlex.quote(str(first))} {shlex.quote(str(second))} --worse")
+def print_next_of_two(arguments: argparse.Namespace, results: Sequence[Any], profile: str) -> None:
+    """Print the command that shows, under a profile, what became worse between two runs, in a line."""
+    from quadrag.baselines.core.result import own_profile
+
+    one, other = results[:2]
+    named = "" if own_profile([one, other]) == profile else f" --profile {profile}"
+    tell(
+        arguments, f"next: quadrag show {shlex.quote(str(one.folder))} {shlex.quote(str(other.folder))} --worse{named}"
+    )
 
 
 def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path, Any]], grids: Sequence[Any]) -> int:
@@ -162,21 +185,24 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path,
     if failures and not stopped:
         place, why = next(iter(failures.items()))
         first = one_line(f"{place}: {why}")
-        print(f"{_tell_failed(len(failures), 'answer')} (first, {first}); run again to ask again")
+        tell(arguments, f"{_tell_failed(len(failures), 'answer')} (first, {first}); run again to ask again")
     verdicts = sum(result.run.failed_verdicts for _, result in results)
     if verdicts and not stopped:
-        print(f"{_tell_failed(verdicts, 'verdict')}; run again to ask again")
+        tell(arguments, f"{_tell_failed(verdicts, 'verdict')}; run again to ask again")
     if unread := next((result.run.unread_judge for _, result in results if result.run.unread_judge), None):
-        print(f"The judge {unread} is asked no further: name another --judge, or --retry unreadable asks it again")
+        tell(
+            arguments,
+            f"The judge {unread} is asked no further: name another --judge, or --retry unreadable asks it again",
+        )
     elif kinds := _kinds_to_retry([result for _, result in results]):
-        print(f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")
+        tell(arguments, f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")
     if stopped:
-        print(f"quadrag: {one_line(stopped[0])}", file=sys.stderr)
-    invalid = [line for _, result in results for line in result.run.invalid]
+        tell_bad(arguments, stopped[0])
+    invalid = [line for _, result in results if not result.run.dead_judge for line in result.run.invalid]
     said = [note for grid in grids for note in grid.notes] if arguments.format == "table" else []
     if unsaid := [line for line in invalid if not any(line in note for note in said)]:
         more = f" (and {len(unsaid) - 1} more)" if len(unsaid) > 1 else ""
-        print(f"quadrag: INVALID, {one_line(unsaid[0])}{more}", file=sys.stderr)
+        tell_bad(arguments, f"INVALID, {unsaid[0]}{more}")
     return 2 if stopped else 3 if invalid else 0
 
 

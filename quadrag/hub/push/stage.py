@@ -117,6 +117,7 @@ def stage_dataset(
     content = {
         "data": f"{rows:,} rows",
         "sample": f"the bundled sample, {rows:,} rows",
+        "own": f"a dataset of one's own, {rows:,} rows",
         "recipe": "a card with the way to the data, which are not hosted again",
     }[done.kind]
     lacking: dict[str, list[str]] = {}

@@ -10,10 +10,13 @@ import pytest
 from markupsafe import escape
 
 from quadrag.baselines.charts.draw import can_draw, draw_grid
+from quadrag.baselines.charts.forms import NARROW
+from quadrag.baselines.charts.matrix import Tile, view_matrix
 from quadrag.baselines.charts.palette import contrast, cut_text
 from quadrag.baselines.page.page import HERE, render_page
 from quadrag.baselines.page.page import _words as read_words
 from quadrag.baselines.tables.grid import Cell, Figure, Grid, Line, Verdict
+from quadrag.baselines.tables.language import speak_grid
 
 pytest.importorskip("vl_convert")
 
@@ -153,7 +156,25 @@ def test_a_difference_that_is_more_than_chance_has_a_filled_sign():
     for image in (broad, narrow):
         fills = [path.attrib["fill"] for path in image.iter("path") if "transform" in path.attrib]
         assert fills == ["var(--s1)", "var(--paper)"]
-        assert "3.0 (+2.0 to +4.0)" in texts(image)
+        assert "3.0 [+2.0, +4.0]" in texts(image)
+
+
+def test_differences_of_other_units_have_an_axis_of_their_own():
+    grid = make("forest")
+    for line, unit in zip(grid.lines, ("percent points", "characters"), strict=True):
+        line.cells[-1].figure = line.cells[-1].figure._replace(unit=unit)
+    panels = draw_grid(grid, WORDS).panels
+    assert [title.rpartition(", ")[2] for title, _ in panels] == ["percent points", "characters"]
+    assert ["3.0 (" in drawn for _, drawn in panels] == [True, False]
+    titles = [title for title, _ in draw_grid(speak_grid(grid, "zh"), WORDS).panels]
+    assert [title.rpartition(", ")[2] for title in titles] == ["百分点", "字符"]
+
+
+def test_a_chinese_heading_is_broken_to_its_column():
+    columns = [["多跳推理", "类问答"]] * 6
+    view = view_matrix([Tile(0, 0, 1.0, "1.0", "n 1")], [("反洗钱（AML）", "cell")], columns, NARROW)
+    heads = {text.text for text in view["usermeta"]["texts"] if text.y < 0}
+    assert heads == {"多跳推", "理类问", "答"}
 
 
 def test_what_a_chart_says_in_words_stands_above_it():

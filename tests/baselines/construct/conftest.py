@@ -37,7 +37,7 @@ def _made(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
         if recipe == "crag":
             table, templates, pages = (TABLE / name for name in ("table.csv", "templates.yaml", "pages"))
             files = ["--table", str(table), "--templates", str(templates), "--documents", str(pages)]
-        assert cli.main(["construct", recipe, "--out", str(out), *files]) == 0
+        assert cli.main(["construct", recipe, "--out", str(out), "--licence", "CC BY 4.0", *files]) == 0
         return out
 
     return make

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
+import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,12 @@ from maker_model import make_reply
 
 from quadrag import cli
 from quadrag.baselines.construct.account import tell_splits, tell_steps
+from quadrag.baselines.construct.forecast import forecast
 from quadrag.baselines.construct.recipe import known
-from quadrag.baselines.construct.steps import Each, Stage, Whole, count_calls
+from quadrag.baselines.construct.steps import Ask, Each, Row, Stage, Whole, Work
+from quadrag.chat.client import ChatClient
+from quadrag.chat.estimate import Estimate, Estimator
+from quadrag.chat.ledger import Ledger
 from quadrag.hub.export.card import split_card
 
 RECIPES = [name for name in known() if name != "crag"]  # which reads a table
@@ -37,14 +40,38 @@ def test_the_account_fits_a_screen_and_leaves_nothing_out() -> None:
     assert splits[-1].split() == ["b", "test", "1"]
 
 
-def test_calls_are_counted_through_steps_that_make_more_rows() -> None:
+def asks(row: Row, times: int = 1) -> Work:
+    for sample in range(times):
+        yield Ask([{"role": "user", "content": row["text"]}], sample)
+    return [row]
+
+
+def test_calls_that_follow_a_kept_reply_are_seen_and_others_are_counted_at_most(tmp_path: Path) -> None:
     steps = [
-        Each("a", lambda row: [row], asks=2),
-        Each("b", lambda row: [row] * 5, makes=5),
-        Whole("c", lambda rows: (rows, [])),
-        Each("d", lambda row: [row], asks=3),
+        Each("first", asks, asks=2, makes=5),
+        Whole("all", lambda rows: (rows, [])),
+        Each("then", lambda row: asks(row, 2), asks=3),
     ]
-    assert count_calls(steps, 10) == 20 + 150
+    rows = [{"id": "a", "text": "aaaa"}, {"id": "b", "text": "b" * 400}]
+    estimate = Estimate(lambda model: (len, "by letters"))
+    with (
+        ChatServer() as server,
+        Ledger(tmp_path / "ledger.sqlite") as ledger,
+        ChatClient(f"{server.url}#m", ledger=ledger) as client,
+    ):
+        client.complete([[{"role": "user", "content": "aaaa"}]])
+        forecast(steps, rows, Estimator(estimate, "m", {}, client.shelf))
+    first, then = estimate.stages
+    # Of b one call is known and one may follow; of a the reply is kept, so its row has gone on to the last step.
+    assert (first.name, len(first.sizes), len(first.calls), first.prompt_tokens) == ("first", 2, 3, 2 * 407)
+    assert (then.name, len(then.sizes), then.prompt_tokens) == ("then", 15 + 3 - 1, 15 * 407 + 2 * 11)
+
+
+def read_estimate(said: str) -> tuple[int, float]:
+    """Return the calls and the highest price that an estimate's last line names."""
+    lines = [line for line in said.splitlines() if re.search(r"(, m|^all) {2,}", line)]
+    figures = re.split(" {2,}", lines[-1].replace(",", "").strip())
+    return int(figures[1]), float(figures[-1])
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -60,50 +87,17 @@ def test_an_estimate_bounds_what_is_asked_and_writes_nothing(
         assert cli.main([*line, "--estimate"]) == 0
         said = capsys.readouterr().out
         assert server.requests == 0 and not out.exists()
-        most = int(said.partition("at most ")[2].partition(" calls")[0].replace(",", ""))
-        cost = float(said.partition("cost: at most ")[2].partition(" USD")[0])
+        most, cost = read_estimate(said)
         assert cli.main(line) == 0
         assert 0 < server.requests <= most
-    account = capsys.readouterr().out
+        answered = len(server.bodies)
+        account = capsys.readouterr().out
+        # What is kept is not to be paid again, and nothing else is left to be asked.
+        assert cli.main([*line, "--estimate"]) == 0
+        assert read_estimate(capsys.readouterr().out)[0] == 0
+        assert server.requests == answered
     assert f"{server.requests:,} calls, 0 kept replies; tokens: " in account
     spent = float(account.partition("; cost ")[2].partition(" USD")[0])
     assert 0 < spent <= cost
     _, body = split_card((out / "README.md").read_text(encoding="utf-8"))
     assert "by the model `m`" in body and "Made by rule" not in body
-
-
-@pytest.fixture
-def cache() -> Iterator[None]:
-    """Leave the cache of datasets as it was: what is prepared here is nobody else's."""
-    import datasets
-
-    place = Path(datasets.config.HF_DATASETS_CACHE)
-    before = set(place.glob("*"))
-    yield
-    for path in set(place.glob("*")) - before:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-@pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_a_dataset_is_prepared_loaded_and_exported_with_its_own_card(
-    recipe: str, documents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from datasets import load_dataset
-
-    out, there = tmp_path / "mine", tmp_path / "there"
-    line = ["construct", recipe, "--documents", str(documents), "--out", str(out), "--licence", "CC BY 4.0"]
-    assert cli.main(line) == 0
-    assert "made by rule" in capsys.readouterr().out
-    header, body = split_card((out / "README.md").read_text(encoding="utf-8"))
-    assert (header["license"], header["license_name"], header["language"]) == ("other", "CC BY 4.0", ["zh"])
-    assert "Made by rule" in body and "60 documents" in body and "Licence of the documents: CC BY 4.0." in body
-    assert cli.main(["prepare", recipe, "--data-dir", str(out)]) == 0
-    assert cli.main(["export", str(there), "--benchmark", recipe, "--data-dir", str(out)]) == 0
-    splits = json.loads((out / "construct.json").read_text(encoding="utf-8"))["splits"]
-    for name, n in splits.items():
-        config, _, split = name.partition("/")
-        assert load_dataset(recipe, config, split=split).num_rows == n
-        assert load_dataset(str(there / recipe), config, split=split).num_rows == n
-    exported, text = split_card((there / recipe / "README.md").read_text(encoding="utf-8"))
-    assert exported["license_name"] == "CC BY 4.0" and "Made by rule" in text

@@ -6,26 +6,32 @@ import json
 import os
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chat_server import ChatServer, Rule
-from maker_model import make_reply
-from warm import Warm
+from maker_model import Manner, make_reply
+from warm import Run, Warm
 
 from quadrag import cli
 from quadrag.baselines.construct.recipe import known
+from quadrag.chat.ledger import Ledger
+
+TABLE = Path(__file__).parents[3] / "baselines" / "construct" / "crag" / "sample"
 
 CONCURRENCY = 4
 RECIPES = [name for name in known() if name != "crag"]  # which reads a table
 BUDGETS = {"crud_rag": "0.04", "omnieval": "0.12", "rgb": "0.04"}  # omnieval's topics are asked of all documents first
 
+# The pauses between attempts at a call that fails are made short; how often it is tried stays.
 IMPORTS = """
 from quadrag import cli
 from quadrag.baselines.construct import construct
 from quadrag.baselines.construct.rgb import recipe
-from quadrag.chat.network import engine
+from quadrag.chat.network import dispatch, engine
+dispatch.backoff = lambda attempt: 0.05
 """
 RUN = "import sys\nsys.exit(cli.main(arguments))"
 
@@ -39,28 +45,74 @@ def command(recipe: str, documents: Path, out: Path, server: ChatServer, ledger:
     return ["construct", recipe, "--documents", str(documents), "--out", str(out), *asked]
 
 
+@pytest.fixture
+def news(documents: Path, rounds: int, tmp_path: Path, real_data: Callable[[str], Path]) -> Path:
+    """The sample's articles; with ten rounds and real files at hand, 200 of those."""
+    if rounds < 10 or "QUADRAG_REAL_DATA" not in os.environ:
+        return documents
+    parts = sorted((real_data("CRUD_RAG") / "data/80000_docs").glob("documents_dup_part_*"))
+    texts = [line for lines in zip(*(part.open(encoding="utf-8") for part in parts), strict=False) for line in lines]
+    (tmp_path / "news").mkdir()
+    for at, text in enumerate(texts[:200]):
+        (tmp_path / "news" / f"{at:03}.txt").write_text(text, encoding="utf-8")
+    return tmp_path / "news"
+
+
 @pytest.mark.slow(1, 3, 10)
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_killed_and_run_again_it_is_the_same(recipe: str, documents: Path, tmp_path: Path, rounds: int) -> None:
-    draw = random.Random(18)
-    with ChatServer(text=make_reply, latency=0.01) as server, Warm(IMPORTS, RUN, tmp_path, os.environ) as warm:
-        whole = command(recipe, documents, tmp_path / "whole", server, tmp_path / "whole.sqlite")
-        assert cli.main(whole) == 0
-        calls = server.requests
-        server.state.requests = 0
-        out = tmp_path / "killed"
-        again = command(recipe, documents, out, server, tmp_path / "killed.sqlite")
-        for _ in range(rounds):
-            moment = server.requests + draw.randint(1, max(2, calls // (rounds + 1)))
+def test_killed_and_run_again_it_is_the_same(recipe: str, news: Path, tmp_path: Path, rounds: int) -> None:
+    """The server is late, silent, cuts connections, fails, and says much that is wrong: see `Manner` and `FAULTS`."""
+    draw, manner = random.Random(18), Manner()
+    server = ChatServer(text=manner.reply, latency=manner.latency, manner=manner.rule)
+    out, ledger = tmp_path / "killed", tmp_path / "killed.sqlite"
+    lost = [0]  # replies that were sent and not kept, after each run
+    with server, Warm(IMPORTS, RUN, tmp_path, os.environ) as warm:
+
+        def count_lost() -> int:
+            with Ledger(ledger) as kept:
+                return manner.said - len(kept)
+
+        whole = command(recipe, news, tmp_path / "whole", server, tmp_path / "whole.sqlite")
+        assert warm.start(*whole, "--timeout", "1").wait() == 0, warm.errors.read_text()
+        calls = manner.said
+        assert calls < 200 or manner.kinds.keys() == {"usual", "late", "stall", "drop", "status"}
+        manner.begin_again()
+        again = [*command(recipe, news, out, server, ledger), "--timeout", "1"]
+        for left in range(rounds, 0, -1):
+            moment = manner.said + draw.randint(1, max(1, 2 * (calls - manner.said) // (left + 1)))
             process = warm.start(*again)
-            while server.requests < moment and process.poll() is None:
+            while manner.said < moment and process.poll() is None:
                 time.sleep(0.001)
             process.kill()
             process.wait()
-        assert cli.main(again) == 0
-        assert server.requests <= calls + rounds * CONCURRENCY
+            lost.append(count_lost())
+            assert lost[-1] - lost[-2] <= CONCURRENCY
+        assert warm.start(*again).wait() == 0, warm.errors.read_text()
+        assert count_lost() == lost[-1]
+    print(f"{recipe}: {calls} replies, {lost[-1]} lost in {rounds} kills; {dict(manner.kinds)}")
     assert files(out) == files(tmp_path / "whole")
+
+
+@pytest.mark.slow(1, 3, 10)
+def test_a_table_s_questions_are_the_same_after_kills(tmp_path: Path, rounds: int) -> None:
+    draw = random.Random(18)
+    given = ["--table", TABLE / "table.csv", "--templates", TABLE / "templates.yaml", "--documents", TABLE / "pages"]
+    with Warm(IMPORTS, RUN, tmp_path, os.environ) as warm:
+
+        def start(out: str) -> Run:
+            return warm.start("construct", "crag", *map(str, given), "--out", str(tmp_path / out))
+
+        began = time.monotonic()
+        assert start("whole").wait() == 0, warm.errors.read_text()
+        took = time.monotonic() - began
+        for _ in range(rounds):
+            process = start("killed")
+            time.sleep(draw.uniform(0, took))
+            process.kill()
+            process.wait()
+        assert start("killed").wait() == 0, warm.errors.read_text()
+    assert files(tmp_path / "killed") == files(tmp_path / "whole")
 
 
 @pytest.mark.parametrize(("recipe", "budget"), BUDGETS.items())

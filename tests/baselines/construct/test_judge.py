@@ -12,6 +12,7 @@ from quadrag import cli
 from quadrag.baselines.certify.grades import find_graded
 from quadrag.baselines.certify.labels import Item, read_labels
 from quadrag.baselines.construct.judge.material import make_lessons, split_by_case
+from quadrag.baselines.construct.judge.printed import tabulate_printed
 from quadrag.errors import QuadragError
 
 
@@ -66,7 +67,16 @@ def test_a_metric_whose_verdict_is_no_number_cannot_be_learned(tmp_path: Path) -
         make_lessons(labels, labels.items)
 
 
+def test_the_paper_s_judges_are_shown_as_printed() -> None:
+    grid = tabulate_printed()
+    assert len(grid.lines) == 7
+    printed = {line.label: [cell.text for cell in line.cells] for line in grid.lines}
+    assert printed["qwen2.5-7b-instruct, as it is"] == ["0.6200", "0.4805"]
+    assert printed["qwen2.5-7b-instruct, trained"] == ["0.7440", "0.6486"]
+
+
 @pytest.mark.serve
+@pytest.mark.timeout(900)  # on two cores that others use, six minutes
 def test_a_trained_judge_gives_verdicts_where_it_gave_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("peft")
     from tiny_models import make_chat_model
@@ -78,6 +88,7 @@ def test_a_trained_judge_gives_verdicts_where_it_gave_none(tmp_path: Path, capsy
     assert cli.main(line) == 0
     printed = capsys.readouterr().out
     assert "no readable verdict before training" in printed
+    assert "qwen2.5-7b-instruct, trained" in printed
     certificate = json.loads((tmp_path / "judge/certificate.json").read_text())
     assert certificate["judge"] == str(tmp_path / "judge")
     assert not certificate["figures"]["unreadable"]

@@ -159,6 +159,10 @@ def test_the_human_split_holds_what_was_passed_as_it_was_corrected(recipe: str, 
         assert review(dataset, "--human") == 0
         builder, _ = open_builder(recipe, config, str(dataset / folder), None, split)
         assert [row[column] for row in rows(builder, split)] == wanted
+    card = (dataset / how.human / "README.md").read_text(encoding="utf-8")
+    graded = min(6, len(here))
+    assert f"of {graded} that were graded, by 1 of them, the {len(wanted)} that passed are here" in card
+    assert "Licence of the documents: CC BY 4.0." in card and "No person has read" not in card
     assert {path: path.read_bytes() for path in before} == before, "nothing of the dataset itself is changed"
     run = ["run", recipe, config, "--split", split, "--data-dir", str(dataset / folder), "--out", str(dataset / "run")]
     assert cli.main([*run, *(["--retriever", "bm25"] if recipe in ("crud_rag", "omnieval") else [])]) == 0

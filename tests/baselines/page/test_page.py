@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer
 
-from quadrag.baselines.page.answers import collect_answers, flatten
+from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.packed import pack, pack_answers
 from quadrag.baselines.page.page import render_page
+from quadrag.baselines.report.spelled import spell_gold
 from quadrag.baselines.runs import campaign as campaigns
 from quadrag.baselines.tables.grid import Cell, Grid, Line
 from quadrag.chat.ledger import Ledger
@@ -218,12 +219,15 @@ def test_packing_keeps_every_text_in_the_shorter_encoding():
     [
         ("a", ["a"]),
         (None, []),
-        ([["a", "b"], "c"], ["a", "b", "c"]),
-        ({"answer": "a", "wrong": ["b", 2]}, ["answer: a", "wrong: b; 2"]),
+        (["a", "b", "a"], ["a / b"]),
+        ([["a", "b"], ["c"]], ["a / b", "c"]),
+        ([["6.4%"]], ["6.4%"]),
+        ([], []),
+        ({"answer": "a", "wrong": ["b", 2]}, ["answer: a", "wrong: b / 2"]),
     ],
 )
 def test_references_of_every_shape_are_texts(references, texts):
-    assert list(flatten(references)) == texts
+    assert spell_gold(references) == texts
 
 
 def test_the_judges_words_stand_at_every_answer(cli, monkeypatch):

@@ -40,13 +40,13 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
                 "sample": 0,
                 "question": asked[:20],
                 "answers": [f"It is {n}." if has else None for has in there],
+                "failed": ["error: no index" if n == 3 else ""] + [""] * (runs - 1),
                 "values": values,
                 "groups": {"benchmark": "rgb", "topic": f"topic {n % 2}{evil}"},
             }
         )
         side = {
             "rest": f" The end of {n}.{evil}",
-            "failure": "",
             "passages": [[n, 0.5, True], [(n + 1) % count, None, False]],
             "reasons": {"m.rank": "corrected unparsable"} if n == 5 else {},
             "verdicts": {f"judge{evil}": [f"Verdict {n}{evil}"]},
@@ -234,6 +234,22 @@ def test_hostile_texts_stay_texts(opened):
     assert page.evaluate("document.scripts.length") == scripts
     assert page.locator("main img").count() == 0
     assert page.inner_text("#item").count(EVIL) >= 8
+
+
+def test_an_answer_that_failed_says_why(opened):
+    answers = make_answers()
+    answers.index["items"][3]["answers"] = ["", "It is 3."]
+    answers.items[3]["runs"][0]["rest"] = ""
+    page = opened(answers)
+    assert "A: error: no index" in page.locator("#list li").nth(3).inner_text()
+    page.click("#list li:nth-child(4) button")
+    page.wait_for_selector("#item h3")
+    assert "error: no index" in page.inner_text("#item") and "(empty)" not in page.inner_text("#item")
+
+
+def test_the_order_of_two_runs_has_its_own_name(opened):
+    page = opened(make_answers())
+    assert page.locator('#sort option[value="change"]').inner_text() == "largest change first"
 
 
 def test_one_run_has_no_choice_between_runs(opened):

@@ -10,6 +10,7 @@ from rag_server import RagServer
 
 import quadrag
 from quadrag.baselines.report.compared.names import tell_apart
+from quadrag.baselines.report.spelled import shorten_ids
 
 PLACE = ("rgb", "information_integration_en")
 DOCUMENTS = [
@@ -45,6 +46,9 @@ def test_what_became_worse_is_shown_with_both_answers(two, cli):
     worse = cli("show", "a", "b", "--worse")
     assert shown(worse) == ["0", "1"]
     first = worse.out.split("\n\n")[0]
+    assert worse.out == cli("show", "a", "b").out, "of two runs it need not be said"
+    heads = [line.split("  ")[1].split()[0] for line in first.splitlines() if line.startswith("  ")]
+    assert heads == ["question", "answer", "answer", "gold", "A", "B"] + ["passage"] * 5, "what one looks for first"
     assert first.count("  passage ") == 5, "passages that both have stand once"
     assert "  answer A  The Pellindale" in first and "  answer B  no idea of 0" in first
     assert "  A rgb_accuracy.accuracy: 1" in first and "  B rgb_accuracy.accuracy: 0" in first
@@ -71,7 +75,10 @@ def test_the_greatest_difference_comes_first(cli):
     lost = {name: first[name] - second[name] for name in first if first[name] > second[name]}
     worse = cli("show", before.folder, after.folder, "--worse", "--metric", "rouge_l")
     found = [line.split()[-1] for line in worse.out.splitlines() if line.startswith("summary test ")]
-    assert found == sorted(lost, key=lambda name: -lost[name]) and len(set(lost.values())) > 2
+    called = shorten_ids(first)
+    assert (
+        found == [called[name] for name in sorted(lost, key=lambda name: -lost[name])] and len(set(lost.values())) > 2
+    )
 
 
 def test_each_search_is_shown_where_the_two_found_other_passages(cli):
@@ -88,7 +95,7 @@ def test_each_search_is_shown_where_the_two_found_other_passages(cli):
     quadrag.compare(ask(0), ask(1)).show(worse=True)
     out = cli("show", "--worse", *(one.folder for one in map(ask, (0, 1)))).out
     assert "  passage A 1 [d0] text 0" in out and "  passage B 1 [d1] text 1" in out
-    assert "  missed A  gold [" in out and "  missed B  gold [" in out
+    assert "  missed A (gold) [" in out and "  missed B (gold) [" in out
 
 
 def test_python_shows_the_same_questions(two, capsys):
@@ -148,7 +155,7 @@ def test_kept_replies_are_told_above_the_table(cli):
         assert "kept ones" not in cli(*asked, "--out", "a").out
         lines = cli(*asked, "--out", "b").out.splitlines()
         (told,) = [line for line in lines if "kept ones, from 20" in line]
-        assert told.startswith("8 of 8 replies ") and told.endswith("; --fresh asks anew.")
+        assert told.startswith("8 of 8 answers ") and told.endswith("; --fresh asks anew.")
         assert lines.index(told) < next(at for at, line in enumerate(lines) if line.startswith("metric"))
         assert "8 of 8 answers are the same texts in both." in cli("report", "a", "b").out
         assert "kept ones" not in cli(*asked, "--out", "c", "--fresh").out
@@ -165,7 +172,7 @@ def test_a_folder_of_one_run_is_that_run(two, cli):
 def test_what_cannot_be_compared_is_one_line(two, cli):
     for typed, message in (
         (("a", "--worse"), "--worse and --better compare two runs, the others show one"),
-        (("a", "b"), "expected quadrag show A B --worse"),
+        (("a", "b", "--wrong"), "expected quadrag show A B --worse"),
         (("a", "b", "--worse", "--metric", "beauty"), "no metric 'beauty'; expected one of"),
         (("a", "b", "--worse", "--split", "noise"), "unknown split of this run 'noise'"),
     ):

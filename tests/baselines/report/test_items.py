@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, Rule
 
+from quadrag.baselines.report.spelled import match_ids, shorten_ids
 from quadrag.cli import main
 from quadrag.records import read_jsonl, write_jsonl
 
@@ -59,7 +60,9 @@ def test_the_worst_come_first(judged, capsys):
     items = [row for _, row in read_jsonl(judged / "run" / "items.jsonl")]
     wrong = [row["id"] for row in items if row["rgb_accuracy.accuracy_bounded"]["official"] == 0]
     shown = [line.split()[-1] for line in out.splitlines() if line.startswith("task_1_2 public ")]
-    assert sorted(shown) == sorted(wrong) and len(wrong) < len(items)
+    called = shorten_ids(row["id"] for row in items)
+    assert sorted(shown) == sorted(called[name] for name in wrong) and len(wrong) < len(items)
+    assert "rgb_accuracy.accuracy_bounded: 0" in out, "the metric that was asked for is shown"
 
 
 def test_what_cannot_be_shown_is_one_line(judged, capsys, tmp_path):
@@ -71,6 +74,27 @@ def test_what_cannot_be_shown_is_one_line(judged, capsys, tmp_path):
         code, (_, err) = show(capsys, judged, *more)
         assert code == 2 and message in err and err.count("\n") == 1
     assert json.loads((judged / "run" / "run.json").read_text())["data_dir"] == "sample"
+
+
+def test_a_long_id_is_shown_and_taken_by_its_beginning(judged, capsys):
+    items = [row["id"] for _, row in read_jsonl(judged / "run" / "items.jsonl")]
+    first = shorten_ids(items)[items[0]]
+    _, (out, _) = show(capsys, judged, "--id", items[0])
+    assert f"\ntask_1_2 public {first}\n" in out and len(first) < len(items[0]) and items[0] not in out
+    for typed in (first, first.rstrip("…")):
+        assert show(capsys, judged, "--id", typed)[1].out == out
+    begin = next(one[0] for one in items if sum(other[0] == one[0] for other in items) > 1)
+    code, (_, err) = show(capsys, judged, "--id", begin)
+    assert code == 2 and "give more digits" in err
+    alike = ["0123456789abcdef-1", "0123456789abcdef-2", "fedcba98765432100", "17", "some-long-name-of-a-document"]
+    assert list(shorten_ids(alike).values()) == [
+        "0123456789abcdef-1",
+        "0123456789abcdef-2",
+        "17",
+        "fedcba98…",
+        alike[-1],
+    ]
+    assert match_ids("0123", alike) == alike[:2] and match_ids("1", alike) == match_ids("some", alike) == []
 
 
 def test_each_sample_is_shown_with_its_own_answer(tmp_path, capsys):

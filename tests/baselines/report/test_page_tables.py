@@ -11,6 +11,7 @@ import pytest
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
 from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.glance import glance_pair
 from quadrag.baselines.report.compared.matrix_change import tabulate_changes
 from quadrag.baselines.report.found import tabulate_found
 from quadrag.baselines.runs import campaign
@@ -77,7 +78,7 @@ def test_a_comparison_is_a_forest_of_headlines_with_its_verdict(results):
     assert several.form == "runs" and list(several.names) == ["A a", "B b", "C c"]
 
 
-def test_p_values_of_a_forest_are_adjusted_for_each_other(cli):
+def test_table_and_chart_have_one_mark_and_a_line_says_what_holds_by_holms_rule(cli):
     assert cli("run", "rgb", "noise_robustness_en", "--data-dir", "sample", "--out", "r").code == 0
     (_, [first]), (_, [second]) = campaign.read_runs(["r", "r"])
     better = {"noise_60": 9, "noise_80": 6}  # questions of twelve; by mid-p 0.002 and 0.016, five times that by Holm
@@ -90,7 +91,18 @@ def test_p_values_of_a_forest_are_adjusted_for_each_other(cli):
     grid = compare_runs([("a", first), ("b", second)])
     cells = {line.label.partition(":")[0].split()[1]: line.cells[-1] for line in grid.lines if line.cells[-1].figure}
     assert len(cells) == 5 and [name for name, cell in cells.items() if "*" in cell.text] == ["noise_60", "noise_80"]
-    assert [name for name, cell in cells.items() if cell.figure.sure] == ["noise_60"]
+    assert [name for name, cell in cells.items() if cell.figure.sure] == ["noise_60", "noise_80"]
+    [told] = [note for note in grid.notes if "Holm" in note]
+    assert told.endswith(
+        " 5 differences finds some by chance. By Holm's rule for all of them still more than chance: noise_60 accuracy."
+    )
+    cards = {line.label: [cell.text for cell in line.cells] for line in glance_pair(first, second).lines}
+    assert len(cards) == 5, "the first headline of each split"
+    assert [cards["noise_60 accuracy"][at] for at in (0, 3)] == ["+75.0", "B is better"]
+    assert cards["noise_60 accuracy"][2] == "A 66.7 → B 66.7", "as the runs' scores have it"
+    assert cards["noise_0 accuracy"][3] == "the same"
+    told = [line.cells[3].text for line in glance_pair(second, first).lines]
+    assert told == ["the same", "the same", "the same", "A is better", "A is better"]
 
 
 def test_questions_won_and_lost_are_listed_the_greatest_difference_first(folders):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -44,6 +45,15 @@ def run(
         if value is not None
     ]
     return Result(RunRecord(inputs), rows, items, asked=asked or {})
+
+
+def fail(result: Result) -> Result:
+    """The same run, whose items without a value failed."""
+    for item in result.items:
+        for entry in item.values():
+            if isinstance(entry, dict) and entry["official"] is None:
+                entry |= {"corrected": None, "reason": dict.fromkeys(("official", "corrected"), "raised")}
+    return result
 
 
 def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = None) -> dict[Any, Asked]:
@@ -113,14 +123,36 @@ def test_what_is_the_same_is_said_to_be_the_same() -> None:
 def test_the_same_on_a_part_says_on_which_part_and_what_failed() -> None:
     first = np.random.RandomState(0).random_sample(20)
     asked: Any = {"asked": ask(20, ["x"])}
-    failed = run([*first[:15], *[None] * 5], **asked)
-    failed.scores = [row | {"unscored": {"raised": 5}} for row in failed.scores]
+    failed = fail(run([*first[:15], *[None] * 5], **asked))
     assert (
         words(run(first, **asked), failed)[0]
         == "rouge_l: the same on the 15 questions that both scored; 5 failed in B."
     )
     part = run(first[:15], asked=ask(15, ["x"]))
     assert words(run(first, **asked), part)[0] == "rouge_l: the same on the 15 questions that both scored."
+    assert words(failed, part)[0] == "rouge_l: the same on the 15 questions that both scored.", (
+        "the part has none of them"
+    )
+
+
+def test_a_verdict_says_in_the_same_sentence_what_failed_and_what_the_other_profile_does_not_decide() -> None:
+    """B has 30 of 100 more right where it answers, and 28 that A has right failed in it."""
+    asked: Any = {"asked": ask(100, ["x"]), "metric": "rgb_accuracy", "key": "accuracy", "corrected": 0.5}
+    first = run([0.0] * 30 + [1.0] * 70, **asked)
+    second = fail(run([1.0] * 72 + [None] * 28, **asked))
+    official, corrected = (words(first, second, profile=profile)[0] for profile in ("official", "corrected"))
+    assert re.fullmatch(
+        r"accuracy: B is better, 41\.7 points higher \(95% interval .*?; on the 72 questions that both scored; "
+        r"28 failed in B\)\. But corrected, the other profile, does not decide: B is 2\.0 points higher, which may be "
+        r"chance \(95% interval .*\)\.",
+        official,
+    )
+    assert re.fullmatch(
+        r"accuracy: not decided\. B is 2\.0 points higher, which may be chance \(95% interval .*?; 28 failed in B and "
+        r"count as wrong\)\. .*\. But official, the other profile, decides: B is better, 41\.7 points higher \(.*\)\.",
+        corrected,
+    )
+    assert not any("the other profile" in note for note in words(first, run([1.0] * 100, **asked))), "both decide"
 
 
 def test_a_profile_that_says_the_opposite_is_told() -> None:
@@ -129,12 +161,12 @@ def test_a_profile_that_says_the_opposite_is_told() -> None:
     second = [value + 0.1 + 0.01 * rng.random_sample() if at % 2 else None for at, value in enumerate(first)]
     pairs = [pair_results(run(first), run(second), ROUGE, profile) for profile in ("official", "corrected")]
     assert [pair and pair.difference > 0 for pair in pairs] == [True, False]
-    official, opposite = words(run(first), run(second))[:2]
-    assert official.startswith("rouge_l: B is better, ")
-    assert opposite.startswith("rouge_l: corrected says the opposite of official: A is better, ")
+    told = words(run(first), run(second))[0]
+    assert told.startswith("rouge_l: B is better, ")
+    assert " But corrected, the other profile, says the opposite: A is better, " in told
     told = words(run(first, corrected=0.5), run(second, corrected=0.3), profile="corrected")
     assert told[0].startswith("rouge_l: A is better, ")
-    assert told[1].startswith("rouge_l: official says the opposite of corrected: B is better, ")
+    assert " But official, the other profile, says the opposite: B is better, " in told[0]
     assert not any("opposite" in note for note in words(run(first), run(first + 0.1)))
 
 
@@ -166,6 +198,14 @@ def test_a_metric_that_is_invalid_is_named() -> None:
     notes = words(good, bad)
     assert notes[0] == "Not compared, INVALID in B: rouge_l." and not any("scored in both: " in one for one in notes)
     assert words(bad, good)[0] == "Not compared, INVALID in A: rouge_l."
+    assert words(bad, bad)[0] == "Not compared, INVALID in A and B: rouge_l."
+
+
+def test_a_metric_that_cannot_be_paired_is_named_with_the_reason() -> None:
+    first, none = run([0.5] * 10), run([None] * 9 + [0.5])
+    assert words(first, run([0.5] * 8))[0] == "Not compared, the questions are not the same: rouge_l."
+    left = run([0.5] * 9 + [None])
+    assert words(none, left)[0] == "Not compared, no question was scored in both: rouge_l."
 
 
 def test_slices_are_told_by_holms_rule() -> None:
@@ -244,6 +284,24 @@ def test_of_several_runs_p_values_are_adjusted_and_rankings_compared() -> None:
     runs[2] = run(base - 0.1, corrected=0.1)
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
     assert not any("runs otherwise" in note for note in grid.notes), "both rank them the same"
+
+
+def test_of_several_runs_each_is_told_of_in_words_and_why_it_is_not_compared() -> None:
+    rng = np.random.RandomState(4)
+    base, asked = rng.random_sample(40), ask(40, ["x"])
+    noise = rng.normal(0, 1, 40)
+    close = base + noise - noise.mean() + 2.1 / 40**0.5 * noise.std()
+    strange = run(base, asked={key: one._replace(sha256="other") for key, one in asked.items()})
+    runs = [run(values, asked=asked) for values in (base, base + 0.1, close, close)]
+    pair = pair_results(runs[0], runs[2], ROUGE)
+    assert pair is not None and 0.025 < pair.p < 0.05, "alone it would be decided"
+    _, grid = tabulate_several([(str(at), one) for at, one in enumerate([*runs, strange])], every=False)
+    better, chance, _, apart = grid.notes[:4]
+    assert better.startswith("B - A: rouge_l: B is better, 10.0 points higher (95% interval ")
+    assert chance.startswith("C - A: rouge_l: not decided. C is ") and "which may be chance" in chance
+    assert "without 0 in it, but p is 0." in chance
+    assert chance.endswith("; p decides, as it is adjusted for the number of runs).")
+    assert apart == "E - A: Not compared, no question is in both: rouge_l."
 
 
 def ranked(values: dict[str, float], judge: str = "j", llm: str = "m") -> Result:

@@ -384,7 +384,7 @@ def test_refined_and_original_data_never_share_a_table(cli):
     ran = cli(*asked, "--original")
     assert "original data; bundled sample" in " ".join(ran.out.split())
     ran = cli("report", "b")
-    assert ran.code == 2 and "stand for the same cell" in ran.err
+    assert ran.code == 2 and "was run twice (once on refined and once on original data)" in ran.err
     assert "runs/rgb-all-original" in cli(*asked[:-2], "--original").out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from pathlib import Path
 
@@ -103,6 +104,8 @@ def test_the_user_may_have_it_asked_to_the_end_and_is_told_at_the_number(cli, se
     for text in (*texts, repr(result)):
         assert re.search(told, " ".join(text.split()))
     lines = ran.out.splitlines()
+    if before:
+        assert re.match(r"12 of \d+ verdicts are kept ones, from 20.*Z on; --retry unreadable asks", lines.pop(0))
     same = "All 15 answers are the same text, 'The capital is Paris.'."
     assert lines[2].startswith("NOT RELIABLE") and lines[4] == same, "above the numbers, whatever -v"
     assert lines[5].startswith("metric ")
@@ -172,15 +175,43 @@ def test_replies_that_were_asked_for_again_are_not_counted_as_kept(cli, server, 
 
 
 def test_a_dead_judge_costs_no_answers_and_is_called_the_judge(cli, server, judge):
-    dead = (*CRAG, "--llm", f"{server.url}#m", "--judge", "http://127.0.0.1:9/v1#j", "--ledger", "L", "--out", "r")
+    dead = [*CRAG, "--llm", f"{server.url}#m", "--judge", "http://127.0.0.1:9/v1#j", "--ledger", "L", "--out", "r"]
     ran = cli(*dead)
-    told = "15 of 15 answers; the judge j does not answer: the first 12 calls all failed: http://127.0.0.1:9/v1: "
+    told = "the judge j does not answer: the first 12 calls all failed: http://127.0.0.1:9/v1: "
     assert ran.code == 2 and ran.err.startswith(f"quadrag: {told}") and ran.err.count("\n") == 1
     assert ran.err.endswith("; the answers are kept in r: run again to go on with a judge that does\n")
-    assert re.search(r"^missing +0\.0 ", ran.out, re.MULTILINE) and f"PARTIAL: {told}" in " ".join(ran.out.split())
+    unjudged = f"INVALID, task_1_2 public: not judged: truthfulness, accuracy, hallucination; {told}"
+    dead[dead.index("--out") + 1 :] = ["j"]
+    as_json = json.loads(cli(*dead, "--json").out)
+    shown = [ran.out, cli("report", "r").out, Path("r/report.html").read_text(encoding="utf-8")]
+    for text in (*shown, f"INVALID, {as_json['invalid'][0]}", f"INVALID, {quadrag.result('r').invalid[0]}"):
+        assert unjudged in " ".join(html.unescape(text).split())
+        assert "PARTIAL" not in text and "Not run" not in text
+    for text in shown[:2]:
+        assert re.search(r"^missing +0\.0 ", text, re.MULTILINE)
+        assert re.search("^truthfulness +– +– +0 of 15 ", text, re.MULTILINE)
     answered = server.requests
     judge.state.text = READABLE
     assert ask(cli, CRAG, server, judge)[0].code == 0 and server.requests == answered
+
+
+def test_answers_are_scored_without_a_dead_judge_as_in_a_run_and_again_in_the_same_folder(cli, judge, tmp_path):
+    asked = quadrag.questions("crag", "task_1_2", data_dir="sample")
+    rows = [{"id": one.id, "config": one.config, "split": one.split, "answer": "Paris"} for one in asked]
+    Path("mine.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    score = ("score", "mine.jsonl", "--benchmark", "crag", "--data-dir", "sample", "--ledger", "L", "--out", "s")
+    ran = cli(*score, "--judge", "http://127.0.0.1:9/v1#j")
+    told = "the judge j does not answer: the first 12 calls all failed: http://127.0.0.1:9/v1: "
+    assert ran.code == 2 and ran.err.startswith(f"quadrag: {told}") and ran.err.count("\n") == 1
+    unjudged = f"INVALID, task_1_2 public: not judged: truthfulness, accuracy, hallucination; {told}"
+    for text in (ran.out, cli("report", "s").out):
+        assert unjudged in " ".join(text.split()) and "PARTIAL" not in text and "Not run" not in text
+        assert re.search(r"^missing +0\.0 ", text, re.MULTILINE)
+    judge.state.text = READABLE
+    again = cli(*score, "--judge", f"{judge.url}#j")
+    assert again.code == 0 and "INVALID" not in again.out
+    ran = cli(*score, "--judge", f"{judge.url}#j")
+    assert ran.code == 2 and "s is there and is no empty folder" in ran.err
 
 
 def test_a_finished_run_is_so_still_where_its_judge_has_died(cli, server, judge):

@@ -403,7 +403,17 @@ def test_a_reply_of_another_form_is_no_dead_service_to_one_that_has_answered(ser
         ),
         (Rule("status", status=500), "/rag", "answered 500: injected; see the server's log"),
         (None, "/wrong", "answered 404: Not Found; correct the address, which is asked as it stands"),
-        (None, "/v1x#small", "answered 404: Not Found; correct the address"),
+        (None, "/wrong", "; a model's or a service's chat endpoint is typed as --rag http://HOST:PORT/v1#MODEL"),
+        (
+            Rule("body", body={"choices": []}),
+            "/rag",
+            "docs/own-system.md; a model's or a service's chat endpoint is typed",
+        ),
+        (
+            None,
+            "/v1x#small",
+            "a service of the JSON form is typed with its whole address, as --rag http://HOST:PORT/rag",
+        ),
     ],
 )
 def test_a_dead_service_is_one_line(server, ledger, rule, path, words):

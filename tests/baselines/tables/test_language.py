@@ -69,6 +69,19 @@ def test_a_comparison_is_in_chinese(cli):
             "f1：未分高下。B 高 2.1 个百分点，可能出于偶然（95% 区间 -0.6 至 3.1）。"
             "大约再多 290 题才能看出这样大的差别。",
         ),
+        (
+            "calls: 15 made, 0 kept replies used; judge 2 made (1 tried again), 3 kept replies used",
+            "调用：发出 15 次，用了 0 条已存回复；裁判：发出 2 次（重试 1 次），用了 3 条已存回复",
+        ),
+        (
+            "A: a, m; on: bundled sample. The system gave 64 passages, to 8 questions. Settings of its own: judge j.",
+            "A：a, m；数据：自带样例。 系统给出 64 个片段，涉及 8 题。 自身设置：裁判 j。",
+        ),
+        (
+            "a b: 1 of 4 verdicts could not be read, they count as wrong: acc.",
+            "a b：4 个判断中有 1 个读不懂，计为错误：acc.",
+        ),
+        ("INVALID, a b: 1 of 2 items failed (1 null): x; the file of answers has null in their place.", None),
         ("length: B is 5 characters longer (95% interval 1 to 9), which is neither better nor worse.", None),
         ("em: A is better, 2.0 points higher (95% interval 0.6 to 3.1).", None),
         ("judge not certified: j (acc, hal); `quadrag certify-judge` does it.", None),
@@ -90,7 +103,7 @@ def test_a_table_keeps_its_numbers_names_and_shape():
     ours = speak_grid(grid, "zh")
     assert (ours.title, ours.corner, ours.columns) == ("表 7：回答的真实性", "指标", ["not\nknown", "\n0.2"])
     assert ours.lines == [Line("  m（本次）", [Cell("1.0")])]
-    assert ours.notes == ["不完整：仅前 60 题中的 3 题。", "mrr"] and isinstance(ours.notes[0], Alarm)
+    assert ours.notes == ["不完整：仅 60 题中的前 3 题。", "mrr"] and isinstance(ours.notes[0], Alarm)
     assert speak_grid(grid, "en") is grid
 
 

@@ -123,7 +123,7 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
         ("+12.3*", "+10.0 to +20.0"),
         ("+12.35", "+10.0 to +20.0"),
     ]
-    adjusted = difference_cell(pairs[1], "characters", p=0.098)
+    adjusted = difference_cell(pairs[1]._replace(p=0.098), "characters")
     assert (adjusted.text, adjusted.sub) == ("+0.1", "+0 to +0")
 
 

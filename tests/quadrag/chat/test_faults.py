@@ -57,6 +57,16 @@ def test_a_refusal_is_not_retried(server, ledger, status):
     assert len(ledger) == 2, "failures are not stored"
 
 
+def test_a_server_that_kept_replies_are_of_is_not_dead_for_refusing_all_of_a_later_batch(server, ledger):
+    server.rules.append(Rule("status", match="question 1", status=400))
+    with ChatClient(server.url + "#m", ledger=ledger) as client:
+        client(chats(1))
+    with ChatClient(server.url + "#m", ledger=ledger) as client:
+        client(chats(1))
+        (refused,) = client(chats(1, start=1))
+    assert refused.reason == "api_error" and "answered 400" in refused.detail
+
+
 def test_exhausted_retries_are_a_failure_and_the_run_goes_on(server):
     server.rules.append(Rule("status", match="question 1", status=503))
     with ChatClient(server.url + "#m", retries=2, concurrency=2) as client:

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -760,6 +761,37 @@ def test_a_pipe_closed_early_is_no_error_for_tables_either(environment):
     command = f"{sys.executable} -c '{ENTRY}' demo | true; echo ${{PIPESTATUS[0]}}"
     ran = subprocess.run(["bash", "-c", command], env=environment(), capture_output=True, text=True)
     assert ran.stdout.strip() == "0" and ran.stderr == ""
+
+
+@pytest.fixture
+def unread(monkeypatch):
+    """A function that runs the command into a pipe whose reader has gone."""
+
+    def run(*arguments):
+        read, write = os.pipe()
+        os.close(read)
+        with os.fdopen(write, "w", buffering=1) as pipe, monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", pipe)
+            return main([*map(str, arguments)])
+
+    return run
+
+
+def test_what_a_command_writes_is_there_though_nobody_reads_what_it_prints(cli, unread):
+    with ChatServer(models=["j"], text="Yes, the question is addressed by the documents.") as judge:
+        assert cli(*RUN, "--judge", f"{judge.url}#j", "--ledger", "L")[0] == 0
+    shutil.copytree("out", "other")
+    Path("l.csv").write_text("id,question,answer,gold,label\n1,Who?,Paris,Paris,right\n2,Who?,Oslo,Rome,wrong\n")
+    Path("v.csv").write_text("id,verdict\n1,right\n2,wrong\n")
+    for written, *command in (
+        ("page.html", "report", "out", "--html", "page.html"),
+        ("scored/report.html", "score", "out/answers.jsonl", *SCORE, "--out", "scored"),
+        ("sheet.csv", "label", "out", "--n", 4, "--out", "sheet.csv"),
+        ("sheet.html", "label", "out", "--n", 4, "--out", "sheet.html"),
+        ("certificate.json", "certify-judge", "l.csv", "--verdicts", "v.csv", "--out", "certificate.json"),
+        ("trec/other", "trec", "out", "other", "--out", "trec"),
+    ):
+        assert unread(*command) == 0 and Path(written).exists(), command
 
 
 def test_a_password_with_an_at_sign_stays_out_of_the_record(cli):

@@ -132,7 +132,7 @@ def test_a_profile_with_the_opposite_verdict_is_told_in_python_in_the_terminal_a
         return quadrag.evaluate(*place, lambda question: cut(gold[question.id]), data_dir="sample", name=name)
 
     sides = [measure_cut(lambda text: text[:16], "short"), measure_cut(lambda text: text[:60] + "是的" * 30, "long")]
-    told = "bleu: corrected says the opposite of official: {} is better, "
+    told = " But corrected, the other profile, says the opposite: {} is better, "
     both = quadrag.compare(*sides)
     assert "bleu: short is better, " in repr(both) and told.format("long") in repr(both)
     assert told.format("B") in both.report(tmp_path / "both.html").read_text(encoding="utf-8")
@@ -174,9 +174,9 @@ def test_answers_of_a_run_that_stopped_are_counted_wherever_numbers_are_shown(ca
     both.show()
     for text in (*shown, capsys.readouterr().out):
         said = " ".join(text.split())
-        assert "5 of 12 replies are kept ones, from 20" in said and "fresh=True asks anew" in said
+        assert "5 of 12 answers are kept ones, from 20" in said and "fresh=True asks anew" in said
         assert "--" not in said
-    assert "after (mine): 5 of 12 replies" in repr(both) and "before" not in repr(both).splitlines()[1]
+    assert "after (mine): 5 of 12 answers" in repr(both) and "before" not in repr(both).splitlines()[1]
     assert "kept ones" not in repr(other) + other._repr_html_()
 
 
@@ -190,4 +190,4 @@ def test_answers_that_stand_while_the_judge_was_dead_are_counted_too(monkeypatch
         judge = {"judge": f"{server.url}#j", "judge_service": "http://127.0.0.1:9/v1", "max_failed": 1}
         found = quadrag.evaluate(*place, lambda question: "new", **judge, **part)
     assert set(found.to_pandas()["answer"]) == {"old"}
-    assert "\n3 of 3 replies are kept ones, from 20" in repr(found)
+    assert "\n3 of 3 answers are kept ones, from 20" in repr(found)

@@ -193,7 +193,8 @@ def test_a_few_failures_are_told_with_the_first_and_with_what_shows_them(capsys)
     result.show()
     told = (
         r"Answers that failed: 1 \(the first, noise_robustness_en/noise_0/3/0: ValueError: no luck with 3 "
-        r"\(helper, test_failing\.py:\d+\)\); show\(unscored=True\) shows them\."
+        r"\(helper, test_failing\.py:\d+\)\); show\(unscored=True\) shows them, "
+        r'retry="failed" asks those again\.'
     )
     for said in (repr(result), capsys.readouterr().out):
         assert re.search(told, " ".join(said.split()))

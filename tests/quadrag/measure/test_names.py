@@ -70,8 +70,8 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     assert "*: p below 0.05." in notes
     assert page.index("</table>") < page.index("<p>*: p below 0.05.</p>") and page.count("<b>") == 1
     fewer = measure(first, "fewer", split="noise_80", limit=6)
-    assert repr(quadrag.compare(before, fewer)).endswith("the difference is over the n that both have.")
-    assert "over all questions of each" not in repr(pairs)
+    assert repr(quadrag.compare(before, fewer)).endswith("the difference is over the n that count in both.")
+    assert "the n that count in both" not in repr(pairs)
 
 
 def test_an_alarm_stands_above_the_table_in_bold():

@@ -1,0 +1,40 @@
+"""Two runs at a glance: a few differences, each with its interval, both values and a verdict of a few words."""
+
+from ...core.result import Result
+from ...scoring.validity import is_invalid
+from ...tables.cells import NOTHING, format_value, unit_of
+from ...tables.grid import Cell, Grid, Line
+from ...tables.notes import name_units, note_directions
+from ...tables.slices import select_whole
+from ..summary import MOST, pick_headlines
+from .pairs import pair_cell, pair_results, place_of
+from .words import name_places, tell_shortly
+
+
+def glance_pair(first: Result, second: Result, profile: str = "official") -> Grid:
+    """Make the few differences that a page of two runs begins with: of several splits the first headline of each."""
+    tables = [
+        {place_of(row): row for row in select_whole(one.scores) if row["profile"] == profile} for one in (first, second)
+    ]
+    places = [
+        place for place in dict.fromkeys(map(place_of, pick_headlines(first.scores, profile))) if place in tables[1]
+    ]
+    by_split = {place[:2]: place for place in reversed(places)}
+    if len(by_split) > 1:
+        places = list(reversed(by_split.values()))
+    labels = name_places(places[:MOST])
+    lines = []
+    for place, label in labels.items():
+        rows = [table[place] for table in tables]
+        values = [format_value(row.get("value"), unit_of(row), row.get("n_scored")) for row in rows]
+        cells = [Cell(NOTHING), Cell(NOTHING), Cell(f"A {values[0]} → B {values[1]}"), Cell("nothing to pair")]
+        if any(map(is_invalid, rows)):
+            cells[0] = Cell("INVALID")
+        elif pair := pair_results(first, second, place, profile):
+            cell = pair_cell(pair, place)
+            cells = [Cell(cell.text.rstrip("*")), Cell(cell.sub or NOTHING), cells[2], Cell(tell_shortly(place, pair))]
+        lines.append(Line(label, cells))
+    shown = [tables[0][place] for place in labels]
+    notes = [f"{name_units(shown)}; {profile} profile; B minus A on questions scored in both."]
+    notes += note_directions(place[2:] for place in labels)
+    return Grid("", "", ["B - A", "95% interval", "A → B", "verdict"], lines, notes, "forest")

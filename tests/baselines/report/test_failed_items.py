@@ -1,0 +1,149 @@
+"""Questions that failed: single questions count them as the score of the profile does, in Python, shell and page."""
+
+import re
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer, Rule
+
+import quadrag
+from quadrag.baselines.page.answers import collect_answers
+from quadrag.baselines.page.changes import list_changes
+from quadrag.baselines.runs.campaign import read_runs
+from quadrag.run_record import read_run
+
+PLACE = ("rgb", "noise_robustness_en")
+COLUMN = "rgb_accuracy.accuracy"
+FAILED = ("3", "9")
+
+
+def measure(name, failed=(), **more):
+    """A run in which all passages are the answer; the function raises at the questions of these ids."""
+
+    def answer(question):
+        if question.id in failed:
+            raise ValueError("no luck")
+        return " ".join(one.text for one in question.passages)
+
+    return quadrag.evaluate(
+        *PLACE, answer, **{"split": "noise_60", "data_dir": "sample", "out": name, "name": name, **more}
+    )
+
+
+@pytest.fixture
+def two(cli):
+    """Runs `a` and `b`, made with the corrected profile: two questions failed in `b`, else they are the same."""
+    return measure("a", profile="corrected"), measure("b", FAILED, profile="corrected")
+
+
+def shown(ran):
+    assert ran.code == 0, ran.err
+    return re.findall(r"^noise_robustness_en noise_60 (\d+)$", ran.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("profile", ["official", "corrected"])
+def test_the_mean_of_a_column_is_the_score(two, profile):
+    one = quadrag.result("b", profile)
+    frame = one.to_pandas(texts=False)
+    assert frame[COLUMN].mean() == pytest.approx(one["accuracy"].value)
+    assert frame[COLUMN].isna().sum() == (2 if profile == "official" else 0)
+    assert list(frame[frame["unscored"] == "raised"]["id"]) == list(FAILED), "the reason stands in both"
+    both = quadrag.compare("a", "b", profile)
+    difference = both.to_pandas(texts=False)[f"{COLUMN}_difference"]
+    assert difference.mean() == pytest.approx(both["accuracy"].difference)
+    assert difference.count() == both["accuracy"].n
+
+
+def test_the_mean_of_a_column_is_the_score_where_official_makes_values_of_what_cannot_be_read(cli):
+    with ChatServer(models=["j"], text='{"score": 1}') as server:
+        server.rules.append(Rule("reply", times=1, message={"content": "who knows"}))
+        given = {"split": "public", "data_dir": "sample", "judge": f"{server.url}#j", "concurrency": 1}
+        found = quadrag.evaluate("crag", "task_1_2", lambda question: f"perhaps {question.id}", out="j", **given)
+    assert found["truthfulness"].unscored == {"unparsable": 1}
+    for one in (found, quadrag.result("j", "corrected")):
+        column = one.to_pandas(texts=False)["truthfulness.truthfulness"]
+        assert column.mean() == pytest.approx(one["truthfulness"].value)
+
+
+def test_what_failed_is_listed_as_worse_under_the_profile_that_counts_it(two, cli, capsys):
+    assert shown(cli("show", "a", "b", "--worse")) == list(FAILED), "the runs' own profile"
+    ran = cli("show", "a", "b", "--worse", "--profile", "corrected", "--limit", "1")
+    assert "  answer B  raised: ValueError: no luck" in ran.out
+    assert f"  B {COLUMN}: corrected 0 (raised)\n" in ran.out
+    assert "1 of 2 questions on which B is worse" in ran.out
+    assert ran.out.endswith("; 12 count in both; 2 failed in B and count as wrong\n")
+    official = cli("show", "a", "b", "--worse", "--profile", "official").out
+    assert official == "No question on which B is worse by accuracy; 10 scored in both; 2 failed in B\n"
+    assert shown(cli("show", "b", "--wrong")) == list(FAILED)
+    assert cli("show", "b", "--wrong", "--profile", "official").out.startswith("noise_robustness_en noise_60: 2 of 12")
+    capsys.readouterr()
+    quadrag.compare(*two).show(worse=True)
+    assert "2 of 2 questions on which B is worse" in capsys.readouterr().out
+    quadrag.compare(*two, profile="official").show(worse=True)
+    assert "No question on which B is worse" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("profile", ["official", "corrected"])
+def test_the_page_lists_what_failed_where_the_profile_counts_it(two, profile):
+    lost = list_changes(collect_answers(read_runs(["a", "b"]), profile=profile))
+    assert [one.place.split("/")[-3] for one in lost.lost] == list(FAILED) if profile == "corrected" else lost is None
+    page = quadrag.compare(*two, profile=profile).report("both.html").read_text(encoding="utf-8")
+    index = collect_answers(read_runs(["a", "b"])).index
+    assert index["items"][3]["values"][1][0] == 0, "without a name it is the runs' own profile"
+    assert ("corrected profile" in page) == (profile == "corrected")
+
+
+def test_a_report_goes_by_the_profile_that_both_runs_were_made_with(two, cli):
+    assert [read_run(Path(name)).profile for name in "ab"] == ["corrected"] * 2
+    ran = cli("report", "a", "b", "--html", "page.html")
+    assert "Percent, corrected profile" in ran.out and ran.out.endswith("next: quadrag show a b --worse\n")
+    assert "B is worse" in Path("page.html").read_text(encoding="utf-8")
+    named = cli("report", "a", "b", "--profile", "official").out
+    assert "Percent, official profile" in named and named.endswith("--worse --profile official\n")
+    measure("c")
+    mixed = " ".join(cli("report", "c", "b").out.split())
+    assert "Percent, official profile" in mixed
+    assert "different profiles. Shown here: official; for the other: --profile corrected." in mixed
+    assert "different profiles" not in cli("report", "c", "b", "--profile", "official").out
+    cli("score", "a/answers.jsonl", "--benchmark", PLACE[0], "--config", PLACE[1], "--data-dir", "sample", "--profile",
+        "corrected", "--out", "s")  # fmt: skip
+    assert read_run(Path("s")).profile == "corrected"
+
+
+def test_profiles_that_differ_are_refused_with_the_way_out(two):
+    before = quadrag.result("a", "official")
+    with pytest.raises(quadrag.QuadragError, match=r'quadrag.compare\(before, after, profile="official"\)'):
+        quadrag.compare(before, two[1])
+    assert quadrag.compare(before, two[1], profile="corrected")["accuracy"].n == 12
+    assert quadrag.compare(before, "b")["accuracy"].n == 10, "a folder has the profile of what is beside it"
+    assert quadrag.compare("a", "b")["accuracy"].n == 12
+    with pytest.raises(quadrag.QuadragError, match="unknown profile 'correct'; nearest: corrected"):
+        quadrag.compare(*two, profile="correct")
+
+
+def test_failures_among_the_compared_questions_alone_are_told(two, cli):
+    part = measure("part", limit=6)
+    told = "accuracy: the same on the 5 questions that both scored; 1 failed in"
+    assert f"{told} b." in repr(quadrag.compare(part, "b"))
+    assert f"{told} B." in " ".join(cli("report", "part", "b", "--profile", "official").out.split())
+
+
+def test_that_only_one_side_was_judged_is_told(cli):
+    place = ("crag", "task_1_2")
+    given = {"split": "public", "data_dir": "sample"}
+    with ChatServer(models=["j"], text='{"score": 1}') as server:
+        judged = quadrag.evaluate(*place, lambda question: "x", judge=f"{server.url}#j", out="j", name="j", **given)
+    plain = quadrag.evaluate(*place, lambda question: "y", out="p", name="p", **given)
+    for sides in ((judged, plain), (plain, judged)):
+        (told,) = re.findall(
+            r"^Not compared, only (.*) was judged: (.*)\.$", repr(quadrag.compare(*sides)), re.MULTILINE
+        )
+        assert told[0] == "j" and "truthfulness" in told[1].split(", ")
+    assert "Not compared, only B was judged: truthfulness" in " ".join(cli("report", "p", "j").out.split())
+    assert "C - A: Not compared, only C was judged: truthfulness" in " ".join(cli("report", "p", "p", "j").out.split())
+
+
+def test_over_which_questions_both_values_are_is_told_where_it_is_not_all(two):
+    told = "before, after: over the questions that count in each; the difference is over the n that count in both."
+    assert told not in repr(quadrag.compare(*two)), "n is all, since failures count"
+    assert told in repr(quadrag.compare(*two, profile="official"))

@@ -1,0 +1,140 @@
+"""What commands print and what pages say with `--labels zh`: no English but names, options, paths and texts of data."""
+
+from __future__ import annotations
+
+import html.parser
+import re
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer, Rule
+from rag_server import RagServer
+
+SAMPLE = ("--data-dir", "sample")
+DOCUMENTS = [("d1", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。")]
+# Two words and more.
+WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]+(?: [A-Za-z][A-Za-z'’-]*)+")
+# What a user types or reads in a file: commands, options, paths, names with a point, an underscore or a figure.
+TYPED = re.compile(
+    r"`[^`]*`|quadrag (?:run|show|report) .*|--[a-z-]+(?: [A-Z]+)?|[\w.:@-]*(?:[/_.@\d]|-(?=zh|en))[\w./:@-]*"
+)
+# Names of benchmarks' parts and metrics, of which a table's head or a folder has several, and a form that judges keep.
+NAMES = (
+    *("RAGQuestEval precision", "RAGQuestEval recall", "test accuracy", "omnieval all", "all auto", "all test"),
+    *("Llama B", "summary test", "No, the question is not addressed by the documents."),
+)
+
+
+class Shown(html.parser.HTMLParser):
+    """Collects what a page shows: its text, and what it tells a screen reader."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.texts, self._hidden = [], False
+        self.feed(Path(page).read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        self._hidden = tag in ("script", "style")
+        self.texts += [value for name, value in attributes if name in ("aria-label", "title") and value]
+
+    def handle_endtag(self, tag):
+        self._hidden = False
+
+    def handle_data(self, data):
+        if not self._hidden and data.strip():
+            self.texts.append(data.strip())
+
+
+def left_in_english(lines):
+    """The runs of English words in lines, each with its line, but for names and what a user types."""
+    found = {}
+    for line in lines:
+        plain = line
+        for name in NAMES:
+            plain = plain.replace(name, ";")
+        for part in re.split(r"\s{2,}", TYPED.sub(";", plain)):
+            found |= dict.fromkeys(WORDS.findall(part), line)
+    return found
+
+
+@pytest.fixture
+def said(cli, monkeypatch):
+    """A function that runs a command in Chinese, and returns all that it says, the page that it writes included."""
+    monkeypatch.setenv("COLUMNS", "1000")
+
+    def run(*arguments, page=None):
+        ran = cli(*arguments, "--labels", "zh")
+        assert ran.code in (0, 3), ran.err
+        return [*(ran.out + ran.err).splitlines(), *(Shown(page).texts if page else ())]
+
+    return run
+
+
+def test_what_runs_say_is_in_chinese(said):
+    with (
+        ChatServer(models=["m", "j"]) as server,
+        ChatServer(models=["j"], text='{"score": 0}') as judge,
+        ChatServer(models=["j"], text="看不懂") as other,
+        RagServer(DOCUMENTS) as rag,
+    ):
+        llm, judged, bad = ("--llm", f"{server.url}#m"), ("--judge", f"{judge.url}#j"), ("--judge", f"{other.url}#j")
+        crag, crud = ("run", "crag", "task_1_2", *SAMPLE), ("run", "crud_rag", "qa_1doc", *SAMPLE)
+        rgb, omni = ("run", "rgb", "noise_robustness_zh", *SAMPLE), ("run", "omnieval", "extractive_qa", *SAMPLE)
+        lines = said("run", "rgb", "--all", *SAMPLE, *llm, "--limit", 3, "--out", "all", "-v", page="all/report.html")
+        lines += said(*crag, *llm, *judged, "--out", "kept", "-v", page="kept/report.html")
+        lines += said(*crag, *llm, *judged, "--out", "kept")
+        lines += said(*crag, *llm, *judged, "--out", "later", "--estimate")
+        lines += said(*crag, *bad, "--out", "unread", page="unread/report.html")
+        lines += said(*crag, *llm, "--samples", 2, "--limit", 3, "--out", "twice", "-v")
+        server.rules.append(Rule("status", times=1, status=400, body={"error": "过滤"}))
+        lines += said(*rgb, *llm, "--out", "partly")
+        server.rules.append(Rule("status", times=12, status=400, body={"error": "过滤"}))
+        lines += said(*rgb, *llm, "--limit", 4, "--fresh", "--out", "failed", page="failed/report.html")
+        server.rules[:] = [Rule("reply", times=4, message={"content": ""})]
+        lines += said(*rgb, *llm, "--limit", 4, "--fresh", "--out", "empty")
+        server.rules.clear()
+        lines += said("run", "rgb", "counterfactual_robustness_zh", *SAMPLE, *llm, "--out", "errors", "-v")
+        lines += said(*crud, "--out", "search", "-v", page="search/report.html")
+        lines += said(*crud, "--rag", rag.url, "--rag-name", "mine", "--out", "rag", "-v", page="rag/report.html")
+        lines += said(*crud, "--rag", f"{server.url}#m", "--out", "chat")
+        lines += said(*omni, *llm, *judged, "--limit", 12, "--out", "money")
+        lines += said(*omni, "--limit", 12, "--out", "free", "-v", page="free/report.html")
+        lines += said("run", "--recipe", "rgb-table1-chatgpt", *SAMPLE, *llm, "--limit", 2, "--out", "recipe")
+    lines += said("score", "search/answers.jsonl", "rag/answers.jsonl", *SAMPLE, "--out", "scored")
+    left = left_in_english(lines)
+    assert left == {}, left
+    # The order of words is Chinese, where a sentence is made of parts.
+    text = "\n".join(lines)
+    for sentence in (
+        "不完整：每个划分仅前 3 题，共",
+        "调用：发出 15 次，用了 0 条已存回复；裁判：发出 ",
+        "没有发出请求：该运行早已完成，这里再次显示。",
+        "接下来：quadrag show kept --wrong",
+        "无效（INVALID）：task_1_2 public：j 最初的 12 个判断都读不懂，不再请求它：truthfulness, accuracy, ",
+        "1 个回答失败，未评分（",
+    ):
+        assert sentence in text, sentence
+
+
+def test_what_comparisons_and_single_questions_say_is_in_chinese(said, cli):
+    with ChatServer(models=["m"]) as server:
+        for name, *more in (("a",), ("b", "--llm", server.url), ("c", "--limit", 6)):
+            assert cli("run", "crud_rag", "qa_1doc", *SAMPLE, *more, "--out", name).code == 0
+        server.rules.append(Rule("status", status=400, body={"error": "过滤"}, times=6))
+        for name in ("x", "y"):
+            out = ("--out", f"{name}/zh")
+            assert cli("run", "rgb", "noise_robustness_zh", *SAMPLE, "--llm", server.url, "--limit", 3, *out).code in (
+                0,
+                3,
+            )
+    lines = said("report", "a", "b", "--html", "two.html", page="two.html") + said("report", "a", "b", "-v")
+    assert '<option value="change" data-two>变化最大在前</option>' in Path("two.html").read_text(encoding="utf-8")
+    lines += said("report", "a", "b", "c", "--html", "three.html", page="three.html") + said("report", "a", "c")
+    lines += said("report", "x", "y", "--html", "failed.html", page="failed.html")
+    shown = [("a", "--wrong"), ("a", "--unscored"), ("b", "--limit", 1), ("x", "--wrong"), ("x", "--unscored")]
+    shown += [("a", "b"), ("a", "b", "--better"), ("a", "a")]
+    for one in shown:
+        lines += said("show", *one, "--characters", 20)
+    left = left_in_english(lines)
+    assert left == {}, left
+    assert "全部回答并列：--html FILE" in lines and "接下来：quadrag show a b --worse" in lines

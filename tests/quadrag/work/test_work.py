@@ -1,0 +1,112 @@
+"""Places where work is done: the same results in the same order here and in processes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+
+import pytest
+
+from quadrag import work
+from quadrag.errors import QuadragError
+
+pytestmark = pytest.mark.pure
+
+
+def square(number):
+    if number == 13:
+        raise QuadragError("thirteen")
+    return number * number, os.getpid()
+
+
+def end(number):
+    """End the process of the worker that meets 5; the caller's own goes on."""
+    if number == 5 and os.environ.get("CALLER") != str(os.getpid()):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+class Opened(work.Travels):
+    stays = ("ledger",)
+    made = 0
+
+    def __init__(self, name, *, ledger=None):
+        type(self).made += 1
+        self.name, self.ledger = name, ledger
+
+    def ask(self, part):
+        return self.name, part, self.ledger, type(self).made
+
+
+def test_two_processes_give_what_one_does():
+    with work.use("1"):
+        alone = [made for made, _ in work.each(square, range(12))]
+        assert work.workers() == 1
+    with work.use("2"):
+        made = list(work.each(square, range(12)))
+        assert work.workers() == 2
+        assert os.getpid() not in {worker for _, worker in made}
+    assert [one for one, _ in made] == alone == [n * n for n in range(12)]
+
+
+@pytest.mark.parametrize("place", ["1", "2"])
+def test_an_error_is_raised_at_its_turn(place):
+    found = []
+    with work.use(place), pytest.raises(QuadragError, match=r"^thirteen$"):
+        found.extend(made for made, _ in work.each(square, range(20)))
+    assert found == [n * n for n in range(13)]
+
+
+@pytest.mark.parametrize("place", ["1", "2"])
+def test_parts_are_taken_as_they_are_needed(place):
+    taken = 0
+
+    def parts():
+        nonlocal taken
+        for number in range(1000):
+            taken += 1
+            yield number % 7
+
+    with work.use(place):
+        made = work.each(square, parts())
+        for _ in range(10):
+            next(made)
+        assert taken <= 10 + 4
+        if place == "2":
+            made.close()
+
+
+def test_what_a_killed_worker_leaves_is_done_here(monkeypatch):
+    monkeypatch.setenv("CALLER", str(os.getpid()))
+    with work.use("2"):
+        assert list(work.each(end, range(12))) == list(range(12))
+        assert list(work.each(end, range(12))) == list(range(12))
+
+
+def test_a_worker_opens_what_travels_once():
+    mine = Opened("m", ledger=object())
+    with work.use("2"):
+        made = list(work.each(mine.ask, range(8)))
+    assert [(name, part, ledger) for name, part, ledger, _ in made] == [("m", part, None) for part in range(8)]
+    assert {opened for *_, opened in made} == {1}
+    assert pickle.loads(pickle.dumps(Opened("m"))) is pickle.loads(pickle.dumps(Opened("m", ledger=1)))
+
+
+@pytest.mark.parametrize("place", ["0", "-1", "two", "rays", "99999", ""])
+def test_no_place(place):
+    with pytest.raises(QuadragError, match=r"is no place; expected a number of processes, ray"), work.use(place):
+        pass
+
+
+def test_one_process_is_no_group_of_ranks(monkeypatch):
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    with pytest.raises(QuadragError, match=r"one process was started; type `torchrun --nproc_per_node 2"):
+        work.use("torchrun").__enter__()
+
+
+def test_ray_is_named_where_it_is_lacking(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(QuadragError, match=r"pip install 'quadrag\[ray\]'"):
+        work.use("ray").__enter__()
