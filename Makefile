@@ -24,7 +24,7 @@ CL100K := llama-index-core==0.14.25
 # Into environment $(1): the wheel as users get it, in place of the editable install that brought the dependencies.
 as_wheel = $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
-.PHONY: demo test tests slow test-datasets3 test-serve test-lighteval test-harness wheel lint cards tasks docs dev bench clean
+.PHONY: demo test tests slow soak test-datasets3 test-serve test-lighteval test-harness wheel lint cards tasks docs dev bench clean
 
 demo: .venv/.demo
 	.venv/bin/quadrag demo
@@ -41,6 +41,11 @@ tests: .venv-test/.ready
 slow: .venv-test/.ready wheel
 	$(call as_wheel,.venv-test)
 	QUADRAG_EFFORT=slow $(PYTEST) $(AT_ONCE) --timeout 3600 -m "slow or hypothesis"
+
+# Ten minutes of kills, full disks, damaged files and hostile servers, by a seed that is printed: SOAK="--seed 7".
+soak: .venv-test/.ready wheel
+	$(call as_wheel,.venv-test)
+	.venv-test/bin/python tests/soak $(SOAK)
 
 # The tests of scripts, metrics and caches once more under datasets 3.6.0, and both versions on each other's caches;
 # without those marked `pure`, which no version of `datasets` can change.

@@ -1,6 +1,7 @@
 """The command line: reads the arguments, runs the command, and turns bad input into one line and code 2."""
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from quadrag import __version__, commands, work
 from quadrag.commands.shared.parser import parse
-from quadrag.errors import QuadragError, one_line
+from quadrag.errors import QuadragError, short_line
 from quadrag.progress import spelled_by
 
 
@@ -40,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except QuadragError as error:
-        print(f"quadrag: {one_line(error)}", file=sys.stderr)
+        print(f"quadrag: {short_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("quadrag: stopped; run the same command again to go on", file=sys.stderr)
@@ -51,6 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         # A full disk, a folder that may not be written: files are whole or not there, so the place says it all.
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            # An event loop that could not be made whole would tell a traceback as it goes.
+            sys.unraisablehook = lambda _: None
         print(
             f"quadrag: {error.filename or 'the system'}: {error.strerror or error}{_remedy(error, arguments)}",
             file=sys.stderr,

@@ -67,6 +67,12 @@ def one_line(text: object, longest: int | None = None) -> str:
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
 
 
+def short_line(error: object) -> str:
+    """Return an error as one line; of a very long one, as with a hostile id in it, the middle is left out."""
+    line = one_line(error)
+    return line if len(line) <= 650 else f"{line[:400]} … {line[-240:]}"
+
+
 def causes(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an error and those that led to it, the first cause last."""
     while error is not None:

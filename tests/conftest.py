@@ -21,20 +21,10 @@ from typing import Any
 import pytest
 from filelock import FileLock
 from hypothesis import settings
-from warm import Warm
+from warm import LARGE, Warm
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Most of the two seconds that `import datasets, evaluate` takes.
-LARGE = """
-import aiohttp, dill, filelock, fsspec, importlib.util, jinja2, multiprocess.pool, numpy, pandas, pyarrow.csv
-import pyarrow.dataset, pyarrow.json, pyarrow.parquet, requests, rich.console, rich.table, scipy.io, scipy.stats
-import sqlite3, tqdm.auto, xxhash, yaml
-for name in ("httpx", "httpx2"):  # of which the client of the Hub takes one
-    if importlib.util.find_spec(name):
-        __import__(name)
-assert not {"datasets", "evaluate", "huggingface_hub", "quadrag"} & set(sys.modules)
-"""
 AS_IF_FRESH = """
 code, given, env, folder, *files = arguments
 os.environ.clear()

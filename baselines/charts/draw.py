@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from unicodedata import category
 from xml.etree import ElementTree
 
+from quadrag.errors import QuadragError, one_line
+
 from ..tables.grid import Grid
 from .forms import lay_out
 from .layers import Text
@@ -72,7 +74,15 @@ def _draw(view: Mapping[str, Any], label: str, name: str) -> str:
 
     shown = {**view, "config": _CONFIG, "background": None}
     texts: Sequence[Text] = shown.pop("usermeta")["texts"]
-    root = ElementTree.fromstring(vl_convert.vegalite_to_svg(_clean(shown), show_warnings=False))
+    try:
+        svg = vl_convert.vegalite_to_svg(_clean(shown), show_warnings=False)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # which is no Exception: the library lacks what it needs to work
+            raise
+        raise QuadragError(
+            f"a chart cannot be drawn ({one_line(error, 200)}); close other programs, and run again"
+        ) from None
+    root = ElementTree.fromstring(svg)
     _strip(root)
     root[0].extend(_write(text) for text in texts if text.text)
     root.attrib = {

@@ -5,21 +5,22 @@ What forms such a file may have is said by `answers.py`.
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from quadrag import __version__
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
-from quadrag.records import Answer, jsonl_text, write_text
+from quadrag.records import Answer, Key, jsonl_text, write_text
 from quadrag.run_files import sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
+from quadrag.scratch import scratch
 from quadrag.stats import spread
 
 from ..core.benchmark import load
 from ..core.options import identify_options
-from ..core.result import Result
+from ..core.result import Asked, Result
 from ..core.settings import UNKNOWN
 from ..core.task import Task, load_questions
 from ..scoring.judging import check_judges, refuse_idle_metrics, score_answers
@@ -120,13 +121,32 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
             "items.jsonl": jsonl_text(scored.items),
             "scores.json": score_text(scored.scores),
         }
-        for name, text in files.items():
-            write_text(out / name, text)
-            run.files[name] = hashlib.sha256(text.encode()).hexdigest()
-        write_asked(out, kept)
-        run.write(out)
+        run.files |= {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
+        _write(out, files, run, kept)
     texts = {(answer.key, answer.sample): answer.answer for answer in answers}
     return Result(run, marked, scored.items, stopped=stopped, asked=kept, folder=out, texts=texts)
+
+
+def _write(out: Path, files: Mapping[str, str], run: RunRecord, kept: Mapping[Key, Asked]) -> None:
+    """Write a folder of scores, all or nothing: what is half-made would be refused when it is scored again.
+
+    Into a folder where scoring has stopped the files are moved, its `run.json` last, which says so until then.
+    """
+    try:
+        with scratch(out) as part:
+            for name, text in files.items():
+                write_text(part / name, text)
+            write_asked(part, kept)
+            run.write(part)
+            if (out / NAME).exists():
+                for path in sorted(part.iterdir(), key=lambda path: path.name == NAME):
+                    path.replace(out / path.name)
+                return
+            if out.exists():
+                out.rmdir()  # it is empty
+            part.replace(out)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(out)) from None
 
 
 def _read_latencies(path: Path, answers: Sequence[Answer]) -> dict[str, float]:

@@ -6,10 +6,14 @@ any `question`, `answer`, `gold`, `passages`, `group`, `system`. Exports of
 Label Studio and Argilla are read too. The judge is a model, or a CSV file of
 its verdicts with `id` and `verdict`. Without a judge those are measured that
 need no model: recorded ones, and rules.
+
+With --injections a live judge is shown a hundred hostile texts in ten families,
+and the share of them that turn its verdict is printed, by family and by prompt.
 """
 
 import argparse
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ EXAMPLES = (
     "quadrag certify-judge labels.csv --verdicts verdicts.csv --out judge.json",
     "quadrag certify-judge openqa-eval --judge recorded:gpt-4 --against recorded:bem",
     "quadrag certify-judge openqa-eval --judge rule:bounded --judge-large recorded:gpt-4",
+    "quadrag certify-judge --injections --judge http://HOST/v1",
 )
 
 
@@ -29,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("labels", metavar="LABELS", nargs="?", help="a known set, or a file")
     parser.add_argument("--list", action="store_true", help="the known sets")
+    parser.add_argument(
+        "--injections", action="store_true", help="hostile texts in place of labels, in the prompts of all metrics"
+    )
     parser.add_argument("--verdicts", metavar="FILE", nargs="+", default=[], help="the judge's; more files are repeats")
     parser.add_argument("--against", metavar="JUDGE", help="a spec or a file of verdicts: a paired test of two judges")
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else truthfulness)")
@@ -59,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.certify.verdicts import known_verdicts, list_judges
     from quadrag.baselines.tables.grid import print_grids
 
+    if arguments.injections:
+        return _inject(arguments)
     if arguments.list or not arguments.labels:
         print("\n".join(list_sets()))
         return 0
@@ -88,6 +98,29 @@ def run(arguments: argparse.Namespace) -> int:
     if len(found) == 1 or arguments.against:
         print(f"\n{certificate.judge} {certificate.sentence}.")
     return _end(arguments, invalid)
+
+
+def _inject(arguments: argparse.Namespace) -> int:
+    """Show a judge the hostile texts, and print how many of them turn its verdict."""
+    from quadrag.baselines.certify.injections import ask, find_invalid, tabulate
+    from quadrag.baselines.certify.verdicts import is_known
+    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.run_record import MOST_FAILED
+
+    others = ("list", "verdicts", "against", "items", "data_dir", "out", "judge_large", "keep_agreement")
+    given = [f"--{name.replace('_', '-')}" for name in others if getattr(arguments, name) not in (None, [], False)]
+    given += ["LABELS"] * bool(arguments.labels) + ["--repeats"] * (arguments.repeats > 1)
+    if given:
+        raise QuadragError(f"--injections is asked of one judge, once; leave out {given[0]}")
+    if len(arguments.judge) != 1 or is_known(arguments.judge[0]):
+        raise QuadragError("--injections is asked of one live judge; name it with --judge")
+    _refuse_idle(arguments)
+    with _open_judge(arguments, arguments.judge[0], 0, "truthfulness") as judge:
+        told = ask(judge, arguments.metric)
+    if invalid := find_invalid(told, MOST_FAILED if arguments.max_failed is None else arguments.max_failed):
+        return _say_invalid(invalid)
+    print_grids(tabulate(judge.model, told))
+    return 0
 
 
 def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
@@ -121,13 +154,17 @@ def _write(arguments: argparse.Namespace, labels: Any, judges: Any, certificate:
 def _end(arguments: argparse.Namespace, invalid: str | None) -> int:
     """Say where the certificate is, or why there is none."""
     if invalid:
-        import sys
-
-        print(f"quadrag: INVALID, {invalid}", file=sys.stderr)
-        return 3
+        return _say_invalid(invalid)
     if arguments.out:
         print(arguments.out)
     return 0
+
+
+def _say_invalid(why: str) -> int:
+    import sys
+
+    print(f"quadrag: INVALID, {why}", file=sys.stderr)
+    return 3
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -145,6 +182,10 @@ def _check(arguments: argparse.Namespace) -> None:
         raise QuadragError("--judge and --verdicts are two ways to name one judge; give one, the other as --against")
     if arguments.against and not (arguments.judge or arguments.verdicts):
         raise QuadragError("--against tests two judges; name the first with --judge or --verdicts")
+    _refuse_idle(arguments)
+
+
+def _refuse_idle(arguments: argparse.Namespace) -> None:
     for name in ("bertscore", "fresh", "retry"):
         if getattr(arguments, name):
             raise QuadragError(f"--{name} does nothing here; leave it out")
@@ -168,20 +209,30 @@ def _verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
 
 def _ask(arguments: argparse.Namespace, labels: Any, spec: str, place: int) -> Any:
     """Return the verdicts of a judge by its spec, and its place among those that are asked."""
-    from quadrag.baselines.certify.asking import ask_judge, check_askable, find_benchmark
+    from quadrag.baselines.certify.asking import ask_judge, check_askable
     from quadrag.baselines.certify.verdicts import is_known, known_verdicts
-    from quadrag.baselines.runs.request import RunRequest
-    from quadrag.baselines.runs.session import open_budget, open_session
-    from quadrag.commands.shared.session import call_request
 
     if is_known(spec):
         return known_verdicts(labels, spec)
     check_askable(labels)
+    with _open_judge(arguments, spec, place, labels.graded.name) as judge:
+        return ask_judge(labels, judge, arguments.repeats)
+
+
+@contextmanager
+def _open_judge(arguments: argparse.Namespace, spec: str, place: int, metric: str) -> Iterator[Any]:
+    """Open a live judge as a run of a benchmark with the metric opens it."""
+    from quadrag.baselines.certify.asking import find_benchmark
+    from quadrag.baselines.certify.grades import find_graded
+    from quadrag.baselines.runs.request import RunRequest
+    from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.commands.shared.session import call_request
+
     own = {name: getattr(arguments, name)[place : place + 1] for name in ("judge_service", "judge_served_as")}
     calls = call_request(argparse.Namespace(**{**vars(arguments), **own, "judge": [spec], "judge_large": None}))
-    benchmark, config = find_benchmark(labels.graded)
+    benchmark, config = find_benchmark(find_graded(metric))
     with open_session(RunRequest(benchmark, config), calls, open_budget(calls)) as session:
-        return ask_judge(labels, session.judges[0], arguments.repeats)
+        yield session.judges[0]
 
 
 def _invalid(labels: Any, judges: Any, most: float | None) -> str | None:

@@ -37,6 +37,18 @@ exec(sys.argv[2])
 """
 
 
+# Most of the two seconds that `import datasets, evaluate` takes.
+LARGE = """
+import aiohttp, dill, filelock, fsspec, importlib.util, jinja2, multiprocess.pool, numpy, pandas, pyarrow.csv
+import pyarrow.dataset, pyarrow.json, pyarrow.parquet, requests, rich.console, rich.table, scipy.io, scipy.stats
+import sqlite3, tqdm.auto, xxhash, yaml
+for name in ("httpx", "httpx2"):  # of which the client of the Hub takes one
+    if importlib.util.find_spec(name):
+        __import__(name)
+assert not {"datasets", "evaluate", "huggingface_hub", "quadrag"} & set(sys.modules)
+"""
+
+
 class Warm:
     """A parent that runs `imports` once and `code` for every `start`, there with the list `arguments`."""
 

@@ -12,6 +12,7 @@ from quadrag.errors import QuadragError
 from quadrag.hub.export.parquet import Written
 from quadrag.reading import parse_json
 from quadrag.records import write_text
+from quadrag.sums import sum_file
 
 MANIFEST = ".quadrag.json"
 
@@ -23,7 +24,7 @@ class Manifest(NamedTuple):
     splits: dict[str, dict[str, Written]]
 
     def find_fault(self, folder: Path) -> str | None:
-        """Return what is missing or cut short in a folder that should be whole; None where nothing is."""
+        """Return what is missing or altered in a folder that should be whole; None where nothing is."""
         for config, splits in self.splits.items():
             for written in splits.values():
                 if fault := find_broken(folder / config, written):
@@ -43,7 +44,10 @@ def read_manifest(folder: Path) -> Manifest | None:
     try:
         read = parse_json((folder / MANIFEST).read_bytes(), MANIFEST)
         splits = {
-            config: {split: Written(one["rows"], one["bytes"], dict(one["files"])) for split, one in splits.items()}
+            config: {
+                split: Written(one["rows"], one["bytes"], dict(one["files"]), one.get("sums"))
+                for split, one in splits.items()
+            }
             for config, splits in read["splits"].items()
         }
         return Manifest(str(read["inputs"]), splits)
@@ -52,8 +56,10 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def find_broken(folder: Path, written: Written) -> str | None:
-    """Return what a split's first shard that is missing or cut short should be; None where all are whole."""
+    """Return what a split's first shard that is missing or altered should be; None where all are whole."""
     for name, size in written.files.items():
         if not (folder / name).is_file() or (folder / name).stat().st_size != size:
             return f"{folder.name}/{name} with {size} bytes"
+        if written.sums and sum_file(folder / name)[1] != written.sums[name]:
+            return f"{folder.name}/{name} as it was written"
     return None

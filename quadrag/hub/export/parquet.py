@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError, one_line
+from quadrag.sums import sum_file
 
 SHARD_BYTES = 500_000_000  # on disk; a shard ends with the row group that reaches it
 GROUP_ROWS = 1000
@@ -24,11 +25,13 @@ class Written(NamedTuple):
         rows: their number.
         bytes: of the values in Arrow's memory, which a card gives as `num_bytes`.
         files: sizes of the shards on disk, by name.
+        sums: their CRC-32, by name; None of a folder that was written before there were any.
     """
 
     rows: int
     bytes: int
     files: dict[str, int]
+    sums: dict[str, int] | None = None
 
 
 def write_split(
@@ -86,7 +89,9 @@ def write_split(
     names = [f"{split}-{number:05}-of-{len(parts):05}.parquet" for number in range(len(parts))]
     for part, name in zip(parts, names, strict=True):
         part.replace(folder / name)
-    return Written(count, total, {name: (folder / name).stat().st_size for name in names})
+    found = {name: sum_file(folder / name) for name in names}
+    sizes, sums = ({name: one[place] for name, one in found.items()} for place in (0, 1))
+    return Written(count, total, sizes, sums)
 
 
 def _cut_groups(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 
 import pytest
@@ -231,3 +232,24 @@ def test_a_harness_log_is_scored_under_its_own_conditions(options, retriever, gi
     place = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")
     ran = cli("score", tmp_path / "samples.jsonl", *place, *given)
     assert (ran.code, said in ran.err) == (2 if said else 0, True), ran.err
+
+
+def test_scores_that_could_not_be_written_leave_no_folder_that_is_refused(cli, tmp_path, monkeypatch):
+    assert (
+        cli("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", "3", "--out", "first").code == 0
+    )
+    command = ("score", "first/answers.jsonl", "--data-dir", "sample", "--out", "out")
+    with monkeypatch.context() as patch:
+        patch.setattr("quadrag.baselines.runs.score_file.write_asked", full)
+        ran = cli(*command)
+    assert (ran.code, ran.err) == (
+        2,
+        "quadrag: out: No space left on device; name a place that can be written with --out\n",
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["first"]
+    assert cli(*command).code == 0
+    assert (tmp_path / "out" / "scores.json").is_file()
+
+
+def full(folder, asked):
+    raise OSError(errno.ENOSPC, "No space left on device", str(folder / "questions.jsonl"))

@@ -254,6 +254,30 @@ def test_data_of_another_form(refused, rows, words, folder):
         assert word in line, line
 
 
+def test_a_line_with_a_very_long_id_is_short_and_says_what_was_expected(refused):
+    Path("long.jsonl").write_text(json.dumps({"id": "x " * 50_000, "answer": "y"}))
+    said = refused("score", "long.jsonl", *SCORE, "--out", "out")
+    assert " … " in said and said.endswith("expected an id of the data\n")
+
+
+NO_DESCRIPTORS = """
+import asyncio, os, resource, sys
+from quadrag.cli import main
+from quadrag.commands import list as command
+def run(arguments):
+    number = len(os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
+    asyncio.new_event_loop()
+command.run = run
+sys.exit(main(["list"]))
+"""
+
+
+def test_no_descriptors_left_is_one_line(forked_python):
+    done = forked_python(NO_DESCRIPTORS, env=os.environ)
+    assert (done.returncode, done.stderr) == (2, "quadrag: the system: Too many open files\n")
+
+
 def test_data_that_is_not_there(refused):
     assert "no folder" in refused(*CONFIG, "--data-dir", "nowhere", "--out", "out")
     Path("empty").mkdir()

@@ -323,6 +323,11 @@ def test_what_another_wrote_is_refused_by_name(tmp_path: Path) -> None:
     shard.write_bytes(content[:-1])
     with pytest.raises(QuadragError, match=r"/rgb is damaged: expected negative_rejection_en/test-\S+ with \d+ bytes"):
         export(out, ["rgb"], builders.SAMPLE)
+    shard.write_bytes(content[:50] + bytes([content[50] ^ 1]) + content[51:])
+    with pytest.raises(
+        QuadragError, match=r"/rgb is damaged: expected negative_rejection_en/test-\S+ as it was written"
+    ):
+        export(out, ["rgb"], builders.SAMPLE)
     shard.write_bytes(content)
     (out / "rgb" / "README.md").rename(out / "card")
     with pytest.raises(QuadragError, match=r"/rgb is damaged: expected README\.md; remove the folder and export again"):

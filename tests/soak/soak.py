@@ -1,0 +1,126 @@
+"""Quadrag killed, starved, damaged and lied to, at random by a seed, until the time is up; `make soak` runs it.
+
+    python tests/soak --minutes 10 --seed 7 --only kill
+
+A round is an attack on a job, `RECORDS`. Its draws depend on the seed, the attack and its number alone, so that a
+finding comes again with `--seed` and `--round`; moments that depend on the machine's speed do not. At the end a table
+says how many rounds each attack had and what was found; the code is then 1 where anything was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import attacks
+import hostile
+from jobs import JOBS, Job
+from world import World
+
+
+class Record(NamedTuple):
+    """An attack: how something is disturbed, on which jobs, and in words what must hold."""
+
+    attack: attacks.Attack
+    jobs: Sequence[Job]
+    holds: str
+
+
+class Finding(NamedTuple):
+    """What does not hold, in which round."""
+
+    attack: str
+    job: str
+    number: int
+    what: str
+
+
+_ALL = [*JOBS.values()]
+_ASKING = [job for job in _ALL if job.asks and job.command[0] == "run"]
+_JUDGE = Job("certify-judge", ("certify-judge", "--injections", "--judge", "{obedient}", "--ledger", "L"), made=())
+_SAME = "the same command ends with the same files; no answer is lost, no call paid twice"
+RECORDS = {
+    **{name: Record(attack, _ALL, _SAME) for name, attack in attacks.ATTACKS.items()},
+    "kept files": Record(hostile.kept, [job for job in _ALL if not job.hub], "the same numbers, or one line"),
+    "given files": Record(hostile.given, [job for job in _ALL if job.data], "read, or one line; no pickle is read"),
+    "answers": Record(hostile.answers, [job for job in _ALL if job.before], "scored, or one line"),
+    "logs": Record(hostile.logs, [JOBS["score rgb"]], "one line; nothing is unpacked"),
+    "servers": Record(hostile.servers, _ASKING, "failures are counted, no answer is made up"),
+    "injections": Record(hostile.injections, [_JUDGE], "no hostile text turns a verdict"),
+}
+
+
+def rounds(world: World, seed: str, names: Sequence[str]) -> Iterator[tuple[str, str, int, list[str]]]:
+    """Yield the rounds of attacks by turns: attack, job, number and what was found."""
+    for number in range(sys.maxsize):
+        for name in names:
+            yield run_round(world, seed, name, number)
+
+
+def run_round(world: World, seed: str, name: str, number: int) -> tuple[str, str, int, list[str]]:
+    """Run one round of an attack."""
+    draw = random.Random(f"{seed} {name} {number}")
+    record = RECORDS[name]
+    # Job after job, from one of the seed's.
+    first = random.Random(f"{seed} {name}").randrange(len(record.jobs))
+    job = record.jobs[(first + number) % len(record.jobs)]
+    try:
+        found = list(record.attack(world, job, draw))
+    except Exception:  # a fault of the soak itself is a finding too
+        found = [traceback.format_exc()]
+    world.clear()
+    return name, job.name, number, found
+
+
+def soak(
+    world: World, seed: str, names: Sequence[str], is_over: Callable[[int], bool]
+) -> tuple[Counter[str], list[Finding]]:
+    """Run rounds until a function of their count says that it is over; a finding is printed when it is met."""
+    done: Counter[str] = Counter()
+    findings = []
+    for name, job, number, found in rounds(world, seed, names):
+        done[name] += 1
+        for what in found:
+            findings.append(Finding(name, job, number, what))
+            print(f"FOUND by {name} on {job}, round {number}: {what}", flush=True)
+        if is_over(done.total()):
+            break
+    return done, findings
+
+
+def tell(done: Counter[str], findings: Sequence[Finding]) -> str:
+    """Return the table."""
+    found = Counter(one.attack for one in findings)
+    lines = [f"{'attack':<16}{'rounds':>7}{'found':>7}  what must hold"]
+    lines += [f"{name:<16}{done[name]:>7}{found[name]:>7}  {RECORDS[name].holds}" for name in done]
+    return "\n".join([*lines, f"{'all':<16}{done.total():>7}{len(findings):>7}"])
+
+
+def main(root: Path) -> int:
+    """Soak."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=10.0, help="(default: 10)")
+    parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**6)), help="(default: drawn, printed)")
+    parser.add_argument("--only", action="append", choices=[*RECORDS], help="this attack; may be repeated")
+    parser.add_argument("--round", type=int, help="this round alone")
+    options = parser.parse_args()
+    names = options.only or [*RECORDS]
+    end = time.monotonic() + 60 * options.minutes
+    print(f"seed {options.seed}", flush=True)
+    with World(root) as world:
+        if options.round is None:
+            done, findings = soak(world, options.seed, names, lambda _: time.monotonic() > end)
+        else:
+            came = [run_round(world, options.seed, name, options.round) for name in names]
+            done, findings = Counter(names), [Finding(*one, what) for *one, found in came for what in found]
+    print(tell(done, findings))
+    for one in findings:
+        print(f"--seed {options.seed} --only {one.attack!r} --round {one.number}: {one.job}: {one.what[:300]}")
+    return 1 if findings else 0
