@@ -40,11 +40,12 @@ def test_another_judge_setting_or_other_shipped_questions_make_another_run(cli):
     import shutil
 
     from chat_server import ChatServer
+    from ragquesteval_judges import blocks
 
     from quadrag.data.files import sample_dir
 
     shutil.copytree(sample_dir("crud_rag"), "d")
-    with ChatServer(models=["j"], text="x") as server:
+    with ChatServer(models=["j"], text=blocks(["x"] * 3)) as server:
         base = (
             "run",
             "crud_rag",
