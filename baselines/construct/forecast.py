@@ -8,10 +8,11 @@ long as that one. So a dataset that was begun is estimated by what is left of it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from quadrag.chat.estimate import Estimator, Size
 
+from ..systems.system import Completer
 from .steps import Drop, Each, Maker, Row, Step, as_work
 
 _PROMPT = 500  # tokens of a prompt beside its document, where no call of a row is known
@@ -47,7 +48,7 @@ class _Kept:
 def forecast(steps: Sequence[Step], rows: Sequence[Row], estimator: Estimator) -> None:
     """Note in the estimator's estimate, by step, what rows ask of the model at most."""
     model = _Kept(estimator)
-    maker = Maker(model)
+    maker = Maker(cast(Completer, model))
     here, waiting = list(rows), False  # whether a call of an earlier step is still to be made
     for at, step in enumerate(steps):
         if not isinstance(step, Each):

@@ -189,7 +189,7 @@ def _shorten(titles: Sequence[str]) -> list[str]:
     while parts and all(parts) and len({words[0] for words in parts}) == 1:
         parts = [words[1:] for words in parts]
     for words in parts[1:]:
-        while words and words[: len(parts[0])] == parts[0]:
+        while words and parts[0] and words[: len(parts[0])] == parts[0]:
             del words[: len(parts[0])]
     return ["".join(words).removesuffix(", ") or title for words, title in zip(parts, titles, strict=True)]
 

@@ -17,7 +17,7 @@ from chat_server import ChatServer
 
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.packed import pack, pack_answers
-from quadrag.baselines.page.page import render_page
+from quadrag.baselines.page.page import _shorten, render_page
 from quadrag.baselines.report.spelled import spell_gold
 from quadrag.baselines.runs import campaign as campaigns
 from quadrag.baselines.tables.grid import Cell, Grid, Line
@@ -117,6 +117,20 @@ def test_the_page_of_a_campaign(campaign):
 
 def cards(page):
     return re.findall(r"<div><dt>(.*?)</dt><dd><b>(.*?)</b>", page)
+
+
+@pytest.mark.parametrize(
+    ("titles", "shown"),
+    [
+        (["CRAG, public, by domain", "CRAG, public, by type"], ["by domain", "by type"]),
+        (["CRAG, public", "CRAG, public, by type"], ["CRAG, public", "by type"]),
+        (["a: b", "c"], ["a: b", "c"]),
+        (["CRAG, public"] * 2, ["CRAG, public"] * 2),
+        ([], []),
+    ],
+)
+def test_titles_of_charts_do_not_say_twice_what_all_say(titles, shown):
+    assert _shorten(titles) == shown
 
 
 def test_a_page_begins_with_a_few_numbers(campaign, cli):
