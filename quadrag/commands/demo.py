@@ -7,10 +7,14 @@ fifteen seconds, and ends with a page on which all tables stand.
 
 import argparse
 import contextlib
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from quadrag.commands.shared import options
+from quadrag.commands.shared.session import tell
 
 EXAMPLES = (
     "quadrag demo",
@@ -23,15 +27,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", default="runs/demo", help="for the run folders and report.html (default: runs/demo)"
     )
+    options.labels(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     started = time.monotonic()
     # Before what takes seconds to load.
-    print("Four benchmarks on small made-up samples, without a model or a network. Each", flush=True)
-    print("answer is the sentence most like its question, so the numbers measure nothing:", flush=True)
-    print("they show that all works, and what a result looks like.", flush=True)
+    tell(
+        arguments,
+        "Four benchmarks on small made-up samples, without a model or a network. Each\n"
+        "answer is the sentence most like its question, so the numbers measure nothing:\n"
+        "they show that all works, and what a result looks like.",
+    )
+    sys.stdout.flush()
 
     from quadrag.baselines.core.benchmark import known
     from quadrag.baselines.page.page import write_page
@@ -39,6 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.run import tabulate_matrices
     from quadrag.baselines.runs.campaign import run_demo
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
     from quadrag.hub.export.card import read_card
 
     out = Path(arguments.out)
@@ -48,19 +58,20 @@ def run(arguments: argparse.Namespace) -> None:
         runs = run_demo(name, out)
         ours = [result for _, result in runs]
         with contextlib.suppress(BrokenPipeError):  # `| head` has seen enough: the page is written all the same
-            print_grids([_first_headlines(name, runs)])
+            print_grids(speak_grids([_first_headlines(name, runs)], arguments.labels))
         results += ours
         made = [*tabulate_paper(name, ours), *(tabulate_matrices(ours[0]) if len(ours) == 1 else [])]
         known_as = read_card(name)[0]["pretty_name"]
         tables += [replace(grid, title=f"{known_as}: {grid.title.removeprefix(name).lstrip(', ')}") for grid in made]
-    write_page(out / "report.html", [("demo", results)], tables)
-    print("\nOne metric a task, in percent, of its first set of questions; n: how many were")
-    print(
-        f"scored. {len(results)} runs took {time.monotonic() - started:.1f} s. All tables, beside the papers' numbers:"
+    write_page(out / "report.html", [("demo", results)], tables, arguments.labels)
+    tell(
+        arguments,
+        "\nOne metric a task, in percent, of its first set of questions; n: how many were\n"
+        f"scored. {len(results)} runs took {time.monotonic() - started:.1f} s. All tables, beside the papers' numbers:",
+        f"  open {out / 'report.html'}",
+        "Next, with a model of your own:",
+        "  quadrag run rgb noise_robustness_en --llm http://HOST:PORT/v1",
     )
-    print(f"  open {out / 'report.html'}")
-    print("Next, with a model of your own:")
-    print("  quadrag run rgb noise_robustness_en --llm http://HOST:PORT/v1")
 
 
 def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
