@@ -6,6 +6,7 @@ Every text made here is one line without keys. What to do about a fault is decid
 import asyncio
 import json
 import os
+import re
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ from quadrag.chat.reply import NoText
 from quadrag.chat.server import CONNECT_SECONDS
 from quadrag.errors import QuadragError, causes
 
+_PAGE = 4000  # characters of a page that are looked at
 # httpx or httpx2, depending on the release of huggingface_hub.
 _HTTPError: type[Exception] = getattr(hub_errors, "HTTPError")  # noqa: B009
 
@@ -211,4 +213,7 @@ def _server_message(body: bytes) -> str:
                 message = message[name]
         return str(message)
     except (ValueError, RecursionError):
-        return text
+        if not text.lstrip().startswith("<"):
+            return text
+        # A page, as servers and gateways make one: its words. A line holds no more of them.
+        return " ".join(re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text[:_PAGE]).split())

@@ -10,6 +10,7 @@ import pytest
 from chat_server import ChatServer, Rule, chats
 
 from quadrag.chat.client import ChatClient, Failure
+from quadrag.chat.faults import _server_message
 from quadrag.errors import QuadragError
 
 
@@ -185,6 +186,23 @@ def test_what_nobody_foresaw_is_a_failure_of_one_call(server, monkeypatch):
         assert [isinstance(reply, Failure) for reply in replies] == [False, True, False]
         with pytest.raises(RuntimeWarning):
             client(chats(4))
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        (
+            b"<!DOCTYPE HTML><html><head><title>Error</title></head><body><h1>Boom</h1><p>Code: 500.</p></html>",
+            "Boom Code: 500.",
+        ),
+        (b"  <html><style>p {}</style><p>a<b", "a<b"),
+        (b"<" * 1_000_000, "<" * 4000),
+        (b'{"error": {"message": "<b>"}}', "<b>"),
+        (b"no page <b>", "no page <b>"),
+    ],
+)
+def test_of_a_page_of_html_the_words_are_told(page, told):
+    assert _server_message(page) == told
 
 
 def test_a_server_that_always_fails_is_dead_after_its_first_calls(server):
