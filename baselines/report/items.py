@@ -21,7 +21,7 @@ from ..runs import retrieve
 from ..runs.inputs import digest_each
 from ..runs.stages import read_answers
 from ..scoring.modules import CachedJudge, ScoringInputs, compute
-from ..scoring.validity import is_invalid, read_items
+from ..scoring.validity import FAILED, is_invalid, read_items
 from ..systems.rag.system import RAG, as_served
 from .spelled import find_id, shorten_ids
 from .summary import pick_headlines
@@ -60,7 +60,7 @@ class Which(NamedTuple):
     Attributes:
         ident: the id of one, or its shown beginning.
         wrong: those whose value of a metric is not the best one.
-        unscored: those without a value of some metric.
+        unscored: those without a value of some metric, what failed first.
         metric: the one that says what is wrong, as ``rouge_l``, shown among the headlines; the first valid one with a
             better end when None.
         split: of this one alone.
@@ -145,7 +145,7 @@ class RunReader:
             ident = find_id(which.ident, called)
             rows = [row for row in rows if row["id"] == ident]
         if which.unscored:
-            rows = [row for row in rows if any(entry.get("reason") for entry in _values(row).values())]
+            rows = sorted((row for row in rows if _reasons(row)), key=lambda row: not _reasons(row) & {*FAILED})
         if which.wrong:
             name, sign, best = self.find_metric(which.metric)
             scored = [
@@ -241,6 +241,8 @@ class RunReader:
         conditions = self.task.conditions
         uses = [use for use in self.benchmark.metrics(self.task.config, conditions) if use.judged and not use.ranks]
         answered = [(item, item.answer) for item in items if item.answer is not None]
+        if not answered:
+            return
         passages = {item.question.key: item.passages for item in items}
         questions = {item.question.key: item.question for item in items}
         for use in uses:
@@ -289,6 +291,11 @@ def _recording(judge: CachedJudge, said: list[str]) -> Any:
 
 def _key(row: Mapping[str, Any]) -> Key:
     return (row["config"], row["split"], row["id"])
+
+
+def _reasons(row: Mapping[str, Any]) -> set[str]:
+    """Return why an item has no value of some metrics."""
+    return {why for entry in _values(row).values() for why in entry.get("reason", {}).values()}
 
 
 def _values(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -174,3 +174,25 @@ def ask(capsys):
     capsys.readouterr()
     main(["questions", "rgb", "information_integration_en", "--data-dir", "sample"])
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize("task", [("rgb", "negative_rejection_en"), ("crud_rag", "qa_1doc")])
+def test_runs_with_a_judge_of_which_none_is_worse(task, cli, judge):
+    with ChatServer(models=["m"]) as server:
+        for name in ("a", "b"):
+            asked = ("--llm", f"{server.url}#m", "--judge", f"{judge.url}#j", "--max-failed", "1", "--ledger", "L")
+            assert cli("run", *task, "--data-dir", "sample", *asked, "--out", name).code == 0
+    ran = cli("show", "a", "b", "--worse", "--ledger", "L")
+    assert ran.code == 0 and ran.out.splitlines()[-1].startswith("No question on which B is worse by ")
+
+
+def test_what_failed_stands_before_what_a_metric_does_not_apply_to(cli):
+    with ChatServer(models=["m"]) as server:
+        server.rules.append(Rule("status", status=400, body={"error": "no"}, times=1))
+        asked = ("--llm", f"{server.url}#m", "--limit", "12", "--split", "test")
+        ran = cli("run", "rgb", "counterfactual_robustness_en", "--data-dir", "sample", *asked, "--out", "a")
+        assert ran.code in (0, 3), ran.err
+    items = [row for _, row in read_jsonl("a/items.jsonl")]
+    assert sum("not_applicable" in json.dumps(row) for row in items) > 1
+    ran = cli("show", "a", "--unscored", "--limit", "1")
+    assert "api_error" in ran.out
