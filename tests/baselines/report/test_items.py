@@ -192,7 +192,7 @@ def test_what_failed_stands_before_what_a_metric_does_not_apply_to(cli):
         asked = ("--llm", f"{server.url}#m", "--limit", "12", "--split", "test")
         ran = cli("run", "rgb", "counterfactual_robustness_en", "--data-dir", "sample", *asked, "--out", "a")
         assert ran.code in (0, 3), ran.err
-    items = [row for _, row in read_jsonl("a/items.jsonl")]
+    items = [row for _, row in read_jsonl(Path("a/items.jsonl"))]
     assert sum("not_applicable" in json.dumps(row) for row in items) > 1
     ran = cli("show", "a", "--unscored", "--limit", "1")
     assert "api_error" in ran.out
