@@ -32,6 +32,7 @@ class KeyRecord:
         about: what stands under a table that has it; "" where its paper defines it.
         grades: what a person, or a judge, may say of one answer, with its value; None: the key does not apply to it.
         by_rule: what a rule says in place of a judge's reply, by grade.
+        among: the key whose value decides, by the answer, whether an item has this one; "" where the question does.
     """
 
     name: str
@@ -44,6 +45,7 @@ class KeyRecord:
     about: str = ""
     grades: Mapping[str, float | None] = field(default_factory=dict)
     by_rule: Mapping[str, str] = field(default_factory=dict)
+    among: str = ""
 
 
 @dataclass(frozen=True, slots=True)

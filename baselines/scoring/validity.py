@@ -217,7 +217,9 @@ def _find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fa
         reasons = {name: count for name, count in (row.get("unscored") or {}).items() if name in FAILED}
         if empty := run.empty.get(f"{row['config']}/{row['split']}"):
             reasons[_EMPTY] = empty
-        total = row["n_total"] - row.get("n_not_applicable", 0)
+        # An item that has no such value by its answer was tried too, and those that failed were among all.
+        by_answer = metric_record(row["metric"]).key(row["key"]).among
+        total = row["n_total"] - (0 if by_answer else row.get("n_not_applicable", 0))
         failed = min(sum(reasons.values()), total)
         if failed:
             filled, read = official.get(_place(row), (0, 0))

@@ -205,3 +205,20 @@ def test_a_few_failures_are_told_with_the_first_and_with_what_shows_them(capsys)
 def test_a_list_where_one_name_is_expected_is_one_line(use):
     with pytest.raises(quadrag.QuadragError, match=r"^config is \['a'\], a list; expected one name as a text$"):
         use("rgb", ["a"], *[str] * (use is quadrag.evaluate))
+
+
+def test_a_metric_of_those_alone_that_another_one_found_is_as_valid_as_the_answers(tmp_path, monkeypatch):
+    """None is found to be in error, so every one of the failed is among those that may have been."""
+    monkeypatch.chdir(tmp_path)
+    calls = []
+
+    def system(question):
+        calls.append(question.id)
+        if len(calls) in (3, 9):
+            raise TimeoutError("slow")
+        return "It is so."
+
+    result = quadrag.evaluate("rgb", "counterfactual_robustness_en", system, data_dir="sample", name="mine", out="r")
+    assert len(calls) == 12 and result["error_correction"].unscored == {"raised": 2}
+    assert result.valid
+    assert "2 of 12" in str(result) and "2 of 2" not in str(result)
