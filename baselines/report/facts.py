@@ -105,7 +105,7 @@ def tell_verdicts(results: Sequence[Result]) -> str:
             again = {"earlier": known, "calls": 0, "oldest": usage.get("oldest") or one.run.started}
             spent.append({**usage, **again} if one.reused else usage)
     counted = _tell_counted(spent, "verdicts")
-    return counted and f"{counted}; --retry unreadable asks those again that could not be read"
+    return counted and f"{counted}.\n--retry unreadable asks those again that could not be read"
 
 
 def _tell_counted(spent: Sequence[Mapping[str, Any]], what: str) -> str:

@@ -22,6 +22,7 @@ _SLOT = re.compile(r"\\{(\d)\\}")
 # What parts of a line stand between, the longer parts first, and what stands there in Chinese.
 _JOINTS = {re.compile(r"(?<=\.) "): " ", re.compile("; "): "；", re.compile(": "): "：", re.compile(", "): "，"}
 _COLUMN = re.compile("([A-Z]): (.+)")  # of which run of a comparison something is said
+_PAIR = re.compile("([A-Z] - [A-Z]): (.+)")  # of which two
 _COUNT = re.compile(r"(\d+) of (\d+)")
 _RANGE = re.compile(r"([-+]?[\d.]+%?) to ([-+]?[\d.]+%?)")
 # A text of data or of a model as Python writes it, and the first of the signs that stand for such texts.
@@ -86,6 +87,8 @@ def _translate(text: str) -> str:
         if found := pattern.fullmatch(plain):
             slots = [_translate(found[f"s{at}"]) for at in range(len(found.groupdict()))]
             return begin + chinese.format(*slots)
+    if found := _PAIR.fullmatch(plain):
+        return f"{begin}{found[1]}：{_translate(found[2])}"
     for mark, joint in _JOINTS.items():  # a list, or several sentences
         parts = mark.split(plain, 1)
         ours = [_translate(part) for part in parts] if len(parts) > 1 else parts

@@ -36,7 +36,10 @@ def unknown(run: str) -> tuple[str, ...]:
 def cut(text: str) -> list[str]:
     """Cut a text into tokens, which joined are the text; an empty one has none."""
     first, *parts = _HAN.split(text)
-    known, tokens, others = dictionary(), _OTHER.findall(first), iter(parts[1::2])
+    tokens, others = _OTHER.findall(first), iter(parts[1::2])
+    if not parts:
+        return tokens
+    known = dictionary()
     # Runs alone, in one call: of other characters rjieba joins some, and takes no half of a surrogate pair.
     loose = ""  # single characters since the last word
     for word in known.cut("".join(run + "\n" for run in parts[::2]), hmm=False):

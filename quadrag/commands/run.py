@@ -277,7 +277,7 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
     if arguments.llm is None and results[0].run.inputs.llm == EXTRACTIVE:
         tell(arguments, "No --llm: the extractive baseline answers, the sentence most like the question.")
     for kept in filter(None, (tell_kept(results), tell_verdicts(results))):
-        tell(arguments, f"{kept}.")
+        tell(arguments, *f"{kept}.".splitlines())
     print_results(arguments, stdout, out, results, grids)
     _print_left_out(arguments, campaign)
     print_calls(arguments, results)

@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
             runs = [(str(file), [result]) for file, result in scored]
             write_page(out / "report.html", runs, page, arguments.labels, arguments.ledger)
         if kept := tell_verdicts(results):
-            tell(arguments, f"{kept}.")
+            tell(arguments, *f"{kept}.".splitlines())
         print_results(arguments, stdout, out, results, grids)
         print_calls(arguments, results)
         if out:

@@ -220,7 +220,8 @@ class Evaluation(Mapping[str, Score]):
 
     def _mark(self, grid: Grid) -> Grid:
         """Say above a table what is kept, below it which answers failed; and its notes in words of Python."""
-        kept = [Alarm(f"{told}.") for told in (self.kept, tell_verdicts([self.result])) if told]
+        told = filter(None, (self.kept, tell_verdicts([self.result])))
+        kept = [Alarm(" ".join(f"{each}.".splitlines())) for each in told]
         return spell_notes(replace(grid, notes=[*kept, *grid.notes, *self._failed]))
 
     @property

@@ -128,7 +128,7 @@ KEPT = {
     "s/retrieved.jsonl": ("trec",),
     "L": ("replay", "ask"),
     "cache/indexes/*/passages.arrow": ("search",),
-    "cache/indexes/*/*.npy": ("search",),
+    "cache/indexes/*/0/*.npy": ("search",),
     "cache/indexes/*/*.json": ("search",),
     "cache/kg/*.sqlite": ("graph",),
 }

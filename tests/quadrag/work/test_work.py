@@ -4,40 +4,15 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import sys
 
 import pytest
+from work_parts import Opened, end, square
 
 from quadrag import work
 from quadrag.errors import QuadragError
 
 pytestmark = pytest.mark.pure
-
-
-def square(number):
-    if number == 13:
-        raise QuadragError("thirteen")
-    return number * number, os.getpid()
-
-
-def end(number):
-    """End the process of the worker that meets 5; the caller's own goes on."""
-    if number == 5 and os.environ.get("CALLER") != str(os.getpid()):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
-
-
-class Opened(work.Travels):
-    stays = ("ledger",)
-    made = 0
-
-    def __init__(self, name, *, ledger=None):
-        type(self).made += 1
-        self.name, self.ledger = name, ledger
-
-    def ask(self, part):
-        return self.name, part, self.ledger, type(self).made
 
 
 def test_two_processes_give_what_one_does():

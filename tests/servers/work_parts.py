@@ -1,0 +1,34 @@
+"""What tests have workers do, in a module that a worker can import."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from quadrag import work
+from quadrag.errors import QuadragError
+
+
+def square(number):
+    if number == 13:
+        raise QuadragError("thirteen")
+    return number * number, os.getpid()
+
+
+def end(number):
+    """End the process of the worker that meets 5; the caller's own goes on."""
+    if number == 5 and os.environ.get("CALLER") != str(os.getpid()):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+class Opened(work.Travels):
+    stays = ("ledger",)
+    made = 0
+
+    def __init__(self, name, *, ledger=None):
+        type(self).made += 1
+        self.name, self.ledger = name, ledger
+
+    def ask(self, part):
+        return self.name, part, self.ledger, type(self).made
