@@ -105,7 +105,8 @@ def test_the_user_may_have_it_asked_to_the_end_and_is_told_at_the_number(cli, se
         assert re.search(told, " ".join(text.split()))
     lines = ran.out.splitlines()
     if before:
-        assert re.match(r"12 of \d+ verdicts are kept ones, from 20.*Z on; --retry unreadable asks", lines.pop(0))
+        assert re.fullmatch(r"12 of \d+ verdicts are kept ones, from 20.*Z on\.", lines.pop(0))
+        assert lines.pop(0) == "--retry unreadable asks those again that could not be read."
     same = "All 15 answers are the same text, 'The capital is Paris.'."
     assert lines[2].startswith("NOT RELIABLE") and lines[4] == same, "above the numbers, whatever -v"
     assert lines[5].startswith("metric ")
