@@ -507,7 +507,7 @@ def main() -> None:
         peak = statistics.median(each["mb"] for each in rounds)
         scaled = f" (from {one.part:.0%})" if one.part < 1 else ""
         lines.append(f"| {one.work} | {one.name} | {seconds:.2f}{scaled} | {ratio:.1f} | {peak:.0f} | {said} |")
-    table = "\n".join([*lines, "", f"{machine()}; {options.rounds} rounds, medians."])
+    table = "\n".join([*lines, "", f"{machine()}; medians of {options.rounds}."])
     print(table)
     if options.page:
         text = options.page.read_text(encoding="utf-8")
