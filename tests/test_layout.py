@@ -241,6 +241,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         return set(archive.namelist())
 
 
+@pytest.mark.slow
 def test_wheel_has_one_top_level_name(wheel: set[str]) -> None:
     tops = {name.split("/")[0] for name in wheel}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"quadrag"}

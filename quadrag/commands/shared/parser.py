@@ -29,8 +29,8 @@ class _Parser(argparse.ArgumentParser):
 
 def parse(version: str, argv: Sequence[str] | None) -> argparse.Namespace:
     """Read the arguments; none at all are answered with the help, a mistyped option with its command's nearest ones."""
-    parser = build_parser(version)
     first = next(iter(sys.argv[1:] if argv is None else argv), "-")
+    parser = build_parser(version, first)
     if not first.startswith("-") and first not in commands.NAMES:
         near = [_MEANT[first]] if first in _MEANT else difflib.get_close_matches(first, commands.NAMES)
         meant = f"perhaps {' or '.join(near)}" if near else f"expected one of {', '.join(commands.NAMES)}"
@@ -57,8 +57,11 @@ def _chosen(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> a
     return None
 
 
-def build_parser(version: str) -> argparse.ArgumentParser:
-    """Build the parser of the whole command line; the command's name is left in `command`."""
+def build_parser(version: str, typed: str | None = None) -> argparse.ArgumentParser:
+    """Build the parser of the command line; the command's name is left in `command`.
+
+    Where it is known which command was typed, the others have their names and no arguments.
+    """
     parser = _Parser(
         prog="quadrag",
         description="Four published RAG benchmarks with their own metrics, error bars included.",
@@ -77,7 +80,8 @@ def build_parser(version: str) -> argparse.ArgumentParser:
             epilog=_examples(command.EXAMPLES),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.add_arguments(one)
+        if typed in (None, name):
+            command.add_arguments(one)
     return parser
 
 

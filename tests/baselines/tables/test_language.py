@@ -26,6 +26,7 @@ def left_over(notes):
     return [note for note in ours if not HAN.search(note) or ENGLISH.search(note)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "run",
     [
