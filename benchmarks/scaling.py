@@ -64,13 +64,13 @@ def texts(real: Path) -> Iterator[str]:
 
 
 def html(real: Path, size: int, folder: Path) -> Work:
-    from quadrag import work
+    from quadrag import parallel
     from quadrag.baselines.crag.webpage import text
 
     with bz2.open(next(real.rglob("dev_data.jsonl.bz2")), "rt", encoding="utf-8") as lines:
         pages = [page["page_result"] for line in lines for page in json.loads(line)["search_results"]]
     given = list(islice(cycle(pages), size))
-    return lambda: sum(map(len, work.each(text, given)))
+    return lambda: sum(map(len, parallel.each(text, given)))
 
 
 def store(real: Path, size: int, folder: Path) -> Any:
@@ -163,10 +163,10 @@ def size_on_disk(folder: Path) -> int:
 
 def do_stage(name: str, size: int, on: str, real: Path) -> None:
     """Do a stage in this process, and print what it took."""
-    from quadrag import work
+    from quadrag import parallel
 
     stage = next(one for one in STAGES if one.name == name)
-    with tempfile.TemporaryDirectory() as folder, work.use(on):
+    with tempfile.TemporaryDirectory() as folder, parallel.use(on):
         do = stage.prepare(real, size, Path(folder))
         before = size_on_disk(Path(folder))
         started = time.perf_counter()

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from quadrag import work
+from quadrag import parallel
 from quadrag.errors import QuadragError
 
 from .encoder import PRESETS, Encoder, Progress, TextEncoder, Vectors
@@ -70,7 +70,7 @@ class DenseIndex:
             return encoder.documents(block, _from(file.done, len(store), progress))
 
         # Elsewhere nobody is told how far a block is.
-        for vectors in work.each(encode if work.workers() == 1 else encoder.documents, blocks):
+        for vectors in parallel.each(encode if parallel.workers() == 1 else encoder.documents, blocks):
             file.add(np.ascontiguousarray(vectors, np.float32))
         file.finish()
         return cls.open(folder, encoder)
