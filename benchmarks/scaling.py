@@ -108,8 +108,8 @@ def copies(real: Path, size: int, folder: Path) -> Work:
 
 
 def vectors(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.baselines.retrieval.dense import DenseIndex
     from quadrag.baselines.retrieval.encoder import Encoder
+    from quadrag.baselines.retrieval.vectors.dense import DenseIndex
 
     passages, encoder = store(real, size, folder), Encoder("all-MiniLM-L6-v2")
     return lambda: DenseIndex.build(passages, folder, encoder)
