@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from quadrag import __version__, commands, work
+from quadrag import __version__, commands, parallel
 from quadrag.commands.shared.parser import parse
 from quadrag.errors import QuadragError, short_line
 from quadrag.progress import spelled_by
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Set before the libraries load: neither their bars nor their notes belong between our lines.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        with spelled_by(_speaker(arguments)), work.use(getattr(arguments, "on", None)) as leads:
+        with spelled_by(_speaker(arguments)), parallel.use(getattr(arguments, "on", None)) as leads:
             code = commands.load(arguments.command).run(arguments) or 0 if leads else 0
         sys.stdout.flush()
         return code

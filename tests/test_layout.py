@@ -23,7 +23,7 @@ FLOORS = (
     "metrics/_shared",
     "quadrag/stats",
     "quadrag",  # the files at its top: records, errors, paths, progress, catalogue
-    "quadrag/work",
+    "quadrag/parallel",
     "quadrag/data",
     "quadrag/chat",
     "quadrag/kg",
