@@ -142,7 +142,7 @@ def render_page(
         "grids": speak_grids(grids, labels),
         "lead": [speak(line, labels) for line in lead],
         "blocks": blocks,
-        "changes": changes,
+        "changes": changes and changes._replace(others=speak(changes.others, labels)),
         "headline": headline and speak_grid(headline, labels),
     }
     words = {name: entry[labels] for name, entry in _words().items()}

@@ -87,7 +87,15 @@ class Comparison(Mapping[str, Pair]):
         return ((before, self.before), (after, self.after))
 
     @entrance
-    def show(self, verbose: bool = False, *, worse: bool = False, better: bool = False, limit: int = 10) -> None:
+    def show(
+        self,
+        verbose: bool = False,
+        *,
+        worse: bool = False,
+        better: bool = False,
+        metric: str | None = None,
+        limit: int = 10,
+    ) -> None:
         """Print the table or, when `worse` or `better`, single questions with both answers.
 
         Args:
@@ -95,11 +103,12 @@ class Comparison(Mapping[str, Pair]):
             worse: what ``quadrag show BEFORE AFTER --worse`` prints, the greatest difference first; raises as
                 `Evaluation.to_pandas` does.
             better: the same of the questions on which `after` is better.
+            metric: what says so; the first headline that both scored when None.
             limit: so many questions.
         """
         both = (self.before, self.after)
         if worse or better:
-            which = Which(worse=worse, better=better, profile=self.profile)
+            which = Which(worse=worse, better=better, metric=metric, profile=self.profile)
             before, after = (RunReader(one.folder, one.result) for one in both)
             print("\n".join(write_changes(before, after, which, Manner(limit, every=verbose))))
             return

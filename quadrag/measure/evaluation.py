@@ -166,17 +166,26 @@ class Evaluation(Mapping[str, Score]):
         return dict(zip((line.label for line in self._grid.lines), found, strict=True))
 
     @entrance
-    def show(self, verbose: bool = False, *, wrong: bool = False, unscored: bool = False, limit: int = 10) -> None:
+    def show(
+        self,
+        verbose: bool = False,
+        *,
+        wrong: bool = False,
+        unscored: bool = False,
+        metric: str | None = None,
+        limit: int = 10,
+    ) -> None:
         """Print the summary and the folder or, when `wrong` or `unscored`, single questions.
 
         Args:
             verbose: all tables; of questions all metrics.
             wrong: what ``quadrag show FOLDER --wrong`` prints, the worst questions first; raises as `to_pandas` does.
             unscored: what ``quadrag show FOLDER --unscored`` prints, the questions that some metric has no value of.
+            metric: what says that an answer is wrong; the first valid headline when None.
             limit: so many questions.
         """
         if wrong or unscored:
-            which = Which(wrong=wrong, unscored=unscored, profile=self.profile)
+            which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
             if self._reader.select(which):
                 print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
             else:
