@@ -21,7 +21,7 @@ from ..runs import retrieve
 from ..runs.inputs import digest_each
 from ..runs.stages import read_answers
 from ..scoring.modules import CachedJudge, ScoringInputs, compute
-from ..scoring.validity import FAILED, is_invalid, read_items
+from ..scoring.validity import FAILED, is_invalid, read_items, spell_reason
 from ..systems.rag.system import RAG, as_served
 from .chosen import find_metric
 from .spelled import find_id, shorten_ids
@@ -42,6 +42,7 @@ class ShownItem:
         verdicts: what the judge said, by metric.
         sample: which answer of the model it is, from 0.
         called: the id as it is shown, which `Which` takes too.
+        profile: whose values say how it was answered.
     """
 
     question: Question
@@ -53,6 +54,7 @@ class ShownItem:
     verdicts: dict[str, list[str]] = field(default_factory=dict)
     sample: int = 0
     called: str = ""
+    profile: str = PROFILES[0]
 
 
 class Which(NamedTuple):
@@ -162,15 +164,30 @@ class RunReader:
                 self.questions[key],
                 self.answers.get((key, row["sample"])),
                 self.passages.get(key, self.questions[key].passages),
-                _values(row),
+                self._spell_reasons(row),
                 self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
                 headlines=headlines,
                 sample=row["sample"],
                 called=called[row["id"]],
+                profile=which.profile or self.run.profile,
             )
             for row in rows
             if (key := _key(row)) in self.questions
         ]
+
+    def _spell_reasons(self, row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+        """Return a row's values with reasons as people read them."""
+        answer = self.answers.get((_key(row), row["sample"]))
+        answered = answer is not None and answer.answer is not None
+        return {
+            name: {
+                **entry,
+                "reason": {of: spell_reason(name, why, self.run, answered) for of, why in entry["reason"].items()},
+            }
+            if entry.get("reason")
+            else entry
+            for name, entry in _values(row).items()
+        }
 
     def say_none(self, which: Which) -> str:
         """Say in a line why `select` found none."""

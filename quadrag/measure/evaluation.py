@@ -42,6 +42,7 @@ class Score(NamedTuple):
         split: of the questions.
         signature: how it was computed.
         valid: False where more than a fifth of the items failed, by no fault of the system's answers.
+        reason: why there is no value, as "the judge does not answer"; "" where there is one.
     """
 
     value: float | None
@@ -54,6 +55,7 @@ class Score(NamedTuple):
     split: str
     signature: str
     valid: bool = True
+    reason: str = ""
 
 
 class Evaluation(Mapping[str, Score]):
@@ -96,6 +98,7 @@ class Evaluation(Mapping[str, Score]):
                 split=row["split"],
                 signature=row["signature"],
                 valid=not is_invalid(row),
+                reason=row.get("why") or row.get("not_run", ""),
             )
         return found
 
@@ -186,10 +189,7 @@ class Evaluation(Mapping[str, Score]):
         """
         if wrong or unscored:
             which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
-            if self._reader.select(which):
-                print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
-            else:
-                print(in_python(self._reader.say_none(which)))
+            print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
             return
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
         summary = [summarise_run(self.result, self.profile), *spread]

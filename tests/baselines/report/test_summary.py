@@ -148,4 +148,5 @@ def test_where_empty_answers_are_left_out_the_next_command_shows_them(cli):
     ran = cli("run", "crud_rag", "summary", *SAMPLE, "--limit", 3, "--retriever", "none", "--out", "a")
     assert ran.code == 0 and "INVALID" not in ran.out and "All 3 answers are empty.\n" in ran.out
     assert ran.out.endswith("next: quadrag show a --unscored\n")
-    assert cli("show", "a", "--unscored").out.count("rouge_l: corrected 0 (official empty)") == 3
+    assert cli("show", "a", "--unscored").out.count("rouge_l: – (empty)") == 3
+    assert cli("show", "a", "--unscored", "-v").out.count("rouge_l: corrected 0 (official empty)") == 3

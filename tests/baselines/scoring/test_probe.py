@@ -196,6 +196,29 @@ def test_a_dead_judge_costs_no_answers_and_is_called_the_judge(cli, server, judg
     assert ask(cli, CRAG, server, judge)[0].code == 0 and server.requests == answered
 
 
+@pytest.mark.parametrize("dead", [False, True])
+def test_each_question_and_score_says_that_it_was_the_judge(cli, judge, capsys, dead):
+    judge.state.text = "who can say"
+    spec = "http://127.0.0.1:9/v1#j" if dead else f"{judge.url}#j"
+    place = {"split": "public", "data_dir": "sample", "out": "r"}
+    with pytest.warns(UserWarning, match="INVALID"):
+        result = quadrag.evaluate("crag", "task_1_2", lambda question: "Paris", judge=spec, **place)
+    why = "the judge does not answer" if dead else "the judge's first verdicts could not be read"
+    score = result["truthfulness"]
+    assert (score.value, score.n, score.unscored, score.reason) == (None, 0, {"unjudged": 15}, why)
+    assert result["accuracy_bounded"].reason == ""
+    frame = result.to_pandas()
+    assert frame["truthfulness.truthfulness"].isna().all()
+    assert set(frame["unscored"]) == {f"unjudged: {why}"}
+    capsys.readouterr()
+    result.show(wrong=True, metric="truthfulness")
+    assert capsys.readouterr().out.startswith("INVALID, task_1_2 public: ")
+    shown = cli("show", "r", "--unscored", "--limit", "1").out
+    assert f"  truthfulness.truthfulness: – (unjudged: {why})\n" in shown and shown.endswith("1 of 15 items\n")
+    chinese = cli("show", "r", "--unscored", "--limit", "1", "--labels", "zh").out
+    assert chinese.startswith("无效") and "裁判" in chinese.split("truthfulness.truthfulness")[1].split("\n")[0]
+
+
 def test_answers_are_scored_without_a_dead_judge_as_in_a_run_and_again_in_the_same_folder(cli, judge, tmp_path):
     asked = quadrag.questions("crag", "task_1_2", data_dir="sample")
     rows = [{"id": one.id, "config": one.config, "split": one.split, "answer": "Paris"} for one in asked]
