@@ -175,10 +175,16 @@ def test_replies_that_were_asked_for_again_are_not_counted_as_kept(cli, server, 
     assert (f"{judge.url}, oldest" in ran.out) == (garbage < 12)
 
 
-def test_a_dead_judge_costs_no_answers_and_is_called_the_judge(cli, server, judge):
-    dead = [*CRAG, "--llm", f"{server.url}#m", "--judge", "http://127.0.0.1:9/v1#j", "--ledger", "L", "--out", "r"]
+DEAD = pytest.mark.parametrize(  # without #MODEL it is called by its address
+    ("address", "name"), [("http://127.0.0.1:9/v1#j", "j"), ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1")]
+)
+
+
+@DEAD
+def test_a_dead_judge_costs_no_answers_and_is_called_the_judge(address, name, cli, server, judge):
+    dead = [*CRAG, "--llm", f"{server.url}#m", "--judge", address, "--ledger", "L", "--out", "r"]
     ran = cli(*dead)
-    told = "the judge j does not answer: the first 12 calls all failed: http://127.0.0.1:9/v1: "
+    told = f"the judge {name} does not answer: the first 12 calls all failed: http://127.0.0.1:9/v1: "
     assert ran.code == 2 and ran.err.startswith(f"quadrag: {told}") and ran.err.count("\n") == 1
     assert ran.err.endswith("; the answers are kept in r: run again to go on with a judge that does\n")
     unjudged = f"INVALID, task_1_2 public: not judged: truthfulness, accuracy, hallucination; {told}"
@@ -219,13 +225,16 @@ def test_each_question_and_score_says_that_it_was_the_judge(cli, judge, capsys, 
     assert chinese.startswith("无效") and "裁判" in chinese.split("truthfulness.truthfulness")[1].split("\n")[0]
 
 
-def test_answers_are_scored_without_a_dead_judge_as_in_a_run_and_again_in_the_same_folder(cli, judge, tmp_path):
+@DEAD
+def test_answers_are_scored_without_a_dead_judge_as_in_a_run_and_again_in_the_same_folder(
+    address, name, cli, judge, tmp_path
+):
     asked = quadrag.questions("crag", "task_1_2", data_dir="sample")
     rows = [{"id": one.id, "config": one.config, "split": one.split, "answer": "Paris"} for one in asked]
     Path("mine.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     score = ("score", "mine.jsonl", "--benchmark", "crag", "--data-dir", "sample", "--ledger", "L", "--out", "s")
-    ran = cli(*score, "--judge", "http://127.0.0.1:9/v1#j")
-    told = "the judge j does not answer: the first 12 calls all failed: http://127.0.0.1:9/v1: "
+    ran = cli(*score, "--judge", address)
+    told = f"the judge {name} does not answer: the first 12 calls all failed: http://127.0.0.1:9/v1: "
     assert ran.code == 2 and ran.err.startswith(f"quadrag: {told}") and ran.err.count("\n") == 1
     unjudged = f"INVALID, task_1_2 public: not judged: truthfulness, accuracy, hallucination; {told}"
     for text in (ran.out, cli("report", "s").out):
