@@ -234,9 +234,13 @@ def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[
 
 def _list_keys(places: Sequence[Place]) -> str:
     """List the keys of metrics, the first few alone where there are many."""
-    keys = [show_key(*place[2:]) for place in places]
-    shown = ", ".join(keys[:_SHOWN])
-    return f"{shown} and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else shown
+    return shorten_list([show_key(*place[2:]) for place in places])
+
+
+def shorten_list(names: Sequence[str]) -> str:
+    """List names, the first few alone where there are many."""
+    shown = ", ".join(names[:_SHOWN])
+    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
 
 
 def _find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fault]:

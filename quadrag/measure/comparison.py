@@ -8,7 +8,7 @@ from typing import Any
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
-from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
 from quadrag.baselines.report.compared.names import tell_apart
 from quadrag.baselines.report.compared.pairs import compare_each, count_questions, is_same
 from quadrag.baselines.report.compared.several import tabulate_several
@@ -17,7 +17,6 @@ from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
-from quadrag.baselines.tables.run_notes import note_partial
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import entrance
 from quadrag.measure.evaluation import Evaluation, Score, check_profile, find_name, result
@@ -134,10 +133,9 @@ class Comparison(Mapping[str, Pair]):
 
     @property
     def _partial(self) -> list[Alarm]:
-        """Say what is partial, invalid or failed of either."""
-        return [
-            Alarm(f"{side} ({one.name}): {note}") for side, one in self._sides for note in note_partial([one.result])
-        ]
+        """Say what is partial, invalid or failed of either, what is so of both once."""
+        told = tell_once((f"{side} ({one.name})", one.result) for side, one in self._sides)
+        return [Alarm(f"{' and '.join(where)}: {note}") for note, where in told.items()]
 
     @property
     def _names(self) -> list[str]:

@@ -82,8 +82,9 @@ def test_a_function_is_not_asked_again_about_what_a_judge_could_not_say(judge, t
 
     given = {"data_dir": "sample", "out": tmp_path / "r", "ledger": str(tmp_path / "L")}
     judge.state.text = "lorem ipsum"
-    with pytest.warns(UserWarning, match=r'ask this one again with retry="unreadable"$'):
+    with pytest.warns(UserWarning, match="the judge's first verdicts could not be read"):
         result = quadrag.evaluate("crag", "task_1_2", system, judge=f"{judge.url}#j", **given)
+    assert repr(result).count('ask this one again with retry="unreadable"') == 1
     assert not result.valid and not result["accuracy"].valid and result["missing"].value is not None
     judge.state.text = READABLE
     result = quadrag.evaluate("crag", "task_1_2", system, judge=f"{judge.url}#j", retry="unreadable", **given)
@@ -266,8 +267,9 @@ def test_a_dead_judge_is_told_in_python(tmp_path, judge):
         asked.append(question.id)
         return "Paris"
 
-    with pytest.warns(UserWarning, match=r"the judge x does not answer: .*; the answers are kept in "):
+    with pytest.warns(UserWarning, match="accuracy, hallucination: the judge does not answer; result.inv"):
         result = quadrag.evaluate("crag", "task_1_2", system, judge="http://127.0.0.1:9/v1#x", **given)
+    assert "the judge x does not answer: " in repr(result) and "; the answers are kept in " in repr(result)
     assert not result.valid and result["missing"].value == 0 and result["accuracy"].value is None
     judge.state.text = READABLE
     result = quadrag.evaluate("crag", "task_1_2", system, judge=f"{judge.url}#j", **given)
