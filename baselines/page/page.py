@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -34,6 +34,9 @@ from ..tables.run_notes import note_invalid, note_partial
 from .answers import collect_answers
 from .changes import Changes, list_changes
 from .packed import Blocks, pack_answers
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 HERE = Path(__file__).parent
 SCRIPTS = ("parts", "marks", "values", "search", "item", "viewer")  # one script, in this order
@@ -122,18 +125,6 @@ def render_page(
     Its own script and style alone are run, by their sums; all else is text. Of a run at work it says how far it is,
     and asks to be read again.
     """
-    from jinja2 import Environment, FileSystemLoader
-
-    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    # Digit-wide blanks, which a page does not take away.
-    environment.filters["aligned"] = lambda grid: zip(grid.lines, align_cells(grid, "\u2007"), strict=True)
-    environment.filters["depth"] = lambda label: len(label) - len(label.lstrip(" "))
-    environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    environment.filters["short"] = _shorten
-    environment.filters["cards"] = _pick_cards
-    environment.tests["detail"] = lambda note: isinstance(note, Detail)
-    environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
-    environment.tests["verdict"] = lambda note: isinstance(note, Verdict)
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     given: dict[str, Any] = {
@@ -148,9 +139,29 @@ def render_page(
     words = {name: entry[labels] for name, entry in _words().items()}
     given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in given["grids"]]
     given["undrawn"] = not can_draw() and any(grid.form for grid in grids)
-    return environment.get_template("page.html").render(
-        **given, words=words, language=labels, style=style, script=script, live=live, again=again
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(**given, words=words, language=labels, style=style, script=script, live=live, again=again)
     )
+
+
+@cache
+def _environment() -> "Environment":
+    """Make what reads the page's template, and keeps it as it is compiled."""
+    from jinja2 import Environment, FileSystemLoader
+
+    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    # Digit-wide blanks, which a page does not take away.
+    environment.filters["aligned"] = lambda grid: zip(grid.lines, align_cells(grid, "\u2007"), strict=True)
+    environment.filters["depth"] = lambda label: len(label) - len(label.lstrip(" "))
+    environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    environment.filters["short"] = _shorten
+    environment.filters["cards"] = _pick_cards
+    environment.tests["detail"] = lambda note: isinstance(note, Detail)
+    environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
+    environment.tests["verdict"] = lambda note: isinstance(note, Verdict)
+    return environment
 
 
 @cache
