@@ -8,7 +8,7 @@ from typing import Any
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
-from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
 from quadrag.baselines.report.compared.names import tell_apart
 from quadrag.baselines.report.compared.pairs import compare_each, count_questions, is_same
 from quadrag.baselines.report.compared.several import tabulate_several
@@ -17,7 +17,6 @@ from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
-from quadrag.baselines.tables.run_notes import note_partial
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import entrance
 from quadrag.measure.evaluation import Evaluation, Score, check_profile, find_name, result
@@ -87,7 +86,15 @@ class Comparison(Mapping[str, Pair]):
         return ((before, self.before), (after, self.after))
 
     @entrance
-    def show(self, verbose: bool = False, *, worse: bool = False, better: bool = False, limit: int = 10) -> None:
+    def show(
+        self,
+        verbose: bool = False,
+        *,
+        worse: bool = False,
+        better: bool = False,
+        metric: str | None = None,
+        limit: int = 10,
+    ) -> None:
         """Print the table or, when `worse` or `better`, single questions with both answers.
 
         Args:
@@ -95,11 +102,12 @@ class Comparison(Mapping[str, Pair]):
             worse: what ``quadrag show BEFORE AFTER --worse`` prints, the greatest difference first; raises as
                 `Evaluation.to_pandas` does.
             better: the same of the questions on which `after` is better.
+            metric: what says so; the first headline that both scored when None.
             limit: so many questions.
         """
         both = (self.before, self.after)
         if worse or better:
-            which = Which(worse=worse, better=better, profile=self.profile)
+            which = Which(worse=worse, better=better, metric=metric, profile=self.profile)
             before, after = (RunReader(one.folder, one.result) for one in both)
             print("\n".join(write_changes(before, after, which, Manner(limit, every=verbose))))
             return
@@ -125,9 +133,12 @@ class Comparison(Mapping[str, Pair]):
 
     @property
     def _partial(self) -> list[Alarm]:
-        """Say what is partial, invalid or failed of either."""
+        """Say what is partial, invalid or failed of either, what is so of both once."""
+        names = {side: f"{side} ({one.name})" for side, one in self._sides}
+        told = tell_once((side, one.result) for side, one in self._sides)
         return [
-            Alarm(f"{side} ({one.name}): {note}") for side, one in self._sides for note in note_partial([one.result])
+            Alarm(f"{names[where[0]] if len(where) == 1 else ' and '.join(where)}: {note}")
+            for note, where in told.items()
         ]
 
     @property
