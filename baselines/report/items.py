@@ -118,7 +118,8 @@ class RunReader:
         self.questions = {question.key: question for question in found}
         keys = set(map(_key, result.items))
         there = [question for key, question in self.questions.items() if key in keys]
-        changed = any(result.digests.get(key, one) != one for key, one in digest_each(there).items())
+        asked = result.asked
+        changed = any(key in asked and asked[key].sha256 != one for key, one in digest_each(there).items())
         if changed or len(there) < len(keys):
             raise QuadragError(f"the data of {inputs.benchmark} are not those that {folder} was made on")
         self.passages: dict[Key, tuple[Passage, ...]] = {}
