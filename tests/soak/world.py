@@ -42,7 +42,7 @@ exec(compile(before, "<disturbance>", "exec"), {})
 from quadrag.cli import main
 sys.exit(main(given))
 """
-LIMIT = 120.0  # seconds that a process may take; the slowest job takes ten
+LIMIT = 600.0  # seconds that a process may take; the slowest job takes ten, on a machine of its own
 UNREAD = "what reads it"
 
 
