@@ -1,7 +1,6 @@
 """The command line: reads the arguments, runs the command, and turns bad input into one line and code 2."""
 
 import argparse
-import errno
 import os
 import signal
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from quadrag import __version__, commands, parallel
 from quadrag.commands.shared.parser import parse
-from quadrag.errors import QuadragError, short_line
+from quadrag.errors import NO_DESCRIPTORS, QuadragError, short_line
 from quadrag.progress import spelled_by
 
 
@@ -52,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         # A full disk, a folder that may not be written: files are whole or not there, so the place says it all.
-        if error.errno in (errno.EMFILE, errno.ENFILE):
+        if error.errno in NO_DESCRIPTORS:
             # An event loop that could not be made whole would tell a traceback as it goes.
             sys.unraisablehook = lambda _: None
         print(
@@ -72,9 +71,12 @@ def _speaker(arguments: argparse.Namespace) -> Callable[[str], str]:
 
 
 def _remedy(error: OSError, arguments: argparse.Namespace) -> str:
-    """Say what to do about a cache folder, or a folder for what a command makes, that cannot be written."""
+    """Say what to do about too many open files, or about a cache or a folder of results that cannot be written."""
     from quadrag.paths import cache_dir
 
+    if error.errno in NO_DESCRIPTORS:
+        fewer = ", or lower --concurrency" if hasattr(arguments, "concurrency") else ""
+        return f"; allow more with `ulimit -n`{fewer}, and run again"
     place = Path(str(error.filename)).absolute()
     cache, out = cache_dir(), Path(getattr(arguments, "out", None) or "runs").absolute()
     if place == cache or cache in place.parents or place in cache.parents:

@@ -98,7 +98,7 @@ class ChatClient:
         """Return the model that the spec names, else the only one that the server, or a replay's ledger, has.
 
         Raises:
-            QuadragError: the spec names none, and there is not exactly one to take.
+            QuadragError: the spec names none, and there is not one to take; `DeadServer` where nothing is there.
         """
         if self._model is None:
             if self.calling.replay and self.calling.ledger is not None:
@@ -106,8 +106,11 @@ class ChatClient:
             else:
                 listed = self._open().list_models()
                 if not isinstance(listed, list):
+                    from quadrag.chat.faults import DeadServer
+
                     why = f"the models cannot be listed: {listed.detail}"
-                    raise QuadragError(f"{why}; start the server, or append #MODEL to its address")
+                    advice = f"{why}; start the server, or append #MODEL to its address"
+                    raise QuadragError(advice) if listed.connected else DeadServer(advice, listed)
                 name = only_model(listed, self.spec.shown)
             self.calling.rate(name)
             self._model = name

@@ -275,7 +275,8 @@ sys.exit(main(["list"]))
 
 def test_no_descriptors_left_is_one_line(forked_python):
     done = forked_python(NO_DESCRIPTORS, env=os.environ)
-    assert (done.returncode, done.stderr) == (2, "quadrag: the system: Too many open files\n")
+    said = "quadrag: the system: Too many open files; allow more with `ulimit -n`, and run again\n"
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_data_that_is_not_there(refused):
