@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from quadrag.data.files import OTHER_FILE, SAMPLE_SOURCE
+from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.records import write_text
 from quadrag.run_record import read_run
 
@@ -23,7 +23,7 @@ from ..report.compared.glance import glance_pair
 from ..report.compared.names import name_columns, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
-from ..report.summary import headline_all
+from ..report.summary import PART, headline_all
 from ..runs.campaign import run_folders
 from ..runs.folder import read_result
 from ..runs.live import Live
@@ -42,7 +42,6 @@ HERE = Path(__file__).parent
 SCRIPTS = ("parts", "marks", "values", "search", "item", "viewer")  # one script, in this order
 MOST = 4  # names of one kind in a title
 CARDS = 5  # numbers that stand large
-_PART = re.compile(f"{OTHER_FILE}, (.+? questions)")
 
 Runs = Sequence[tuple[str, Sequence[Result]]]
 
@@ -221,6 +220,6 @@ def _warn(results: Sequence[Result]) -> Iterator[Alarm]:
         )
     elif extractive:
         yield Alarm(f"The extractive baseline answered: {answers}.")
-    parts = dict.fromkeys(part for result in results for part in _PART.findall(result.run.source))
+    parts = dict.fromkeys(part for result in results for part in PART.findall(result.run.source))
     if parts:
         yield Alarm(f"A part of the benchmark: the files that were read hold {', '.join(parts)}.")

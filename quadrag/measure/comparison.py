@@ -134,8 +134,12 @@ class Comparison(Mapping[str, Pair]):
     @property
     def _partial(self) -> list[Alarm]:
         """Say what is partial, invalid or failed of either, what is so of both once."""
-        told = tell_once((f"{side} ({one.name})", one.result) for side, one in self._sides)
-        return [Alarm(f"{' and '.join(where)}: {note}") for note, where in told.items()]
+        names = {side: f"{side} ({one.name})" for side, one in self._sides}
+        told = tell_once((side, one.result) for side, one in self._sides)
+        return [
+            Alarm(f"{names[where[0]] if len(where) == 1 else ' and '.join(where)}: {note}")
+            for note, where in told.items()
+        ]
 
     @property
     def _names(self) -> list[str]:
