@@ -99,7 +99,6 @@ def find_and_generate_stage(job: Job) -> tuple[dict[Key, tuple[Passage, ...]], G
         folder.run.files.pop(path.name, None)  # else it would go with the passages it is not made from
     if not (found and answered):
         generated = _answer(job, {})
-        folder.run.unread = generated.unread
         if not found_elsewhere:
             folder.write(retrieved.name, jsonl_text(retrieve.rows(questions, generated.passages)))
         if not answered_elsewhere:
@@ -118,7 +117,9 @@ def _answer(job: Job, passages: Mapping[Key, Sequence[Passage]]) -> Generated:
     task = job.work.task
     _recall(job)
     with Progress(f"{task.config}: answers", len(job.questions) * task.samples, job.tell_spent) as progress:
-        return job.system.answer(job.work, job.questions, passages, progress.update)
+        generated = job.system.answer(job.work, job.questions, passages, progress.update)
+    job.folder.run.unread = generated.unread
+    return generated
 
 
 def _recall(job: Job) -> None:
