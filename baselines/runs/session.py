@@ -101,7 +101,7 @@ def open_session(
             fresh=calls.kept.fresh,
             budget=budget,
             entity_llm=entity_llm,
-            estimated=calls.calling.estimate is not None,
+            estimate=calls.calling.estimate,
             cascades=cascades,
         )
 
