@@ -97,7 +97,7 @@ def open_session(
             served_as=served,
             budget=budget,
             entity_llm=entity_llm,
-            estimated=calls.calling.estimate is not None,
+            estimate=calls.calling.estimate,
             cascades=cascades,
         )
 

@@ -16,16 +16,20 @@ _T = TypeVar("_T")
 def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """Have a function of the Python entrance refuse misspelt arguments, and its errors name arguments of Python.
 
+    An error that the user can mend comes without the way that it took in here: its message says all.
     One that takes options of a benchmark calls `refuse_unknown` itself, since its arguments say which these are.
     """
     takes_options = any(one.kind is one.VAR_KEYWORD for one in inspect.signature(function).parameters.values())
 
     @wraps(function)
     def call(*given: _P.args, **named: _P.kwargs) -> _T:
-        with speaking_python(), spelled_by(in_python):
-            if not takes_options:
-                refuse_unknown(function, named)
-            return function(*given, **named)
+        try:
+            with speaking_python(), spelled_by(in_python):
+                if not takes_options:
+                    refuse_unknown(function, named)
+                return function(*given, **named)
+        except QuadragError as error:
+            raise error.with_traceback(None) from None
 
     return call
 
