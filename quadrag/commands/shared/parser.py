@@ -2,11 +2,11 @@
 
 import argparse
 import difflib
-import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from quadrag import commands
+from quadrag.progress import spell
 
 _EXAMPLES = (
     "quadrag demo",
@@ -24,13 +24,13 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, like every other error here."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"quadrag: {message}; see {self.prog} --help\n")
+        self.exit(2, f"quadrag: {spell(f'{message}; see {self.prog} --help')}\n")
 
 
-def parse(version: str, argv: Sequence[str] | None) -> argparse.Namespace:
+def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
     """Read the arguments; none at all are answered with the help, a mistyped option with its command's nearest ones."""
     parser = build_parser(version)
-    first = next(iter(sys.argv[1:] if argv is None else argv), "-")
+    first = next(iter(argv), "-")
     if not first.startswith("-") and first not in commands.NAMES:
         near = [_MEANT[first]] if first in _MEANT else difflib.get_close_matches(first, commands.NAMES)
         meant = f"perhaps {' or '.join(near)}" if near else f"expected one of {', '.join(commands.NAMES)}"
