@@ -27,13 +27,14 @@ _JOINTS = {re.compile(r"(?<=\.) "): " ", re.compile("; "): "；", re.compile(": 
 _COLUMN = re.compile("([A-Z]): (.+)")  # of which run of a comparison something is said
 _PAIR = re.compile("([A-Z] - [A-Z]): (.+)")  # of which two
 _COUNT = re.compile(r"(\d+) of (\d+)")
+_EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
 _RANGE = re.compile(r"([-+]?[\d.]+%?) to ([-+]?[\d.]+%?)")
 # A text of data or of a model as Python writes it, and the first of the signs that stand for such texts.
 _QUOTED = re.compile(r"""(?<![\w\\])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)""")
 _ASIDE = 0xE000
 _FILES = {"chinese.yaml": False, "chinese_errors.yaml": True}  # whether a single word in a slot is a name
 _LEAD = "这一行还没有中文，原文："
-_LEFT = re.compile("[a-z]{2,} [a-z]{2,}")  # words of English
+_LEFT = re.compile(r"\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b")  # words of English
 _NOT_OURS = re.compile(rf"“.*?”|`.*?`|quadrag [\w-]+|{_QUOTED.pattern}")  # others' words, commands
 Text = TypeVar("Text", bound=str)
 
@@ -110,6 +111,9 @@ def _translate(text: str) -> str:
         return f"{begin}{found[1]}/{found[2]}"
     if found := _RANGE.fullmatch(plain):
         return f"{begin}{found[1]} 至 {found[2]}"
+    if _EITHER.fullmatch(plain):
+        *names, last = re.split(", | or ", plain)
+        return f"{begin}{'、'.join(names)} 或 {last}"
     if found := _COLUMN.fullmatch(plain):
         return f"{begin}{found[1]}：{_translate(found[2])}"
     whole, changing = _read()
@@ -157,10 +161,13 @@ def speak_grid(grid: Grid, language: str) -> Grid:
     """Return a table whose words are in a language."""
     if language == ENGLISH:
         return grid
+    from rich.cells import cell_len
 
     def say(text: str) -> str:
         joined = text.replace("-\n", "").replace("_\n", "_").strip("\n")
         ours = _speak_chinese(joined)
+        if joined.endswith(" "):  # it is as wide as its column
+            ours += " " * (cell_len(joined) - cell_len(ours))
         return text if ours == joined else text[: len(text) - len(text.lstrip("\n"))] + ours
 
     def line(one: Line) -> Line:
