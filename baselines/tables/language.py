@@ -1,4 +1,4 @@
-"""The words of tables and messages in another language: what stands in English in the code is looked up where it is shown.
+"""The words of tables and messages in another language: what is English in the code is looked up where it is shown.
 
 `chinese.yaml` and its neighbours have a line for each text, `{0}` and `{1}` standing for what changes in it, which is
 looked up in turn. Of several that fit, one that begins with a word counts, and of these the longest. What changes is
@@ -28,6 +28,7 @@ _COLUMN = re.compile("([A-Z]): (.+)")  # of which run of a comparison something 
 _PAIR = re.compile("([A-Z] - [A-Z]): (.+)")  # of which two
 _COUNT = re.compile(r"(\d+) of (\d+)")
 _EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
+_COUNTED = re.compile(r"(\d+) ([a-z_ ]+)")
 _RANGE = re.compile(r"([-+]?[\d.]+%?) to ([-+]?[\d.]+%?)")
 # A text of data or of a model as Python writes it, and the first of the signs that stand for such texts.
 _QUOTED = re.compile(r"""(?<![\w\\])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)""")
@@ -84,7 +85,7 @@ def speak(text: Text, language: str) -> Text:
 
 
 def speak_line(line: str, language: str) -> str:
-    """Return a line of a message in a language: wholly or, where it has no words for a part, in English behind a lead."""
+    """Return a line of a message in a language: wholly or, where a part has no words in it, in English behind a lead."""
     ours = speak(line, language)
     return f"{_LEAD}{line}" if language != ENGLISH and _LEFT.search(_NOT_OURS.sub("", ours)) else ours
 
@@ -119,6 +120,8 @@ def _translate(text: str) -> str:
     whole, changing = _read()
     if plain in whole:
         return begin + whole[plain]
+    if (found := _COUNTED.fullmatch(plain)) and found[2] in whole:
+        return f"{begin}{whole[found[2]]} {found[1]}"
     for phrase in changing:
         if found := phrase.english.fullmatch(plain):
             return begin + _fill(phrase, found)
@@ -128,6 +131,7 @@ def _translate(text: str) -> str:
         parts = mark.split(plain, 1)
         ours = [_translate(part) for part in parts] if len(parts) > 1 else parts
         if ours != parts:
+            ours[1] = mark.sub(joint, ours[1]) if ours[1] == parts[1] else ours[1]  # a list has one sign between all
             return begin + _meet(_meet(ours[0], joint), re.sub(r"(?<!\.)\.$", "。", ours[1]))
     return text
 

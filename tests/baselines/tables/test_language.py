@@ -75,11 +75,11 @@ def test_a_comparison_is_in_chinese(cli):
         ),
         (
             "A: a, m; on: bundled sample. The system gave 64 passages, to 8 questions. Settings of its own: judge j.",
-            "A：a, m；数据：自带样例。 系统给出 64 个片段，涉及 8 题。 自身设置：裁判 j。",
+            "A：a, m；数据：自带样例。系统给出 64 个片段，涉及 8 题。自身设置：裁判 j。",
         ),
         (
             "a b: 1 of 4 verdicts could not be read, they count as wrong: acc.",
-            "a b：4 个判断中有 1 个读不懂，计为错误：acc.",
+            "a b：4 个判断中有 1 个读不懂，计为错误：acc。",
         ),
         ("INVALID, a b: 1 of 2 items failed (1 null): x; the file of answers has null in their place.", None),
         ("length: B is 5 characters longer (95% interval 1 to 9), which is neither better nor worse.", None),
@@ -93,7 +93,7 @@ def test_a_comparison_is_in_chinese(cli):
         ),
         (
             "INVALID, a b: 4 of 12 items failed (4 api_error): acc, hal; calls failed.",
-            "无效（INVALID）：a b：12 题中有 4 题失败（4 api_error）：acc, hal；调用失败。",
+            "无效（INVALID）：a b：12 题中有 4 题失败（调用失败 4）：acc, hal；调用失败。",
         ),
     ],
 )
