@@ -27,6 +27,7 @@ _JOINTS = {re.compile(r"(?<=\.) "): " ", re.compile("; "): "；", re.compile(": 
 _COLUMN = re.compile("([A-Z]): (.+)")  # of which run of a comparison something is said
 _PAIR = re.compile("([A-Z] - [A-Z]): (.+)")  # of which two
 _COUNT = re.compile(r"(\d+) of (\d+)")
+_END = re.compile(r"(?<!\.)\.$")
 _EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
 _COUNTED = re.compile(r"(\d+) ([a-z_ ]+)")
 _RANGE = re.compile(r"([-+]?[\d.]+%?) to ([-+]?[\d.]+%?)")
@@ -85,7 +86,7 @@ def speak(text: Text, language: str) -> Text:
 
 
 def speak_line(line: str, language: str) -> str:
-    """Return a line of a message in a language: wholly or, where a part has no words in it, in English behind a lead."""
+    """Return a line of a message in a language: wholly or, where that has no words for a part, in English."""
     ours = speak(line, language)
     return f"{_LEAD}{line}" if language != ENGLISH and _LEFT.search(_NOT_OURS.sub("", ours)) else ours
 
@@ -103,6 +104,12 @@ def _speak_chinese(text: str) -> str:
 
 
 def _translate(text: str) -> str:
+    """Return a text in Chinese, its end as well."""
+    ours = _look_up(text)
+    return ours if ours == text else _END.sub("。", ours)
+
+
+def _look_up(text: str) -> str:
     """Return a text in Chinese, as a whole or, where it has no line, by its parts."""
     begin = " " * (len(text) - len(text.lstrip(" ")))
     plain = text[len(begin) :].rstrip(" ")
@@ -132,7 +139,7 @@ def _translate(text: str) -> str:
         ours = [_translate(part) for part in parts] if len(parts) > 1 else parts
         if ours != parts:
             ours[1] = mark.sub(joint, ours[1]) if ours[1] == parts[1] else ours[1]  # a list has one sign between all
-            return begin + _meet(_meet(ours[0], joint), re.sub(r"(?<!\.)\.$", "。", ours[1]))
+            return begin + _meet(_meet(ours[0], joint), ours[1])
     return text
 
 
