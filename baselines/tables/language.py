@@ -4,7 +4,7 @@
 looked up in turn. Of several that fit, one that begins with a word counts, and of these the longest. What changes is
 never several sentences, so that each is looked up by itself; but what stands in “{0}” are another's words, which are
 kept. A text without a line is shown as it is, and so are quoted texts, and names of metrics, models, configs and files.
-In messages a single word is such a name.
+In messages single words are such names.
 """
 
 import re
@@ -28,6 +28,7 @@ _COLUMN = re.compile("([A-Z]): (.+)")  # of which run of a comparison something 
 _PAIR = re.compile("([A-Z] - [A-Z]): (.+)")  # of which two
 _COUNT = re.compile(r"(\d+) of (\d+)")
 _END = re.compile(r"(?<!\.)\.$")
+_NAMES = re.compile(r"\S+(?:, \S+)*")
 _EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
 _COUNTED = re.compile(r"(\d+) ([a-z_ ]+)")
 _RANGE = re.compile(r"([-+]?[\d.]+%?) to ([-+]?[\d.]+%?)")
@@ -42,7 +43,7 @@ Text = TypeVar("Text", bound=str)
 
 
 class _Phrase(NamedTuple):
-    """A text with slots: what finds it, what stands for it, and whether single words in its slots are names."""
+    """A text with slots: what finds it, what stands for it, and whether single words in its slots, or lists, are names."""
 
     english: re.Pattern[str]
     chinese: str
@@ -76,7 +77,7 @@ def _match(english: str, chinese: str) -> re.Pattern[str]:
         elif f"“{piece}”" in chinese:
             found += f"(?P<s{piece[1]}>.+?)"
         else:
-            found += f"(?P<s{piece[1]}>(?:(?!{'' if found else ': |'}{ends}).)+?)"
+            found += f"(?P<s{piece[1]}>(?:(?!{'' if found else ': |'}{ends}).)+?(?<!,))"
     return re.compile(found)
 
 
@@ -87,8 +88,10 @@ def speak(text: Text, language: str) -> Text:
 
 def speak_line(line: str, language: str) -> str:
     """Return a line of a message in a language: wholly or, where that has no words for a part, in English."""
+    if language == ENGLISH or line.startswith(_LEAD):
+        return line
     ours = speak(line, language)
-    return f"{_LEAD}{line}" if language != ENGLISH and _LEFT.search(_NOT_OURS.sub("", ours)) else ours
+    return f"{_LEAD}{line}" if _LEFT.search(_NOT_OURS.sub("", ours)) else ours
 
 
 def _speak_chinese(text: str) -> str:
@@ -151,7 +154,7 @@ def _fill(phrase: _Phrase, found: re.Match[str]) -> str:
             ours = _meet(ours, piece)
             continue
         value = found[f"s{piece[1]}"]
-        name = ours.endswith("“") or (phrase.names and " " not in value)
+        name = ours.endswith("“") or (phrase.names and _NAMES.fullmatch(value))
         ours = _meet(ours, value if name else _translate(value))
     return ours
 
