@@ -35,7 +35,9 @@ _RANGE = re.compile(r"([-+]?[\d.]+%?) to ([-+]?[\d.]+%?)")
 # A text of data or of a model as Python writes it, and the first of the signs that stand for such texts.
 _QUOTED = re.compile(r"""(?<![\w\\])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)""")
 _ASIDE = 0xE000
-_FILES = {"chinese.yaml": False, "chinese_errors.yaml": True}  # whether a single word in a slot is a name
+# Whether words in the slots of a file's phrases are names.
+_FILES = {"chinese.yaml": False, "chinese_errors.yaml": True, "chinese_help.yaml": True}
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the quick one, where it was built
 _LEAD = "这一行还没有中文，原文："
 _LEFT = re.compile(r"\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b")  # words of English
 _NOT_OURS = re.compile(rf"“.*?”|`.*?`|quadrag [\w-]+|{_QUOTED.pattern}")  # others' words, commands
@@ -43,7 +45,7 @@ Text = TypeVar("Text", bound=str)
 
 
 class _Phrase(NamedTuple):
-    """A text with slots: what finds it, what stands for it, and whether single words in its slots, or lists, are names."""
+    """A text with slots: what finds it, what stands for it, and whether words in its slots, or lists, are names."""
 
     english: re.Pattern[str]
     chinese: str
@@ -59,7 +61,8 @@ class _Phrases(NamedTuple):
 def _read() -> _Phrases:
     whole, changing = {}, {}
     for file, names in _FILES.items():
-        for english, chinese in yaml.safe_load(Path(__file__).with_name(file).read_text(encoding="utf-8")).items():
+        text = Path(__file__).with_name(file).read_text(encoding="utf-8")
+        for english, chinese in yaml.load(text, _Loader).items():
             whole[english] = chinese
             if _SLOT.search(english):
                 changing[english] = _Phrase(_match(english, chinese), chinese, names)

@@ -201,7 +201,7 @@ def labels(parser: argparse.ArgumentParser) -> None:
         "--labels",
         choices=("en", "zh"),
         default="en",
-        help="language of tables, their notes and the page (default: en)",
+        help="language of tables, their notes, messages and the page (default: en)",
     )
 
 

@@ -2,10 +2,12 @@
 
 import argparse
 import difflib
+import re
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from quadrag import commands
+from quadrag.commands.shared.wrapping import wrap
 from quadrag.progress import spell
 
 _EXAMPLES = (
@@ -17,11 +19,37 @@ _EXAMPLES = (
     "quadrag score mine.jsonl --benchmark rgb --config negative_rejection_en",
     "quadrag report runs/a runs/b --html compare.html",
 )
+_WIDTH = 80
 _MEANT = {"compare": "report", "evaluate": "run", "eval": "run", "download": "prepare", "ls": "list"}
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Lays a help text out in the language that is in use."""
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        super().add_usage(usage, actions, groups, spell("usage: ") if prefix is None else prefix)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrap(text, width)
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, like every other error here."""
+    """A parser whose errors are one line, like every other error here, and whose help is in the language in use."""
+
+    def format_help(self) -> str:
+        labels = self._option_string_actions.get("--labels")
+        if spell("options") == "options" or not (self.prog == "quadrag" or (labels and labels.choices)):
+            return super().format_help()
+        for action in self._actions:
+            action.help = action.help and spell(action.help)
+            for one in action._choices_actions if isinstance(action, argparse._SubParsersAction) else ():
+                one.help = one.help and spell(f"{one.help[0].upper()}{one.help[1:]}.").removesuffix("。")
+        for group in self._action_groups:
+            group.title = group.title and spell(group.title)
+        paragraphs = (self.description or "").split("\n\n")
+        self.description = "\n\n".join("\n".join(wrap(spell(" ".join(one.split())), _WIDTH)) for one in paragraphs)
+        self.epilog = re.sub("^examples?:", lambda found: spell(found[0]), self.epilog or "")
+        return re.sub(r"(?m)^(\S+):$", r"\1：", super().format_help())
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"quadrag: {spell(f'{message}; see {self.prog} --help')}\n")
@@ -63,7 +91,7 @@ def build_parser(version: str) -> argparse.ArgumentParser:
         prog="quadrag",
         description="Four published RAG benchmarks with their own metrics, error bars included.",
         epilog=_examples(_EXAMPLES),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
     )
     parser.add_argument("--version", action="version", version=f"quadrag {version}")
     added = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -75,7 +103,7 @@ def build_parser(version: str) -> argparse.ArgumentParser:
             help=first[0].lower() + first[1:].removesuffix("."),
             description=f"{first}\n{about}".rstrip(),
             epilog=_examples(command.EXAMPLES),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Formatter,
         )
         command.add_arguments(one)
     return parser
