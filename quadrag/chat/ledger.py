@@ -30,6 +30,7 @@ from filelock import Timeout
 from quadrag.chat.ledger_file import PUT, UNNAMED, Value, open_file, read_row, row_sum, take_over, transaction
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
+from quadrag.progress import spell
 from quadrag.scratch import hold
 
 T = TypeVar("T")
@@ -170,8 +171,10 @@ class Ledger:
             self._guard(read)
         if new := damaged - self.damaged:
             print(
-                f"damaged rows in the ledger {self.path}: {len(new)}, which are not used; what stood there is asked "
-                "again, and fails under --replay",
+                spell(
+                    f"damaged rows in the ledger {self.path}: {len(new)}, which are not used; what stood there is "
+                    "asked again, and fails under --replay"
+                ),
                 file=sys.stderr,
             )
             self.damaged |= new
