@@ -1,7 +1,6 @@
 """The command line: reads the arguments, runs the command, and turns bad input into one line and code 2."""
 
 import argparse
-import errno
 import os
 import signal
 import sys
@@ -11,9 +10,9 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from quadrag import __version__, commands, work
+from quadrag import __version__, commands, parallel
 from quadrag.commands.shared.parser import parse
-from quadrag.errors import QuadragError, one_line, short_line
+from quadrag.errors import NO_DESCRIPTORS, QuadragError, one_line, short_line
 from quadrag.progress import spell, spelled_by
 
 
@@ -44,7 +43,7 @@ def _main(typed: list[str]) -> int:
     # Set before the libraries load: neither their bars nor their notes belong between our lines.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        with work.use(getattr(arguments, "on", None)) as leads:
+        with parallel.use(getattr(arguments, "on", None)) as leads:
             code = commands.load(arguments.command).run(arguments) or 0 if leads else 0
         sys.stdout.flush()
         return code
@@ -60,7 +59,7 @@ def _main(typed: list[str]) -> int:
         return 0
     except OSError as error:
         # A full disk, a folder that may not be written: files are whole or not there, so the place says it all.
-        if error.errno in (errno.EMFILE, errno.ENFILE):
+        if error.errno in NO_DESCRIPTORS:
             # An event loop that could not be made whole would tell a traceback as it goes.
             sys.unraisablehook = lambda _: None
         _tell(f"{error.filename or 'the system'}: {error.strerror or error}{_remedy(error, arguments)}")
@@ -83,9 +82,12 @@ def _speaker(typed: Sequence[str]) -> Callable[[str], str]:
 
 
 def _remedy(error: OSError, arguments: argparse.Namespace) -> str:
-    """Say what to do about a cache folder, or a folder for what a command makes, that cannot be written."""
+    """Say what to do about too many open files, or about a cache or a folder of results that cannot be written."""
     from quadrag.paths import cache_dir
 
+    if error.errno in NO_DESCRIPTORS:
+        fewer = ", or lower --concurrency" if hasattr(arguments, "concurrency") else ""
+        return f"; allow more with `ulimit -n`{fewer}, and run again"
     place = Path(str(error.filename)).absolute()
     cache, out = cache_dir(), Path(getattr(arguments, "out", None) or "runs").absolute()
     if place == cache or cache in place.parents or place in cache.parents:

@@ -7,6 +7,7 @@ prompts, published figures, tables and recipes lie beside it.
 import importlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -214,12 +215,14 @@ class Benchmark:
         return list(dict.fromkeys([*(config for config, _ in self.campaign(False)), *self.parts]))
 
 
-def known() -> list[str]:
+@cache
+def known() -> Sequence[str]:
     """Names of the benchmarks that have a baseline here."""
     rooms = Path(__file__).parents[1]
     return [name for name in catalogue.benchmarks() if (rooms / name / "benchmark.py").is_file()]
 
 
+@cache
 def load(name: str) -> Benchmark:
     """Return a benchmark's record.
 

@@ -23,7 +23,8 @@ class Manner(NamedTuple):
     Attributes:
         limit: the first ones of a run alone.
         longest: characters of a passage.
-        every: whether all metrics are written; else the headlines, and what has no value.
+        every: whether all metrics are written, under both profiles; else the headlines, and what has no value, under
+            the run's own.
         ledger: where replies are kept; in the user's cache folder when None.
         spell: returns what is said of the run, in words of who reads it.
     """
@@ -111,8 +112,11 @@ def _write_passages(item: ShownItem, side: str, manner: Manner) -> Iterator[str]
 def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
     line = partial(known_keys().line, longest=None)
     for metric, entry in item.values.items():
-        values = say_by_profile({name: f"{entry[name]:.4g}" for name in PROFILES if entry.get(name) is not None})
-        reasons = say_by_profile(entry.get("reason") or {})
+        shown = PROFILES if manner.every else (item.profile,)
+        values = say_by_profile({name: f"{entry[name]:.4g}" for name in shown if entry.get(name) is not None}, shown)
+        told = entry.get("reason") or {}
+        own = {name: why for name, why in told.items() if name in shown}
+        reasons = manner.spell(say_by_profile(own or told, shown if own else PROFILES))
         if reasons or (values and (manner.every or not item.headlines or metric in item.headlines)):
             yield f" {metric}: {values or NOTHING}{f' ({reasons})' if reasons else ''}"
     for name, said in item.verdicts.items():
@@ -120,8 +124,8 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
             yield f" {name}, {manner.spell('the judge')}: {line(reply)}"
 
 
-def say_by_profile(said: Mapping[str, str]) -> str:
-    """Join what is said under each profile; what both say is said once."""
-    if len(said) == len(PROFILES) and len(set(said.values())) == 1:
+def say_by_profile(said: Mapping[str, str], profiles: Sequence[str] = PROFILES) -> str:
+    """Join what is said under each of some profiles; what all say is said once."""
+    if len(said) == len(profiles) and len(set(said.values())) == 1:
         return next(iter(said.values()))
     return ", ".join(f"{profile} {text}" for profile, text in said.items())

@@ -9,7 +9,7 @@ from quadrag.chat.calling import Alias
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.chat.ledger import Ledger
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.metric_record import metric_record, show_key
+from quadrag.metric_record import show_key
 from quadrag.records import Answer, Key, Passage, Question
 from quadrag.run_record import RunRecord
 
@@ -21,8 +21,9 @@ from ..runs import retrieve
 from ..runs.inputs import digest_each
 from ..runs.stages import read_answers
 from ..scoring.modules import CachedJudge, ScoringInputs, compute
-from ..scoring.validity import FAILED, is_invalid, read_items
+from ..scoring.validity import FAILED, is_invalid, read_items, spell_reason
 from ..systems.rag.system import RAG, as_served
+from .chosen import find_metric
 from .spelled import find_id, shorten_ids
 from .summary import pick_headlines
 
@@ -41,6 +42,7 @@ class ShownItem:
         verdicts: what the judge said, by metric.
         sample: which answer of the model it is, from 0.
         called: the id as it is shown, which `Which` takes too.
+        profile: whose values say how it was answered.
     """
 
     question: Question
@@ -52,6 +54,7 @@ class ShownItem:
     verdicts: dict[str, list[str]] = field(default_factory=dict)
     sample: int = 0
     called: str = ""
+    profile: str = PROFILES[0]
 
 
 class Which(NamedTuple):
@@ -115,7 +118,8 @@ class RunReader:
         self.questions = {question.key: question for question in found}
         keys = set(map(_key, result.items))
         there = [question for key, question in self.questions.items() if key in keys]
-        changed = any(result.digests.get(key, one) != one for key, one in digest_each(there).items())
+        asked = result.asked
+        changed = any(key in asked and asked[key].sha256 != one for key, one in digest_each(there).items())
         if changed or len(there) < len(keys):
             raise QuadragError(f"the data of {inputs.benchmark} are not those that {folder} was made on")
         self.passages: dict[Key, tuple[Passage, ...]] = {}
@@ -161,15 +165,30 @@ class RunReader:
                 self.questions[key],
                 self.answers.get((key, row["sample"])),
                 self.passages.get(key, self.questions[key].passages),
-                _values(row),
+                self._spell_reasons(row),
                 self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
                 headlines=headlines,
                 sample=row["sample"],
                 called=called[row["id"]],
+                profile=which.profile or self.run.profile,
             )
             for row in rows
             if (key := _key(row)) in self.questions
         ]
+
+    def _spell_reasons(self, row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+        """Return a row's values with reasons as people read them."""
+        answer = self.answers.get((_key(row), row["sample"]))
+        answered = answer is not None and answer.answer is not None
+        return {
+            name: {
+                **entry,
+                "reason": {of: spell_reason(name, why, self.run, answered) for of, why in entry["reason"].items()},
+            }
+            if entry.get("reason")
+            else entry
+            for name, entry in _values(row).items()
+        }
 
     def say_none(self, which: Which) -> str:
         """Say in a line why `select` found none."""
@@ -192,9 +211,14 @@ class RunReader:
         return float(value) if value is not None else None
 
     @property
+    def metrics(self) -> list[str]:
+        """All metrics, as items name them."""
+        return list(dict.fromkeys(name for row in self.items for name in _values(row)))
+
+    @property
     def headlines(self) -> list[str]:
         """The metrics that a summary shows, as items name them."""
-        there = {name for row in self.items for name in _values(row)}
+        there = {*self.metrics}
         rows = pick_headlines(self.result.scores, PROFILES[0])
         return list(dict.fromkeys(name for row in rows if (name := f"{row['metric']}.{row['key']}") in there))
 
@@ -204,22 +228,8 @@ class RunReader:
         return {f"{row['metric']}.{row['key']}" for row in self.result.scores if is_invalid(row)}
 
     def find_metric(self, wanted: str | None) -> tuple[str, int, float | None]:
-        """Return a metric's name in items, whether more is better (1) or worse (-1), and its best value.
-
-        Args:
-            wanted: its key or name; None: the first headline with a better end, a valid one where there is one.
-
-        Raises:
-            QuadragError: no metric has the name.
-        """
-        names = dict.fromkeys([*self.headlines, *(name for row in self.items for name in _values(row))])
-        for name in sorted(names, key=self.invalid.__contains__):
-            module, _, key = name.partition(".")
-            record = metric_record(module).key(key)
-            if wanted in (name, key) or (wanted is None and record.direction != "none"):
-                higher = record.direction != "lower"
-                return name, 1 if higher else -1, record.range[1 if higher else 0]
-        raise QuadragError(f"no metric {wanted!r}; expected one of {', '.join(names)}")
+        """Return the metric that says which answers are wrong, as `chosen.find_metric` does."""
+        return find_metric([[self]], wanted)
 
     def ask_again(self, items: Sequence[ShownItem], ledger: Ledger) -> None:
         """Enter what the judge said of items, from the ledger alone.

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -151,7 +152,7 @@ class Session:
         """Do the stages whose files do not stand."""
         folder, run, task = job.folder, job.folder.run, job.work.task
         finished = folder.was_finished
-        run.state, run.command, run.versions = "running", list(self.command), _versions()
+        run.state, run.command, run.versions = "running", list(self.command), dict(_versions())
         run.data_dir, run.replaced, run.row = task.data_dir, dict(task.replaced), dict(task.row)
         folder.save()
         kept = describe_each(job.work.benchmark, job.questions, task.conditions)
@@ -238,7 +239,8 @@ def _since(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     return since
 
 
-def _versions() -> dict[str, str]:
+@cache
+def _versions() -> Mapping[str, str]:
     return {"quadrag": __version__, "python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
 
 

@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from quadrag.chat.calling import Alias, Calling
+from quadrag.chat.faults import DeadServer
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.prices import Budget, Prices
 from quadrag.chat.shelf import Reuse
+from quadrag.chat.spec import parse_spec
 from quadrag.errors import QuadragError
 
 from ..core.benchmark import load
@@ -137,7 +139,17 @@ def _open_judge(request: RunRequest, calls: CallRequest, calling: Calling, role:
     _refuse_as_asked("--judge", spec, "judges nothing")
     alias = dict(enumerate(calls.judge_aliases)).get(role, Alias(role="judge-"))
     own = replace(calling, alias=alias)
-    return open_completer(spec, own, {**judge_parameters(calls), **preset, **shape})
+    parameters = {**judge_parameters(calls), **preset, **shape}
+    try:
+        judge = open_completer(spec, own, parameters)
+        judge.model  # noqa: B018  # a server's only one is asked for here
+    except DeadServer:
+        if calling.estimate is not None:
+            raise
+        # It is called by its address, and whatever needs no judge is scored.
+        own = replace(own, prices=None, budget=None)
+        return open_completer(f"{spec}#{parse_spec(spec).shown}", own, parameters)
+    return judge
 
 
 def judge_parameters(calls: CallRequest) -> dict[str, Any]:

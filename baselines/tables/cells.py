@@ -118,7 +118,7 @@ def difference_cell(pair: Pair, unit: str = RATE) -> Cell:
         unit: of the values.
     """
     low, high = pair.interval
-    mark = "*" if pair.n >= FEW and pair.p < ALPHA else ""
+    mark = "*" if pair.n >= FEW and pair.decisive < ALPHA else ""
     bounds = f"{low:+.0f} to {high:+.0f}" if unit == CHARACTERS else f"{low * 100:+.1f} to {high * 100:+.1f}"
     text = format_difference(pair.difference, unit, pair.n) + mark
     if pair.n < FEW:

@@ -24,7 +24,7 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 _MARKS = "，。；：？！、（）“”"  # which take no blank beside them
 # What parts of a line stand between, the longer parts first, and what stands there in Chinese.
 _JOINTS = {re.compile(r"(?<=\.) "): " ", re.compile("; "): "；", re.compile(": "): "：", re.compile(", "): "，"}
-_COLUMN = re.compile("([A-Z]): (.+)")  # of which run of a comparison something is said
+_COLUMN = re.compile("([A-Z](?:, [A-Z])*): (.+)")  # of which runs of a comparison something is said
 _PAIR = re.compile("([A-Z] - [A-Z]): (.+)")  # of which two
 _COUNT = re.compile(r"(\d+) of (\d+)")
 _END = re.compile(r"(?<!\.)\.$")

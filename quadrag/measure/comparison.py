@@ -2,23 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
-from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
 from quadrag.baselines.report.compared.names import tell_apart
-from quadrag.baselines.report.compared.pairs import compare_each, count_questions, is_same
+from quadrag.baselines.report.compared.pairs import compare_each, count_questions, is_same, pick_places
 from quadrag.baselines.report.compared.several import tabulate_several
-from quadrag.baselines.report.compared.words import tell_missing, tell_pairs, tell_same
+from quadrag.baselines.report.compared.words import tell_holm, tell_missing, tell_pairs, tell_same, tell_star
 from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
-from quadrag.baselines.tables.cells import NOTHING, STAR, difference_cell, format_value, unit_of
+from quadrag.baselines.tables.cells import NOTHING, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
-from quadrag.baselines.tables.run_notes import note_partial
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import entrance
 from quadrag.measure.evaluation import Evaluation, Score, check_profile, find_name, result
@@ -54,7 +54,11 @@ class Comparison(Mapping[str, Pair]):
         self.profile = before.profile
         self.labels = labels
         places = {name: _place(before, name) for name in before.scores}
-        (self._compared,) = compare_each(before.result, [after.result], places.values(), self.profile)
+        both = (before.result, after.result)
+        self._heads = pick_places(both, self.profile)
+        rest = [place for place in places.values() if place not in self._heads]
+        heads, others = (compare_each(both[0], both[1:], one, self.profile)[0] for one in (self._heads, rest))
+        self._compared = heads | others
         self.pairs: dict[str, Pair] = {
             name: self._compared[place].pair for name, place in places.items() if place in self._compared
         }
@@ -89,7 +93,15 @@ class Comparison(Mapping[str, Pair]):
         return ((before, self.before), (after, self.after))
 
     @entrance
-    def show(self, verbose: bool = False, *, worse: bool = False, better: bool = False, limit: int = 10) -> None:
+    def show(
+        self,
+        verbose: bool = False,
+        *,
+        worse: bool = False,
+        better: bool = False,
+        metric: str | None = None,
+        limit: int = 10,
+    ) -> None:
         """Print the table or, when `worse` or `better`, single questions with both answers.
 
         Args:
@@ -97,11 +109,12 @@ class Comparison(Mapping[str, Pair]):
             worse: what ``quadrag show BEFORE AFTER --worse`` prints, the greatest difference first; raises as
                 `Evaluation.to_pandas` does.
             better: the same of the questions on which `after` is better.
+            metric: what says so; the first headline that both scored when None.
             limit: so many questions.
         """
         both = (self.before, self.after)
         if worse or better:
-            which = Which(worse=worse, better=better, profile=self.profile)
+            which = Which(worse=worse, better=better, metric=metric, profile=self.profile)
             before, after = (RunReader(one.folder, one.result) for one in both)
             print("\n".join(write_changes(before, after, which, Manner(limit, every=verbose, spell=in_python))))
             return
@@ -127,9 +140,12 @@ class Comparison(Mapping[str, Pair]):
 
     @property
     def _partial(self) -> list[Alarm]:
-        """Say what is partial, invalid or failed of either."""
+        """Say what is partial, invalid or failed of either, what is so of both once."""
+        names = {side: f"{side} ({one.name})" for side, one in self._sides}
+        told = tell_once((side, one.result) for side, one in self._sides)
         return [
-            Alarm(f"{side} ({one.name}): {note}") for side, one in self._sides for note in note_partial([one.result])
+            Alarm(f"{names[where[0]] if len(where) == 1 else ' and '.join(where)}: {note}")
+            for note, where in told.items()
         ]
 
     @property
@@ -147,7 +163,8 @@ class Comparison(Mapping[str, Pair]):
         ``answer_after``; of each metric three, as ``rgb_accuracy.accuracy_before``, ``..._after`` and
         ``..._difference``, after less before; ``unscored_before`` and ``unscored_after``. Of scores they are ``score``;
         ``before`` and ``after``, each over all questions of its run; then over the ``n`` questions scored in both
-        ``difference``, its interval's ``low`` and ``high``, ``n`` and ``p``.
+        ``difference``, its interval's ``low`` and ``high``, ``n``, ``p`` and ``p_holm``, which is adjusted for all
+        headlines, or for all other scores.
 
         Args:
             texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
@@ -155,11 +172,12 @@ class Comparison(Mapping[str, Pair]):
         """
         check_rows(by)
         if by == "metric":
+            at = attrgetter("n", "p", "p_holm")
             rows = [
-                (name, *(one.value for one in self._both(name)), pair.difference, *pair.interval, pair.n, pair.p)
+                (name, *(one.value for one in self._both(name)), pair.difference, *pair.interval, *at(pair))
                 for name, pair in self.pairs.items()
             ]
-            return score_frame(rows, ["score", "before", "after", "difference", "low", "high", "n", "p"])
+            return score_frame(rows, ["score", "before", "after", "difference", "low", "high", "n", "p", "p_holm"])
         first, second = self.before, self.after
         frames = first.to_pandas(texts), second.to_pandas(texts)
         return pair_frame(*frames, lambda key: is_same(first.result, second.result, key))
@@ -186,10 +204,10 @@ class Comparison(Mapping[str, Pair]):
         starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
         ran = (self.before.result, self.after.result)
         names = (first, second) if first != second else _SIDES
-        places = dict.fromkeys(_place(one, name) for one in both for name in one.headlines.values())
-        pairs = {place: self._compared[place] for place in places if place in self._compared}
-        told = [*tell_pairs(pairs, self.profile, names), *tell_missing(*ran, places, pairs, self.profile, names)]
-        notes = [*self._partial, *self._kept, *tell_same(*ran), *told, *[f"{STAR}."] * starred, *[_UNEVEN] * uneven]
+        pairs = {place: self._compared[place] for place in self._heads if place in self._compared}
+        told = [*tell_pairs(pairs, self.profile, names), *tell_missing(*ran, self._heads, pairs, self.profile, names)]
+        told += [f"{tell_star(pairs.values())}."] * starred + tell_holm(pairs.values())
+        notes = [*self._partial, *self._kept, *tell_same(*ran), *told, *[_UNEVEN] * uneven]
         columns = ["before", "after", "difference", "95% interval", "n"]
         return spell_notes(Grid(title, "metric", columns, lines, notes))
 

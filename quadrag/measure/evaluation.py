@@ -43,6 +43,7 @@ class Score(NamedTuple):
         split: of the questions.
         signature: how it was computed.
         valid: False where more than a fifth of the items failed, by no fault of the system's answers.
+        reason: why there is no value, as "the judge does not answer"; "" where there is one.
     """
 
     value: float | None
@@ -55,6 +56,7 @@ class Score(NamedTuple):
     split: str
     signature: str
     valid: bool = True
+    reason: str = ""
 
 
 class Evaluation(Mapping[str, Score]):
@@ -99,6 +101,7 @@ class Evaluation(Mapping[str, Score]):
                 split=row["split"],
                 signature=row["signature"],
                 valid=not is_invalid(row),
+                reason=row.get("why") or row.get("not_run", ""),
             )
         return found
 
@@ -169,21 +172,27 @@ class Evaluation(Mapping[str, Score]):
         return dict(zip((line.label for line in self._grid.lines), found, strict=True))
 
     @entrance
-    def show(self, verbose: bool = False, *, wrong: bool = False, unscored: bool = False, limit: int = 10) -> None:
+    def show(
+        self,
+        verbose: bool = False,
+        *,
+        wrong: bool = False,
+        unscored: bool = False,
+        metric: str | None = None,
+        limit: int = 10,
+    ) -> None:
         """Print the summary and the folder or, when `wrong` or `unscored`, single questions.
 
         Args:
             verbose: all tables; of questions all metrics.
             wrong: what ``quadrag show FOLDER --wrong`` prints, the worst questions first; raises as `to_pandas` does.
             unscored: what ``quadrag show FOLDER --unscored`` prints, the questions that some metric has no value of.
+            metric: what says that an answer is wrong; the first valid headline when None.
             limit: so many questions.
         """
         if wrong or unscored:
-            which = Which(wrong=wrong, unscored=unscored, profile=self.profile)
-            if self._reader.select(which):
-                print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
-            else:
-                print(in_python(self._reader.say_none(which)))
+            which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
+            print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
             return
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
         summary = [summarise_run(self.result, self.profile), *spread]

@@ -14,6 +14,7 @@ from quadrag.baselines.runs.campaign import name_folder
 from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
+from quadrag.baselines.scoring.validity import shorten_list
 from quadrag.baselines.systems.function import Function
 from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
@@ -117,9 +118,19 @@ def evaluate(
     found.certificates = certificates
     measured = Evaluation(found, folder, profile, labels)
     measured.report(folder / PAGE, ledger=None if calls.ledger is None else str(calls.ledger))
-    for line in measured.invalid:
+    for line in _tell_invalid(measured):
         warnings.warn(in_python(f"INVALID, {line}"), stacklevel=3)  # of the caller, beyond the decorator
     return measured
+
+
+def _tell_invalid(measured: Evaluation) -> list[str]:
+    """Say in a few words which scores are not valid, and why; the table says the rest."""
+    found: dict[str, list[str]] = {}
+    for name, one in measured.scores.items():
+        if not one.valid:
+            found.setdefault(one.reason, []).append(name)
+    told = [f"{shorten_list(names)}: {why}; result.invalid says more" for why, names in found.items()]
+    return told or measured.invalid
 
 
 def _find_folder(wanted: str, calls: CallRequest, limit: int | None) -> Path:

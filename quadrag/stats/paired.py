@@ -26,6 +26,7 @@ class Pair(NamedTuple):
         p: how often chance alone would make a difference at least as large.
         test: how p was found: ``mcnemar`` (by mid-p) or ``flips``.
         spread: the standard deviation of a question's difference, for `power`.
+        p_holm: p adjusted by Holm's rule for all differences that are compared at once; None of one by itself.
     """
 
     difference: float
@@ -34,6 +35,12 @@ class Pair(NamedTuple):
     p: float
     test: str
     spread: float
+    p_holm: float | None = None
+
+    @property
+    def decisive(self) -> float:
+        """The p that a verdict goes by."""
+        return self.p if self.p_holm is None else self.p_holm
 
 
 def paired_difference(

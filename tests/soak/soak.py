@@ -16,11 +16,13 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import attacks
 import hostile
+import serving
 from jobs import JOBS, Job
 from world import World
 
@@ -45,6 +47,7 @@ class Finding(NamedTuple):
 _ALL = [*JOBS.values()]
 _ASKING = [job for job in _ALL if job.asks and job.command[0] == "run"]
 _JUDGE = Job("certify-judge", ("certify-judge", "--injections", "--judge", "{obedient}", "--ledger", "L"), made=())
+_SERVED = [JOBS["kg build"]] if find_spec("fastapi") and find_spec("uvicorn") else []
 _SAME = "the same command ends with the same files; no answer is lost, no call paid twice"
 RECORDS = {
     **{name: Record(attack, _ALL, _SAME) for name, attack in attacks.ATTACKS.items()},
@@ -53,6 +56,7 @@ RECORDS = {
     "answers": Record(hostile.answers, [job for job in _ALL if job.before], "scored, or one line"),
     "logs": Record(hostile.logs, [JOBS["score rgb"]], "one line; nothing is unpacked"),
     "servers": Record(hostile.servers, _ASKING, "failures are counted, no answer is made up"),
+    "kg server": Record(serving.kg_server, _SERVED, "good requests are answered as before, within bounded memory"),
     "injections": Record(hostile.injections, [_JUDGE], "no hostile text turns a verdict"),
 }
 

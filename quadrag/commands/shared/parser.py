@@ -37,28 +37,33 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, like every other error here, and whose help is in the language in use."""
 
     def format_help(self) -> str:
-        labels = self._option_string_actions.get("--labels")
-        if spell("options") == "options" or not (self.prog == "quadrag" or (labels and labels.choices)):
+        if _say("options") == "options":
             return super().format_help()
         for action in self._actions:
-            action.help = action.help and spell(action.help)
+            action.help = action.help and _say(action.help)
             for one in action._choices_actions if isinstance(action, argparse._SubParsersAction) else ():
-                one.help = one.help and spell(f"{one.help[0].upper()}{one.help[1:]}.").removesuffix("。")
+                one.help = one.help and _say(f"{one.help[0].upper()}{one.help[1:]}.").removesuffix("。")
         for group in self._action_groups:
-            group.title = group.title and spell(group.title)
+            group.title = group.title and _say(group.title)
         paragraphs = (self.description or "").split("\n\n")
-        self.description = "\n\n".join("\n".join(wrap(spell(" ".join(one.split())), _WIDTH)) for one in paragraphs)
-        self.epilog = re.sub("^examples?:", lambda found: spell(found[0]), self.epilog or "")
+        self.description = "\n\n".join("\n".join(wrap(_say(" ".join(one.split())), _WIDTH)) for one in paragraphs)
+        self.epilog = re.sub("^examples?:", lambda found: _say(found[0]), self.epilog or "")
         return re.sub(r"(?m)^(\S+):$", r"\1：", super().format_help())
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"quadrag: {spell(f'{message}; see {self.prog} --help')}\n")
 
 
+def _say(text: str) -> str:
+    """Return a part of a help text in the language that is in use, where it has words for it."""
+    ours = spell(text)
+    return text if ours.endswith(text) else ours
+
+
 def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
     """Read the arguments; none at all are answered with the help, a mistyped option with its command's nearest ones."""
-    parser = build_parser(version)
     first = next(iter(argv), "-")
+    parser = build_parser(version, first)
     if not first.startswith("-") and first not in commands.NAMES:
         near = [_MEANT[first]] if first in _MEANT else difflib.get_close_matches(first, commands.NAMES)
         meant = f"perhaps {' or '.join(near)}" if near else f"expected one of {', '.join(commands.NAMES)}"
@@ -85,8 +90,11 @@ def _chosen(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> a
     return None
 
 
-def build_parser(version: str) -> argparse.ArgumentParser:
-    """Build the parser of the whole command line; the command's name is left in `command`."""
+def build_parser(version: str, typed: str | None = None) -> argparse.ArgumentParser:
+    """Build the parser of the command line; the command's name is left in `command`.
+
+    Where it is known which command was typed, the others have their names and no arguments.
+    """
     parser = _Parser(
         prog="quadrag",
         description="Four published RAG benchmarks with their own metrics, error bars included.",
@@ -105,7 +113,8 @@ def build_parser(version: str) -> argparse.ArgumentParser:
             epilog=_examples(command.EXAMPLES),
             formatter_class=_Formatter,
         )
-        command.add_arguments(one)
+        if typed in (None, name):
+            command.add_arguments(one)
     return parser
 
 

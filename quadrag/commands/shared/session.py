@@ -124,7 +124,7 @@ def tell(arguments: argparse.Namespace, *lines: str, to: IO[str] | None = None) 
     from quadrag.baselines.tables.language import speak
 
     for line in lines:
-        print(speak(line, arguments.labels), file=to)
+        print(speak(line, arguments.labels), file=to, flush=True)
 
 
 def tell_bad(line: str) -> None:

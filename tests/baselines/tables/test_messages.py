@@ -31,7 +31,10 @@ def told(ran):
     [
         ((*RUN[:3], "--data-dir", "x", *RUN[5:]), "没有文件夹 'x'；其中应有 rgb 的文件，或是其上游仓库的根文件夹"),
         (("run", "rbg", "x", "--labels", "zh"), "没有名为 'rbg' 的基准；最接近的：rgb, crag"),
-        ((*RUN, "--split", "judge"), "noise_robustness_en 没有名为 'judge' 的划分；可用的：noise_0, noise_20, noise_40"),
+        (
+            (*RUN, "--split", "judge"),
+            "noise_robustness_en 没有名为 'judge' 的划分；可用的：noise_0, noise_20",
+        ),
         ((*RUN, "--option", "x=1"), "rgb 没有名为 'x' 的选项；可用的：passage_num"),
         (("run", "--recipe", "rgb-table1-x", "--labels=zh"), "没有名为 'rgb-table1-x' 的配方；最接近的：rgb-table1"),
         ((*RUN, "--limt", "1"), "未知的参数 '--limt'；最接近的：--limit, --split；见 quadrag run --help"),
@@ -39,7 +42,10 @@ def told(ran):
         ((*RUN, "--format", "xml"), "参数 --format：'xml' 不可用，可选："),
         (("score", "--labels", "zh"), "缺少参数：FILE；见 quadrag score --help"),
         (("rnu", "--labels", "zh"), "没有名为 'rnu' 的命令；也许是 run；见 quadrag --help"),
-        ((*RUN, "--llm", "gpt-4o"), "模型 'gpt-4o' 只写了名称，没有写在哪里提供；应为 https://api.openai.com/v1#gpt-4o，"),
+        (
+            (*RUN, "--llm", "gpt-4o"),
+            "模型 'gpt-4o' 只写了名称，没有写在哪里提供；应为 https://api.openai.com/v1#gpt-4o，",
+        ),
         ((*RUN, "--judge", "http://h/v1#m"), "rgb noise_robustness_en 这样运行时没有指标需要裁判；请去掉 --judge"),
         ((*RUN, "--temperature", "1"), "--temperature 是聊天模型的选项，而抽取基线不是；请用 --llm 写出一个，或去掉它"),
         ((*RUN, "--fresh"), "--fresh 用于请求模型时，而这里没有模型；请去掉它"),
@@ -105,7 +111,7 @@ def test_a_dead_server_is_told_in_chinese():
 def test_names_in_a_message_are_kept():
     line = "judge/run has no id; found the keys judge, run, data"
     assert speak_line(line, "zh") == "judge/run 没有 id；找到的键是 judge, run, data"
-    others = " and ".join(f"http://h:{at}/v1 ({at}; --service 'http://h:{at}/v1')" for at in (1, 2)).replace(" and", ",")
+    others = ", ".join(f"http://h:{at}/v1 ({at}; --service 'http://h:{at}/v1')" for at in (1, 2))
     assert speak_line(f"x is asked; the ledger also has replies of {others}", "zh") == (
         "请求的是 x；账本中另有 http://h:1/v1 的回复（1 条；--service 'http://h:1/v1'）"
         "与 http://h:2/v1 的回复（2 条；--service 'http://h:2/v1'）"
@@ -129,7 +135,7 @@ def test_help_is_in_chinese_and_fits_the_terminal(monkeypatch):
             lines = text.partition("示例：")[0].split("\n")
             assert [line for line in lines if cell_len(line) > 80] == []
             assert [line for line in lines if ENGLISH.search(line)] == []
-        assert "Push benchmarks" in commands["push"].format_help()  # it takes no --labels
+        assert "\nBenchmarks become dataset repositories" in commands["push"].format_help()  # it has no Chinese
     assert "usage: " in build_parser("0").format_help()
 
 

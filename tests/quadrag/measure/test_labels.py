@@ -30,10 +30,13 @@ def every(question):
 
 
 def test_a_result_and_a_comparison_are_in_chinese(capsys):
-    before, after = measure(first, out="a"), measure(every, out="b")
+    before = measure(first, out="a")
+    measure(every, out="b")
     lines = repr(before).split("\n")
     assert lines[0] == "rgb noise_robustness_en noise_80，first，官方口径" and "网页：a/report.html" in lines
-    assert any(line.startswith("失败的回答：1 个（第一个，noise_robustness_en/noise_80/3/0：“Timeout") for line in lines)
+    assert any(
+        line.startswith("失败的回答：1 个（第一个，noise_robustness_en/noise_80/3/0：“Timeout") for line in lines
+    )
     assert "<th>指标</th><th>数值</th>" in before._repr_html_()
     both = quadrag.compare(before, "b")
     assert repr(both).split("\n")[0] == "every 减 first，配对比较" and "<th>此前</th>" in both._repr_html_()
@@ -53,25 +56,27 @@ def test_a_result_and_a_comparison_are_in_chinese(capsys):
     assert repr(quadrag.result("a", labels="zh")) == repr(before)
 
 
+def refusal(call):
+    with pytest.raises(quadrag.QuadragError) as caught:
+        call()
+    return str(caught.value)
+
+
+def half(question):
+    return first(question) if int(question.id) % 2 else question.missing
+
+
 def test_errors_and_warnings_are_in_chinese():
-    with pytest.raises(quadrag.QuadragError, match="^rgb 没有名为 'x' 的配置；最接近的|^rgb 没有名为 'x' 的配置；可用的"):
-        quadrag.evaluate("rgb", "x", every, labels="zh")
-    with pytest.raises(quadrag.QuadragError, match="^evaluate 没有名为 'x' 的参数；可用的：benchmark, config, system"):
-        measure(every, x=1)
-    with pytest.raises(quadrag.QuadragError, match="^函数最初的 8 次调用全部失败，不再调用；第一次：“ZeroDivisionError"):
-        measure(lambda question: 1 / 0, out="c")
-    with pytest.raises(quadrag.QuadragError, match="^rgb noise_robustness_en 这样运行时没有指标需要裁判；请去掉 judge=$"):
-        measure(every, out="d", judge="http://127.0.0.1:9/v1#m")
-    with pytest.raises(quadrag.QuadragError, match="^no 中没有 run.json；应为一次运行的文件夹$"):
-        quadrag.result("no", labels="zh")
-    with pytest.raises(quadrag.QuadragError, match="^unknown value of labels 'fr'; known: en, zh$"):
-        quadrag.result("no", labels="fr")
-
-    def half(question):
-        return first(question) if int(question.id) % 2 else question.missing
-
+    said = refusal(lambda: quadrag.evaluate("rgb", "x", every, labels="zh"))
+    assert said.startswith("rgb 没有名为 'x' 的配置；可用的：noise_robustness_en, ")
+    assert refusal(lambda: measure(every, x=1)).startswith("evaluate 没有名为 'x' 的参数；可用的：benchmark, config")
+    said = refusal(lambda: measure(lambda question: 1 / 0, out="c"))
+    assert said.startswith("函数最初的 8 次调用全部失败，不再调用；第一次：“ZeroDivisionError: ")
+    said = refusal(lambda: measure(every, out="d", judge="http://127.0.0.1:9/v1#m"))
+    assert said == "rgb noise_robustness_en 这样运行时没有指标需要裁判；请去掉 judge="
+    assert refusal(lambda: quadrag.result("no", labels="zh")) == "no 中没有 run.json；应为一次运行的文件夹"
+    assert refusal(lambda: quadrag.result("no", labels="fr")) == "unknown value of labels 'fr'; known: en, zh"
     with pytest.warns(UserWarning, match="^无效（INVALID）："):
         result = measure(half, out="e")
     assert "无效（INVALID）：" in repr(result)
-    with pytest.raises(quadrag.QuadragError, match="^by 不能取值 'x'；可用的：question, metric$"):
-        result.to_pandas(by="x")
+    assert refusal(lambda: result.to_pandas(by="x")) == "by 不能取值 'x'；可用的：question, metric"
