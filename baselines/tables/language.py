@@ -2,9 +2,10 @@
 
 `chinese.yaml` and its neighbours have a line for each text, `{0}` and `{1}` standing for what changes in it, which is
 looked up in turn. Of several that fit, one that begins with a word counts, and of these the longest. What changes is
-never several sentences, so that each is looked up by itself; but what stands in “{0}” are another's words, which are
-kept. A text without a line is shown as it is, and so are quoted texts, and names of metrics, models, configs and files.
-In messages single words are such names.
+never several sentences, so that each is looked up by itself, unless it is `{0…}`; what stands in “{0}” are another's
+words, which are kept. A line's label is looked up with the corner of its table before it, too. A text without a line is
+shown as it is, and so are quoted texts, and names of metrics, models, configs and files. In messages single words are
+such names.
 """
 
 import re
@@ -19,7 +20,7 @@ import yaml
 from .grid import Grid, Line
 
 ENGLISH, CHINESE = LANGUAGES = ("en", "zh")
-_SLOT = re.compile(r"(\{\d\})")
+_SLOT = re.compile(r"(\{\d…?\})")
 _HAN = re.compile("[\u4e00-\u9fff]")
 _MARKS = "，。；：？！、（）“”"  # which take no blank beside them
 # What parts of a line stand between, the longer parts first, and what stands there in Chinese.
@@ -77,7 +78,7 @@ def _match(english: str, chinese: str) -> re.Pattern[str]:
     for piece in _SLOT.split(english):
         if not _SLOT.fullmatch(piece):
             found += re.escape(piece)
-        elif f"“{piece}”" in chinese:
+        elif piece.endswith("…}") or f"“{piece}”" in chinese:
             found += f"(?P<s{piece[1]}>.+?)"
         else:
             found += f"(?P<s{piece[1]}>(?:(?!{'' if found else ': |'}{ends}).)+?(?<!,))"
@@ -197,7 +198,8 @@ def speak_grid(grid: Grid, language: str) -> Grid:
             )
             for cell in one.cells
         ]
-        return replace(one, label=_speak_chinese(one.label), cells=cells)
+        label = _read().whole.get(f"{grid.corner}: {one.label}") or _speak_chinese(one.label)
+        return replace(one, label=label, cells=cells)
 
     return replace(
         grid,

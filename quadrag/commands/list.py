@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.wrapping import wrap
 from quadrag.errors import QuadragError
 from quadrag.progress import spell
+from quadrag.wrapping import wrap
 
 EXAMPLES = (
     "quadrag list",

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from quadrag import commands
-from quadrag.commands.shared.wrapping import wrap
 from quadrag.progress import spell
+from quadrag.wrapping import wrap
 
 _EXAMPLES = (
     "quadrag demo",

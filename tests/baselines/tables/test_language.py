@@ -130,7 +130,7 @@ def test_a_table_keeps_its_numbers_names_and_shape():
 
 
 def test_a_translation_has_what_the_english_has():
-    slots = [[sorted(SLOT.findall(text)) for text in pair] for pair in CHINESE.items()]
+    slots = [[sorted(SLOT.findall(text.replace("…}", "}"))) for text in pair] for pair in CHINESE.items()]
     assert [pair for pair in slots if pair[0] != pair[1]] == []
     assert len(CHINESE) == sum(map(len, EACH))  # each stands once
 

@@ -1,4 +1,7 @@
-"""Lines of a width: Chinese has no blanks to break at, and its signs are two columns wide."""
+"""Lines of a width: Chinese has no blanks to break at, and its signs are two columns wide.
+
+A word wider than a line stays whole; the terminal breaks it.
+"""
 
 import re
 import textwrap
@@ -8,9 +11,14 @@ _WIDE = "\u2e80-\uffef"
 _PIECE = re.compile(rf"\s*[（“]?(?:[^\s{_WIDE}]+|[{_WIDE}])[，。；：？！、）”]*")
 
 
+def is_wide(text: str) -> bool:
+    """Whether a text has Chinese in it."""
+    return re.search(f"[{_WIDE}]", text) is not None
+
+
 def wrap(text: str, width: int) -> list[str]:
     """Break a text into lines of so many columns at most."""
-    if not re.search(f"[{_WIDE}]", text):
+    if not is_wide(text):
         return textwrap.wrap(text, width)
     from rich.cells import cell_len
 
