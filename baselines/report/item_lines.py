@@ -76,7 +76,7 @@ def write_item(item: ShownItem, manner: Manner, before: ShownItem | None = None)
     yield f"{head('question')}{line(question.query)}"
     for side, one in sides:
         if one.answer is not None:
-            none = ": ".join(filter(None, (one.answer.state, one.failure)))
+            none = ": ".join(filter(None, (manner.spell(one.answer.state), one.failure)))
             yield f"{head('answer', side)}{line(none if one.answer.answer is None else one.answer.answer)}"
     yield f"{head('gold')}{line('; '.join(spell_gold(question.references)))}"
     for side, one in sides:
@@ -104,7 +104,8 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
     line = partial(known_keys().line, longest=None)
     for metric, entry in item.values.items():
         shown = PROFILES if manner.every else (item.profile,)
-        values = say_by_profile({name: f"{entry[name]:.4g}" for name in shown if entry.get(name) is not None}, shown)
+        had = {name: f"{entry[name]:.4g}" for name in shown if entry.get(name) is not None}
+        values = manner.spell(say_by_profile(had, shown))
         told = entry.get("reason") or {}
         own = {name: why for name, why in told.items() if name in shown}
         reasons = manner.spell(say_by_profile(own or told, shown if own else PROFILES))

@@ -25,6 +25,7 @@ from quadrag.chat.ledger_file import PUT, UNNAMED, Value, open_file, read_row, r
 from quadrag.chat.parts import adopt
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
+from quadrag.progress import spell
 
 T = TypeVar("T")
 
@@ -134,8 +135,10 @@ class Ledger:
             self._guard(read)
         if new := damaged - self.damaged:
             print(
-                f"damaged rows in the ledger {self.path}: {len(new)}, which are not used; what stood there is asked "
-                "again, and fails under --replay",
+                spell(
+                    f"damaged rows in the ledger {self.path}: {len(new)}, which are not used; what stood there is "
+                    "asked again, and fails under --replay"
+                ),
                 file=sys.stderr,
             )
             self.damaged |= new

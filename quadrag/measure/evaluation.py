@@ -18,6 +18,7 @@ from quadrag.baselines.runs.campaign import read_runs
 from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import count_scored
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
+from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.arguments import entrance
@@ -36,17 +37,19 @@ class Evaluation(Mapping[str, Score]):
     found by the name of its column in `to_pandas`, as ``rgb_accuracy.accuracy``.
     """
 
-    def __init__(self, result: Result, folder: Path, profile: str) -> None:
+    def __init__(self, result: Result, folder: Path, profile: str, labels: str = ENGLISH) -> None:
         """Take a run's result.
 
         Args:
             result: of the run.
             folder: where its files lie.
             profile: ``official`` or ``corrected``.
+            labels: ``en`` or ``zh``, the language in which it is shown.
         """
         self.result = result
         self.folder = folder
         self.profile = profile
+        self.labels = labels
 
     @cached_property
     def scores(self) -> dict[str, Score]:
@@ -164,7 +167,7 @@ class Evaluation(Mapping[str, Score]):
             return
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
         summary = [summarise_run(self.result, self.profile), *spread]
-        grids = tabulate_run(self.result, self._profiles) if verbose else summary
+        grids = tabulate_run(self.result, self._profiles, self.labels) if verbose else summary
         print_grids([self._mark(grids[0]), *map(spell_notes, grids[1:])], verbose=verbose)
         print(f"\n{self._page if self._page.exists() else self.folder}")
 
@@ -176,8 +179,8 @@ class Evaluation(Mapping[str, Score]):
             path: the file.
             ledger: where the judge's words are kept; in the user's cache folder when None.
         """
-        place, grids = Path(path), tabulate_run(self.result, self._profiles, every=True)
-        write_page(place, [(self.name, [self.result])], grids, ledger=ledger, profile=self.profile)
+        place, grids = Path(path), tabulate_run(self.result, self._profiles, self.labels, every=True)
+        write_page(place, [(self.name, [self.result])], grids, self.labels, ledger, self.profile)
         return place
 
     @property
@@ -217,16 +220,18 @@ class Evaluation(Mapping[str, Score]):
     @property
     def _grid(self) -> Grid:
         grid = self._mark(headline_grid(self.result, self.profile))
-        return replace(grid, notes=[*grid.notes, *[f"The page: {self._page}"] * self._page.exists()])
+        return replace(grid, notes=[*grid.notes, *[in_python(f"The page: {self._page}")] * self._page.exists()])
 
     @property
     def _title(self) -> str:
-        return f"{self._grid.title}, {self.profile} profile"
+        return in_python(f"{self._grid.title}, {self.profile} profile")
 
+    @entrance
     def __repr__(self) -> str:
         """Show the headlines, a line each."""
         return "\n".join(write_plainly(self._title, self._grid))
 
+    @entrance
     def _repr_html_(self) -> str:
         """Show a notebook the headlines with a bar for each share."""
         found = [self.scores[name] for name in self.headlines.values()]
@@ -235,12 +240,13 @@ class Evaluation(Mapping[str, Score]):
 
 
 @entrance
-def result(folder: str | Path, profile: str | None = None) -> Evaluation:
+def result(folder: str | Path, profile: str | None = None, *, labels: str = ENGLISH) -> Evaluation:
     """Read a finished run back: one of `evaluate`, of ``quadrag run`` or of ``quadrag score --out``.
 
     Args:
         folder: of the run.
         profile: ``official`` or ``corrected``; the one that the run was made with when None.
+        labels: ``en`` or ``zh``, the language in which it is shown.
 
     Raises:
         QuadragError: it holds no finished run, or several.
@@ -249,7 +255,7 @@ def result(folder: str | Path, profile: str | None = None) -> Evaluation:
     ((_, found),) = read_runs([str(folder)])
     if len(found) > 1:
         raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one of them")
-    return Evaluation(found[0], found[0].folder or Path(folder), profile or found[0].run.profile)
+    return Evaluation(found[0], found[0].folder or Path(folder), profile or found[0].run.profile, labels)
 
 
 def check_profile(profile: str) -> str:
