@@ -172,7 +172,8 @@ class Session:
         run.data_dir, run.replaced, run.row = task.data_dir, dict(task.replaced), dict(task.row)
         folder.save()
         kept = describe_each(job.work.benchmark, job.questions, task.conditions)
-        write_asked(folder.path, kept)
+        run.asked = write_asked(folder.path, kept)
+        folder.save()
         started = time.time()
         before = self.spent()
         stopped: str | None = None
@@ -183,8 +184,9 @@ class Session:
             generated, stopped = generate_stage(job, passages)
         if folder.is_replaced("items.jsonl") and not stopped:
             path = folder.path / "items.jsonl"
-            items = read_items(path)
-            scores = score_given_items(path, job.work.benchmark, items, job.questions, task.conditions)
+            with folder.reading(path.name):
+                items = read_items(path)
+                scores = score_given_items(path, job.work.benchmark, items, job.questions, task.conditions)
             folder.keep("items.jsonl")
             folder.write("scores.json", score_text(scores))
         else:
