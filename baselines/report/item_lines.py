@@ -5,7 +5,6 @@ from functools import partial
 from typing import NamedTuple
 
 from quadrag.chat.keys import known_keys
-from quadrag.chat.ledger import Ledger
 from quadrag.records import document_id
 
 from ..core.result import PROFILES
@@ -13,6 +12,7 @@ from ..tables.cells import NOTHING
 from ..tables.run_notes import note_failed, note_invalid
 from .items import RunReader, ShownItem, Which
 from .spelled import shorten_ids, spell_gold
+from .verdicts import look_up_verdicts
 
 _HEAD = 9  # columns of the words before a question, its answers and its gold
 
@@ -51,15 +51,6 @@ def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str
         yield ""
     by = f", the worst by {reader.find_metric(which.metric)[0].partition('.')[2]} first" if which.wrong else ""
     yield manner.spell(f"{len(shown)} of {len(found)} items{by}")
-
-
-def look_up_verdicts(shown: Sequence[tuple[RunReader, Sequence[ShownItem]]], ledger: str | None) -> None:
-    """Enter what judges said of the items of runs; no ledger is opened where there was none."""
-    judged = [(reader, items) for reader, items in shown if reader.run.inputs.judge]
-    if judged:
-        with Ledger(ledger) as kept:
-            for reader, items in judged:
-                reader.ask_again(items, kept)
 
 
 def write_item(item: ShownItem, manner: Manner, before: ShownItem | None = None) -> Iterator[str]:

@@ -21,9 +21,10 @@ from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, 
 from quadrag.baselines.tables.language import ENGLISH
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import entrance
-from quadrag.measure.evaluation import Evaluation, Score, check_profile, find_name, result
+from quadrag.measure.evaluation import Evaluation, check_profile, result
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
+from quadrag.measure.score import Score, find_name
 from quadrag.measure.words import in_python, spell_notes
 from quadrag.stats import Pair
 

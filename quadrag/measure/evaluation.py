@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
@@ -24,39 +24,10 @@ from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.arguments import entrance
 from quadrag.measure.frame import check_rows, item_frame, score_frame
 from quadrag.measure.notebook import table_html
+from quadrag.measure.score import Score, find_name
 from quadrag.measure.words import in_python, spell_notes
 
 PAGE = "report.html"  # of a run, in its folder
-
-
-class Score(NamedTuple):
-    """One metric over all questions of a split.
-
-    Attributes:
-        value: in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid.
-        interval: its 95% interval; None where there is none.
-        n: the questions that have a value; of a score that is not valid, those that could be read.
-        n_total: all questions.
-        unscored: how many have none, by reason.
-        metric: the evaluate module.
-        key: of its result.
-        split: of the questions.
-        signature: how it was computed.
-        valid: False where more than a fifth of the items failed, by no fault of the system's answers.
-        reason: why there is no value, as "the judge does not answer"; "" where there is one.
-    """
-
-    value: float | None
-    interval: tuple[float, float] | None
-    n: int
-    n_total: int
-    unscored: dict[str, int]
-    metric: str
-    key: str
-    split: str
-    signature: str
-    valid: bool = True
-    reason: str = ""
 
 
 class Evaluation(Mapping[str, Score]):
@@ -266,27 +237,6 @@ class Evaluation(Mapping[str, Score]):
         found = [self.scores[name] for name in self.headlines.values()]
         shares = [one.value if one.valid and 0 <= (one.value or 0) <= 1 else None for one in found]
         return table_html(self._title, self._grid, shares)
-
-
-def find_name(name: str, scores: Mapping[str, Score]) -> str:
-    """Return the name of the one score that is called so, with its split and its metric or without.
-
-    Raises:
-        KeyError: there is none, or more than one.
-    """
-    if name in scores:
-        return name
-    found = [
-        known
-        for known, one in scores.items()
-        if name.removeprefix(f"{one.split}/") in (one.key, f"{one.metric}.{one.key}")
-    ]
-    if len(found) > 1:
-        what = "splits" if len({scores[known].split for known in found}) > 1 else "metrics"
-        raise KeyError(f"{name} stands for several {what}: use {', '.join(f'result[{known!r}]' for known in found)}")
-    if not found:
-        raise KeyError(f"no score {name!r}; expected one of {', '.join(scores)}")
-    return found[0]
 
 
 @entrance

@@ -117,11 +117,12 @@ class World:
         self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "", second: bool = False, **env: str
     ) -> Process:
         """Start a process in a folder; `second` may work beside another."""
-        kind = f"{'large' if job.fresh else 'quadrag'} {second}"
+        kind = f"{'large' if job.fresh else ' '.join(('quadrag', *job.needs))} {second}"
         if kind not in self._parents:
             folder = self.root / "parents" / kind
             folder.mkdir(parents=True)
-            self._parents[kind] = Warm(LARGE if job.fresh else QUADRAG, RUN, folder, os.environ)
+            imports = LARGE if job.fresh else QUADRAG + "".join(f"import {name}\n" for name in job.needs)
+            self._parents[kind] = Warm(imports, RUN, folder, os.environ)
         env = {"QUADRAG_CACHE": str(place / "cache"), "HF_HOME": str(place / "hf"), "COLUMNS": "80", **env}
         said = self.root / "said" / str(next(self._numbers))
         words = self.words(command or job.command)

@@ -80,12 +80,8 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         rows_of |= dict.fromkeys(place for table in tables for place in table)
         configs = list(dict.fromkeys(place[0] for place, _ in rows_of))
         rows_of = dict.fromkeys(sorted(rows_of, key=lambda one: configs.index(one[0][0])))
-    rest: dict[tuple[Place, str], Pair | None] = {}
-    for macro in (False, True) if pair else ():
-        others = [(place, part) for place, part in rows_of if macro == (part != ALL) and (macro or place not in places)]
-        groupings = [part.partition(":")[2] or None for _, part in others]
-        found = [pair_results(*results, at[0], profile, by) for at, by in zip(others, groupings, strict=True)]
-        rest |= adjust(dict(zip(others, found, strict=True)))
+    others = [(place, part) for place, part in rows_of if part != ALL or place not in places]
+    rest = _pair_others(results[0], results[1], others, profile) if pair else {}
     for place, part in rows_of:
         config, split, metric, key = place
         rows = [table.get((place, part)) for table in tables]
@@ -95,16 +91,17 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         if pair or not drawn:
             cells = [replace(cell, figure=None) for cell in cells]
         if pair:
-            own = compared[place].pair if drawn and place in compared else rest.get((place, part))
-            cell = pair_cell(own, place) if own else Cell(NOTHING)
+            paired = compared[place].pair if drawn and place in compared else rest.get((place, part))
+            cell = pair_cell(paired, place) if paired else Cell(NOTHING)
             cells.append(cell if drawn else replace(cell, figure=None))
-            shared[f"{config} {split}"] = max(own.n if own else 0, shared.get(f"{config} {split}", 0))
+            shared[f"{config} {split}"] = max(paired.n if paired else 0, shared.get(f"{config} {split}", 0))
         over = part.replace("macro:", ", macro over ") if part != ALL else ""
         lines.append(Line(f"{config} {split}: {show_key(metric, key)}{over}", cells, rule=last not in (None, config)))
         last = config
     notes: list[str] = []
     if pair:
-        notes += [*tell_same(*results), *map(Verdict, tell_pairs(compared, profile))]
+        told = [*tell_pairs(compared, profile), *tell_holm(compared.values(), any(rest.values()))]
+        notes += [*tell_same(*results), *map(Verdict, told)]
         notes += tell_missing(results[0], results[1], places, compared, profile)
         notes += tell_changes(results[0], results[1], compared, profile)
         notes += tell_slices(results[0], results[1], compared, profile)
@@ -125,7 +122,6 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         heads.append("B - A")
         star = tell_star(compared.values())
         notes.append(f"B - A: B minus A on questions scored in both; {star}; –: nothing to pair.")
-        notes += tell_holm(compared.values(), any(rest.values()))
         notes.append(Detail(TESTS))
         if any(shared.values()) or not any(map(is_invalid, shown)):
             notes.append(f"Questions scored in both: {_count_shared(shared)}.")
@@ -139,6 +135,18 @@ def tell_once(runs: Iterable[tuple[str, Result]]) -> dict[str, list[str]]:
     for name, result in runs:
         for note in note_partial([result]):
             found.setdefault(note, []).append(name)
+    return found
+
+
+def _pair_others(
+    first: Result, second: Result, others: Sequence[tuple[Place, str]], profile: str
+) -> dict[tuple[Place, str], Pair | None]:
+    """Pair what is no headline: metrics are adjusted together, and apart from them means over groups."""
+    found: dict[tuple[Place, str], Pair | None] = {}
+    for macro in (False, True):
+        some = [(place, part) for place, part in others if (part != ALL) == macro]
+        pairs = [pair_results(first, second, place, profile, part.partition(":")[2] or None) for place, part in some]
+        found |= adjust(dict(zip(some, pairs, strict=True)))
     return found
 
 

@@ -85,9 +85,9 @@ def _tabulate_differences(results: Sequence[Result], profile: str, every: bool) 
         told = tell_pairs(shown, profile, (base, name))
         told += tell_missing(first, other, heads, pairs, profile, (base, name))
         notes += [Verdict(f"{name} - {base}: {one}") for one in told]
-    told = [one for pairs in compared for one in pairs.values()]
-    notes.append(f"On questions scored in both; {tell_star(told)}.")
-    notes += [*tell_holm(told, any(rest)), Detail(TESTS)]
+    headlines = [one for pairs in compared for one in pairs.values()]
+    notes += map(Verdict, tell_holm(headlines, any(rest)))
+    notes += [f"On questions scored in both; {tell_star(headlines)}.", Detail(TESTS)]
     notes += tell_rankings(results, profile)
     columns = ["", "difference", "95% interval", "n"]
     return Grid(f"Differences from {base}", "config, split: metric", columns, lines, notes, "forest")

@@ -7,7 +7,7 @@ from quadrag.stats import Pair, items_needed
 
 from ...core.result import PROFILES, Result
 from ...scoring.validity import is_invalid
-from ...tables.cells import ALPHA, CHARACTERS, FEW, STAR, format_difference
+from ...tables.cells import ALPHA, CHARACTERS, FEW, STAR, format_bound, format_difference
 from ...tables.grid import Alarm
 from ...tables.slices import select_whole
 from .pairs import Compared, Place, adjust, is_same, list_differences, pair_slices, place_of, say_unpaired
@@ -250,9 +250,8 @@ def _tell_difference(place: Place, one: Compared, names: tuple[str, str], facts:
 def _tell_interval(place: Place, pair: Pair) -> str:
     """Write the interval of a difference as it is said: of the one that is higher or lower less the other."""
     low, high = (-pair.interval[1], -pair.interval[0]) if pair.difference < 0 else pair.interval
-    if _unit(place) == CHARACTERS:
-        return f"95% interval {low:.0f} to {high:.0f}"
-    return f"95% interval {low * 100:.1f} to {high * 100:.1f}"
+    low, high = (format_bound(end, _unit(place)) for end in (low, high))
+    return f"95% interval {low} to {high}"
 
 
 def _name_better(place: Place, pair: Pair, names: tuple[str, str] = _NAMES) -> str:
@@ -269,9 +268,9 @@ def _tell_verdict(place: Place, pair: Pair) -> str:
 def _tell_size(place: Place, pair: Pair) -> str:
     """Say how far the better run is from the other."""
     if _unit(place) == CHARACTERS:
-        return f"{_format(place, pair)[1:]} characters longer"
+        return f"{_format(place, pair).lstrip('+-')} characters longer"
     lower = metric_record(place[2]).key(place[3]).direction == "lower"
-    return f"{_format(place, pair)[1:]} points {'lower' if lower else 'higher'}"
+    return f"{_format(place, pair).lstrip('+-')} points {'lower' if lower else 'higher'}"
 
 
 def _unit(place: Place) -> str:

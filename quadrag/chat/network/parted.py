@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import parallel
-from quadrag.chat.ledger import Ledger, parts_folder
+from quadrag.chat.ledger import Ledger
 from quadrag.chat.network.dispatch import Job, Limits
 from quadrag.chat.network.engine import Engine
 from quadrag.chat.network.wire import Wire
+from quadrag.chat.parts import parts_folder
 from quadrag.chat.reply import Outcome
 from quadrag.chat.server import Bounds
 from quadrag.chat.shelf import Shelf

@@ -67,7 +67,7 @@ def test_the_difference_of_two_matrices_is_that_of_their_cells(results):
     line = next(line for line in change.lines if line.label == " retail")
     assert line.cells[-1].figure.value == pytest.approx(100 * (after - before)) != 0
     assert line.cells[-1].text == f"{100 * (after - before):+.1f}" and change.form == "change"
-    assert tabulate_changes(results[0], results[0])[0].lines[1].cells[-1].text == "+0.0"
+    assert tabulate_changes(results[0], results[0])[0].lines[1].cells[-1].text == "0.0"
 
 
 def test_a_comparison_is_a_forest_of_headlines_with_its_verdict(results):

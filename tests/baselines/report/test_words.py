@@ -181,7 +181,7 @@ def test_of_few_questions_it_is_said_that_they_are_few() -> None:
     [
         (6, 4, 0, "not decided. B is 66.7 points higher, which may be chance (95% interval 1.0 to 99.0, without 0 in "
          "it, but p is 0.062; p decides, as the interval is the rougher of the two). A few more questions would"),
-        (46, 12, 4, "B is better, 17.4 points higher (95% interval -0.0 to 33.3, with 0 in it, but p is 0.049; p "
+        (46, 12, 4, "B is better, 17.4 points higher (95% interval 0.0 to 33.3, with 0 in it, but p is 0.049; p "
          "decides, as the interval is the rougher of the two)."),
     ],
 )  # fmt: skip
@@ -278,7 +278,7 @@ def test_of_several_runs_p_values_are_adjusted_and_rankings_compared() -> None:
     (alone,) = compare_runs([("a", runs[0]), ("b", runs[1])], every=False).lines
     assert alone.cells[2].text.endswith("*")
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
-    assert [line.cells[1].text for line in grid.lines] == [alone.cells[2].text.rstrip("*"), "+0.0"]
+    assert [line.cells[1].text for line in grid.lines] == [alone.cells[2].text.rstrip("*"), "0.0"]
     told = "Official and corrected rank 3 runs otherwise. rouge_l: almost the same (Spearman 0.87, Kendall 0.82)."
     assert told in grid.notes
     runs[2] = run(base - 0.1, corrected=0.1)

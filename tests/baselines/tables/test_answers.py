@@ -56,6 +56,19 @@ def test_a_file_and_a_function_are_told_alike(cli, given, said):
     assert " ".join(cli("report", "mine", "scored").out.split()).count(f"A, B: {said}") == bool(said)
 
 
+@pytest.mark.parametrize("place", [("rgb", "noise_robustness_en"), ("crag", "task_1_2")])
+def test_it_is_told_too_where_passages_come_with_the_question(cli, place):
+    told = UNREAD.replace("; retrieval is not measured", ", and here those of the question stand")
+    asked = quadrag.questions(*place, data_dir="sample")
+    given = {"config": place[1], "answer": "x", "contexts": ["a"]}
+    write_jsonl(Path("mine.jsonl"), [{"id": one.id, "split": one.split, **given} for one in asked])
+    out = cli("score", "mine.jsonl", "--benchmark", place[0], "--data-dir", "sample").out
+    assert " ".join(out.split()).count(told) == 1
+    found = quadrag.evaluate(*place, lambda question: {"answer": question.query, "contexts": ["a"]}, data_dir="sample")
+    assert repr(found).count(told) == 1 and repr(quadrag.result(found.folder)).count(told) == 1
+    assert "随题给出的片段" in cli("report", found.folder, "--labels", "zh").out
+
+
 def test_a_service_whose_passages_have_another_name_is_told_also_of_kept_replies(cli):
     with RagServer(
         [("d1", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。"), ("d2", "", "石鹭大桥开始封闭维修。")]

@@ -81,8 +81,8 @@ def test_a_comparison_is_in_chinese(cli):
         (
             "f1: not decided. B is 2.1 points higher, which may be chance (95% interval 0.6 to 3.1; p 0.016, by Holm's "
             "rule 0.062, which decides).",
-            "f1：未分高下。B 高 2.1 个百分点，可能出于偶然"
-            "（95% 区间 0.6 至 3.1；p 0.016，按 Holm 法校正后 0.062，以后者为准）。",
+            "f1：未分高下。B 高 2.1 个百分点，可能出于偶然（95% 区间 0.6 至 3.1；"
+            "p 0.016，按 Holm 法校正后 0.062，以后者为准）。",
         ),
         ("em: A is better, 2.0 points higher (95% interval 0.6 to 3.1; p < 0.001, by Holm's rule 0.003).", None),
         (

@@ -577,6 +577,13 @@ def test_the_demo_is_short_and_ends_with_its_page_and_the_next_command(cli):
     for task in (*tasks, "task_1_2-snippets-kg", "all", "noise_robustness_zh", "counterfactual_robustness_en-none"):
         assert [line for line in lines if re.match(rf"{task} +\w+ +\d+\.\d +[\d.–]+ +\d+ of \d+$", line)], task
     assert "hallucination: 1 of 8 questions has no gold answer, as some in the authors' data" in " ".join(out.split())
+    zeros = [line for line in lines if line.startswith("0.0 of ")]
+    assert [line.split(":")[0][7:] for line in zeros] == [
+        "-none",
+        "negative_rejection",
+        "counterfactual_robustness",
+        "-none",
+    ], "a word for each 0.0"
     assert lines[-3] == "  open runs/demo/report.html"
     assert lines[-1].startswith("  quadrag run rgb noise_robustness_en --llm ")
     page = Path("runs/demo/report.html").read_text(encoding="utf-8")
