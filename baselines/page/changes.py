@@ -45,9 +45,10 @@ def list_changes(answers: Answers) -> Changes | None:
         return None
     won, lost = _split(index, 0)
     counts = {
-        metric["name"]: tuple(map(len, _split(index, at)))
+        metric["name"]: (len(better), len(worse))
         for at, metric in enumerate(index["metrics"])
         if metric["other"]
+        for better, worse in [_split(index, at)]
     }
     others = tell_others(counts)
     if not (won or lost or others):
