@@ -28,8 +28,7 @@ class Viewer {
       const entry = event.target.closest("[data-at]");
       if (entry) this.go(Number(entry.dataset.at));
     });
-    if (this.several && this.values.chooseDisputed()) this.which.value = "disagree";
-    this.metric.value = this.values.at;
+    if (this.several && this.values.disputed()) this.which.value = "disagree";
     document.getElementById("more").addEventListener("click", () => this.extend());
     document.addEventListener("keydown", (event) => this.press(event));
     window.addEventListener("hashchange", () => this.follow());

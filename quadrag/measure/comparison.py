@@ -9,7 +9,7 @@ from typing import Any
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
-from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
 from quadrag.baselines.report.compared.names import tell_apart
 from quadrag.baselines.report.compared.pairs import compare_each, count_questions, is_same, pick_places
 from quadrag.baselines.report.compared.several import tabulate_several
@@ -18,13 +18,14 @@ from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.tables.cells import NOTHING, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
-from quadrag.baselines.tables.run_notes import note_partial
+from quadrag.baselines.tables.language import ENGLISH
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import entrance
-from quadrag.measure.evaluation import Evaluation, Score, check_profile, find_name, result
+from quadrag.measure.evaluation import Evaluation, check_profile, result
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
-from quadrag.measure.words import spell_notes
+from quadrag.measure.score import Score, find_name
+from quadrag.measure.words import in_python, spell_notes
 from quadrag.stats import Pair
 
 _UNEVEN = "before, after: over the questions that count in each; the difference is over the n that count in both."
@@ -34,8 +35,8 @@ _SIDES = ("before", "after")
 class Comparison(Mapping[str, Pair]):
     """The paired differences, `after` less `before`, by metric: ``comparison["rouge_l"].difference``."""
 
-    def __init__(self, before: Evaluation, after: Evaluation) -> None:
-        """Pair the questions that both answered.
+    def __init__(self, before: Evaluation, after: Evaluation, labels: str = ENGLISH) -> None:
+        """Pair the questions that both answered; it is shown in the language of the labels.
 
         Raises:
             QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
@@ -52,6 +53,7 @@ class Comparison(Mapping[str, Pair]):
         self.before = before
         self.after = after
         self.profile = before.profile
+        self.labels = labels
         places = {name: _place(before, name) for name in before.scores}
         both = (before.result, after.result)
         self._heads = pick_places(both, self.profile)
@@ -92,7 +94,15 @@ class Comparison(Mapping[str, Pair]):
         return ((before, self.before), (after, self.after))
 
     @entrance
-    def show(self, verbose: bool = False, *, worse: bool = False, better: bool = False, limit: int = 10) -> None:
+    def show(
+        self,
+        verbose: bool = False,
+        *,
+        worse: bool = False,
+        better: bool = False,
+        metric: str | None = None,
+        limit: int = 10,
+    ) -> None:
         """Print the table or, when `worse` or `better`, single questions with both answers.
 
         Args:
@@ -100,13 +110,14 @@ class Comparison(Mapping[str, Pair]):
             worse: what ``quadrag show BEFORE AFTER --worse`` prints, the greatest difference first; raises as
                 `Evaluation.to_pandas` does.
             better: the same of the questions on which `after` is better.
+            metric: what says so; the first headline that both scored when None.
             limit: so many questions.
         """
         both = (self.before, self.after)
         if worse or better:
-            which = Which(worse=worse, better=better, profile=self.profile)
+            which = Which(worse=worse, better=better, metric=metric, profile=self.profile)
             before, after = (RunReader(one.folder, one.result) for one in both)
-            print("\n".join(write_changes(before, after, which, Manner(limit, every=verbose))))
+            print("\n".join(write_changes(before, after, which, Manner(limit, every=verbose, spell=in_python))))
             return
         grid = compare_runs(self._runs, self.profile, verbose)
         print_grids([spell_notes(replace(grid, notes=[*self._kept, *grid.notes]))], verbose=verbose)
@@ -116,7 +127,7 @@ class Comparison(Mapping[str, Pair]):
         """Write the page of both runs, all answers side by side, and return where it lies."""
         place = Path(path)
         grids = tabulate_several(self._runs, self.profile)
-        write_page(place, [(name, [one]) for name, one in self._runs], grids, profile=self.profile)
+        write_page(place, [(name, [one]) for name, one in self._runs], grids, self.labels, profile=self.profile)
         return place
 
     @property
@@ -130,9 +141,12 @@ class Comparison(Mapping[str, Pair]):
 
     @property
     def _partial(self) -> list[Alarm]:
-        """Say what is partial, invalid or failed of either."""
+        """Say what is partial, invalid or failed of either, what is so of both once."""
+        names = {side: f"{side} ({one.name})" for side, one in self._sides}
+        told = tell_once((side, one.result) for side, one in self._sides)
         return [
-            Alarm(f"{side} ({one.name}): {note}") for side, one in self._sides for note in note_partial([one.result])
+            Alarm(f"{names[where[0]] if len(where) == 1 else ' and '.join(where)}: {note}")
+            for note, where in told.items()
         ]
 
     @property
@@ -198,10 +212,12 @@ class Comparison(Mapping[str, Pair]):
         columns = ["before", "after", "difference", "95% interval", "n"]
         return spell_notes(Grid(title, "metric", columns, lines, notes))
 
+    @entrance
     def __repr__(self) -> str:
         """Show the differences of the headlines, a line each, and what is not compared."""
         return "\n".join(write_plainly(self._grid.title, self._grid))
 
+    @entrance
     def _repr_html_(self) -> str:
         """Show a notebook the same as a table."""
         return table_html(self._grid.title, self._grid)
@@ -213,7 +229,13 @@ def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:
 
 
 @entrance
-def compare(before: Evaluation | str | Path, after: Evaluation | str | Path, profile: str | None = None) -> Comparison:
+def compare(
+    before: Evaluation | str | Path,
+    after: Evaluation | str | Path,
+    profile: str | None = None,
+    *,
+    labels: str | None = None,
+) -> Comparison:
     """Compare two evaluations on the questions that both answered.
 
     Args:
@@ -221,10 +243,12 @@ def compare(before: Evaluation | str | Path, after: Evaluation | str | Path, pro
         after: of another, or of the same after a change.
         profile: ``official`` or ``corrected``, whatever theirs is; the one that both have when None. A folder has that
             of the evaluation beside it, else that of its run.
+        labels: ``en`` or ``zh``, the language in which it is shown; that of the evaluations when None.
 
     Raises:
         QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
     """
+    spoken = labels or next((one.labels for one in (before, after) if isinstance(one, Evaluation)), ENGLISH)
     beside = profile or next((one.profile for one in (before, after) if isinstance(one, Evaluation)), None)
 
     def take(one: Evaluation | str | Path) -> Evaluation:
@@ -232,4 +256,4 @@ def compare(before: Evaluation | str | Path, after: Evaluation | str | Path, pro
             return result(one, beside)
         return one if profile in (None, one.profile) else Evaluation(one.result, one.folder, check_profile(profile))
 
-    return Comparison(take(before), take(after))
+    return Comparison(take(before), take(after), spoken)

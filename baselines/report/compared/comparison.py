@@ -1,7 +1,7 @@
 """Runs compared metric by metric; of two, with the paired difference: the one number that is computed here."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -105,9 +105,10 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         notes += tell_missing(results[0], results[1], places, compared, profile)
         notes += tell_changes(results[0], results[1], compared, profile)
         notes += tell_slices(results[0], results[1], compared, profile)
+    told_of = tell_once(zip(columns, results, strict=True))
+    notes += [Alarm(f"{', '.join(where)}: {note}") for note, where in told_of.items()]
     settings = [list_settings(result.run.inputs) for result in results]
     for column, (name, result), ours in zip(columns, runs, settings, strict=True):
-        notes += [Alarm(f"{column}: {note}") for note in note_partial([result])]
         told = [note for note in note_runs([result.run]) if every or not isinstance(note, Detail)]
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
@@ -126,6 +127,15 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
             notes.append(f"Questions scored in both: {_count_shared(shared)}.")
     form: Form = "forest" if pair else "runs"
     return Grid("Comparison", "config, split: metric", heads, lines, notes, form, names=names)
+
+
+def tell_once(runs: Iterable[tuple[str, Result]]) -> dict[str, list[str]]:
+    """Return what is partial, invalid, failed or odd of named runs, each with the names of those that it is of."""
+    found: dict[str, list[str]] = {}
+    for name, result in runs:
+        for note in note_partial([result]):
+            found.setdefault(note, []).append(name)
+    return found
 
 
 def _pair_others(

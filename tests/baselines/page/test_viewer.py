@@ -54,8 +54,8 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
         item = {"rest": asked[20:], "history": [["before" + evil, None]], "gold": [f"{n}{evil}"]}
         items.append({**item, "runs": [side if answer else None for answer in listed[-1]["answers"]]})
     metrics = [
-        {"name": "m.exact", "label": f"exact{evil}", "sign": 1, "best": 1.0, "worst": 0.0},
-        {"name": "m.rank", "label": "rank", "sign": 1, "best": 1.0, "worst": 0.0},
+        {"name": "m.exact", "label": f"exact{evil}", "sign": 1, "best": 1.0, "worst": 0.0, "other": False},
+        {"name": "m.rank", "label": "rank", "sign": 1, "best": 1.0, "worst": 0.0, "other": False},
     ]
     return Answers({"runs": names, "metrics": metrics, "items": listed}, items, passages)
 
@@ -116,9 +116,9 @@ def test_runs_that_disagree_are_shown_first(opened):
     answers = make_answers()
     for item in answers.index["items"]:
         item["values"] = [[1.0, 1.0], [1.0, 0.5]]
-    page = opened(answers, which="disagree")
-    assert page.locator("#metric option:checked").inner_text() == "rank", "the first metric of which they do"
-    assert count_of(page).startswith(f"{MANY - 1} of")
+    page = opened(answers)
+    assert page.locator("#metric option:checked").inner_text() == "exact", "the metric that decides"
+    assert page.input_value("#which") == "all"
 
 
 def test_filters_by_verdict_and_group_and_sorts(opened):
