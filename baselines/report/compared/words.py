@@ -250,8 +250,8 @@ def _tell_difference(place: Place, one: Compared, names: tuple[str, str], facts:
 def _tell_interval(place: Place, pair: Pair) -> str:
     """Write the interval of a difference as it is said: of the one that is higher or lower less the other."""
     low, high = (-pair.interval[1], -pair.interval[0]) if pair.difference < 0 else pair.interval
-    low, high = (format_bound(end, _unit(place)) for end in (low, high))
-    return f"95% interval {low} to {high}"
+    unit = _unit(place)
+    return f"95% interval {format_bound(low, unit)} to {format_bound(high, unit)}"
 
 
 def _name_better(place: Place, pair: Pair, names: tuple[str, str] = _NAMES) -> str:
