@@ -13,25 +13,24 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from quadrag.errors import OtherRun, QuadragError
 from quadrag.progress import spell
-from quadrag.records import Key, read_jsonl, write_jsonl, write_text
+from quadrag.records import Key, read_jsonl, write_text
 from quadrag.run_files import check_stage, read_items, read_scores, sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
 
-from ..core.result import Asked, Result, Stratum
+from ..core.result import Result
 from ..scoring.validity import mark_invalid
+from .asked import QUESTIONS, read_asked
 from .inputs import is_longer, tell_difference, with_judges, without_judges
 
 LOCK = ".lock"  # held by the run that is at work in the folder
 PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long
 ANSWERING = "answering.jsonl"  # what a function of the user's has answered so far
-QUESTIONS = "questions.jsonl"  # what is kept of each
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 _ANSWERED = (ANSWERING, *STAGES[1:3])  # what holds a line where something is answered
 
@@ -253,42 +252,6 @@ def find_fresh(folders: Iterable[Path]) -> float:
     last = max((run.fresh for run in runs if run and run.fresh), default=None)
     done = all(run and run.state == "finished" and run.fresh == last for run in runs)
     return time.time() if last is None or done else last
-
-
-def write_asked(folder: Path, asked: Mapping[Key, Asked]) -> str:
-    """Write what is kept of the questions into a folder; returns the file's sha256."""
-    names = ("config", "split", "id")
-    kept = {key: {name: value for name, value in one._asdict().items() if value} for key, one in asked.items()}
-    write_jsonl(folder / QUESTIONS, [dict(zip(names, key, strict=True)) | one for key, one in kept.items()])
-    return sha256(folder / QUESTIONS)
-
-
-def read_asked(folder: Path, known: str | None) -> dict[Key, Asked]:
-    """Read what is kept of the questions; nothing of a folder that has none.
-
-    Args:
-        folder: the run's.
-        known: the file's sha256; None of a run by an older version, which kept none.
-
-    Raises:
-        QuadragError: the file is damaged.
-    """
-    path = folder / QUESTIONS
-    if not path.exists():
-        return {}
-    if known not in (None, sha256(path)):
-        raise QuadragError(f"{path} is not as the run wrote it; remove the file, and runs pair by their ids")
-    try:
-        return {(row["config"], row["split"], row["id"]): _read_asked(row) for _, row in read_jsonl(path)}
-    except KeyError as error:
-        raise QuadragError(f"{path}: a line has no {error}; remove the file, and runs pair by their ids") from None
-    except (TypeError, ValueError):
-        raise QuadragError(f"{path}: a stratum is none; remove the file, and runs pair by their ids") from None
-
-
-def _read_asked(row: Mapping[str, Any]) -> Asked:
-    stratum = Stratum(*row["stratum"]) if "stratum" in row else None
-    return Asked(row["sha256"], row.get("unit"), row.get("slices", {}), stratum)
 
 
 def _stands(path: Path, run: RunRecord, stage: str) -> bool:

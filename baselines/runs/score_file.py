@@ -30,7 +30,7 @@ from ..scoring.validity import count_empty, mark_invalid
 from ..systems.rag.system import take_served
 from .answers import lines, named_split
 from .answers import read as read_file
-from .folder import write_asked
+from .asked import write_asked
 from .inputs import describe_each, describe_judging, name_judges, name_services
 from .pipeline import Session
 from .request import RunRequest, make_task
