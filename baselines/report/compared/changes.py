@@ -37,8 +37,8 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
 
     def gains(name: str) -> dict[Key, float]:
         """Return what each question gained by a metric."""
-        places = [(*split, *name.split(".", 1)) for split in splits]
-        each = (list_differences(before.result, after.result, place, profile) for place in places)
+        module, _, key = name.partition(".")
+        each = (list_differences(before.result, after.result, (*split, module, key), profile) for split in splits)
         return {question: gain for found in each for question, gain in found.items()}
 
     module, key = metric.split(".", 1)
