@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from quadrag.chat.ledger import Ledger
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Passage, document_id
@@ -16,6 +15,7 @@ from ..report.chosen import list_others, order_metrics
 from ..report.item_lines import say_by_profile
 from ..report.items import RunReader, ShownItem
 from ..report.spelled import spell_gold
+from ..report.verdicts import look_up_verdicts
 
 MOST = 10_000  # items of a page
 BEGINNING = 160  # characters of a text in the list
@@ -72,9 +72,7 @@ def collect_answers(
                 answers.told.append(f"Single answers are not shown: {error}.")
                 continue
             items = reader.select()[:share]
-            if reader.run.inputs.judge:
-                with Ledger(ledger) as kept:
-                    reader.ask_again(items, kept)
+            look_up_verdicts([(reader, items)], ledger)
             for item in items:
                 place = (reader.run.inputs.benchmark, *item.question.key, item.sample, turn)
                 shown.setdefault(place, [None] * len(runs))[at] = item

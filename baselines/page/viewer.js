@@ -172,8 +172,16 @@ function breakNames() {
     place.replaceChildren(...place.textContent.split(/(?<=[_/])/).flatMap((part) => [make("wbr"), part]));
 }
 
+/** Open what is folded where a link leads to it. */
+function unfold() {
+  const place = document.getElementById(location.hash.slice(1));
+  if (place?.matches("details")) place.open = true;
+}
+
 chooseTheme();
 breakNames();
+unfold();
+window.addEventListener("hashchange", unfold);
 if (document.getElementById("index"))
   unpack("index").then(async (index) => {
     const viewer = (window.viewer = new Viewer(index));

@@ -1,17 +1,35 @@
 """By which metric answers are wrong, worse or better: one rule for the terminal, Python and the page."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES
 
-if TYPE_CHECKING:
-    from .items import RunReader
 
-Run = Iterable["RunReader"]  # one, or one a config
+class Reader(Protocol):
+    """What of a run's `RunReader` the rule needs."""
+
+    @property
+    def items(self) -> Sequence[Mapping[str, Any]]:
+        """The items, each with its values."""
+
+    @property
+    def metrics(self) -> Sequence[str]:
+        """All metrics, as items name them."""
+
+    @property
+    def headlines(self) -> Sequence[str]:
+        """Those that a summary shows."""
+
+    @property
+    def invalid(self) -> set[str]:
+        """Those of which too many items failed."""
+
+
+Run = Iterable[Reader]  # one, or one a config
 
 
 def order_metrics(runs: Sequence[Run]) -> list[str]:
@@ -69,7 +87,7 @@ def tell_others(counts: Mapping[str, tuple[int, int]]) -> str:
     return f"By other metrics: {'; '.join(told)}." if told else ""
 
 
-def _has_value(reader: "RunReader", name: str) -> bool:
+def _has_value(reader: Reader, name: str) -> bool:
     return any((row.get(name) or {}).get(profile) is not None for row in reader.items for profile in PROFILES)
 
 

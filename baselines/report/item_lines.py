@@ -5,7 +5,6 @@ from functools import partial
 from typing import NamedTuple
 
 from quadrag.chat.keys import known_keys
-from quadrag.chat.ledger import Ledger
 from quadrag.records import document_id
 
 from ..core.result import PROFILES
@@ -13,6 +12,7 @@ from ..tables.cells import NOTHING
 from ..tables.run_notes import note_failed, note_invalid
 from .items import RunReader, ShownItem, Which
 from .spelled import shorten_ids, spell_gold
+from .verdicts import look_up_verdicts
 
 _HEAD = 9  # columns of the words before a question, its answers and its gold
 
@@ -53,15 +53,6 @@ def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str
     yield manner.spell(f"{len(shown)} of {len(found)} items{by}")
 
 
-def look_up_verdicts(shown: Sequence[tuple[RunReader, Sequence[ShownItem]]], ledger: str | None) -> None:
-    """Enter what judges said of the items of runs; no ledger is opened where there was none."""
-    judged = [(reader, items) for reader, items in shown if reader.run.inputs.judge]
-    if judged:
-        with Ledger(ledger) as kept:
-            for reader, items in judged:
-                reader.ask_again(items, kept)
-
-
 def write_item(item: ShownItem, manner: Manner, before: ShownItem | None = None) -> Iterator[str]:
     """Write an item as lines of text.
 
@@ -85,7 +76,7 @@ def write_item(item: ShownItem, manner: Manner, before: ShownItem | None = None)
     yield f"{head('question')}{line(question.query)}"
     for side, one in sides:
         if one.answer is not None:
-            none = ": ".join(filter(None, (one.answer.state, one.failure)))
+            none = ": ".join(filter(None, (manner.spell(one.answer.state), one.failure)))
             yield f"{head('answer', side)}{line(none if one.answer.answer is None else one.answer.answer)}"
     yield f"{head('gold')}{line('; '.join(spell_gold(question.references)))}"
     for side, one in sides:
@@ -113,7 +104,8 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
     line = partial(known_keys().line, longest=None)
     for metric, entry in item.values.items():
         shown = PROFILES if manner.every else (item.profile,)
-        values = say_by_profile({name: f"{entry[name]:.4g}" for name in shown if entry.get(name) is not None}, shown)
+        had = {name: f"{entry[name]:.4g}" for name in shown if entry.get(name) is not None}
+        values = manner.spell(say_by_profile(had, shown))
         told = entry.get("reason") or {}
         own = {name: why for name, why in told.items() if name in shown}
         reasons = manner.spell(say_by_profile(own or told, shown if own else PROFILES))

@@ -1,26 +1,21 @@
-"""Single questions of a run as a person reads them: question, passages, answer, gold, values, the judge's words."""
+"""Single questions of a run as a person reads them: question, passages, answer, gold, values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quadrag.chat.calling import Alias
-from quadrag.chat.client import ChatClient, Failure
-from quadrag.chat.ledger import Ledger
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.metric_record import show_key
 from quadrag.records import Answer, Key, Passage, Question
 from quadrag.run_record import RunRecord
 
-from ..core.benchmark import Benchmark, MetricUse, load
+from ..core.benchmark import Benchmark, load
 from ..core.result import PROFILES, Result
 from ..core.settings import SETTINGS
 from ..core.task import Task, load_questions
 from ..runs import retrieve
 from ..runs.inputs import digest_each
 from ..runs.stages import read_answers
-from ..scoring.modules import CachedJudge, ScoringInputs, compute
 from ..scoring.validity import FAILED, is_invalid, read_items, spell_reason
 from ..systems.rag.system import RAG, as_served
 from .chosen import find_metric
@@ -118,7 +113,8 @@ class RunReader:
         self.questions = {question.key: question for question in found}
         keys = set(map(_key, result.items))
         there = [question for key, question in self.questions.items() if key in keys]
-        changed = any(result.digests.get(key, one) != one for key, one in digest_each(there).items())
+        asked = result.asked
+        changed = any(key in asked and asked[key].sha256 != one for key, one in digest_each(there).items())
         if changed or len(there) < len(keys):
             raise QuadragError(f"the data of {inputs.benchmark} are not those that {folder} was made on")
         self.passages: dict[Key, tuple[Passage, ...]] = {}
@@ -229,73 +225,6 @@ class RunReader:
     def find_metric(self, wanted: str | None) -> tuple[str, int, float | None]:
         """Return the metric that says which answers are wrong, as `chosen.find_metric` does."""
         return find_metric([[self]], wanted)
-
-    def ask_again(self, items: Sequence[ShownItem], ledger: Ledger) -> None:
-        """Enter what the judge said of items, from the ledger alone.
-
-        The metrics are asked about each item by itself, so that it is known which words are about it.
-        """
-        inputs = self.run.inputs
-        judging = inputs.judging or {}
-        if inputs.judge is None or not isinstance(judging.get("parameters"), Mapping) or "(" in inputs.judge:
-            return  # several judges: which said what is not told apart here
-        client = ChatClient(
-            f"http://ledger.invalid/v1#{inputs.judge}",
-            ledger=ledger,
-            replay=True,
-            parameters=judging["parameters"],
-            alias=Alias(inputs.services.get("judge")),
-        )
-        judge = CachedJudge(_forgiving(client))
-        conditions = self.task.conditions
-        uses = [use for use in self.benchmark.metrics(self.task.config, conditions) if use.judged and not use.ranks]
-        answered = [(item, item.answer) for item in items if item.answer is not None]
-        if not answered:
-            return
-        passages = {item.question.key: item.passages for item in items}
-        questions = {item.question.key: item.question for item in items}
-        for use in uses:
-            # The ledger is read in one pass; then each item is asked about by itself, to know which words are its own.
-            whole = ScoringInputs([judge], passages=passages)
-            answers = [answer for _, answer in answered]
-            compute(self.benchmark, use, questions, answers, "corrected", conditions, whole, here=True)
-            for item, answer in answered:
-                said: list[str] = []
-                given = ScoringInputs([_recording(judge, said)], passages=passages)
-                compute(self.benchmark, use, questions, [answer], "corrected", conditions, given, here=True)
-                if said:
-                    item.verdicts[_name_use(use, uses)] = said
-
-
-def _name_use(use: MetricUse, uses: Sequence[MetricUse]) -> str:
-    """Name a judged metric: by its module, of one that is used several times by its keys."""
-    several = [one.module for one in uses].count(use.module) > 1
-    return ", ".join(show_key(use.module, key) for key in use.keys) if several else use.module
-
-
-def _forgiving(judge: ChatClient) -> Any:
-    """Return the judge, to whom a replay that finds nothing at all is no error."""
-
-    def ask(batch: list[list[dict[str, str]]]) -> list[Any]:
-        try:
-            return list(judge(batch))
-        except QuadragError:
-            return [Failure("api_error", "not kept in the ledger") for _ in batch]
-
-    ask.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
-    return ask
-
-
-def _recording(judge: CachedJudge, said: list[str]) -> Any:
-    """Return the judge, which also writes down what it says."""
-
-    def ask(batch: list[list[dict[str, str]]]) -> list[Any]:
-        replies = judge(batch)
-        said.extend(reply if isinstance(reply, str) else reply.detail for reply in replies)
-        return replies
-
-    ask.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
-    return ask
 
 
 def _key(row: Mapping[str, Any]) -> Key:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -167,11 +168,12 @@ class Session:
         """Do the stages whose files do not stand."""
         folder, run, task = job.folder, job.folder.run, job.work.task
         finished = folder.was_finished
-        run.state, run.command, run.versions = "running", list(self.command), _versions()
+        run.state, run.command, run.versions = "running", list(self.command), dict(_versions())
         run.data_dir, run.replaced, run.row = task.data_dir, dict(task.replaced), dict(task.row)
         folder.save()
         kept = describe_each(job.work.benchmark, job.questions, task.conditions)
-        write_asked(folder.path, kept)
+        run.asked = write_asked(folder.path, kept)
+        folder.save()
         started = time.time()
         before = self.spent()
         stopped: str | None = None
@@ -182,8 +184,9 @@ class Session:
             generated, stopped = generate_stage(job, passages)
         if folder.is_replaced("items.jsonl") and not stopped:
             path = folder.path / "items.jsonl"
-            items = read_items(path)
-            scores = score_given_items(path, job.work.benchmark, items, job.questions, task.conditions)
+            with folder.reading(path.name):
+                items = read_items(path)
+                scores = score_given_items(path, job.work.benchmark, items, job.questions, task.conditions)
             folder.keep("items.jsonl")
             folder.write("scores.json", score_text(scores))
         else:
@@ -254,7 +257,8 @@ def _since(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     return since
 
 
-def _versions() -> dict[str, str]:
+@cache
+def _versions() -> Mapping[str, str]:
     return {"quadrag": __version__, "python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
 
 

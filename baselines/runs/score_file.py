@@ -137,7 +137,7 @@ def _write(out: Path, files: Mapping[str, str], run: RunRecord, kept: Mapping[Ke
         with scratch(out) as part:
             for name, text in files.items():
                 write_text(part / name, text)
-            write_asked(part, kept)
+            run.asked = write_asked(part, kept)
             run.write(part)
             if (out / NAME).exists():
                 for path in sorted(part.iterdir(), key=lambda path: path.name == NAME):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from quadrag.chat.calling import Alias, Calling
@@ -56,16 +57,17 @@ def open_session(
     reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry), began=calls.kept.began)
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
+    make = partial(
+        Session,
+        command=calls.command,
+        embed=embed,
+        max_failed=calls.max_failed,
+        profile=calls.profile,
+        reuse=reuse,
+        fresh=calls.kept.fresh,
+    )
     if system is not None and not calls.all_judges and request.entity_llm is None:
-        yield Session(
-            system,
-            command=calls.command,
-            embed=embed,
-            max_failed=calls.max_failed,
-            profile=calls.profile,
-            reuse=reuse,
-            fresh=calls.kept.fresh,
-        )
+        yield make(system)
         return
     aliases = {
         "llm": calls.calling.alias,
@@ -89,16 +91,10 @@ def open_session(
         if request.entity_llm is not None:
             entity_llm = _open_entity_llm(request.entity_llm, calls, calling)
             stack.callback(entity_llm.close)
-        yield Session(
+        yield make(
             system,
             judges,
-            command=calls.command,
-            embed=embed,
-            max_failed=calls.max_failed,
-            profile=calls.profile,
-            reuse=reuse,
             served_as=served,
-            fresh=calls.kept.fresh,
             budget=budget,
             entity_llm=entity_llm,
             estimate=calls.calling.estimate,

@@ -48,7 +48,8 @@ def retrieve_stage(job: Job) -> dict[Key, tuple[Passage, ...]]:
     folder, finder, questions = job.folder, job.finder, job.questions
     path = folder.path / "retrieved.jsonl"
     if folder.is_replaced(path.name):
-        passages = retrieve.read(path, questions)
+        with folder.reading(path.name):
+            passages = retrieve.read(path, questions)
         folder.keep(path.name)
         return passages
     if not folder.stands(path.name) or (finder is not None and folder.run.failed_entities):
@@ -94,7 +95,8 @@ def find_and_generate_stage(job: Job) -> tuple[dict[Key, tuple[Passage, ...]], G
     retrieved, path = folder.path / "retrieved.jsonl", folder.path / "answers.jsonl"
     found_elsewhere, answered_elsewhere = (folder.is_given(one.name) for one in (retrieved, path))
     if found_elsewhere:
-        retrieve.read(retrieved, questions)  # before it is kept: it may not be of its form
+        with folder.reading(retrieved.name):
+            retrieve.read(retrieved, questions)  # before it is kept: it may not be of its form
         folder.keep(retrieved.name)
     found = found_elsewhere or folder.stands(retrieved.name)
     answered = answered_elsewhere or _is_answered(job)
@@ -137,7 +139,8 @@ def _recall(job: Job) -> None:
 def _read_back(job: Job, given: bool) -> Generated:
     """Read the answers that stand; the user's own bring no latencies and no failures."""
     folder, path = job.folder, job.folder.path / "answers.jsonl"
-    answers = read_answers(path, {question.key: question for question in job.questions})
+    with folder.reading(path.name):
+        answers = read_answers(path, {question.key: question for question in job.questions})
     if given:
         folder.run.failures, folder.run.latency_seconds, folder.run.latency = {}, {}, None
         folder.keep(path.name)

@@ -60,7 +60,8 @@ def run(arguments: argparse.Namespace) -> None:
         with contextlib.suppress(BrokenPipeError):  # `| head` has seen enough: the page is written all the same
             print_grids(speak_grids([_first_headlines(name, runs)], arguments.labels))
         results += ours
-        made = [*tabulate_paper(name, ours), *(tabulate_matrices(ours[0]) if len(ours) == 1 else [])]
+        matrices = tabulate_matrices(ours[0], labels=arguments.labels) if len(ours) == 1 else []
+        made = [*tabulate_paper(name, ours), *matrices]
         known_as = read_card(name)[0]["pretty_name"]
         tables += [replace(grid, title=f"{known_as}: {grid.title.removeprefix(name).lstrip(', ')}") for grid in made]
     write_page(out / "report.html", [("demo", results)], tables, arguments.labels)

@@ -7,8 +7,9 @@ from quadrag.records import Key
 
 from ...core.result import PROFILES, own_profile
 from ..chosen import find_metric, list_others, tell_others
-from ..item_lines import Manner, look_up_verdicts, write_item
+from ..item_lines import Manner, write_item
 from ..items import RunReader, Which
+from ..verdicts import look_up_verdicts
 from .pairs import count_failed, list_differences
 from .words import tell_failed
 

@@ -320,6 +320,23 @@ def test_a_chart_is_as_wide_as_the_page_lets_it_and_its_table_is_a_click_away(br
         context.close()
 
 
+def test_of_several_matrices_the_first_is_open_and_a_link_opens_another(browser, tmp_path):
+    matrices = [Grid(f"Table {n}", "", ["a"], [Line("x", [Cell(f"{n}.5")])], [], "heat") for n in range(3)]
+    file = tmp_path / "page.html"
+    file.write_text(render_page("title", [], matrices), encoding="utf-8")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(file.as_uri())
+
+    def shown() -> list[bool]:
+        return [page.get_by_role("cell", name=f"{n}.5").is_visible() for n in range(3)]
+
+    assert shown() == [True, False, False]
+    page.click("nav a:text('Table 1')")
+    assert shown() == [True, True, False]
+    context.close()
+
+
 def test_a_question_won_leads_to_its_answers(browser, tmp_path):
     answers = make_answers()
     changes = list_changes(answers)

@@ -54,6 +54,7 @@ def stages(ran):
     return {one["stage"]: one for one in json.loads(ran.out)["stages"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: "-".join(map(str, run[:2])))
 def test_calls_and_tokens_of_answers_are_those_of_the_run(cli, model, run):
     asked = ("run", *run, "--data-dir", "sample", "--llm", f"{model.url}#gpt-4", "--ledger", "L", "--out", "r")
@@ -86,6 +87,7 @@ def test_a_large_corpus_is_not_indexed_for_an_estimate(cli, model, monkeypatch, 
     assert "notes" not in again and again["stages"][0]["prompt_tokens"] == found, "the index stands"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", JUDGED, ids=lambda run: "-".join(map(str, run[:2])))
 def test_calls_of_a_judge_are_those_of_the_run(cli, model, readable, run):
     asked = ("run", *run, "--data-dir", "sample", "--llm", f"{model.url}#gpt-4", "--judge", f"{readable.url}#j")
@@ -177,6 +179,7 @@ def test_a_folder_of_another_run_is_refused_as_by_the_run(cli, model):
     assert estimated.code == 2 and estimated.err == ran.err and "r holds a run with parameters" in ran.err
 
 
+@pytest.mark.slow
 def test_all_runs_of_a_paper_are_estimated_together(cli, model):
     asked = (
         "run",

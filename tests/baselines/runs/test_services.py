@@ -267,6 +267,7 @@ def test_a_service_is_named_without_its_secrets(cli, server):
     assert b"sesame-open" not in Path("L").read_bytes() and b"password" not in Path("L").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_fresh_run_that_is_killed_asks_nothing_twice(cli, server, environment, tmp_path):
     asked = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--llm", f"{server.url}#m")  # 12 questions
     asked = (*asked, "--ledger", "L", "--out", "r", "--concurrency", "1")

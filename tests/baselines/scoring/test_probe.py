@@ -30,6 +30,7 @@ def ask(cli, place, server, judge, *more):
     return ran, judge.requests - before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [CRAG, OMNIEVAL])
 def test_garbage_ends_after_the_first_verdicts(cli, server, judge, place):
     judge.state.text = "lorem ipsum"
@@ -44,6 +45,7 @@ def test_garbage_ends_after_the_first_verdicts(cli, server, judge, place):
     assert server.requests == answered, "no answer was asked for again"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("place", "form"), [(CRAG, '{"score": 1}'), (OMNIEVAL, '{"prediction": 1}')])
 def test_what_needs_no_judge_is_shown_wherever_the_run_is(cli, server, judge, place, form):
     unjudged = cli(*place, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "u").out
@@ -64,6 +66,7 @@ def test_what_needs_no_judge_is_shown_wherever_the_run_is(cli, server, judge, pl
     assert rows[free] == before[free] and "–" not in rows[free] and rows[judged] == ["–", "–"]
 
 
+@pytest.mark.slow
 def test_another_judge_may_be_named_in_the_same_folder(cli, server, judge):
     judge.state.text = "lorem ipsum"
     assert ask(cli, CRAG, server, judge)[0].code == 3
@@ -91,6 +94,7 @@ def test_a_function_is_not_asked_again_about_what_a_judge_could_not_say(judge, t
     assert result.valid and result["accuracy"].value is not None and len(asked) == len(set(asked))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [(), ("--max-failed", "0.9")])
 def test_the_user_may_have_it_asked_to_the_end_and_is_told_at_the_number(cli, server, judge, before):
     judge.state.text = "lorem ipsum"
@@ -137,6 +141,7 @@ def test_what_official_takes_for_a_verdict_is_told_too(cli, server, judge, said)
     assert f"{told} corrected counts them as wrong: rejection_rate_judged." in " ".join(ran.out.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "metric"),
     [
@@ -182,6 +187,7 @@ DEAD = pytest.mark.parametrize(  # without #MODEL it is called by its address
 
 
 @DEAD
+@pytest.mark.slow
 def test_a_dead_judge_costs_no_answers_and_is_called_the_judge(address, name, cli, server, judge):
     dead = [*CRAG, "--llm", f"{server.url}#m", "--judge", address, "--ledger", "L", "--out", "r"]
     ran = cli(*dead)

@@ -33,6 +33,7 @@ def record(tmp_path):
     return json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", BAD.values(), ids=BAD)
 def test_verdicts_that_cannot_be_read_are_no_number(said, tmp_path, capsys):
     with ChatServer(models=["j"], text=said) as judge:
