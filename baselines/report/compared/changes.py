@@ -54,8 +54,8 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
     pairs = [(theirs[at], mine[at]) for place in shown for at in mine if at[0] == place and at in theirs]
     look_up_verdicts([(before, [one for one, _ in pairs]), (after, [one for _, one in pairs])], manner.ledger)
     for letter, reader in zip("AB", (before, after), strict=True):
-        told = note_invalid([reader.result]) if metric in reader.invalid else []
-        yield from (manner.spell(f"{letter}: {note}") for note in told)
+        invalid = note_invalid([reader.result]) if metric in reader.invalid else []
+        yield from (manner.spell(f"{letter}: {note}") for note in invalid)
     for first, second in pairs:
         yield from write_item(second, manner, first)
         yield ""
