@@ -61,7 +61,7 @@ def _take(arguments: argparse.Namespace, review: Any, items: Any) -> int:
     taken, faults = take_items(arguments.take, arguments.dataset, review, items, arguments.annotator)
     tell(arguments, f"{taken} grades taken")
     for fault in faults:
-        tell_bad(arguments, fault)
+        tell_bad(fault)
     return 2 if faults else 0
 
 
