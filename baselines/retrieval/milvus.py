@@ -271,5 +271,5 @@ class MilvusIndex(Approximate):
             text = one_line(error).replace(os.environ.get("MILVUS_TOKEN") or "\0", "***")
             advice = "does not answer or refuses ({}); is it running there, and is MILVUS_TOKEN right?"
             if self.address.endswith(".db"):
-                advice = "cannot be used ({}); expected a file of Milvus Lite's own making, open in no other process"
+                advice = "cannot be used ({}); expected a file of Milvus Lite's own making, open in no other process; move it away, and it is made anew"
             raise QuadragError(f"Milvus at {self.address} {advice.format(text)}") from None
