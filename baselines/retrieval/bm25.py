@@ -8,9 +8,10 @@ An index is one or more shards, runs of passages that are searched apart: terms 
 then computed from the df, N and mean length of all, and the best of every shard are merged. Rows and scores are those
 of one shard. Memory is bounded by the shard, but for the words of the vocabulary.
 
-bm25s holds, saves, maps and sums the scores. Its own loops over passages and its choice of the best stand aside: the
-matrix is laid out from counts, whole arrays at a time, and equal scores go to the lower row, where bm25s leaves them to
-chance. Sums are taken in one order, in 32 bits, compiled or not: results do not depend on what is installed.
+bm25s holds, saves and maps the scores. Its loops over passages, its sums and its choice of the best stand aside: the
+matrix is laid out from counts, whole arrays at a time; not every score is added (`maxscore.py`); and equal scores go to
+the lower row, where bm25s leaves them to chance. Sums are taken in one order, in 32 bits, compiled or not: results do
+not depend on what is installed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -26,10 +27,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from quadrag.errors import QuadragError
 
+from .maxscore import GROUP, Entries, Floats, Ints, Kernel, add, add_compiled, find, look_up, look_up_compiled
 from .passages import Hits, PassageStore
 from .terms import Counts, analyser, count
 from .terms import describe as describe_terms
@@ -41,12 +42,9 @@ _VOCABULARY_FILE = "vocabulary.json"
 _SHARD = 1 << 25  # a shard is full with so many scores: building holds 10 bytes for each, a search maps 8
 _AT_ONCE = 1 << 20  # scores computed in one go
 
-# bm25s' numpy code takes about 2.3 ns to add one passage's score for one term, compiled code 0.9 ns, and 0.6 s to be
-# compiled: worth it from about this many additions, half of what 900 events ask of 400,000 passages in words.
-_WORTH_COMPILING = 400_000_000
-
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
+# numpy takes about 1 ns a score more than compiled code, which takes a second to be compiled: worth it from about this
+# many scores of the queries' terms, those that need not be added included.
+_WORTH_COMPILING = 800_000_000
 
 
 class Bm25Index:
@@ -74,6 +72,7 @@ class Bm25Index:
                 f"{folder} holds no BM25 index that can be read ({error}); remove the folder to build it again"
             ) from error
         self.folder = folder
+        self._highest = [np.zeros(len(self._numbers), np.float32) for _ in self._shards]
         self._analyse = analyser(self.terms)
 
     @classmethod
@@ -126,12 +125,18 @@ class Bm25Index:
         found = [self._known(query) for query in queries]
         spans = [shard.scores["indptr"] for shard in self._shards]
         additions = sum(int(((its[ids + 1] - its[ids]) * times).sum()) for its in spans for ids, times in found)
-        add = _compiled() if additions >= _WORTH_COMPILING or _compiled.cache_info().currsize else None
+        kernels = (_compiled() if additions >= _WORTH_COMPILING or _compiled.cache_info().currsize else None) or (
+            add,
+            look_up,
+        )
         best: list[Hits] = [[] for _ in found]
         first = 0
-        for shard in self._shards:
+        for shard, highest in zip(self._shards, self._highest, strict=True):
+            sums = np.empty(-(-shard.scores["num_docs"] // GROUP) * GROUP, np.float32)
             for hits, (ids, times) in zip(best, found, strict=True):
-                hits += [(first + row, score) for row, score in _best(shard, ids, times, k, add)]
+                if len(ids) and k > 0:
+                    entries = _entries(shard.scores, highest, ids, times)
+                    hits += [(first + row, score) for row, score in find(entries, k, sums, *kernels)]
             first += shard.scores["num_docs"]
         # Sorting leaves equal scores as they are: by row.
         return [sorted(hits, key=lambda hit: -hit[1])[: max(k, 0)] for hits in best]
@@ -143,34 +148,15 @@ class Bm25Index:
         return np.fromiter(times.keys(), np.int64, len(times)), np.fromiter(times.values(), np.int64, len(times))
 
 
-def _best(shard: Any, ids: Ints, times: Ints, k: int, add: Callable[..., None] | None) -> Hits:
-    """Return rows of a shard and their scores, as `top` does."""
-    if not len(ids) or k < 1:
-        return []
-    if add is None:
-        sums: Floats = shard.get_scores_from_ids(np.repeat(ids, times))
-    else:
-        scores = shard.scores
-        sums = np.zeros(scores["num_docs"], np.float32)
-        # Rows without a sign: no check for indexes from the end, which saves a third of the time.
-        rows, spans = scores["indices"].view(np.uint32), scores["indptr"]
-        add(sums, scores["data"], rows, spans[ids], spans[ids + 1], times)
-    return top(sums, k)
-
-
-def top(scores: Floats, k: int) -> Hits:
-    """Return row and score of the `k` highest scores above 0, best first, equal scores by row."""
-    # The k-th best of the maxima of blocks is at most the k-th best score: few rows are left to sort. Eight blocks for
-    # each score wanted, since a block gives one maximum however many of the best it holds.
-    width = max(1, len(scores) // (8 * k))
-    blocks = len(scores) // width
-    floor = np.float32(0)
-    if blocks >= k:
-        maxima = scores[: blocks * width].reshape(blocks, width).max(axis=1)
-        floor = np.partition(maxima, blocks - k)[blocks - k]
-    rows = np.flatnonzero(scores >= floor if floor > 0 else scores > 0)
-    best = rows[np.argsort(-scores[rows], kind="stable")[:k]]
-    return list(zip(best.tolist(), scores[best].tolist(), strict=True))
+def _entries(scores: dict[str, Any], highest: Floats, ids: Ints, times: Ints) -> Entries:
+    """Return the entries of terms in a shard; `highest` takes the highest score of each when it is first wanted."""
+    # Rows without a sign: no check for indexes from the end, which saves compiled code a third of the time.
+    data, rows = scores["data"].view(np.ndarray), scores["indices"].view(np.ndarray).view(np.uint32)
+    starts, stops = scores["indptr"][ids], scores["indptr"][ids + 1]
+    for term, start, stop in zip(ids.tolist(), starts.tolist(), stops.tolist(), strict=True):
+        if not highest[term] and start < stop:
+            highest[term] = data[start:stop].max()
+    return Entries(data, rows, starts, stops, times, highest[ids].astype(float) * times)
 
 
 def _save(blocks: Iterable[Counts], folder: Path, terms: str) -> None:
@@ -253,27 +239,13 @@ def _idf(passages: Ints, total: int) -> Floats:
 
 
 @lru_cache
-def _compiled() -> Callable[..., None] | None:
-    """Return `_add` for compilation at its first call; None where numba is not installed, or told not to compile."""
+def _compiled() -> tuple[Kernel, Kernel] | None:
+    """Return `add` and `look_up`, compiled at their first call; None where numba is lacking, or told not to compile."""
     try:
         import numba
     except ImportError:
         return None
     # Not kept on disk: it compiles in less time than the search of a few hundred events takes without it.
-    return None if numba.config.DISABLE_JIT else numba.njit(nogil=True)(_add)
-
-
-def _add(scores: Floats, data: Floats, rows: Any, starts: Ints, stops: Ints, times: Ints) -> None:
-    """Add the entries of each term to `scores`, `times` times; one call of bm25s' sum, and in its order."""
-    # A slice counts from 0, and most terms stand once in a query: either told apart saves the compiled loop a third.
-    for term in range(len(starts)):
-        places, values = rows[starts[term] : stops[term]], data[starts[term] : stops[term]]
-        if times[term] == 1:
-            for entry in range(len(places)):
-                scores[places[entry]] += values[entry]
-        else:
-            for entry in range(len(places)):
-                score = scores[places[entry]]
-                for _ in range(times[term]):
-                    score += values[entry]
-                scores[places[entry]] = score
+    if numba.config.DISABLE_JIT:
+        return None
+    return numba.njit(nogil=True)(add_compiled), numba.njit(nogil=True)(look_up_compiled)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import OtherRun, QuadragError
+from quadrag.progress import spell
 from quadrag.records import Key, read_jsonl, write_jsonl, write_text
 from quadrag.run_files import check_stage, read_items, read_scores, sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
@@ -179,8 +180,10 @@ class RunFolder:
         if self.run.files.get(stage) not in (None, digest):
             # It may be ours and damaged, which nobody could tell from a file that was put there.
             print(
-                f"{self.path / stage} is not as the run wrote it, and is taken as your own in its place; if it is not,"
-                " remove it and run the same command again",
+                spell(
+                    f"{self.path / stage} is not as the run wrote it, and is taken as your own in its place; if it is "
+                    "not, remove it and run the same command again"
+                ),
                 file=sys.stderr,
             )
         self._record(stage, digest, given=True)

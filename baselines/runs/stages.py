@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from quadrag.chat.estimate import Estimate
 from quadrag.chat.prices import BudgetReached
 from quadrag.progress import Progress
 from quadrag.records import Answer, Key, Passage, Question, jsonl_text
@@ -24,6 +25,7 @@ class Job:
     """A run at work: its folder, what answers, what was taken on, the questions, and what finds their passages.
 
     `entity_llm` finds the entities of questions in place of the model that answers. `tell_spent` says what was spent.
+    `estimate` is where calls are noted in place of being made.
     """
 
     folder: RunFolder
@@ -34,6 +36,7 @@ class Job:
     finder: Finder | None = None
     entity_llm: Completer | None = None
     tell_spent: Callable[[], str] = str
+    estimate: Estimate | None = None
 
 
 def retrieve_stage(job: Job) -> dict[Key, tuple[Passage, ...]]:
@@ -56,7 +59,7 @@ def retrieve_stage(job: Job) -> dict[Key, tuple[Passage, ...]]:
             found = retrieve.supplied(questions, finder, llm, job.work.prompts, partial)
             told = finder.found
         else:
-            found, told = retrieve.retrieve(questions, job.work.task, job.corpus)
+            found, told = retrieve.retrieve(questions, job.work.task, job.corpus, job.estimate)
         folder.run.found = dict(told)
         folder.write(path.name, jsonl_text(retrieve.rows(questions, found)))
         (folder.path / PARTIAL).unlink(missing_ok=True)
@@ -101,7 +104,6 @@ def find_and_generate_stage(job: Job) -> tuple[dict[Key, tuple[Passage, ...]], G
         folder.run.files.pop(path.name, None)  # else it would go with the passages it is not made from
     if not (found and answered):
         generated = _answer(job, {})
-        folder.run.unread = generated.unread
         if not found_elsewhere:
             folder.write(retrieved.name, jsonl_text(retrieve.rows(questions, generated.passages)))
         if not answered_elsewhere:
@@ -120,7 +122,9 @@ def _answer(job: Job, passages: Mapping[Key, Sequence[Passage]]) -> Generated:
     task = job.work.task
     _recall(job)
     with Progress(f"{task.config}: answers", len(job.questions) * task.samples, job.tell_spent) as progress:
-        return job.system.answer(job.work, job.questions, passages, progress.update)
+        generated = job.system.answer(job.work, job.questions, passages, progress.update)
+    job.folder.run.unread = generated.unread
+    return generated
 
 
 def _recall(job: Job) -> None:

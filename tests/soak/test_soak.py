@@ -41,6 +41,7 @@ def test_some_rounds_find_nothing(world: World, rounds: int) -> None:
     assert [one for one in came if one[-1]] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "attack", "job", "seed", "said"), FOUND)
 def test_what_is_planted_is_found(world: World, name: str, attack: Attack, job: Job, seed: str, said: str) -> None:
     world.plant = PLANTS[name]

@@ -54,8 +54,8 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
         item = {"rest": asked[20:], "history": [["before" + evil, None]], "gold": [f"{n}{evil}"]}
         items.append({**item, "runs": [side if answer else None for answer in listed[-1]["answers"]]})
     metrics = [
-        {"name": "m.exact", "label": f"exact{evil}", "sign": 1, "best": 1.0, "worst": 0.0},
-        {"name": "m.rank", "label": "rank", "sign": 1, "best": 1.0, "worst": 0.0},
+        {"name": "m.exact", "label": f"exact{evil}", "sign": 1, "best": 1.0, "worst": 0.0, "other": False},
+        {"name": "m.rank", "label": "rank", "sign": 1, "best": 1.0, "worst": 0.0, "other": False},
     ]
     return Answers({"runs": names, "metrics": metrics, "items": listed}, items, passages)
 
@@ -117,9 +117,9 @@ def test_runs_that_disagree_are_shown_first(opened):
     answers = make_answers()
     for item in answers.index["items"]:
         item["values"] = [[1.0, 1.0], [1.0, 0.5]]
-    page = opened(answers, which="disagree")
-    assert page.locator("#metric option:checked").inner_text() == "rank", "the first metric of which they do"
-    assert count_of(page).startswith(f"{MANY - 1} of")
+    page = opened(answers)
+    assert page.locator("#metric option:checked").inner_text() == "exact", "the metric that decides"
+    assert page.input_value("#which") == "all"
 
 
 def test_filters_by_verdict_and_group_and_sorts(opened):
@@ -318,6 +318,23 @@ def test_a_chart_is_as_wide_as_the_page_lets_it_and_its_table_is_a_click_away(br
         page.click("details.table summary")
         assert page.is_visible("table")
         context.close()
+
+
+def test_of_several_matrices_the_first_is_open_and_a_link_opens_another(browser, tmp_path):
+    matrices = [Grid(f"Table {n}", "", ["a"], [Line("x", [Cell(f"{n}.5")])], [], "heat") for n in range(3)]
+    file = tmp_path / "page.html"
+    file.write_text(render_page("title", [], matrices), encoding="utf-8")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(file.as_uri())
+
+    def shown() -> list[bool]:
+        return [page.get_by_role("cell", name=f"{n}.5").is_visible() for n in range(3)]
+
+    assert shown() == [True, False, False]
+    page.click("nav a:text('Table 1')")
+    assert shown() == [True, True, False]
+    context.close()
 
 
 def test_a_question_won_leads_to_its_answers(browser, tmp_path):

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from quadrag.baselines.core.document import Document
 from quadrag.baselines.retrieval import bm25, terms
-from quadrag.baselines.retrieval.bm25 import Bm25Index, top
+from quadrag.baselines.retrieval.bm25 import Bm25Index
 from quadrag.baselines.retrieval.chunk import Chunking
+from quadrag.baselines.retrieval.maxscore import top
 from quadrag.baselines.retrieval.passages import PassageStore
 from quadrag.baselines.retrieval.terms import analyser
 from quadrag.errors import QuadragError

@@ -92,6 +92,7 @@ def test_documents_of_another_form_are_refused_in_one_line(cli, change):
     assert ran.code == 2 and ran.err.count("\n") == 1 and "retrieved.jsonl" in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_that_is_gone_is_done_again(cli, server, stages, stage):
     assert cli(*ONE, *llm(server), "--out", "r").code == 0

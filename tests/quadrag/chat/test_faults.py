@@ -23,6 +23,7 @@ def closed_port():
         return f"http://127.0.0.1:{one.getsockname()[1]}/v1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
     [

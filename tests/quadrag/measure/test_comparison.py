@@ -189,7 +189,7 @@ def test_answers_that_stand_while_the_judge_was_dead_are_counted_too(monkeypatch
     monkeypatch.setenv("QUADRAG_CACHE", "cache")
     place = ("crag", "task_1_2")
     part = {"data_dir": "sample", "split": "public", "limit": 3, "out": "mine"}
-    with pytest.warns(UserWarning, match="the judge j does not answer"):
+    with pytest.warns(UserWarning, match="the judge does not answer"):
         quadrag.evaluate(*place, lambda question: "old", judge="http://127.0.0.1:9/v1#j", **part)
     with ChatServer(models=["j"]) as server:
         judge = {"judge": f"{server.url}#j", "judge_service": "http://127.0.0.1:9/v1", "max_failed": 1}

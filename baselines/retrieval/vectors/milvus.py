@@ -28,13 +28,13 @@ from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
 from quadrag.progress import Progress
 
+from ..encoder import Vectors
+from ..passages import Hits
+from ..shelf import Shelf
+from ..store import IndexStore
+from ..weights import one_line
 from .dense import Rows, Scores, check_search, rounding
-from .encoder import Vectors
-from .passages import Hits
-from .shelf import Shelf
-from .store import IndexStore
-from .vectors import VERSION, Approximate, Spec, rank
-from .weights import one_line
+from .indexes import VERSION, Approximate, Spec, rank
 
 _ROW, _VECTOR = "row", "vector"
 _FLAT = "FLAT"

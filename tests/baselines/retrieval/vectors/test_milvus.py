@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from quadrag.baselines.core.document import Document
-from quadrag.baselines.retrieval import milvus
 from quadrag.baselines.retrieval.chunk import Chunking
-from quadrag.baselines.retrieval.dense import DenseIndex, nearest
 from quadrag.baselines.retrieval.passages import PassageStore
 from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
-from quadrag.baselines.retrieval.vectors import make_index
+from quadrag.baselines.retrieval.vectors import milvus
+from quadrag.baselines.retrieval.vectors.dense import DenseIndex, nearest
+from quadrag.baselines.retrieval.vectors.indexes import make_index
 from quadrag.errors import QuadragError
 
 KEY = {"kind": "dense", "corpus": "letters"}
@@ -178,10 +178,10 @@ import os, sys
 import numpy as np
 from pathlib import Path
 import pymilvus
-from quadrag.baselines.retrieval import milvus
+from quadrag.baselines.retrieval.vectors import milvus
 from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
-from quadrag.baselines.retrieval.vectors import make_index
+from quadrag.baselines.retrieval.vectors.indexes import make_index
 milvus._ROWS, insert, calls = 256, pymilvus.MilvusClient.insert, []
 def killing(*arguments, **options):
     insert(*arguments, **options)
