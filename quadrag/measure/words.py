@@ -53,7 +53,7 @@ def speaking_python(labels: str | None = None) -> Iterator[None]:
     Args:
         labels: the language of what is said inside; the one that is in use when None.
     """
-    before = _labels.set(labels if labels in LANGUAGES else _labels.get())
+    before = _labels.set((labels if labels in LANGUAGES else None) or _labels.get())
     try:
         if labels not in (None, *LANGUAGES):
             raise unknown_name("value of labels", str(labels), LANGUAGES)

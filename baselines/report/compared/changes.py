@@ -40,7 +40,8 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
     def gains(name: str) -> dict[Key, float]:
         """Return what each question gained by a metric."""
         module, _, key = name.partition(".")
-        each = (list_differences(before.result, after.result, (*split, module, key), profile) for split in splits)
+        places = [(config, split, module, key) for config, split in splits]
+        each = (list_differences(before.result, after.result, place, profile) for place in places)
         return {question: gain for found in each for question, gain in found.items()}
 
     module, key = metric.split(".", 1)

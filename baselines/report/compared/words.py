@@ -157,14 +157,15 @@ def tell_star(pairs: Iterable[Compared]) -> str:
 
 
 def tell_holm(pairs: Iterable[Compared], rest: bool = False) -> list[str]:
-    """Say for how many differences p is adjusted; nothing where it is one.
+    """Say for how many differences p is adjusted; nothing where it is one, or none would be marked either way.
 
     Args:
         pairs: those that are compared at once.
         rest: whether a table has other lines.
     """
+    pairs = list(pairs)
     family = max((one.family for one in pairs), default=0)
-    if family < 2:
+    if family < 2 or all(one.pair.p >= ALPHA for one in pairs):
         return []
     apart = " Other metrics, and means over groups, are adjusted apart." * rest
     return [
@@ -250,8 +251,8 @@ def _tell_difference(place: Place, one: Compared, names: tuple[str, str], facts:
 def _tell_interval(place: Place, pair: Pair) -> str:
     """Write the interval of a difference as it is said: of the one that is higher or lower less the other."""
     low, high = (-pair.interval[1], -pair.interval[0]) if pair.difference < 0 else pair.interval
-    low, high = (format_bound(end, _unit(place)) for end in (low, high))
-    return f"95% interval {low} to {high}"
+    unit = _unit(place)
+    return f"95% interval {format_bound(low, unit)} to {format_bound(high, unit)}"
 
 
 def _name_better(place: Place, pair: Pair, names: tuple[str, str] = _NAMES) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from quadrag.baselines.page.answers import Answers
 from quadrag.baselines.page.changes import list_changes
-from quadrag.baselines.page.packed import ITEMS, pack, pack_answers
+from quadrag.baselines.page.packed import ITEMS, pack_answers
 from quadrag.baselines.page.page import HERE, render_page
 from quadrag.baselines.tables.grid import Cell, Figure, Grid, Line
 from quadrag.records import Passage
@@ -66,10 +66,9 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
     wrong: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 900})
 
-    def show(answers: Answers, labels: str = "en", address: str = "", which: str = "all", more: Any = ()) -> Any:
+    def show(answers: Answers, labels: str = "en", address: str = "", which: str = "all") -> Any:
         file = tmp_path / "page.html"
-        blocks = [*pack_answers(answers), *more]
-        file.write_text(render_page("title", [], [], [], blocks, labels), encoding="utf-8")
+        file.write_text(render_page("title", [], [], [], pack_answers(answers), labels), encoding="utf-8")
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
@@ -216,11 +215,12 @@ def test_a_link_opens_its_question(opened):
 def test_every_character_is_unpacked_as_it_was(opened):
     known = "".join(chr(code) for code in range(0x20, 0x30000) if not 0xD800 <= code < 0xE000)
     texts = [known[at : at + 1024] for at in range(0, len(known), 1024)]
-    blocks = [(f"text-{at}", pack(text)) for at, text in enumerate(texts)]
-    assert {text.split(" ")[0] for _, text in blocks} == {"utf-8", "gb18030"}
-    page = opened(make_answers(count=1), more=blocks)
-    read = page.evaluate("names => Promise.all(names.map(unpack))", [name for name, _ in blocks])
-    assert [at for at, text in enumerate(texts) if read[at] != text] == []
+    answers = make_answers(count=1)
+    answers.passages.clear()
+    answers.passages |= {Passage(f"{at}", "", text): at for at, text in enumerate(texts)}
+    page = opened(answers)
+    read = page.evaluate("unpack('passages-0')")
+    assert [at for at, text in enumerate(texts) if read[at][2] != text] == []
 
 
 def test_hostile_texts_stay_texts(opened):
