@@ -44,12 +44,11 @@ def list_changes(answers: Answers) -> Changes | None:
     if len(index["runs"]) != 2 or not index["metrics"]:
         return None
     won, lost = _split(index, 0)
-    counts = {
-        metric["name"]: (len(better), len(worse))
-        for at, metric in enumerate(index["metrics"])
-        if metric["other"]
-        for better, worse in [_split(index, at)]
-    }
+    counts = {}
+    for at, metric in enumerate(index["metrics"]):
+        if metric["other"]:
+            better, worse = _split(index, at)
+            counts[metric["name"]] = len(better), len(worse)
     others = tell_others(counts)
     if not (won or lost or others):
         return None

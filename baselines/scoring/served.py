@@ -105,7 +105,7 @@ def find_documents(
         }
         if matched != own:
             return replace(evidence, by="text"), matched
-    why = "the system gave no ids of the corpus, and no text of a gold document"
+    why = "the system gave no id and no text of a gold document"
     if given := next((name for found in own.values() for name in found if not name.startswith(UNNAMED)), None):
         why += (
             f"; one of its ids is {one_line(given, _LONGEST)!r}, one of the corpus is {one_line(min(gold), _LONGEST)!r}"

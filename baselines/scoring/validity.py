@@ -75,6 +75,11 @@ class Fault(NamedTuple):
         why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
         return f"{self.failed} of {self.total} items failed ({why})"
 
+    def tell_judge(self, run: RunRecord) -> str:
+        """Say in a few words that it was the judge, where all was answered; else ""."""
+        most = max(self.reasons, key=lambda reason: self.reasons[reason])
+        return f": {_JUDGE[most]}" if self._find_form(run) and most in _JUDGE and not run.failures else ""
+
     def _find_cause(self, run: RunRecord) -> str:
         most = max(self.reasons, key=lambda reason: self.reasons[reason])
         cause = _CAUSES[most]
@@ -135,7 +140,7 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
         if fault := by_place.get(_place(row)):
             n = min(read.get((_place(row), row.get("slice")), 0), fault.total - fault.failed)
             shown |= {"value": None, "interval": None, "n_scored": n, "n_filled": 0, "invalid": True}
-            shown["why"] = fault.tell_shortly()
+            shown["why"] = fault.tell_shortly() + fault.tell_judge(run)
         elif _is_unjudged(row, run):
             del shown["not_run"]
             shown |= {"n_scored": 0, "unscored": {UNJUDGED: row["n_total"]}, "told": (UNJUDGED,), "invalid": True}

@@ -174,4 +174,6 @@ def _as_read(cells: dict[str, Any]) -> dict[str, Any]:
     kinds = {type(value) for value in cells.values()}
     if int in kinds and kinds <= {int, float, type(None)} and len(kinds) > 1:
         return {label: None if value is None else _round(float(value)) for label, value in cells.items()}
+    if float not in kinds:
+        return cells
     return {label: _round(value) for label, value in cells.items()}

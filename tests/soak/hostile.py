@@ -81,9 +81,10 @@ def kept(world: World, job: Job, draw: Random) -> Iterator[str]:
     paths = [path for path in sorted(place.rglob("*")) if path.is_file() and path.stat().st_size]
     paths = [path for path in paths if not (template / path.relative_to(place)).exists()]
     paths = [path for path in paths if path.suffix not in (".lock", ".html", ".txt") and "modules" not in path.parts]
-    # What reads caches is `then`; what scores takes a new folder.
-    anew = bool(job.then) or job.command[0] == "score" or (job.asks and draw.random() < 0.5)
-    paths = [path for path in paths if not anew or "out" not in path.relative_to(place).parts]
+    # What reads caches is `then`; what scores takes a new folder; a run that is done does not look at what it read.
+    aside = [path for path in paths if "out" not in path.relative_to(place).parts]
+    anew = bool(job.then) or job.command[0] == "score" or (bool(aside) and draw.random() < 0.5)
+    paths = aside if anew else paths
     if not paths:
         return
     path = draw.choice(paths)
@@ -104,7 +105,7 @@ def kept(world: World, job: Job, draw: Random) -> Iterator[str]:
 def _heed(world: World, job: Job, place: Path, ended: Ended) -> Iterator[str]:
     """Do what the line says of a damaged file: remove what it names, prepare anew; then all is as it was."""
     line = ended.err.strip().splitlines()[-1]
-    named = [place / word.strip("():;,'\"") for word in line.split()]
+    named = [place / re.sub(r":\d+$", "", word.strip("():;,'\"")) for word in line.split()]  # and the line's number
     named = [path for path in named if place in path.parents and path.exists()]
     if not named or not re.search("remove|move .* away", line):
         yield f"the line does not say what to do: {line}"

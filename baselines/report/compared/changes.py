@@ -6,6 +6,7 @@ from quadrag.metric_record import show_key
 from quadrag.records import Key
 
 from ...core.result import PROFILES, own_profile
+from ...tables.run_notes import note_invalid
 from ..chosen import find_metric, list_others, tell_others
 from ..item_lines import Manner, write_item
 from ..items import RunReader, Which
@@ -53,6 +54,9 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
     shown = sorted(changed, key=lambda place: -abs(gained[place]))[: manner.limit]
     pairs = [(theirs[at], mine[at]) for place in shown for at in mine if at[0] == place and at in theirs]
     look_up_verdicts([(before, [one for one, _ in pairs]), (after, [one for _, one in pairs])], manner.ledger)
+    for letter, reader in zip("AB", (before, after), strict=True):
+        invalid = note_invalid([reader.result]) if metric in reader.invalid else []
+        yield from (manner.spell(f"{letter}: {note}") for note in invalid)
     for first, second in pairs:
         yield from write_item(second, manner, first)
         yield ""

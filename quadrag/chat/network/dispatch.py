@@ -184,6 +184,8 @@ class Dispatcher:
             attempt += 1
             if self.successes == 0 and reason.status is None and (reason.stalled or attempt > _FIRST_TRIES):
                 await self._park(reason)
+            if self.wire.leaves(endpoint) and reason.wait is None:
+                continue
             quick = self.successes == 0 and not reason.connected
             pause = backoff(attempt - 1) * (0.5 if quick else 1.0)
             await asyncio.sleep(max(pause, reason.wait or 0.0))

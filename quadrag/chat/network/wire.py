@@ -1,7 +1,8 @@
 """One attempt at one of a model's servers: a ledger row, or a `Fault` that says why there is none.
 
-It chooses among base URLs by load, rests a URL whose connections fail and pauses one that asks for it. What is sent
-and read is the work of its `Transport`. It does not retry, count or store: see `quadrag.chat.network.dispatch`.
+It chooses among base URLs by load, rests a URL whose connections fail or that answers nothing but faults, and pauses
+one that asks for it. What is sent and read is the work of its `Transport`. It does not retry, count or store: see
+`quadrag.chat.network.dispatch`.
 """
 
 import asyncio
@@ -31,6 +32,7 @@ _CALLS_PER_CLIENT = 32
 # Seconds; a server that asks for longer is as good as refusing.
 LONGEST_WAIT = 600.0
 _FIRST_REST, _LONGEST_REST = 1.0, 30.0
+_FAULTS_IN_A_ROW = 4  # so many without a reply between them are the server's, not a call's
 _LISTING = 10.0  # seconds
 
 
@@ -48,7 +50,9 @@ class Endpoint(Server):
 
     lanes: list[_Lane] = field(default_factory=list)
     load: int = 0
+    faults: int = 0
     rest: float = 0.0
+    rested_at: float = 0.0
     rest_until: float = 0.0
     pause_until: float = 0.0
 
@@ -106,6 +110,10 @@ class Wire:
         now = time.monotonic()
         return any(one is not endpoint and one.rest_until <= now and one.pause_until <= now for one in self.endpoints)
 
+    def leaves(self, endpoint: Endpoint) -> bool:
+        """Tell whether the next attempt goes elsewhere, since this server rests and another can take it."""
+        return endpoint.rest_until > time.monotonic() and self.others_ready(endpoint)
+
     def _lane(self, endpoint: Endpoint) -> _Lane:
         lane = min(endpoint.lanes, key=lambda one: one.load, default=None)
         if lane is None or lane.load >= _CALLS_PER_CLIENT:
@@ -133,6 +141,7 @@ class Wire:
         lane = self._lane(endpoint)
         lane.load += 1
         endpoint.load += 1
+        begun = time.monotonic()
         try:
             started = time.perf_counter()
             attempt = self.transport.attempt(lane.client, endpoint, messages, model, body)
@@ -141,15 +150,16 @@ class Wire:
         except Exception as error:
             fault = self.transport.read_fault(error, endpoint, self.bounds.timeout)
             self.heard |= fault.status is not None
-            if not fault.connected:
-                endpoint.rest = min(max(endpoint.rest * 2, _FIRST_REST), _LONGEST_REST)
-                endpoint.rest_until = time.monotonic() + endpoint.rest
-            elif fault.wait is not None and fault.wait <= LONGEST_WAIT:
+            endpoint.faults += fault.retry and fault.status != 429
+            if not fault.connected or endpoint.faults >= _FAULTS_IN_A_ROW:
+                _let_rest(endpoint, begun)
+            if fault.wait is not None and fault.wait <= LONGEST_WAIT:
                 endpoint.pause_until = max(endpoint.pause_until, time.monotonic() + fault.wait)
             raise fault from None
         finally:
             lane.load -= 1
             endpoint.load -= 1
+        endpoint.faults = 0
         endpoint.rest = endpoint.rest_until = 0.0
         self.heard = True
         if not self._echoed and self.keys.echoed(self.transport.said(row)):
@@ -196,6 +206,14 @@ class Wire:
             for lane in endpoint.lanes:
                 await lane.client.close()
             endpoint.lanes.clear()
+
+
+def _let_rest(endpoint: Endpoint, begun: float) -> None:
+    """Rest a server for a call that was begun at a time; longer each time, but calls that fail together are one."""
+    if begun >= endpoint.rested_at:
+        endpoint.rest = min(max(endpoint.rest * 2, _FIRST_REST), _LONGEST_REST)
+        endpoint.rested_at = time.monotonic()
+        endpoint.rest_until = endpoint.rested_at + endpoint.rest
 
 
 async def within(seconds: float, call: Awaitable[T]) -> T:

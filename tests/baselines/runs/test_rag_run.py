@@ -215,7 +215,7 @@ def test_passages_without_ids_are_known_by_their_text(run, server, documents, ca
 @pytest.mark.parametrize(
     ("settings", "laid_over", "why"),
     [
-        ({"ids": False, "texts": False}, {}, "the system gave no ids of the corpus, and no text of a gold document"),
+        ({"ids": False, "texts": False}, {}, "the system gave no id and no text of a gold document"),
         ({}, {"passages": None}, "the system gave no passages"),
         ({}, {"passages": []}, "the system gave no passages"),
     ],
@@ -236,7 +236,7 @@ def test_ids_of_another_kind_are_not_ranked(run, documents):
     with RagServer(mangled) as server:
         result = run(server.url)
     assert {row["value"] for row in ranking(result).values()} == {None}
-    assert all("no ids of the corpus" in row["not_run"] for row in ranking(result).values())
+    assert all("no id and no text" in row["not_run"] for row in ranking(result).values())
 
 
 def test_a_task_without_gold_documents_says_so(run, server):

@@ -14,6 +14,7 @@ from chat_server import ChatServer, Rule, chats
 
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.chat.faults import _server_message
+from quadrag.chat.network import wire
 from quadrag.errors import QuadragError
 
 
@@ -299,6 +300,30 @@ def test_a_dead_server_among_several_is_rested(server):
         replies = client(chats(100))
         assert time.monotonic() - started < 5
     assert all(isinstance(reply, str) for reply in replies) and server.requests == 100
+
+
+@pytest.mark.parametrize("rule", [Rule("status", status=500), Rule("drop")], ids=["500", "drop"])
+def test_a_server_that_gives_nothing_but_faults_is_rested(server, rule):
+    server.state.latency = 0.01
+    with (
+        ChatServer(rules=[rule]) as broken,
+        ChatClient(f"{broken.url},{server.url}#m", concurrency=8, retries=3) as client,
+    ):
+        replies = client(chats(200))
+    assert all(isinstance(reply, str) for reply in replies) and server.requests == 200
+    assert broken.requests < 20, "calls go elsewhere at once, though it is the one with the least to do"
+
+
+def test_a_rested_server_is_taken_back(server, monkeypatch):
+    monkeypatch.setattr(wire, "_FIRST_REST", 0.05)
+    server.state.latency = 0.02
+    with (
+        ChatServer(rules=[Rule("status", status=500, times=8)], latency=0.02) as second,
+        ChatClient(f"{second.url},{server.url}#m", concurrency=16, retries=3) as client,
+    ):
+        replies = client(chats(400))
+    assert all(isinstance(reply, str) for reply in replies)
+    assert second.requests > 60, "eight calls that fail together are one reason to rest, not eight"
 
 
 def test_a_server_that_dies_on_the_way_is_left_and_others_go_on(server):

@@ -97,7 +97,7 @@ def test_data_that_cannot_be_fetched_are_named_by_argument(monkeypatch):
 
 
 def test_a_verdict_that_cannot_be_read_names_the_argument_that_may_help(server, capsys):
-    short = r"^INVALID, truthfulness, .*: 3 of 3 items failed \(3 unparsable\); result\.invalid says more$"
+    short = r"^INVALID, truthfulness, .*: 3 of 3 items failed \(3 unparsable\): the judge's verdict could not be read;"
     with pytest.warns(UserWarning, match=short) as told:
         result = quadrag.evaluate(*CRAG, paris, judge=f"{server.url}#j", **PART)
     assert {one.filename for one in told} == {__file__}
