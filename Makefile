@@ -62,7 +62,7 @@ test-datasets3: .venv-datasets3/.ready .venv/.demo wheel
 test-serve: .venv-serve/.ready wheel
 	$(call as_wheel,.venv-serve)
 	.venv-serve/bin/python $(PYTEST) -m serve
-	.venv-serve/bin/python $(PYTEST) $(addprefix tests/baselines/retrieval/test_, milvus.py faiss.py bm25.py)
+	.venv-serve/bin/python $(PYTEST) $(addprefix tests/baselines/retrieval/, vectors/test_milvus.py vectors/test_faiss.py test_bm25.py)
 	.venv-serve/bin/python $(PYTEST) tests/test_readme.py -k "table4 or dense or hybrid or pages"
 
 # The tasks inside the genuine lighteval.

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from quadrag.baselines.retrieval import dense
+from quadrag.baselines.retrieval.vectors import dense
 
 SEED = 20240130
 TOPICS = 2000

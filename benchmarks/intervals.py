@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from quadrag.stats import detectable, mcnemar, power_of, share_difference, sign_flips, wilson
 from quadrag.stats.items import Group
 from quadrag.stats.means import mean_groups
+from quadrag.stats.resampling import Draws
 
 SIZES = (50, 300, 3000)
 RATES = (0.02, 0.2, 0.5)
@@ -145,7 +146,7 @@ def time_resamples() -> tuple[float, float]:
     values = np.random.RandomState(1).random_sample((2, 10_000))
     one, other = (np.array([side, np.ones(10_000)]) for side in values)
     started = time.process_time()
-    mean_groups([[Group(1.0, one, False)]], resamples=10_000)
+    mean_groups([[Group(1.0, one, False)]], Draws(resamples=10_000))
     between = time.process_time()
     sign_flips([one], [other], [1.0])
     return between - started, time.process_time() - between

@@ -17,7 +17,6 @@ import bz2
 import json
 import math
 import os
-import platform
 import resource
 import subprocess
 import sys
@@ -30,13 +29,14 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+from tables import machine, put
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "servers"))
 
 PARTS = (0.125, 0.25, 0.5, 1.0)
 PLACES = ("1", "2")
 LATENCY, CONCURRENCY = 0.05, 64
-START, END = "<!-- made by benchmarks/scaling.py -->", "<!-- end -->"
 Work = Callable[[], Any]
 
 
@@ -64,13 +64,13 @@ def texts(real: Path) -> Iterator[str]:
 
 
 def html(real: Path, size: int, folder: Path) -> Work:
-    from quadrag import work
+    from quadrag import parallel
     from quadrag.baselines.crag.webpage import text
 
     with bz2.open(next(real.rglob("dev_data.jsonl.bz2")), "rt", encoding="utf-8") as lines:
         pages = [page["page_result"] for line in lines for page in json.loads(line)["search_results"]]
     given = list(islice(cycle(pages), size))
-    return lambda: sum(map(len, work.each(text, given)))
+    return lambda: sum(map(len, parallel.each(text, given)))
 
 
 def store(real: Path, size: int, folder: Path) -> Any:
@@ -108,8 +108,8 @@ def copies(real: Path, size: int, folder: Path) -> Work:
 
 
 def vectors(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.baselines.retrieval.dense import DenseIndex
     from quadrag.baselines.retrieval.encoder import Encoder
+    from quadrag.baselines.retrieval.vectors.dense import DenseIndex
 
     passages, encoder = store(real, size, folder), Encoder("all-MiniLM-L6-v2")
     return lambda: DenseIndex.build(passages, folder, encoder)
@@ -163,10 +163,10 @@ def size_on_disk(folder: Path) -> int:
 
 def do_stage(name: str, size: int, on: str, real: Path) -> None:
     """Do a stage in this process, and print what it took."""
-    from quadrag import work
+    from quadrag import parallel
 
     stage = next(one for one in STAGES if one.name == name)
-    with tempfile.TemporaryDirectory() as folder, work.use(on):
+    with tempfile.TemporaryDirectory() as folder, parallel.use(on):
         do = stage.prepare(real, size, Path(folder))
         before = size_on_disk(Path(folder))
         started = time.perf_counter()
@@ -236,21 +236,12 @@ def main() -> None:
                 f"| {stage.name} | {stage.wanted:,} {stage.unit} | {hours:,.1f} | {hours / 64:,.1f} | "
                 f"{hours * options.price:,.0f} | {disk:,.0f} | {memory:,.0f} |"
             )
-    load = os.getloadavg()[0]
-    machine = (
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"on {time.strftime('%Y-%m-%d')}; load at the end {load:.1f}."
-    )
     head = (
         "| stage | all | an eighth, s | a quarter, s | a half, s | all, s | exponent | on two, s | times as fast | GB |"
     )
     second = "| stage | size | hours of a core | hours on 64 | money | GB kept | GB of memory |"
-    page = "\n".join([head, "|---" * 10 + "|", *grown, "", machine, "", second, "|---" * 7 + "|", *reckoned])
-    print(page)
-    if options.page:
-        text = options.page.read_text(encoding="utf-8")
-        before, after = text.partition(START)[0], text.partition(END)[2]
-        options.page.write_text(f"{before}{START}\n\n{page}\n\n{END}{after}", encoding="utf-8")
+    tables = [head, "|---" * 10 + "|", *grown, "", f"{machine()}.", "", second, "|---" * 7 + "|", *reckoned]
+    put("\n".join(tables), "benchmarks/scaling.py", options.page)
 
 
 if __name__ == "__main__":

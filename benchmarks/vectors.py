@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from dense_search import SEED, make
 
-from quadrag.baselines.retrieval import dense
 from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
-from quadrag.baselines.retrieval.vectors import make_index
+from quadrag.baselines.retrieval.vectors import dense
+from quadrag.baselines.retrieval.vectors.indexes import make_index
 
 SPECS = ("faiss,IVF_SQ8", "milvus:{}/vectors.db,IVF_SQ8")
 SHORT = ("", ",nlist=256,nprobe=16", ",nlist=256,nprobe=32")  # of few vectors, shares of the lists as for a million

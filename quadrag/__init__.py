@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from quadrag.baselines.systems.function import OpenQuestion
     from quadrag.errors import QuadragError
     from quadrag.measure.comparison import Comparison, compare
-    from quadrag.measure.evaluation import Evaluation, Score, result
+    from quadrag.measure.evaluation import Evaluation, result
     from quadrag.measure.questions import corpus, questions
+    from quadrag.measure.score import Score
     from quadrag.measure.system import evaluate
     from quadrag.records import Passage
 
@@ -39,7 +40,7 @@ _PLACES = {
     "OpenQuestion": "baselines.systems.function",
     "Passage": "records",
     "QuadragError": "errors",
-    "Score": "measure.evaluation",
+    "Score": "measure.score",
     "compare": "measure.comparison",
     "corpus": "measure.questions",
     "evaluate": "measure.system",

@@ -1,4 +1,4 @@
-"""What there is: benchmarks, their configs and splits, metrics and recipes, all found by looking at the folders.
+"""What there is: benchmarks, their configs and splits, metrics and recipes, all found by looking at the folders, once.
 
 Leaves are loaded by path, never imported as part of quadrag, exactly as the Hub's users load them.
 """
@@ -7,6 +7,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,17 +21,20 @@ def _leaves(folder: Path) -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*/*.py")) if path.stem == path.parent.name}
 
 
-def benchmarks() -> dict[str, Path]:
+@cache
+def benchmarks() -> Mapping[str, Path]:
     """Map each benchmark's name to its dataset loading script."""
     return _leaves(room("datasets_scripts"))
 
 
-def metrics() -> dict[str, Path]:
+@cache
+def metrics() -> Mapping[str, Path]:
     """Map each metric's name to its evaluate module."""
     return _leaves(room("metrics"))
 
 
-def recipes() -> dict[str, Path]:
+@cache
+def recipes() -> Mapping[str, Path]:
     """Map each recipe's name to its YAML file."""
     return {path.stem: path for path in sorted(room("baselines").glob("*/recipes/*.yaml"))}
 

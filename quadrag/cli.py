@@ -1,19 +1,19 @@
 """The command line: reads the arguments, runs the command, and turns bad input into one line and code 2."""
 
 import argparse
-import errno
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
-from quadrag import __version__, commands, work
+from quadrag import __version__, commands, parallel
 from quadrag.commands.shared.parser import parse
-from quadrag.errors import QuadragError, short_line
-from quadrag.progress import spelled_by
+from quadrag.errors import NO_DESCRIPTORS, QuadragError, one_line, short_line
+from quadrag.progress import spell, spelled_by
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,26 +25,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0, or 2 after bad input, a dead server or a reached budget; the reason is then one line on stderr.
     """
-    arguments = parse(__version__, argv)
-    arguments.typed = sys.argv[1:] if argv is None else list(argv)
+    typed = sys.argv[1:] if argv is None else list(argv)
     for stream in (sys.stdout, sys.stderr):
         # A terminal or pipe that cannot show a sign shows another, and the run is not lost.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    with spelled_by(_speaker(typed)):
+        return _main(typed)
+
+
+def _main(typed: list[str]) -> int:
+    """Run one command, in the words that are in use."""
+    arguments = parse(__version__, typed)
+    arguments.typed = typed
     if threading.current_thread() is threading.main_thread():  # no other may say what a signal does
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # as an interrupt: what was made is kept, and said so
     # Set before the libraries load: neither their bars nor their notes belong between our lines.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        with spelled_by(_speaker(arguments)), work.use(getattr(arguments, "on", None)) as leads:
+        with parallel.use(getattr(arguments, "on", None)) as leads:
             code = commands.load(arguments.command).run(arguments) or 0 if leads else 0
         sys.stdout.flush()
         return code
     except QuadragError as error:
-        print(f"quadrag: {short_line(error)}", file=sys.stderr)
+        _tell(str(error))
         return 2
     except KeyboardInterrupt:
-        print("quadrag: stopped; run the same command again to go on", file=sys.stderr)
+        _tell("stopped; run the same command again to go on")
         return 130
     except BrokenPipeError:
         # The reader of a pipe (head, less) has seen enough.
@@ -52,29 +59,35 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         # A full disk, a folder that may not be written: files are whole or not there, so the place says it all.
-        if error.errno in (errno.EMFILE, errno.ENFILE):
+        if error.errno in NO_DESCRIPTORS:
             # An event loop that could not be made whole would tell a traceback as it goes.
             sys.unraisablehook = lambda _: None
-        print(
-            f"quadrag: {error.filename or 'the system'}: {error.strerror or error}{_remedy(error, arguments)}",
-            file=sys.stderr,
-        )
+        _tell(f"{error.filename or 'the system'}: {error.strerror or error}{_remedy(error, arguments)}")
         return 2
 
 
-def _speaker(arguments: argparse.Namespace) -> Callable[[str], str]:
-    """Return what puts a line into the language of the labels."""
-    if getattr(arguments, "labels", None) != "zh":
-        return str
-    from quadrag.baselines.tables.language import speak
+def _tell(what: str) -> None:
+    """Say on stderr what ended the command."""
+    print(f"quadrag: {short_line(spell(one_line(what)))}", file=sys.stderr)
 
-    return partial(speak, language="zh")
+
+def _speaker(typed: Sequence[str]) -> Callable[[str], str]:
+    """Return what puts a line into the language of the labels, which is known where a mistyped option is not."""
+    words = [part for word in typed for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    if ("--labels", "zh") not in pairwise(words):
+        return str
+    from quadrag.baselines.tables.language import speak_line
+
+    return partial(speak_line, language="zh")
 
 
 def _remedy(error: OSError, arguments: argparse.Namespace) -> str:
-    """Say what to do about a cache folder, or a folder for what a command makes, that cannot be written."""
+    """Say what to do about too many open files, or about a cache or a folder of results that cannot be written."""
     from quadrag.paths import cache_dir
 
+    if error.errno in NO_DESCRIPTORS:
+        fewer = ", or lower --concurrency" if hasattr(arguments, "concurrency") else ""
+        return f"; allow more with `ulimit -n`{fewer}, and run again"
     place = Path(str(error.filename)).absolute()
     cache, out = cache_dir(), Path(getattr(arguments, "out", None) or "runs").absolute()
     if place == cache or cache in place.parents or place in cache.parents:

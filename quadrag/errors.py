@@ -4,6 +4,7 @@ It does not cover programming errors: those keep their own types and their trace
 """
 
 import difflib
+import errno
 import re
 from collections.abc import Iterable, Iterator
 
@@ -12,6 +13,8 @@ _UNSEEN = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"
     r"|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 )
+
+NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)  # numbers of an OSError: no more files or connections can be opened
 
 
 class QuadragError(Exception):

@@ -49,7 +49,7 @@ class Progress:
         if sys.stderr.isatty():
             from tqdm import tqdm
 
-            self._bar = tqdm(total=self._total, desc=self._label, leave=False, dynamic_ncols=True)
+            self._bar = tqdm(total=self._total, desc=spell(self._label), leave=False, dynamic_ncols=True)
         return self
 
     def update(self, done: int, total: int | None = None) -> None:
@@ -58,11 +58,11 @@ class Progress:
             listener(self._label, done, total or self._total)
         if self._bar is not None:
             self._bar.total = total or self._total
-            self._bar.set_postfix_str(self._more(), refresh=False)
+            self._bar.set_postfix_str(spell(self._more()), refresh=False)
             self._bar.update(done - self._bar.n)
         elif time.monotonic() >= self._next:
             parts = (f"{self._label}: {done} of {total or self._total}", self._more())
-            print(", ".join(filter(None, parts)), file=sys.stderr, flush=True)
+            print(spell(", ".join(filter(None, parts))), file=sys.stderr, flush=True)
             self._next = time.monotonic() + _LOG_EVERY
 
     def __exit__(
@@ -74,14 +74,19 @@ class Progress:
 
 def say(what: str) -> None:
     """Say on stderr, as one line, what a user should know beside what was asked for."""
-    print(f"quadrag: {one_line(_spell(what))}", file=sys.stderr, flush=True)
+    print(f"quadrag: {one_line(spell(what))}", file=sys.stderr, flush=True)
+
+
+def spell(text: str) -> str:
+    """Return a text in the words that are in use: of a language, or of Python, which knows no options of a command."""
+    return _spell(text)
 
 
 @contextmanager
-def spelled_by(spell: Callable[[str], str]) -> Iterator[None]:
-    """Have what is said inside be said in other words: of Python, which knows no options of a command."""
+def spelled_by(words: Callable[[str], str]) -> Iterator[None]:
+    """Have what is said inside be said in other words."""
     global _spell  # other threads say it too, which inherit no context
-    before, _spell = _spell, spell
+    before, _spell = _spell, words
     try:
         yield
     finally:
@@ -92,7 +97,7 @@ def spelled_by(spell: Callable[[str], str]) -> Iterator[None]:
 def announce(what: str) -> Iterator[None]:
     """Say on stderr what takes long, and then how long it took; what is done at once goes without a word."""
     started = time.monotonic()
-    word = threading.Timer(_LONG, print, (f"{what} ...",), {"file": sys.stderr, "flush": True})
+    word = threading.Timer(_LONG, print, (spell(f"{what} ..."),), {"file": sys.stderr, "flush": True})
     word.daemon = True
     word.start()
     try:
@@ -100,4 +105,4 @@ def announce(what: str) -> Iterator[None]:
     finally:
         word.cancel()
     if (seconds := time.monotonic() - started) > _LONG:
-        print(f"{what}: {seconds:.1f} s, kept for later runs", file=sys.stderr, flush=True)
+        print(spell(f"{what}: {seconds:.1f} s, kept for later runs"), file=sys.stderr, flush=True)

@@ -91,6 +91,7 @@ class RunRecord:
         state: ``new``, ``running``, ``stopped`` or ``finished``.
         files: the sha256 of each stage's file as the run wrote it, by name.
         partial: the same of the files that a stopped run left.
+        asked: the same of what is kept of the questions.
         stopped: why it could not finish.
         coverage: which part of the questions was asked, as ``50 of 900``, or a file answers; None where all.
         source: where the questions come from.
@@ -133,6 +134,7 @@ class RunRecord:
     state: str = "new"
     files: dict[str, str] = field(default_factory=dict)
     partial: dict[str, str] = field(default_factory=dict)
+    asked: str | None = None
     stopped: str | None = None
     coverage: str | None = None
     source: str = "unknown"

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from chat_server import ChatServer
 from pages import read
 
@@ -36,6 +37,7 @@ def test_no_phrase_is_explained_twice() -> None:
     assert len(found) == len(set(found)) > 60
 
 
+@pytest.mark.slow
 def test_every_line_about_numbers_is_explained(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "1000")

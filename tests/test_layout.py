@@ -23,7 +23,7 @@ FLOORS = (
     "metrics/_shared",
     "quadrag/stats",
     "quadrag",  # the files at its top: records, errors, paths, progress, catalogue
-    "quadrag/work",
+    "quadrag/parallel",
     "quadrag/data",
     "quadrag/chat",
     "quadrag/kg",
@@ -241,6 +241,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         return set(archive.namelist())
 
 
+@pytest.mark.slow
 def test_wheel_has_one_top_level_name(wheel: set[str]) -> None:
     tops = {name.split("/")[0] for name in wheel}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"quadrag"}

@@ -316,6 +316,7 @@ def test_steps_of_a_section(section: Section, shell: Any, folder: Path, real_dat
 MORE = dict.fromkeys(each for section in SECTIONS for each in section.commands if elsewhere(each))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", MORE, ids=lambda command: re.sub(r"\W+", "-", command)[:120])
 def test_a_command_that_needs_more(command: str, shell: Any, request: pytest.FixtureRequest) -> None:
     if why := lacking(command):

@@ -69,6 +69,7 @@ def scored(case: Case, asked: dict[str, str | None], tmp_path_factory: pytest.Te
     return values(rows(folder / "out" / "items.jsonl"))
 
 
+@pytest.mark.slow
 def test_a_run(case: Case, asked: dict[str, str | None], scored: dict[str, Any], tmp_path: Path) -> None:
     benchmark, config, split, retriever = case
     run = ["run", benchmark, config, "--split", split, "--data-dir", "sample", "--retriever", retriever]
@@ -88,6 +89,7 @@ def test_what_the_harnesses_score_with(case: Case, asked: dict[str, str | None],
     assert values(examined.items(asked)) == scored
 
 
+@pytest.mark.slow
 def test_a_rag_service(case: Case, asked: dict[str, str | None], scored: dict[str, Any], tmp_path: Path) -> None:
     benchmark, config, split, _ = case
     texts = {ident: text for ident, text in asked.items() if text is not None}

@@ -77,7 +77,8 @@ def _draw(view: Mapping[str, Any], label: str, name: str) -> str:
     try:
         svg = vl_convert.vegalite_to_svg(_clean(shown), show_warnings=False)
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # which is no Exception: the library lacks what it needs to work
+        # The library lacks what it needs to work; its first kind of error is no Exception.
+        if type(error).__name__ != "PanicException" and not isinstance(error, ValueError):
             raise
         raise QuadragError(
             f"a chart cannot be drawn ({one_line(error, 200)}); close other programs, and run again"

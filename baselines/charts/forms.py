@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from ..tables.cells import write_number
 from ..tables.grid import Cell, Figure, Grid, Line, align_cells
 from .curves import Curve, view_curves
 from .dots import view_dots
@@ -201,7 +202,8 @@ def _draw_differences(rows: Sequence[Row]) -> Callable[[int], View]:
 
 def _write_difference(cell: Cell, figure: Figure) -> str:
     text = cell.text.rstrip("*")
-    return f"{text} [{figure.interval[0]:+.1f}, {figure.interval[1]:+.1f}]" if figure.interval else text
+    ends = (write_number(end, 1, "+") for end in figure.interval or ())
+    return f"{text} [{', '.join(ends)}]" if figure.interval else text
 
 
 def _scatter(grid: Grid) -> Iterator[Panel]:

@@ -84,9 +84,9 @@ def axis_of(field: str, ticks: Sequence[float], side: str, title: str | None = N
 def find_ticks(values: Sequence[float], most: int) -> list[float]:
     """Find round numbers around values, at most so many steps apart."""
     low, high = min(values), max(values)
-    wide = (high - low) or max(abs(high) / 10, 1.0)
-    size = 10.0 ** math.floor(math.log10(wide / max(most, 2)))
-    high = low + wide if high == low else high
+    if low == high:
+        low, high = sorted((0.0, low or 100.0))
+    size = 10.0 ** math.floor(math.log10((high - low) / max(most, 2)))
     step = next(
         size * by
         for by in (1, 2, 5, 10, 20, 50)

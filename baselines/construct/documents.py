@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from quadrag import work
+from quadrag import parallel
 from quadrag.errors import NotReady, QuadragError
 from quadrag.records import read_jsonl
 
@@ -64,7 +64,7 @@ def without_copies(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
     index = MinHashLSH(threshold=NEAR, num_perm=_PERMUTATIONS)
     texts = [bare(row["text"])[0] for row in rows]
     blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
-    hashes = chain.from_iterable(work.each(_hash_each, blocks))
+    hashes = chain.from_iterable(parallel.each(_hash_each, blocks))
     kept: list[Row] = []
     dropped: list[tuple[Row, str]] = []
     exact: set[str] = set()

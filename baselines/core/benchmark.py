@@ -7,6 +7,7 @@ prompts, published figures, tables and recipes lie beside it.
 import importlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -172,6 +173,7 @@ class Benchmark:
         records: yields the pages of questions in the form in which such a system is handed them.
         gold: where rows hold the gold documents of a question.
         judges: the paper's, by the names that ``--judge NAME=URL`` takes.
+        beyond: why the extractive baseline is wrong throughout, by the beginning of a config's name.
     """
 
     name: str
@@ -202,6 +204,7 @@ class Benchmark:
     records: Callable[[Any, Sequence[Question]], Iterator[dict[str, Any]]] | None = None
     gold: Gold | None = None
     judges: Mapping[str, JudgePreset] = field(default_factory=dict)
+    beyond: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def default_retriever(self) -> str:
@@ -214,12 +217,14 @@ class Benchmark:
         return list(dict.fromkeys([*(config for config, _ in self.campaign(False)), *self.parts]))
 
 
-def known() -> list[str]:
+@cache
+def known() -> Sequence[str]:
     """Names of the benchmarks that have a baseline here."""
     rooms = Path(__file__).parents[1]
     return [name for name in catalogue.benchmarks() if (rooms / name / "benchmark.py").is_file()]
 
 
+@cache
 def load(name: str) -> Benchmark:
     """Return a benchmark's record.
 

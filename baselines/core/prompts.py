@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -58,7 +59,7 @@ def load_prompts(benchmark: str, path: str | None = None) -> Prompts:
         QuadragError: the file cannot be read, lacks a text or a slot, or has a text or a slot that nothing asks for.
     """
     bundled = _ROOMS / benchmark / "prompts.yaml"
-    wanted: dict[str, Any] = dict(_read(bundled))
+    wanted: dict[str, Any] = dict(_read_bundled(bundled))
     own: dict[str, Any] = {"names": {}, "free": {}, "ends": {}, "any": (), **wanted.pop("own", {})}
     own["any"] = set(own["any"])
     if path is None:
@@ -108,7 +109,12 @@ def _fit(given: str, bundled: str, key: str, own: Mapping[str, Any], what: str) 
 
 def load_service_prompts(benchmark: str) -> Prompts:
     """Read what RAG services are asked: by config, language or ``default``, a ``bare`` and a ``protocol`` text."""
-    return _read(_ROOMS / benchmark / "rag.yaml")
+    return _read_bundled(_ROOMS / benchmark / "rag.yaml")
+
+
+@cache
+def _read_bundled(file: Path) -> Prompts:
+    return _read(file)
 
 
 def _read(file: Path) -> Prompts:

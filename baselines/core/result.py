@@ -57,11 +57,6 @@ class Result:
     certificates: Sequence[Any] = ()
     texts: Mapping[tuple[Key, int], str | None] = field(default_factory=dict)
 
-    @property
-    def digests(self) -> dict[Key, str]:
-        """The digests of the questions with their gold, by their keys."""
-        return {key: one.sha256 for key, one in self.asked.items()}
-
 
 def own_profile(results: Iterable[Result]) -> str | None:
     """Return the profile that runs were made to be shown by; None where these are two."""

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
-from quadrag import work
+from quadrag import parallel
 from quadrag.chat.prices import BudgetReached, tell_spent
 from quadrag.chat.reply import Failure, Reply
 from quadrag.data.builders import SAMPLE
@@ -163,7 +163,7 @@ class PageFinder:
         """Yield questions with the sentences of their pages, the most alike first."""
         from .webpage import rank_sentences
 
-        for question, names, places in work.each(_read_pages, with_pages(self._task, questions)):
+        for question, names, places in parallel.each(_read_pages, with_pages(self._task, questions)):
             candidates = list(places)
             passages = []
             for at, score in rank_sentences(question.query, candidates, self._encoder, room=2**31):

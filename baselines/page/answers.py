@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from quadrag.chat.ledger import Ledger
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Passage, document_id
 
 from ..core.result import PROFILES, Result, own_profile
+from ..report.chosen import list_others, order_metrics
 from ..report.item_lines import say_by_profile
 from ..report.items import RunReader, ShownItem
 from ..report.spelled import spell_gold
+from ..report.verdicts import look_up_verdicts
 
 MOST = 10_000  # items of a page
 BEGINNING = 160  # characters of a text in the list
@@ -59,8 +60,7 @@ def collect_answers(
     whole = max((sum(len(result.items) for result in results) for _, results in runs), default=0)
     share = most // max(len(results) for _, results in runs) if whole > most else most
     shown: dict[Place, list[ShownItem | None]] = {}
-    metrics: dict[str, None] = {}
-    invalid: set[str] = set()
+    read: list[list[RunReader]] = [[] for _ in runs]
     for at, (_, results) in enumerate(runs):
         turns: Counter[str] = Counter()  # a campaign may run a config several times
         for result in results:
@@ -72,24 +72,21 @@ def collect_answers(
                 answers.told.append(f"Single answers are not shown: {error}.")
                 continue
             items = reader.select()[:share]
-            if reader.run.inputs.judge:
-                with Ledger(ledger) as kept:
-                    reader.ask_again(items, kept)
+            look_up_verdicts([(reader, items)], ledger)
             for item in items:
                 place = (reader.run.inputs.benchmark, *item.question.key, item.sample, turn)
                 shown.setdefault(place, [None] * len(runs))[at] = item
-            metrics |= dict.fromkeys(reader.headlines)
-            invalid |= reader.invalid
+            read[at].append(reader)
             if len(result.items) > share:
                 answers.told.append(
                     f"The first {share} of {len(result.items)} answers stand here; `quadrag show {result.folder}` has "
                     "them all."
                 )
-    metrics |= dict.fromkeys(name for items in shown.values() for item in items if item for name in item.values)
-    names = sorted(metrics, key=invalid.__contains__)  # the first is the one that is chosen
+    names = order_metrics(read)  # the first is the one that is chosen
+    others = {*list_others(read, names[0])} if names else {}
     answers.index = {
         "runs": [name for name, _ in runs],
-        "metrics": _describe_metrics(names),
+        "metrics": [one | {"other": one["name"] in others} for one in _describe_metrics(names)],
         "items": [_list_item(place, items, names, profile) for place, items in shown.items()],
     }
     answers.items = [_whole_item(items, answers.passages) for items in shown.values()]

@@ -1,8 +1,9 @@
 """The questions on which the second of two runs is better or worse than the first, for links into the answers."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+from ..report.chosen import tell_others
 from .answers import Answers
 
 MOST = 10  # questions listed of each kind
@@ -18,16 +19,20 @@ class Change(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """The questions won and lost by a metric, the greatest difference first, and how many there are of each."""
+    """The questions won and lost by a metric, the greatest difference first, and how many there are of each.
+
+    `others` says how many are worse and better by other metrics.
+    """
 
     metric: str
     won: Sequence[Change]
     lost: Sequence[Change]
     counts: tuple[int, int]
+    others: str
 
 
 def list_changes(answers: Answers) -> Changes | None:
-    """List the questions that two runs answer differently well, by the first metric of which more is better or worse.
+    """List the questions that two runs answer differently well, by the metric that decides (`report/chosen.py`).
 
     Args:
         answers: of the page.
@@ -36,16 +41,27 @@ def list_changes(answers: Answers) -> Changes | None:
         None where there are not two runs, or no question has another value.
     """
     index = answers.index
-    if len(index["runs"]) != 2:
+    if len(index["runs"]) != 2 or not index["metrics"]:
         return None
+    won, lost = _split(index, 0)
+    counts = {}
     for at, metric in enumerate(index["metrics"]):
-        found: dict[bool, list[tuple[float, Change]]] = {True: [], False: []}
-        for item in index["items"] if metric["sign"] else ():
-            before, after = (values[at] for values in item["values"])
-            if before is not None and after is not None and before != after:
-                gain = (after - before) * metric["sign"]
-                found[gain > 0].append((-abs(gain), Change(item["place"], item["question"], before, after)))
-        if any(found.values()):
-            won, lost = ([one for _, one in sorted(found[kind], key=lambda pair: pair[0])] for kind in (True, False))
-            return Changes(metric["label"], won[:MOST], lost[:MOST], (len(won), len(lost)))
-    return None
+        if metric["other"]:
+            better, worse = _split(index, at)
+            counts[metric["name"]] = len(better), len(worse)
+    others = tell_others(counts)
+    if not (won or lost or others):
+        return None
+    return Changes(index["metrics"][0]["label"], won[:MOST], lost[:MOST], (len(won), len(lost)), others)
+
+
+def _split(index: Mapping[str, Any], at: int) -> tuple[list[Change], list[Change]]:
+    """Return the questions won and those lost by a metric, the greatest difference first."""
+    found: tuple[list[tuple[float, Change]], ...] = ([], [])
+    for item in index["items"]:
+        before, after = (values[at] for values in item["values"])
+        if before is not None and after is not None and before != after:
+            gain = (after - before) * index["metrics"][at]["sign"]
+            found[gain < 0].append((-abs(gain), Change(item["place"], item["question"], before, after)))
+    won, lost = ([one for _, one in sorted(side, key=lambda pair: pair[0])] for side in found)
+    return won, lost

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from quadrag.data.files import OTHER_FILE, SAMPLE_SOURCE
+from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.records import write_text
 from quadrag.run_record import read_run
 
@@ -23,7 +23,7 @@ from ..report.compared.glance import glance_pair
 from ..report.compared.names import name_columns, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
-from ..report.summary import headline_all
+from ..report.summary import PART, headline_all
 from ..runs.campaign import run_folders
 from ..runs.folder import read_result
 from ..runs.live import Live
@@ -35,11 +35,13 @@ from .answers import collect_answers
 from .changes import Changes, list_changes
 from .packed import Blocks, pack_answers
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 HERE = Path(__file__).parent
 SCRIPTS = ("parts", "marks", "values", "search", "item", "viewer")  # one script, in this order
 MOST = 4  # names of one kind in a title
 CARDS = 5  # numbers that stand large
-_PART = re.compile(f"{OTHER_FILE}, (.+? questions)")
 
 Runs = Sequence[tuple[str, Sequence[Result]]]
 
@@ -122,6 +124,30 @@ def render_page(
     Its own script and style alone are run, by their sums; all else is text. Of a run at work it says how far it is,
     and asks to be read again.
     """
+    style = (HERE / "page.css").read_text(encoding="utf-8")
+    script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
+    given: dict[str, Any] = {
+        "title": speak(title, labels),
+        "facts": [(speak(name, labels), speak(value, labels)) for name, value in facts],
+        "grids": speak_grids(grids, labels),
+        "lead": [speak(line, labels) for line in lead],
+        "blocks": blocks,
+        "changes": changes and changes._replace(others=speak(changes.others, labels)),
+        "headline": headline and speak_grid(headline, labels),
+    }
+    words = {name: entry[labels] for name, entry in _words().items()}
+    given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in given["grids"]]
+    given["undrawn"] = not can_draw() and any(grid.form for grid in grids)
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(**given, words=words, language=labels, style=style, script=script, live=live, again=again)
+    )
+
+
+@cache
+def _environment() -> "Environment":
+    """Make what reads the page's template, and keeps it as it is compiled."""
     from jinja2 import Environment, FileSystemLoader
 
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -134,23 +160,7 @@ def render_page(
     environment.tests["detail"] = lambda note: isinstance(note, Detail)
     environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
     environment.tests["verdict"] = lambda note: isinstance(note, Verdict)
-    style = (HERE / "page.css").read_text(encoding="utf-8")
-    script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
-    given: dict[str, Any] = {
-        "title": speak(title, labels),
-        "facts": [(speak(name, labels), speak(value, labels)) for name, value in facts],
-        "grids": speak_grids(grids, labels),
-        "lead": [speak(line, labels) for line in lead],
-        "blocks": blocks,
-        "changes": changes,
-        "headline": headline and speak_grid(headline, labels),
-    }
-    words = {name: entry[labels] for name, entry in _words().items()}
-    given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in given["grids"]]
-    given["undrawn"] = not can_draw() and any(grid.form for grid in grids)
-    return environment.get_template("page.html").render(
-        **given, words=words, language=labels, style=style, script=script, live=live, again=again
-    )
+    return environment
 
 
 @cache
@@ -210,6 +220,6 @@ def _warn(results: Sequence[Result]) -> Iterator[Alarm]:
         )
     elif extractive:
         yield Alarm(f"The extractive baseline answered: {answers}.")
-    parts = dict.fromkeys(part for result in results for part in _PART.findall(result.run.source))
+    parts = dict.fromkeys(part for result in results for part in PART.findall(result.run.source))
     if parts:
         yield Alarm(f"A part of the benchmark: the files that were read hold {', '.join(parts)}.")

@@ -51,12 +51,9 @@ class Values {
     return item.answers.some((answer, run) => answer !== null && this.of(item, run) !== this.of(item));
   }
 
-  /** Choose the first metric of which runs have other values, and say whether there is one. */
-  chooseDisputed() {
-    const { items, metrics } = this.index;
-    const found = metrics.findIndex((_, at) => ((this.at = at), items.some((item) => this.disagree(item))));
-    this.at = Math.max(found, 0);
-    return found >= 0;
+  /** Say whether runs have other values of any item. */
+  disputed() {
+    return this.index.items.some((item) => this.disagree(item));
   }
 
   /** Return the test that items of a kind pass. */

@@ -28,8 +28,7 @@ class Viewer {
       const entry = event.target.closest("[data-at]");
       if (entry) this.go(Number(entry.dataset.at));
     });
-    if (this.several && this.values.chooseDisputed()) this.which.value = "disagree";
-    this.metric.value = this.values.at;
+    if (this.several && this.values.disputed()) this.which.value = "disagree";
     document.getElementById("more").addEventListener("click", () => this.extend());
     document.addEventListener("keydown", (event) => this.press(event));
     window.addEventListener("hashchange", () => this.follow());
@@ -173,8 +172,16 @@ function breakNames() {
     place.replaceChildren(...place.textContent.split(/(?<=[_/])/).flatMap((part) => [make("wbr"), part]));
 }
 
+/** Open what is folded where a link leads to it. */
+function unfold() {
+  const place = document.getElementById(location.hash.slice(1));
+  if (place?.matches("details")) place.open = true;
+}
+
 chooseTheme();
 breakNames();
+unfold();
+window.addEventListener("hashchange", unfold);
 if (document.getElementById("index"))
   unpack("index").then(async (index) => {
     const viewer = (window.viewer = new Viewer(index));

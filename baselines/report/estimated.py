@@ -55,6 +55,7 @@ def tabulate_estimate(
     else:
         notes += [_LENGTHS] if asked else []
         notes += [_JUDGED] if asked - {ANSWERS, ENTITIES} else []
+    notes += estimate.notes
     notes += [_CASCADE] if asked and cascade else []
     if currency is None:
         notes.append("No price: --prices FILE names what tokens cost.")
@@ -81,6 +82,7 @@ def describe_estimate(estimate: Estimate) -> dict[str, Any]:
             for one in estimate.stages
         ],
         "tokens": dict(estimate.how),
+        **({"notes": estimate.notes} if estimate.notes else {}),
     }
 
 

@@ -9,6 +9,8 @@ from quadrag.stats import spread
 from ..core.result import Result
 from .spent import describe_stages
 
+_NONE = "none given"
+
 
 def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
     """List what a reader must know of runs, by name; what is not known is left out."""
@@ -24,7 +26,7 @@ def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
         ("model of the entities", join(one.entity["model"] for one in inputs if one.entity)),
         ("judge", join(one.judge or "none: judged metrics are not run" for one in inputs)),
         ("data", join(run.source for run in runs)),
-        ("parameters", join(", ".join(f"{k} {v}" for k, v in one.parameters.items()) or "none" for one in inputs)),
+        ("parameters", join(", ".join(f"{k} {v}" for k, v in one.parameters.items()) or _NONE for one in inputs)),
         ("calls", describe_calls(results)),
         ("cost", describe_stages(results)),
         ("kept replies", describe_kept(results)),

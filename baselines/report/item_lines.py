@@ -5,7 +5,6 @@ from functools import partial
 from typing import NamedTuple
 
 from quadrag.chat.keys import known_keys
-from quadrag.chat.ledger import Ledger
 from quadrag.records import document_id
 
 from ..core.result import PROFILES
@@ -13,6 +12,7 @@ from ..tables.cells import NOTHING
 from ..tables.run_notes import note_failed, note_invalid
 from .items import RunReader, ShownItem, Which
 from .spelled import shorten_ids, spell_gold
+from .verdicts import look_up_verdicts
 
 _HEAD = 9  # columns of the words before a question, its answers and its gold
 
@@ -23,7 +23,8 @@ class Manner(NamedTuple):
     Attributes:
         limit: the first ones of a run alone.
         longest: characters of a passage.
-        every: whether all metrics are written; else the headlines, and what has no value.
+        every: whether all metrics are written, under both profiles; else the headlines, and what has no value, under
+            the run's own.
         ledger: where replies are kept; in the user's cache folder when None.
         spell: returns what is said of the run, in words of who reads it.
     """
@@ -52,15 +53,6 @@ def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str
     yield manner.spell(f"{len(shown)} of {len(found)} items{by}")
 
 
-def look_up_verdicts(shown: Sequence[tuple[RunReader, Sequence[ShownItem]]], ledger: str | None) -> None:
-    """Enter what judges said of the items of runs; no ledger is opened where there was none."""
-    judged = [(reader, items) for reader, items in shown if reader.run.inputs.judge]
-    if judged:
-        with Ledger(ledger) as kept:
-            for reader, items in judged:
-                reader.ask_again(items, kept)
-
-
 def write_item(item: ShownItem, manner: Manner, before: ShownItem | None = None) -> Iterator[str]:
     """Write an item as lines of text.
 
@@ -84,7 +76,7 @@ def write_item(item: ShownItem, manner: Manner, before: ShownItem | None = None)
     yield f"{head('question')}{line(question.query)}"
     for side, one in sides:
         if one.answer is not None:
-            none = ": ".join(filter(None, (one.answer.state, one.failure)))
+            none = ": ".join(filter(None, (manner.spell(one.answer.state), one.failure)))
             yield f"{head('answer', side)}{line(none if one.answer.answer is None else one.answer.answer)}"
     yield f"{head('gold')}{line('; '.join(spell_gold(question.references)))}"
     for side, one in sides:
@@ -111,8 +103,12 @@ def _write_passages(item: ShownItem, side: str, manner: Manner) -> Iterator[str]
 def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
     line = partial(known_keys().line, longest=None)
     for metric, entry in item.values.items():
-        values = say_by_profile({name: f"{entry[name]:.4g}" for name in PROFILES if entry.get(name) is not None})
-        reasons = say_by_profile(entry.get("reason") or {})
+        shown = PROFILES if manner.every else (item.profile,)
+        had = {name: f"{entry[name]:.4g}" for name in shown if entry.get(name) is not None}
+        values = manner.spell(say_by_profile(had, shown))
+        told = entry.get("reason") or {}
+        own = {name: why for name, why in told.items() if name in shown}
+        reasons = manner.spell(say_by_profile(own or told, shown if own else PROFILES))
         if reasons or (values and (manner.every or not item.headlines or metric in item.headlines)):
             yield f" {metric}: {values or NOTHING}{f' ({reasons})' if reasons else ''}"
     for name, said in item.verdicts.items():
@@ -120,8 +116,8 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
             yield f" {name}, {manner.spell('the judge')}: {line(reply)}"
 
 
-def say_by_profile(said: Mapping[str, str]) -> str:
-    """Join what is said under each profile; what both say is said once."""
-    if len(said) == len(PROFILES) and len(set(said.values())) == 1:
+def say_by_profile(said: Mapping[str, str], profiles: Sequence[str] = PROFILES) -> str:
+    """Join what is said under each of some profiles; what all say is said once."""
+    if len(said) == len(profiles) and len(set(said.values())) == 1:
         return next(iter(said.values()))
     return ", ".join(f"{profile} {text}" for profile, text in said.items())

@@ -1,28 +1,24 @@
-"""Single questions of a run as a person reads them: question, passages, answer, gold, values, the judge's words."""
+"""Single questions of a run as a person reads them: question, passages, answer, gold, values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quadrag.chat.calling import Alias
-from quadrag.chat.client import ChatClient, Failure
-from quadrag.chat.ledger import Ledger
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Answer, Key, Passage, Question
 from quadrag.run_record import RunRecord
 
-from ..core.benchmark import Benchmark, MetricUse, load
+from ..core.benchmark import Benchmark, load
 from ..core.result import PROFILES, Result
 from ..core.settings import SETTINGS
 from ..core.task import Task, load_questions
 from ..runs import retrieve
 from ..runs.inputs import digest_each
 from ..runs.stages import read_answers
-from ..scoring.modules import CachedJudge, ScoringInputs, compute
-from ..scoring.validity import FAILED, is_invalid, read_items
+from ..scoring.validity import FAILED, is_invalid, read_items, spell_reason
 from ..systems.rag.system import RAG, as_served
+from .chosen import find_metric
 from .spelled import find_id, shorten_ids
 from .summary import pick_headlines
 
@@ -41,6 +37,7 @@ class ShownItem:
         verdicts: what the judge said, by metric.
         sample: which answer of the model it is, from 0.
         called: the id as it is shown, which `Which` takes too.
+        profile: whose values say how it was answered.
     """
 
     question: Question
@@ -52,6 +49,7 @@ class ShownItem:
     verdicts: dict[str, list[str]] = field(default_factory=dict)
     sample: int = 0
     called: str = ""
+    profile: str = PROFILES[0]
 
 
 class Which(NamedTuple):
@@ -115,7 +113,8 @@ class RunReader:
         self.questions = {question.key: question for question in found}
         keys = set(map(_key, result.items))
         there = [question for key, question in self.questions.items() if key in keys]
-        changed = any(result.digests.get(key, one) != one for key, one in digest_each(there).items())
+        asked = result.asked
+        changed = any(key in asked and asked[key].sha256 != one for key, one in digest_each(there).items())
         if changed or len(there) < len(keys):
             raise QuadragError(f"the data of {inputs.benchmark} are not those that {folder} was made on")
         self.passages: dict[Key, tuple[Passage, ...]] = {}
@@ -161,15 +160,30 @@ class RunReader:
                 self.questions[key],
                 self.answers.get((key, row["sample"])),
                 self.passages.get(key, self.questions[key].passages),
-                _values(row),
+                self._spell_reasons(row),
                 self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
                 headlines=headlines,
                 sample=row["sample"],
                 called=called[row["id"]],
+                profile=which.profile or self.run.profile,
             )
             for row in rows
             if (key := _key(row)) in self.questions
         ]
+
+    def _spell_reasons(self, row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+        """Return a row's values with reasons as people read them."""
+        answer = self.answers.get((_key(row), row["sample"]))
+        answered = answer is not None and answer.answer is not None
+        return {
+            name: {
+                **entry,
+                "reason": {of: spell_reason(name, why, self.run, answered) for of, why in entry["reason"].items()},
+            }
+            if entry.get("reason")
+            else entry
+            for name, entry in _values(row).items()
+        }
 
     def say_none(self, which: Which) -> str:
         """Say in a line why `select` found none."""
@@ -192,9 +206,14 @@ class RunReader:
         return float(value) if value is not None else None
 
     @property
+    def metrics(self) -> list[str]:
+        """All metrics, as items name them."""
+        return list(dict.fromkeys(name for row in self.items for name in _values(row)))
+
+    @property
     def headlines(self) -> list[str]:
         """The metrics that a summary shows, as items name them."""
-        there = {name for row in self.items for name in _values(row)}
+        there = {*self.metrics}
         rows = pick_headlines(self.result.scores, PROFILES[0])
         return list(dict.fromkeys(name for row in rows if (name := f"{row['metric']}.{row['key']}") in there))
 
@@ -204,89 +223,8 @@ class RunReader:
         return {f"{row['metric']}.{row['key']}" for row in self.result.scores if is_invalid(row)}
 
     def find_metric(self, wanted: str | None) -> tuple[str, int, float | None]:
-        """Return a metric's name in items, whether more is better (1) or worse (-1), and its best value.
-
-        Args:
-            wanted: its key or name; None: the first headline with a better end, a valid one where there is one.
-
-        Raises:
-            QuadragError: no metric has the name.
-        """
-        names = dict.fromkeys([*self.headlines, *(name for row in self.items for name in _values(row))])
-        for name in sorted(names, key=self.invalid.__contains__):
-            module, _, key = name.partition(".")
-            record = metric_record(module).key(key)
-            if wanted in (name, key) or (wanted is None and record.direction != "none"):
-                higher = record.direction != "lower"
-                return name, 1 if higher else -1, record.range[1 if higher else 0]
-        raise QuadragError(f"no metric {wanted!r}; expected one of {', '.join(names)}")
-
-    def ask_again(self, items: Sequence[ShownItem], ledger: Ledger) -> None:
-        """Enter what the judge said of items, from the ledger alone.
-
-        The metrics are asked about each item by itself, so that it is known which words are about it.
-        """
-        inputs = self.run.inputs
-        judging = inputs.judging or {}
-        if inputs.judge is None or not isinstance(judging.get("parameters"), Mapping) or "(" in inputs.judge:
-            return  # several judges: which said what is not told apart here
-        client = ChatClient(
-            f"http://ledger.invalid/v1#{inputs.judge}",
-            ledger=ledger,
-            replay=True,
-            parameters=judging["parameters"],
-            alias=Alias(inputs.services.get("judge")),
-        )
-        judge = CachedJudge(_forgiving(client))
-        conditions = self.task.conditions
-        uses = [use for use in self.benchmark.metrics(self.task.config, conditions) if use.judged and not use.ranks]
-        answered = [(item, item.answer) for item in items if item.answer is not None]
-        if not answered:
-            return
-        passages = {item.question.key: item.passages for item in items}
-        questions = {item.question.key: item.question for item in items}
-        for use in uses:
-            # The ledger is read in one pass; then each item is asked about by itself, to know which words are its own.
-            whole = ScoringInputs([judge], passages=passages)
-            answers = [answer for _, answer in answered]
-            compute(self.benchmark, use, questions, answers, "corrected", conditions, whole, here=True)
-            for item, answer in answered:
-                said: list[str] = []
-                given = ScoringInputs([_recording(judge, said)], passages=passages)
-                compute(self.benchmark, use, questions, [answer], "corrected", conditions, given, here=True)
-                if said:
-                    item.verdicts[_name_use(use, uses)] = said
-
-
-def _name_use(use: MetricUse, uses: Sequence[MetricUse]) -> str:
-    """Name a judged metric: by its module, of one that is used several times by its keys."""
-    several = [one.module for one in uses].count(use.module) > 1
-    return ", ".join(show_key(use.module, key) for key in use.keys) if several else use.module
-
-
-def _forgiving(judge: ChatClient) -> Any:
-    """Return the judge, to whom a replay that finds nothing at all is no error."""
-
-    def ask(batch: list[list[dict[str, str]]]) -> list[Any]:
-        try:
-            return list(judge(batch))
-        except QuadragError:
-            return [Failure("api_error", "not kept in the ledger") for _ in batch]
-
-    ask.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
-    return ask
-
-
-def _recording(judge: CachedJudge, said: list[str]) -> Any:
-    """Return the judge, which also writes down what it says."""
-
-    def ask(batch: list[list[dict[str, str]]]) -> list[Any]:
-        replies = judge(batch)
-        said.extend(reply if isinstance(reply, str) else reply.detail for reply in replies)
-        return replies
-
-    ask.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
-    return ask
+        """Return the metric that says which answers are wrong, as `chosen.find_metric` does."""
+        return find_metric([[self]], wanted)
 
 
 def _key(row: Mapping[str, Any]) -> Key:

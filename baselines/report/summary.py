@@ -4,12 +4,15 @@ One choice of headlines serves the terminal, the demo, comparisons and notebooks
 its tables (`run.py`).
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+from quadrag.data.files import OTHER_FILE
 from quadrag.metric_record import metric_record, show_key
+from quadrag.run_record import RunRecord
 
 from ..certify.notes import note_judges
 from ..core.benchmark import load
@@ -28,6 +31,9 @@ from .run import rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
 
 MOST = 5  # headlines of a split
+PART = re.compile(f"{OTHER_FILE}, (.+? questions)")  # what is said of a file with a part of the questions
+_Beside = tuple[Published | None, bool]  # a printed number, and whether ours is on a part of the questions
+_ON_ALL = "on all: the published value is on all questions, ours on a part of them."
 
 
 def show_run(result: Result, profiles: Sequence[str], labels: str = "en", verbose: bool = False) -> list[Grid]:
@@ -69,7 +75,7 @@ def headline_all(results: Sequence[Result]) -> Grid:
     each.
     """
     lines: list[Line] = []
-    best: list[Published | None] = []
+    best: list[_Beside] = []
     shown: list[Row] = []
     notes: list[str] = []
     several = len({result.run.inputs.benchmark for result in results}) > 1
@@ -92,15 +98,16 @@ def headline_all(results: Sequence[Result]) -> Grid:
             cells = headline_cells(row)
             lines.append(Line(label, [Cell("INVALID"), *cells[1:]] if is_invalid(row) else cells, rule=new))
             shown.append(row)
-        best += found
+        best += [(one, _is_part(result.run)) for one in found]
         if any(found):
             notes += [*note_paper(inputs.benchmark, list(filter(None, found))), *note_corpus([result.run])]
     columns = ["value", "95% interval", "n"]
-    if any(best):
+    if any(one for one, _ in best):
         columns.append("best published")
         for line, cell in zip(lines, _best_cells(best), strict=True):
             line.cells.append(Cell(cell.text.rstrip()))
     head = [f"{name_units(shown)}; official profile.", *note_directions((row["metric"], row["key"]) for row in shown)]
+    head += [_ON_ALL] if any(one and part for one, part in best) else []
     return Grid("", "", columns, lines, [*head, *dict.fromkeys(map(Detail, notes))])
 
 
@@ -118,9 +125,10 @@ def summarise_run(result: Result, profile: str) -> Grid:
     # The papers' values are those of their own code.
     printed = rows_beside(result) if profile == "official" else []
     best = [_find_best(printed, row) for row in rows]
+    part = _is_part(run)
     if any(best):
         grid.columns.append("best published")
-        for line, cell in zip(grid.lines, _best_cells(best), strict=True):
+        for line, cell in zip(grid.lines, _best_cells([(one, part) for one in best]), strict=True):
             line.cells.append(cell)
     tables = load_tables(run.inputs.benchmark)
     hidden = any(row["interval"] and (count_items(row) or 0) < FEW for row in rows)
@@ -135,6 +143,7 @@ def summarise_run(result: Result, profile: str) -> Grid:
         *note_directions((row["metric"], row["key"]) for row in rows),
     ]
     if any(best):
+        grid.notes += [_ON_ALL] * part
         grid.notes += [*note_paper(run.inputs.benchmark, list(filter(None, best))), *note_corpus([run])]
     grid.notes += note_replicas([result], profile, alone=True)
     return grid
@@ -148,10 +157,16 @@ def _find_best(printed: Iterable[Published], row: Row) -> Published | None:
     return (min if direction == "lower" else max)(here, key=attrgetter("value"), default=None)
 
 
-def _best_cells(best: Sequence[Published | None]) -> list[Cell]:
+def _is_part(run: RunRecord) -> bool:
+    """Whether a run is over a part of the questions."""
+    return bool(run.coverage or PART.search(run.source))
+
+
+def _best_cells(best: Sequence[_Beside]) -> list[Cell]:
     """Make a column of printed numbers, points under points, each before the model that has it."""
-    found = [one for one in best if one]
-    width = max(len(one.model) for one in found)
+    found = [one for one, _ in best if one]
     lines = [Line("", [Cell(one.printed + "?" * one.doubtful)], "published") for one in found]
     numbers = iter(align_cells(Grid("", "", [""], lines)))
-    return [Cell(f"{next(numbers)[0].text} {one.model:<{width}}" if one else "") for one in best]
+    told = [f"{next(numbers)[0].text} {one.model}{', on all' * part}" if one else "" for one, part in best]
+    width = max(map(len, told))
+    return [Cell(f"{text:<{width}}" if text else "") for text in told]

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from quadrag import work
+from quadrag import parallel
 from quadrag.errors import QuadragError
 from quadrag.trust import Pins, Trust
 
 from .weights import Preset, locate, no_loader, one_line
 
 
-class LazyModel(work.Travels):
+class LazyModel(parallel.Travels):
     """A model of sentence-transformers, loaded when it is first asked for and kept until it is closed.
 
     `kind` is what it is to the user, `loader` the class that loads it, `expected` what the class wants.

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from quadrag import work
+from quadrag import parallel
 from quadrag.errors import QuadragError
 from quadrag.records import Passage
 
@@ -86,7 +86,7 @@ class PassageStore:
         titles: list[str] = []
         texts: list[str] = []
         with pa.OSFile(str(folder / FILE), "wb") as sink, pa.ipc.new_file(sink, _SCHEMA) as writer:
-            blocks = work.each(partial(_cut, chunking), _part(documents))
+            blocks = parallel.each(partial(_cut, chunking), _part(documents))
             for identity, title, pieces in chain.from_iterable(blocks):
                 if "#" in identity or identity in seen:
                     problem = "holds #" if "#" in identity else "comes twice"

@@ -78,12 +78,12 @@ def name_encoder(settings: Retrieval) -> Encoder:
 
 
 class Dense(Retriever):
-    """Vectors of a sentence embedding, searched by one of `vectors.INDEXES`."""
+    """Vectors of a sentence embedding, searched by one of `vectors.indexes.INDEXES`."""
 
     def __init__(self, settings: Retrieval) -> None:
         """Name the encoder and the index; see `Retriever`."""
         super().__init__(settings)
-        from .vectors import make_index
+        from .vectors.indexes import make_index
 
         self._index = make_index(settings.index)
         self._encoder = name_encoder(settings)
@@ -100,7 +100,7 @@ class Dense(Retriever):
 
     def open(self, shelf: Shelf) -> Ranker:
         """See `Retriever.open`."""
-        from . import dense
+        from .vectors import dense
 
         def build(folder: Path) -> None:
             with Progress(f"encoding with {self.settings.embedding}", len(shelf.passages)) as progress:

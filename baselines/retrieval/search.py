@@ -30,7 +30,7 @@ def describe_search(retriever: str, settings: Retrieval) -> dict[str, Any]:
     """
     way = make_retriever(retriever, settings)
     way.check()  # of a model, the extra that it needs before its weights
-    return {"chunks": _chunking(settings).describe(), **way.describe()}
+    return {"chunks": make_chunking(settings).describe(), **way.describe()}
 
 
 class Search:
@@ -48,7 +48,7 @@ class Search:
         Raises:
             QuadragError: a setting cannot be used, an extra is lacking, or a file of the corpus is wrong.
         """
-        chunking, store = _chunking(settings), store or IndexStore()
+        chunking, store = make_chunking(settings), store or IndexStore()
         key = {"kind": "passages", "version": VERSION, "corpus": corpus.fingerprint, "chunks": chunking.describe()}
         way = make_retriever(retriever, settings)
         way.check()
@@ -83,7 +83,12 @@ class Search:
         return QuadragError(f"an index was altered since it was built ({why}); remove {places} to build it again")
 
 
-def _chunking(settings: Retrieval) -> Chunking | FileChunking:
+def make_chunking(settings: Retrieval) -> Chunking | FileChunking:
+    """Return how a corpus is cut.
+
+    Raises:
+        QuadragError: what is cut has an unknown name, or a number is out of range.
+    """
     kinds: dict[str, type[Chunking] | type[FileChunking]] = {Retrieval().chunk_source: Chunking, FILES: FileChunking}
     if settings.chunk_source not in kinds:
         raise unknown_name("chunk source", settings.chunk_source, kinds)

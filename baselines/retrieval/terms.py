@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quadrag import work
+from quadrag import parallel
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.work.processes import Processes
+from quadrag.parallel.processes import Processes
 
 from .passages import FILE, PassageStore
 
@@ -102,8 +102,8 @@ def count(store: PassageStore, name: str, workers: int | None = None) -> Iterato
     _cutter(name)
     ranges = range(0, len(store), _BLOCK)
     blocks = (list(store.texts(start, min(start + _BLOCK, len(store)))) for start in ranges)
-    if workers is None and work.workers() > 1:
-        return work.each(partial(_count, name), blocks)
+    if workers is None and parallel.workers() > 1:
+        return parallel.each(partial(_count, name), blocks)
     workers = _workers(store.folder, name, len(ranges)) if workers is None else workers
     return _apart(Processes(workers), name, blocks) if workers > 1 else map(partial(_count, name), blocks)
 

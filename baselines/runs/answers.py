@@ -67,7 +67,7 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
         answers.append(answer)
         if row.get("passages") is not None:
             passages[answer.key] = _read_passages(f"{path}:{number}", row["passages"])
-        else:
+        elif not theirs:
             unread |= dict.fromkeys(find_unread(row))
     most = max(counts.values(), default=1)
     missing = [key for key in questions if counts[key] < most and (counts[key] or theirs or not partial)]

@@ -12,6 +12,7 @@ from typing import Any
 from quadrag.data.builders import SAMPLE
 from quadrag.data.files import find_files
 from quadrag.errors import NotReady, NotServed, OtherRun, QuadragError
+from quadrag.progress import spell
 from quadrag.run_record import NAME, read_run
 
 from ..core.benchmark import Benchmark, load
@@ -250,7 +251,7 @@ def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
                 raise QuadragError(tell_unfinished(Path(unfinished[0])))
             raise QuadragError(f"{folder} holds no run.json; expected the folder of a run")
         if unfinished:
-            print(f"not finished and left out: {', '.join(unfinished)}", file=sys.stderr)
+            print(spell(f"not finished and left out: {', '.join(unfinished)}"), file=sys.stderr)
         found.append((str(folder), results))
     return found
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import OtherRun, QuadragError
+from quadrag.progress import spell
 from quadrag.records import Key, read_jsonl, write_jsonl, write_text
 from quadrag.run_files import check_stage, read_items, read_scores, sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
@@ -57,7 +58,8 @@ class RunFolder:
         """
         self.path = path
         self.run = RunRecord(inputs)
-        self._before: tuple[RunRecord, str] | None = None  # a finished run that is at work again, and its passages
+        # A finished run that is at work again, and its files that are written before any answer.
+        self._before: tuple[RunRecord, dict[str, str]] | None = None
         # What a killed run was writing.
         for stray in path.glob(".*.part"):
             stray.unlink(missing_ok=True)
@@ -106,9 +108,10 @@ class RunFolder:
 
     def _set_back(self, found: RunRecord, stages: Collection[str], part: str) -> None:
         """Take a run's stages for undone, whose files are shown as a part until they are written again."""
-        retrieved = self.path / STAGES[0]
-        if found.state == "finished" and retrieved.is_file():
-            self._before = (copy.deepcopy(found), retrieved.read_text(encoding="utf-8"))
+        if found.state == "finished" and (self.path / STAGES[0]).is_file():
+            first = [path for path in (self.path / STAGES[0], self.path / QUESTIONS) if path.is_file()]
+            with contextlib.suppress(UnicodeDecodeError):  # of one that is damaged
+                self._before = (copy.deepcopy(found), {path.name: path.read_text(encoding="utf-8") for path in first})
         files = {name: digest for name, digest in found.files.items() if name not in stages}
         partial = {**found.partial, **{name: found.files[name] for name in stages}}
         self.run = replace(found, state="stopped", files=files, partial=partial, stopped=part)
@@ -116,9 +119,10 @@ class RunFolder:
     def take_back(self) -> None:
         """Leave a finished run as it was that could not be done again, unless there are new answers."""
         if self._before is not None:
-            found, retrieved = self._before
+            found, texts = self._before
             if all(_stands(self.path, found, name) for name in found.files if name != STAGES[0]):
-                write_text(self.path / STAGES[0], retrieved)
+                for name, text in texts.items():
+                    write_text(self.path / name, text)
                 found.write(self.path)
 
     @property
@@ -159,14 +163,27 @@ class RunFolder:
         for stage, text in texts.items():
             write_text(self.path / stage, text)
 
+    @contextlib.contextmanager
+    def reading(self, stage: str) -> Iterator[None]:
+        """Say of a file in a stage's place that cannot be read what to do, where it may be the run's, damaged."""
+        try:
+            yield
+        except QuadragError as error:
+            if stage not in self.run.files or "remove it" in str(error):
+                raise
+            again = "if you did not put it there, remove it and run the same command again"
+            raise QuadragError(f"{error}; {again}") from None
+
     def keep(self, stage: str) -> None:
         """Record the user's own file as the stage's."""
         digest = sha256(self.path / stage)
         if self.run.files.get(stage) not in (None, digest):
             # It may be ours and damaged, which nobody could tell from a file that was put there.
             print(
-                f"{self.path / stage} is not as the run wrote it, and is taken as your own in its place; if it is not,"
-                " remove it and run the same command again",
+                spell(
+                    f"{self.path / stage} is not as the run wrote it, and is taken as your own in its place; if it is "
+                    "not, remove it and run the same command again"
+                ),
                 file=sys.stderr,
             )
         self._record(stage, digest, given=True)
@@ -205,7 +222,7 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
     scores = read_scores(folder, run)
     check_stage(folder, run, "items.jsonl")
     items = read_items(folder / "items.jsonl")
-    marked, asked = mark_invalid(scores, run), read_asked(folder)
+    marked, asked = mark_invalid(scores, run), read_asked(folder, run.asked)
     texts = _read_texts(folder, run)
     return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
 
@@ -238,15 +255,20 @@ def find_fresh(folders: Iterable[Path]) -> float:
     return time.time() if last is None or done else last
 
 
-def write_asked(folder: Path, asked: Mapping[Key, Asked]) -> None:
-    """Write what is kept of the questions into a folder."""
+def write_asked(folder: Path, asked: Mapping[Key, Asked]) -> str:
+    """Write what is kept of the questions into a folder; returns the file's sha256."""
     names = ("config", "split", "id")
     kept = {key: {name: value for name, value in one._asdict().items() if value} for key, one in asked.items()}
     write_jsonl(folder / QUESTIONS, [dict(zip(names, key, strict=True)) | one for key, one in kept.items()])
+    return sha256(folder / QUESTIONS)
 
 
-def read_asked(folder: Path) -> dict[Key, Asked]:
+def read_asked(folder: Path, known: str | None) -> dict[Key, Asked]:
     """Read what is kept of the questions; nothing of a folder that has none.
+
+    Args:
+        folder: the run's.
+        known: the file's sha256; None of a run by an older version, which kept none.
 
     Raises:
         QuadragError: the file is damaged.
@@ -254,6 +276,8 @@ def read_asked(folder: Path) -> dict[Key, Asked]:
     path = folder / QUESTIONS
     if not path.exists():
         return {}
+    if known not in (None, sha256(path)):
+        raise QuadragError(f"{path} is not as the run wrote it; remove the file, and runs pair by their ids")
     try:
         return {(row["config"], row["split"], row["id"]): _read_asked(row) for _, row in read_jsonl(path)}
     except KeyError as error:

@@ -10,11 +10,13 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from quadrag import __version__
+from quadrag.chat.estimate import Estimate
 from quadrag.chat.prices import Budget, tell_spent
 from quadrag.chat.reply import FAILED
 from quadrag.chat.shelf import Reuse
@@ -54,7 +56,7 @@ class Session:
     embed: Embed | None = None
     max_failed: float = MOST_FAILED
     profile: str = PROFILES[0]
-    estimated: bool = False  # nobody is asked: what they would be asked is noted
+    estimate: Estimate | None = None  # nobody is asked: what they would be asked is noted
     reuse: Reuse = field(default_factory=Reuse)
     served_as: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False
@@ -66,6 +68,11 @@ class Session:
     def parties(self) -> Sequence[Completer]:
         """The judges that metrics may be shared out among; a cascade is one of them."""
         return self.judges[-1:] if self.cascades else self.judges
+
+    @property
+    def estimated(self) -> bool:
+        """Whether nobody is asked."""
+        return self.estimate is not None
 
     def run(self, task: Task, out: Path, alone: bool = True) -> Result:
         """Run a task into a folder, or go on with what the folder holds.
@@ -118,7 +125,17 @@ class Session:
             try:
                 with publish(out, lambda: self.spent_since(spent)):
                     return self._work(
-                        Job(folder, self.system, work, questions, corpus, finder, self.entity_llm, self.tell_spent)
+                        Job(
+                            folder,
+                            self.system,
+                            work,
+                            questions,
+                            corpus,
+                            finder,
+                            self.entity_llm,
+                            self.tell_spent,
+                            self.estimate,
+                        )
                     )
             except QuadragError:
                 folder.take_back()
@@ -151,11 +168,12 @@ class Session:
         """Do the stages whose files do not stand."""
         folder, run, task = job.folder, job.folder.run, job.work.task
         finished = folder.was_finished
-        run.state, run.command, run.versions = "running", list(self.command), _versions()
+        run.state, run.command, run.versions = "running", list(self.command), dict(_versions())
         run.data_dir, run.replaced, run.row = task.data_dir, dict(task.replaced), dict(task.row)
         folder.save()
         kept = describe_each(job.work.benchmark, job.questions, task.conditions)
-        write_asked(folder.path, kept)
+        run.asked = write_asked(folder.path, kept)
+        folder.save()
         started = time.time()
         before = self.spent()
         stopped: str | None = None
@@ -166,8 +184,9 @@ class Session:
             generated, stopped = generate_stage(job, passages)
         if folder.is_replaced("items.jsonl") and not stopped:
             path = folder.path / "items.jsonl"
-            items = read_items(path)
-            scores = score_given_items(path, job.work.benchmark, items, job.questions, task.conditions)
+            with folder.reading(path.name):
+                items = read_items(path)
+                scores = score_given_items(path, job.work.benchmark, items, job.questions, task.conditions)
             folder.keep("items.jsonl")
             folder.write("scores.json", score_text(scores))
         else:
@@ -238,7 +257,8 @@ def _since(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     return since
 
 
-def _versions() -> dict[str, str]:
+@cache
+def _versions() -> Mapping[str, str]:
     return {"quadrag": __version__, "python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from quadrag.chat.estimate import Estimate
 from quadrag.errors import QuadragError
 from quadrag.progress import Progress
 from quadrag.reading import parse_json
@@ -70,9 +71,11 @@ def _so_far(partial: Path) -> dict[Key, tuple[Passage, ...]]:
 
 
 def retrieve(
-    questions: Sequence[Question], task: Task, corpus: Corpus | None
+    questions: Sequence[Question], task: Task, corpus: Corpus | None, estimate: Estimate | None = None
 ) -> tuple[dict[Key, tuple[Passage, ...]], Mapping[str, Any]]:
     """Return the passages of every question, by its key, and what is to be told of how they were found.
+
+    For an estimate no large corpus is indexed.
 
     Raises:
         QuadragError: an index cannot be built, or a model cannot be had.
@@ -81,8 +84,13 @@ def retrieve(
         shown = task.retriever == load(task.benchmark).supplied
         return {question.key: question.passages if shown else () for question in questions}, {}
     from ..retrieval.search import Search
+    from ..retrieval.standing import find_or_stand_in
 
     queries = list(dict.fromkeys(question.query for question in questions))
+    if estimate is not None:
+        hits = find_or_stand_in(corpus, task.retriever, task.retrieval, queries, estimate.notes)
+        by_query = dict(zip(queries, hits, strict=True))
+        return {question.key: tuple(by_query[question.query]) for question in questions}, {}
     search = Search(corpus, task.retriever, task.retrieval)
     found = dict(zip(queries, search.find(queries), strict=True))
     return {question.key: tuple(found[question.query]) for question in questions}, search.told

@@ -110,7 +110,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.unreadable = 0 if stopped else count_verdicts(answers, scored.items, "unparsable")
     run.usage = session.spent_since(before)
     run.cascade = {name: dict(counts) for name, counts in scored.decided.items()}
-    run.service, run.unread = asdict(evidence) if evidence else None, read.unread if searched else []
+    run.service = asdict(evidence) if evidence else None
+    run.unread = read.unread if searched or benchmark.supplied is not None else []
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None
     run.empty = count_empty(answers) if logged else {}  # those of a model have failed, those of one's own system not
     marked = mark_invalid(scored.scores, run)
@@ -136,7 +137,7 @@ def _write(out: Path, files: Mapping[str, str], run: RunRecord, kept: Mapping[Ke
         with scratch(out) as part:
             for name, text in files.items():
                 write_text(part / name, text)
-            write_asked(part, kept)
+            run.asked = write_asked(part, kept)
             run.write(part)
             if (out / NAME).exists():
                 for path in sorted(part.iterdir(), key=lambda path: path.name == NAME):

@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from quadrag.chat.calling import Alias, Calling
+from quadrag.chat.faults import DeadServer
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.prices import Budget, Prices
 from quadrag.chat.shelf import Reuse
+from quadrag.chat.spec import parse_spec
 from quadrag.errors import QuadragError
 
 from ..core.benchmark import load
@@ -54,16 +57,17 @@ def open_session(
     reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry), began=calls.kept.began)
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
+    make = partial(
+        Session,
+        command=calls.command,
+        embed=embed,
+        max_failed=calls.max_failed,
+        profile=calls.profile,
+        reuse=reuse,
+        fresh=calls.kept.fresh,
+    )
     if system is not None and not calls.all_judges and request.entity_llm is None:
-        yield Session(
-            system,
-            command=calls.command,
-            embed=embed,
-            max_failed=calls.max_failed,
-            profile=calls.profile,
-            reuse=reuse,
-            fresh=calls.kept.fresh,
-        )
+        yield make(system)
         return
     aliases = {
         "llm": calls.calling.alias,
@@ -87,19 +91,13 @@ def open_session(
         if request.entity_llm is not None:
             entity_llm = _open_entity_llm(request.entity_llm, calls, calling)
             stack.callback(entity_llm.close)
-        yield Session(
+        yield make(
             system,
             judges,
-            command=calls.command,
-            embed=embed,
-            max_failed=calls.max_failed,
-            profile=calls.profile,
-            reuse=reuse,
             served_as=served,
-            fresh=calls.kept.fresh,
             budget=budget,
             entity_llm=entity_llm,
-            estimated=calls.calling.estimate is not None,
+            estimate=calls.calling.estimate,
             cascades=cascades,
         )
 
@@ -137,7 +135,17 @@ def _open_judge(request: RunRequest, calls: CallRequest, calling: Calling, role:
     _refuse_as_asked("--judge", spec, "judges nothing")
     alias = dict(enumerate(calls.judge_aliases)).get(role, Alias(role="judge-"))
     own = replace(calling, alias=alias)
-    return open_completer(spec, own, {**judge_parameters(calls), **preset, **shape})
+    parameters = {**judge_parameters(calls), **preset, **shape}
+    try:
+        judge = open_completer(spec, own, parameters)
+        judge.model  # noqa: B018  # a server's only one is asked for here
+    except DeadServer:
+        if calling.estimate is not None:
+            raise
+        # It is called by its address, and whatever needs no judge is scored.
+        own = replace(own, prices=None, budget=None)
+        return open_completer(f"{spec}#{parse_spec(spec).shown}", own, parameters)
+    return judge
 
 
 def judge_parameters(calls: CallRequest) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from quadrag.chat.estimate import Estimate
 from quadrag.chat.prices import BudgetReached
 from quadrag.progress import Progress
 from quadrag.records import Answer, Key, Passage, Question, jsonl_text
@@ -24,6 +25,7 @@ class Job:
     """A run at work: its folder, what answers, what was taken on, the questions, and what finds their passages.
 
     `entity_llm` finds the entities of questions in place of the model that answers. `tell_spent` says what was spent.
+    `estimate` is where calls are noted in place of being made.
     """
 
     folder: RunFolder
@@ -34,6 +36,7 @@ class Job:
     finder: Finder | None = None
     entity_llm: Completer | None = None
     tell_spent: Callable[[], str] = str
+    estimate: Estimate | None = None
 
 
 def retrieve_stage(job: Job) -> dict[Key, tuple[Passage, ...]]:
@@ -45,7 +48,8 @@ def retrieve_stage(job: Job) -> dict[Key, tuple[Passage, ...]]:
     folder, finder, questions = job.folder, job.finder, job.questions
     path = folder.path / "retrieved.jsonl"
     if folder.is_replaced(path.name):
-        passages = retrieve.read(path, questions)
+        with folder.reading(path.name):
+            passages = retrieve.read(path, questions)
         folder.keep(path.name)
         return passages
     if not folder.stands(path.name) or (finder is not None and folder.run.failed_entities):
@@ -55,7 +59,7 @@ def retrieve_stage(job: Job) -> dict[Key, tuple[Passage, ...]]:
             found = retrieve.supplied(questions, finder, llm, job.work.prompts, partial)
             told = finder.found
         else:
-            found, told = retrieve.retrieve(questions, job.work.task, job.corpus)
+            found, told = retrieve.retrieve(questions, job.work.task, job.corpus, job.estimate)
         folder.run.found = dict(told)
         folder.write(path.name, jsonl_text(retrieve.rows(questions, found)))
         (folder.path / PARTIAL).unlink(missing_ok=True)
@@ -91,7 +95,8 @@ def find_and_generate_stage(job: Job) -> tuple[dict[Key, tuple[Passage, ...]], G
     retrieved, path = folder.path / "retrieved.jsonl", folder.path / "answers.jsonl"
     found_elsewhere, answered_elsewhere = (folder.is_given(one.name) for one in (retrieved, path))
     if found_elsewhere:
-        retrieve.read(retrieved, questions)  # before it is kept: it may not be of its form
+        with folder.reading(retrieved.name):
+            retrieve.read(retrieved, questions)  # before it is kept: it may not be of its form
         folder.keep(retrieved.name)
     found = found_elsewhere or folder.stands(retrieved.name)
     answered = answered_elsewhere or _is_answered(job)
@@ -99,7 +104,6 @@ def find_and_generate_stage(job: Job) -> tuple[dict[Key, tuple[Passage, ...]], G
         folder.run.files.pop(path.name, None)  # else it would go with the passages it is not made from
     if not (found and answered):
         generated = _answer(job, {})
-        folder.run.unread = generated.unread
         if not found_elsewhere:
             folder.write(retrieved.name, jsonl_text(retrieve.rows(questions, generated.passages)))
         if not answered_elsewhere:
@@ -118,7 +122,9 @@ def _answer(job: Job, passages: Mapping[Key, Sequence[Passage]]) -> Generated:
     task = job.work.task
     _recall(job)
     with Progress(f"{task.config}: answers", len(job.questions) * task.samples, job.tell_spent) as progress:
-        return job.system.answer(job.work, job.questions, passages, progress.update)
+        generated = job.system.answer(job.work, job.questions, passages, progress.update)
+    job.folder.run.unread = generated.unread
+    return generated
 
 
 def _recall(job: Job) -> None:
@@ -133,7 +139,8 @@ def _recall(job: Job) -> None:
 def _read_back(job: Job, given: bool) -> Generated:
     """Read the answers that stand; the user's own bring no latencies and no failures."""
     folder, path = job.folder, job.folder.path / "answers.jsonl"
-    answers = read_answers(path, {question.key: question for question in job.questions})
+    with folder.reading(path.name):
+        answers = read_answers(path, {question.key: question for question in job.questions})
     if given:
         folder.run.failures, folder.run.latency_seconds, folder.run.latency = {}, {}, None
         folder.keep(path.name)

@@ -53,7 +53,10 @@ class Judging(Protocol):
     embed: Embed | None
     reuse: Reuse
     max_failed: float
-    estimated: bool
+
+    @property
+    def estimated(self) -> bool:
+        """Whether nobody is asked."""
 
     def tell_spent(self) -> str:
         """Say what was spent so far."""

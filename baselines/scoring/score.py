@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag import work
+from quadrag import parallel
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key, Question, dumps
@@ -97,7 +97,7 @@ def _compute_each(
     asked = {answer.key: questions[answer.key] for answer in answers}
     passages = given.passages if given.passages is None else {key: given.passages[key] for key in asked}
     task = partial(_compute_alone, benchmark.name, config, asked, answers, conditions, passages)
-    made = dict(zip(alone, work.each(task, alone), strict=True))
+    made = dict(zip(alone, parallel.each(task, alone), strict=True))
     for number, profile in both:
         if (number, profile) not in made:
             result = compute(benchmark, metrics[number], questions, answers, profile, conditions, given)

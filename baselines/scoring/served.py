@@ -25,7 +25,7 @@ from .judging import Judging, Scored, score_answers
 from .score import score
 
 LEAST = 32  # characters, blanks aside, from which a piece of a text is taken for a piece of it and no chance
-_LONGEST = 60  # characters of an id that is shown
+_LONGEST = 16  # characters of an id that is shown
 _BLANK = re.compile(r"\s+")
 
 
@@ -105,9 +105,11 @@ def find_documents(
         }
         if matched != own:
             return replace(evidence, by="text"), matched
-    why = "the system gave no ids of the corpus, and no text of a gold document"
+    why = "the system gave no id and no text of a gold document"
     if given := next((name for found in own.values() for name in found if not name.startswith(UNNAMED)), None):
-        why += f"; one of its ids is {one_line(given, _LONGEST)!r}, one of the corpus is {min(gold)!r}"
+        why += (
+            f"; one of its ids is {one_line(given, _LONGEST)!r}, one of the corpus is {one_line(min(gold), _LONGEST)!r}"
+        )
     return replace(evidence, why=why), own
 
 

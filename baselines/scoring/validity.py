@@ -23,6 +23,7 @@ from .probe import FIRST
 from .rows import ALL, items_of, reason_of
 
 FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null")
+UNJUDGED = "unjudged"
 _EMPTY = "empty reply"
 _CAUSES = {
     "api_error": "calls failed",
@@ -32,6 +33,12 @@ _CAUSES = {
     "misaligned": "a judge answered more or fewer questions than it was asked: try another judge",
     "null": "the file of answers has null in their place",
     _EMPTY: "the model replied with nothing",
+}
+_JUDGE = {  # by the reason of an answer's verdict
+    "api_error": "the judge's call failed",
+    "truncated": "the judge's reply was cut",
+    "unparsable": "the judge's verdict could not be read",
+    "misaligned": "the judge answered more or fewer questions than it was asked",
 }
 _WRONG = "they count as wrong"
 _READ = "official makes values of them, corrected counts them as wrong"
@@ -60,8 +67,20 @@ class Fault(NamedTuple):
     def tell(self, run: RunRecord) -> str:
         """Say in one line what failed, with a reply of the judge's, and its likely cause."""
         config, split = self.places[0][:2]
-        keys = _list_keys(self.places)
+        what, cause = self.tell_shortly(), self._find_cause(run)
+        return f"{config} {split}: {what}: {_list_keys(self.places)}; {cause}"
+
+    def tell_shortly(self) -> str:
+        """Say how many failed, by reason."""
         why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
+        return f"{self.failed} of {self.total} items failed ({why})"
+
+    def tell_judge(self, run: RunRecord) -> str:
+        """Say in a few words that it was the judge, where all was answered; else ""."""
+        most = max(self.reasons, key=lambda reason: self.reasons[reason])
+        return f": {_JUDGE[most]}" if self._find_form(run) and most in _JUDGE and not run.failures else ""
+
+    def _find_cause(self, run: RunRecord) -> str:
         most = max(self.reasons, key=lambda reason: self.reasons[reason])
         cause = _CAUSES[most]
         form = self._find_form(run)
@@ -72,7 +91,7 @@ class Fault(NamedTuple):
             cause = next(iter(run.failures.values()))
         elif most == "truncated" and not run.cut:
             cause = cause.replace("--max-tokens or ", "")  # no answer was: the judge's replies were
-        return f"{config} {split}: {self.failed} of {self.total} items failed ({why}): {keys}; {cause}"
+        return cause
 
     def _find_form(self, run: RunRecord) -> str:
         """Return a verdict as a judge was to give it; "" where none was asked."""
@@ -121,9 +140,11 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
         if fault := by_place.get(_place(row)):
             n = min(read.get((_place(row), row.get("slice")), 0), fault.total - fault.failed)
             shown |= {"value": None, "interval": None, "n_scored": n, "n_filled": 0, "invalid": True}
+            shown["why"] = fault.tell_shortly() + fault.tell_judge(run)
         elif _is_unjudged(row, run):
             del shown["not_run"]
-            shown |= {"n_scored": 0, "unscored": {}, "invalid": True}
+            shown |= {"n_scored": 0, "unscored": {UNJUDGED: row["n_total"]}, "told": (UNJUDGED,), "invalid": True}
+            shown["why"] = _tell_judge(run)
         elif _place(row) in told:
             shown["told"] = FAILED
         marked.append(shown)
@@ -149,9 +170,15 @@ def has_unscored(scores: Iterable[Mapping[str, Any]]) -> bool:
 def read_items(result: Result) -> list[dict[str, Any]]:
     """Return a run's items as people are shown them: under each profile with the value that they count as in its score.
 
-    One that failed has its reason under both profiles. Of a metric that is not valid, what failed counts as nothing.
+    One that failed has its reason under both profiles. Of a metric that is not valid, what failed counts as nothing;
+    one that was not judged has no value of any item.
     """
     invalid = {_place(row) for row in result.scores if is_invalid(row)}
+    unjudged: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in result.scores:
+        if UNJUDGED in (row.get("unscored") or {}):
+            entry = {**dict.fromkeys(PROFILES), "reason": dict.fromkeys(PROFILES, UNJUDGED)}
+            unjudged.setdefault((row["config"], row["split"]), {})[f"{row['metric']}.{row['key']}"] = entry
 
     def read(item: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         entry, (module, _, key) = item[name], name.partition(".")
@@ -167,13 +194,27 @@ def read_items(result: Result) -> list[dict[str, Any]]:
 
     return [
         {name: read(item, name) if isinstance(entry, Mapping) else entry for name, entry in item.items()}
+        | unjudged.get((item["config"], item["split"]), {})
         for item in result.items
     ]
+
+
+def spell_reason(metric: str, reason: str, run: RunRecord, answered: bool) -> str:
+    """Return the reason why an item has no value with what it means where it is the judge's and not the answer's."""
+    if reason == UNJUDGED:
+        return f"{reason}: {_tell_judge(run)}"
+    judged = answered and run.inputs.judge is not None and metric_record(metric.partition(".")[0]).verdict
+    return f"{reason}: {_JUDGE[reason]}" if judged and reason in _JUDGE else reason
 
 
 def _is_unjudged(row: Mapping[str, Any], run: RunRecord) -> bool:
     """Whether a row has no value since the judge was asked no further, or does not answer."""
     return (run.dead_judge or run.unread_judge is not None) and row.get("not_run") == NO_JUDGE
+
+
+def _tell_judge(run: RunRecord) -> str:
+    """Say in a few words why nothing was judged."""
+    return "the judge does not answer" if run.dead_judge else "the judge's first verdicts could not be read"
 
 
 def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[str]:
@@ -198,9 +239,13 @@ def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[
 
 def _list_keys(places: Sequence[Place]) -> str:
     """List the keys of metrics, the first few alone where there are many."""
-    keys = [show_key(*place[2:]) for place in places]
-    shown = ", ".join(keys[:_SHOWN])
-    return f"{shown} and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else shown
+    return shorten_list([show_key(*place[2:]) for place in places])
+
+
+def shorten_list(names: Sequence[str]) -> str:
+    """List names, the first few alone where there are many."""
+    shown = ", ".join(names[:_SHOWN])
+    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
 
 
 def _find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fault]:

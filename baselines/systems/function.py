@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
+from quadrag.progress import spell
 from quadrag.records import Answer, Key, Passage, Question, dumps
 
 from ..core.benchmark import Benchmark
@@ -158,7 +159,7 @@ class Function(System):
         if kept := len(questions) - len(asked):
             self._spent["cached"] += kept
             told = f"{kept} of {len(questions)} answers are kept from the earlier run"
-            print(f"{self.kept}: {told}; fresh=True asks anew", file=sys.stderr)
+            print(spell(f"{self.kept}: {told}; fresh=True asks anew"), file=sys.stderr)
         size = self.batch_size or 1
         posed = [pose(work, question, passages.get(question.key, ())) for question in asked]
         batches = [posed[start : start + size] for start in range(0, len(posed), size)]

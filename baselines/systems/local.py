@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag import work
+from quadrag import parallel
 from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.reply import Failure, Reply, as_verdict, split_reasoning
 from quadrag.chat.shelf import Shelf
@@ -25,7 +25,7 @@ _MAX_TOKENS = 512
 _PARAMETERS = {"temperature", "top_p", "top_k", "repetition_penalty", "max_tokens", "seed"}
 
 
-class LocalModel(work.Travels):
+class LocalModel(parallel.Travels):
     """A model of transformers; `model` is its name or folder, as requested."""
 
     stays = ("ledger", "replay")
@@ -78,7 +78,7 @@ class LocalModel(work.Travels):
         done = len(keys) - missing
         self.spent["cached"] += done
         new: dict[bytes, dict[str, Any]] = {}
-        for key, row in zip(calls, work.each(self.generate, calls.items()), strict=True):
+        for key, row in zip(calls, parallel.each(self.generate, calls.items()), strict=True):
             new[key] = row
             if self.shelf is not None:
                 self.shelf.put_many([(key, row)], model=name)

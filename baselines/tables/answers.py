@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from quadrag.chat.keys import known_keys
 
+from ..core.benchmark import load
 from ..core.result import Result
 from ..systems.extractive import EXTRACTIVE
 from .grid import Alarm
@@ -35,6 +36,8 @@ def _tell_passages(result: Result) -> Iterator[str]:
         are = "is" if len(run.unread) == 1 else "are"
         place = "search_results" if run.inputs.parameters.get("contract") == "openai" else "passages"
         then = "" if gave.get("passages") else "; retrieval is not measured"
+        if load(run.inputs.benchmark).supplied is not None:
+            then = ", and here those of the question stand"
         yield f"the answers have {names}, which {are} not read: passages belong under `{place}`{then}"
     elif gave.get("passages") and gave["why"]:
         yield f"retrieval is not measured: {gave['why']}"

@@ -38,9 +38,15 @@ def format_value(value: float | None, unit: str, n: int | None) -> str:
     if value is None:
         return NOTHING
     if unit == CHARACTERS:
-        return f"{value:.1f}"
+        return write_number(value, 1)
     # As wide as 99.99: Table 1 fits into 80 columns to the character.
-    return "100.0" if value == 1 else f"{value * 100:.{_decimals(n)}f}"
+    return "100.0" if value == 1 else write_number(value * 100, _decimals(n))
+
+
+def write_number(value: float, decimals: int, sign: str = "") -> str:
+    """Write a number, with ``+`` as the sign the greater ones too; what is 0 in these decimals has none."""
+    text = f"{value:{sign}.{decimals}f}"
+    return text if float(text) else text.lstrip("+-")
 
 
 def _decimals(n: int | None) -> int:
@@ -50,9 +56,9 @@ def _decimals(n: int | None) -> int:
 def format_bound(value: float, unit: str = RATE) -> str:
     """Write a bound of an interval: percent with one decimal, from 100 on none, for narrow columns; a length none."""
     if unit == CHARACTERS:
-        return f"{value:.0f}"
+        return write_number(value, 0)
     # A judge's verdict beyond its scale, which OmniEval's official values keep, is above 100.
-    return f"{value * 100:.{0 if value >= 1 else 1}f}"
+    return write_number(value * 100, 0 if value >= 1 else 1)
 
 
 def break_heading(key: str) -> str:
@@ -117,9 +123,9 @@ def difference_cell(pair: Pair, unit: str = RATE) -> Cell:
         pair: the difference.
         unit: of the values.
     """
-    low, high = pair.interval
-    mark = "*" if pair.n >= FEW and pair.p < ALPHA else ""
-    bounds = f"{low:+.0f} to {high:+.0f}" if unit == CHARACTERS else f"{low * 100:+.1f} to {high * 100:+.1f}"
+    mark = "*" if pair.n >= FEW and pair.decisive < ALPHA else ""
+    scale, decimals = (1, 0) if unit == CHARACTERS else (100, 1)
+    bounds = " to ".join(write_number(end * scale, decimals, "+") for end in pair.interval)
     text = format_difference(pair.difference, unit, pair.n) + mark
     if pair.n < FEW:
         return Cell(text)
@@ -130,4 +136,4 @@ def difference_cell(pair: Pair, unit: str = RATE) -> Cell:
 
 def format_difference(value: float, unit: str, n: int) -> str:
     """Write a difference of two values over n items, with its sign and their decimals."""
-    return f"{value:+.1f}" if unit == CHARACTERS else f"{value * 100:+.{_decimals(n)}f}"
+    return write_number(value, 1, "+") if unit == CHARACTERS else write_number(value * 100, _decimals(n), "+")

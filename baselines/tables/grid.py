@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, Literal, NamedTuple
 
+from quadrag.wrapping import is_wide, wrap
+
 Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest", "scatter"]
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*]?)")
 
@@ -135,7 +137,7 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     console.print(Text(grid.title, style="bold"))
     for note in grid.notes:
         if isinstance(note, Alarm):
-            console.print(Text(note))
+            console.print(Text(_fit(note, console.width)))
     # From wide to narrow; numbers are kept whole, labels are broken before a table is drawn too wide.
     tables = [_lay_out(grid, aligned, gap) for aligned, gap in ((True, 1), (True, 0), (False, 0))]
     widths = [console.measure(table, options=console.options.update(max_width=1000)) for table in tables]
@@ -144,7 +146,12 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     console.print((narrow or tables[-1:])[0])
     for note in grid.notes:
         if not isinstance(note, Alarm) and (verbose or not isinstance(note, Detail)):
-            console.print(Text(note, style="dim"))
+            console.print(Text(_fit(note, console.width), style="dim"))
+
+
+def _fit(note: str, width: int) -> str:
+    """Return a note with its lines broken where Chinese may be; the library does so with other words."""
+    return "\n".join(wrap(note, width)) if is_wide(note) else note
 
 
 def _lay_out(grid: Grid, aligned: bool, gap: int) -> Any:

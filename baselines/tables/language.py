@@ -1,9 +1,11 @@
-"""The words of tables in another language: what stands in English in the code is looked up where it is shown.
+"""The words of tables and messages in another language: what is English in the code is looked up where it is shown.
 
-`chinese.yaml` has a line for each text, `{0}` and `{1}` standing for what changes in it, which is looked up in turn. Of
-several that fit, one that begins with a word counts, and of these the longest. What changes is never several sentences,
-so that each is looked up by itself. A text without a line is shown as it is, and so are quoted texts, and names of
-metrics, models, configs and files.
+`chinese.yaml` and its neighbours have a line for each text, `{0}` and `{1}` standing for what changes in it, which is
+looked up in turn. Of several that fit, one that begins with a word counts, and of these the longest. What changes is
+never several sentences, so that each is looked up by itself, unless it is `{0…}`; what stands in “{0}” are another's
+words, which are kept. A line's label is looked up with the corner of its table before it, too. A text without a line is
+shown as it is, and so are quoted texts, and names of metrics, models, configs and files. In messages single words are
+such names.
 """
 
 import re
@@ -18,42 +20,82 @@ import yaml
 from .grid import Grid, Line
 
 ENGLISH, CHINESE = LANGUAGES = ("en", "zh")
-_SLOT = re.compile(r"\\{(\d)\\}")
+_SLOT = re.compile(r"(\{\d…?\})")
+_HAN = re.compile("[\u4e00-\u9fff]")
+_MARKS = "，。；：？！、（）“”"  # which take no blank beside them
 # What parts of a line stand between, the longer parts first, and what stands there in Chinese.
 _JOINTS = {re.compile(r"(?<=\.) "): " ", re.compile("; "): "；", re.compile(": "): "：", re.compile(", "): "，"}
-_COLUMN = re.compile("([A-Z]): (.+)")  # of which run of a comparison something is said
+_COLUMN = re.compile("([A-Z](?:, [A-Z])*): (.+)")  # of which runs of a comparison something is said
 _PAIR = re.compile("([A-Z] - [A-Z]): (.+)")  # of which two
 _COUNT = re.compile(r"(\d+) of (\d+)")
+_END = re.compile(r"(?<!\.)\.$")
+_NAMES = re.compile(r"\S+(?:, \S+)*")
+_EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
+_COUNTED = re.compile(r"(\d+) ([a-z_ ]+)")
 _RANGE = re.compile(r"([-+]?[\d.]+%?) to ([-+]?[\d.]+%?)")
 # A text of data or of a model as Python writes it, and the first of the signs that stand for such texts.
 _QUOTED = re.compile(r"""(?<![\w\\])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)""")
 _ASIDE = 0xE000
+# Whether words in the slots of a file's phrases are names.
+_FILES = {"chinese.yaml": False, "chinese_errors.yaml": True, "chinese_help.yaml": True}
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the quick one, where it was built
+_LEAD = "这一行还没有中文，原文："
+_LEFT = re.compile(r"\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b")  # words of English
+_NOT_OURS = re.compile(rf"“.*?”|`.*?`|quadrag [\w-]+|{_QUOTED.pattern}")  # others' words, commands
 Text = TypeVar("Text", bound=str)
+
+
+class _Phrase(NamedTuple):
+    """A text with slots: what finds it, what stands for it, and whether words in its slots, or lists, are names."""
+
+    english: re.Pattern[str]
+    chinese: str
+    names: bool
 
 
 class _Phrases(NamedTuple):
     whole: dict[str, str]
-    patterns: list[tuple[re.Pattern[str], str]]
+    changing: list[_Phrase]
 
 
 @cache
 def _read() -> _Phrases:
-    found = yaml.safe_load(Path(__file__).with_name("chinese.yaml").read_text(encoding="utf-8"))
-    changing = [english for english in found if "{0}" in english]
-    changing.sort(key=lambda english: (english.startswith("{"), -len(english)))
-    return _Phrases(found, [(_match(english), found[english]) for english in changing])
+    whole, changing = {}, {}
+    for file, names in _FILES.items():
+        text = Path(__file__).with_name(file).read_text(encoding="utf-8")
+        for english, chinese in yaml.load(text, _Loader).items():
+            whole[english] = chinese
+            if _SLOT.search(english):
+                changing[english] = _Phrase(_match(english, chinese), chinese, names)
+    order = sorted(changing, key=lambda english: (english.startswith("{"), -len(english)))
+    return _Phrases(whole, [changing[english] for english in order])
 
 
-def _match(english: str) -> re.Pattern[str]:
+def _match(english: str, chinese: str) -> re.Pattern[str]:
     """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not, nor a head before it."""
     ends = r"\. " if english.endswith(".") else r"; |\. "
-    found = _SLOT.sub(rf"(?P<s\1>(?:(?!{ends}).)+?)", re.escape(english))
-    return re.compile(found.replace("(?!", "(?!: |", 1) if english.startswith("{") else found)
+    found = ""
+    for piece in _SLOT.split(english):
+        if not _SLOT.fullmatch(piece):
+            found += re.escape(piece)
+        elif piece.endswith("…}") or f"“{piece}”" in chinese:
+            found += f"(?P<s{piece[1]}>.+?)"
+        else:
+            found += f"(?P<s{piece[1]}>(?:(?!{'' if found else ': |'}{ends}).)+?(?<!,))"
+    return re.compile(found)
 
 
 def speak(text: Text, language: str) -> Text:
     """Return a text, which may be an alarm or a detail, in a language."""
     return text if language == ENGLISH else type(text)(_speak_chinese(text))
+
+
+def speak_line(line: str, language: str) -> str:
+    """Return a line of a message in a language: wholly or, where that has no words for a part, in English."""
+    if language == ENGLISH or line.startswith(_LEAD):
+        return line
+    ours = speak(line, language)
+    return f"{_LEAD}{line}" if _LEFT.search(_NOT_OURS.sub("", ours)) else ours
 
 
 def _speak_chinese(text: str) -> str:
@@ -69,6 +111,12 @@ def _speak_chinese(text: str) -> str:
 
 
 def _translate(text: str) -> str:
+    """Return a text in Chinese, its end as well."""
+    ours = _look_up(text)
+    return ours if ours == text else _END.sub("。", ours)
+
+
+def _look_up(text: str) -> str:
     """Return a text in Chinese, as a whole or, where it has no line, by its parts."""
     begin = " " * (len(text) - len(text.lstrip(" ")))
     plain = text[len(begin) :].rstrip(" ")
@@ -78,33 +126,66 @@ def _translate(text: str) -> str:
         return f"{begin}{found[1]}/{found[2]}"
     if found := _RANGE.fullmatch(plain):
         return f"{begin}{found[1]} 至 {found[2]}"
+    if _EITHER.fullmatch(plain):
+        *names, last = re.split(", | or ", plain)
+        return f"{begin}{'、'.join(names)} 或 {last}"
     if found := _COLUMN.fullmatch(plain):
         return f"{begin}{found[1]}：{_translate(found[2])}"
-    whole, patterns = _read()
+    whole, changing = _read()
     if plain in whole:
         return begin + whole[plain]
-    for pattern, chinese in patterns:
-        if found := pattern.fullmatch(plain):
-            slots = [_translate(found[f"s{at}"]) for at in range(len(found.groupdict()))]
-            return begin + chinese.format(*slots)
+    if (found := _COUNTED.fullmatch(plain)) and found[2] in whole:
+        return f"{begin}{whole[found[2]]} {found[1]}"
+    for phrase in changing:
+        if found := phrase.english.fullmatch(plain):
+            return begin + _fill(phrase, found)
     if found := _PAIR.fullmatch(plain):
         return f"{begin}{found[1]}：{_translate(found[2])}"
     for mark, joint in _JOINTS.items():  # a list, or several sentences
         parts = mark.split(plain, 1)
         ours = [_translate(part) for part in parts] if len(parts) > 1 else parts
         if ours != parts:
-            return begin + joint.join(ours)
+            ours[1] = mark.sub(joint, ours[1]) if ours[1] == parts[1] else ours[1]  # a list has one sign between all
+            return begin + _meet(_meet(ours[0], joint), ours[1])
     return text
+
+
+def _fill(phrase: _Phrase, found: re.Match[str]) -> str:
+    """Return the Chinese of a phrase with what stands in its slots."""
+    ours = ""
+    for piece in _SLOT.split(phrase.chinese):
+        if not _SLOT.fullmatch(piece):
+            ours = _meet(ours, piece)
+            continue
+        value = found[f"s{piece[1]}"]
+        name = ours.endswith("“") or (phrase.names and _NAMES.fullmatch(value))
+        ours = _meet(ours, value if name else _translate(value))
+    return ours
+
+
+def _meet(before: str, after: str) -> str:
+    """Join two texts: a blank between Chinese and other letters, none within Chinese, or beside a mark of it."""
+    left, right = before.rstrip(" "), after.lstrip(" ")
+    if not left or not right:
+        return before + after
+    sides = left[-1], right[0]
+    han = [bool(_HAN.match(side)) for side in sides]
+    if all(han) or any(side in _MARKS for side in sides):
+        return left + right
+    return f"{left} {right}" if any(han) and sides[han[0]] not in "()[]*," else before + after
 
 
 def speak_grid(grid: Grid, language: str) -> Grid:
     """Return a table whose words are in a language."""
     if language == ENGLISH:
         return grid
+    from rich.cells import cell_len
 
     def say(text: str) -> str:
         joined = text.replace("-\n", "").replace("_\n", "_").strip("\n")
         ours = _speak_chinese(joined)
+        if joined.endswith(" "):  # it is as wide as its column
+            ours += " " * (cell_len(joined) - cell_len(ours))
         return text if ours == joined else text[: len(text) - len(text.lstrip("\n"))] + ours
 
     def line(one: Line) -> Line:
@@ -117,7 +198,8 @@ def speak_grid(grid: Grid, language: str) -> Grid:
             )
             for cell in one.cells
         ]
-        return replace(one, label=_speak_chinese(one.label), cells=cells)
+        label = _read().whole.get(f"{grid.corner}: {one.label}") or _speak_chinese(one.label)
+        return replace(one, label=label, cells=cells)
 
     return replace(
         grid,

@@ -56,7 +56,9 @@ def note_not_run(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
     for row in rows:
         if "not_run" in row:
             missing.setdefault(row["not_run"], {})[row["key"]] = show_key(row["metric"], row["key"])
-    parts = [f"{_join(keys.values())} ({_REMEDIES.get(why, why)})" for why, keys in missing.items()]
+    # A reason with examples behind a semicolon stands above the table.
+    ways = {why: "see above" if ";" in why else _REMEDIES.get(why, why) for why in missing}
+    parts = [f"{_join(keys.values())} ({ways[why]})" for why, keys in missing.items()]
     notes = [f"Not run: {', '.join(parts)}."] if parts else []
     return notes + [note for key, note in tables.not_run.items() if key in missing.get("no judge", ())]
 

@@ -16,6 +16,7 @@ from secrets import token_hex
 from quadrag.chat.ledger_file import Value
 from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError
+from quadrag.progress import spell
 from quadrag.scratch import hold, is_held
 
 _LOOK = 0.2  # seconds between two looks for the replies of another run
@@ -86,8 +87,10 @@ def make_once(
             since = time.monotonic()
         elif not told and time.monotonic() - since > _WORTH_A_WORD:
             print(
-                f"waiting for {len(left)} replies that another run on the ledger {shelf.path} has in flight; a run "
-                "with another --ledger waits for none",
+                spell(
+                    f"waiting for {len(left)} replies that another run on the ledger {shelf.path} has in flight; a run "
+                    "with another --ledger waits for none"
+                ),
                 file=sys.stderr,
             )
             told = True

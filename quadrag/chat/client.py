@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from quadrag import work
+from quadrag import parallel
 from quadrag.chat.batch import Batch
 from quadrag.chat.calling import Calling
 from quadrag.chat.ledger import Ledger
@@ -71,7 +71,7 @@ class ChatClient:
         self.spent["oldest"] = None  # Unix time of the oldest reply that was taken from the ledger
         self._saved = Saved(self.spent, calling.prices)
         self._budget = calling.open_budget()
-        if self._budget is not None and work.workers() > 1:
+        if self._budget is not None and parallel.workers() > 1:
             raise QuadragError("--budget is held by one process; leave it out, or --on")
         self._model = self.spec.model
         self._transport = transport or Transport()
@@ -98,7 +98,7 @@ class ChatClient:
         """Return the model that the spec names, else the only one that the server, or a replay's ledger, has.
 
         Raises:
-            QuadragError: the spec names none, and there is not exactly one to take.
+            QuadragError: the spec names none, and there is not one to take; `DeadServer` where nothing is there.
         """
         if self._model is None:
             if self.calling.replay and self.calling.ledger is not None:
@@ -106,8 +106,11 @@ class ChatClient:
             else:
                 listed = self._open().list_models()
                 if not isinstance(listed, list):
+                    from quadrag.chat.faults import DeadServer
+
                     why = f"the models cannot be listed: {listed.detail}"
-                    raise QuadragError(f"{why}; start the server, or append #MODEL to its address")
+                    advice = f"{why}; start the server, or append #MODEL to its address"
+                    raise QuadragError(advice) if listed.connected else DeadServer(advice, listed)
                 name = only_model(listed, self.spec.shown)
             self.calling.rate(name)
             self._model = name
@@ -262,7 +265,7 @@ class ChatClient:
 
             bounds = self.calling.bound(self._transport.timeout, self._transport.first)
             way = (self.spec, bounds, self._transport)
-            if work.workers() == 1:
+            if parallel.workers() == 1:
                 self._engine = Engine(Wire(*way), self.shelf, self.spent)
             else:
                 from quadrag.chat.network.parted import PartedEngine

@@ -76,6 +76,7 @@ class Estimate:
         self._find_count = find_count
         self._counts: dict[str, Count] = {}
         self.how: dict[str, str] = {}
+        self.notes: list[str] = []  # what else the numbers rest on
         self._stages: dict[tuple[str, str], Stage] = {}
 
     @property

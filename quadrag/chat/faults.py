@@ -19,7 +19,7 @@ from huggingface_hub import errors as hub_errors
 from quadrag.chat.keys import Keys
 from quadrag.chat.reply import NoText
 from quadrag.chat.server import CONNECT_SECONDS
-from quadrag.errors import QuadragError, causes
+from quadrag.errors import NO_DESCRIPTORS, QuadragError, causes
 
 _PAGE = 4000  # characters of a page that are looked at
 # httpx or httpx2, depending on the release of huggingface_hub.
@@ -76,11 +76,16 @@ def read_fault(
 
     Returns:
         The fault.
+
+    Raises:
+        OSError: this machine has no file descriptors left, of which no server is guilty.
     """
     line = keys.line
     for one in causes(error):
         if isinstance(one, Fault):
             return one
+        if isinstance(one, OSError) and one.errno in NO_DESCRIPTORS:
+            raise one from None
         response = getattr(one, "response", None)
         if response is not None and getattr(response, "status_code", 0) >= 400:
             # Of the Hub, which the client of Inference Providers asks for the way to a model.

@@ -12,31 +12,25 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import sqlite3
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from glob import escape
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, TypeVar
 
-from filelock import Timeout
-
 from quadrag.chat.ledger_file import PUT, UNNAMED, Value, open_file, read_row, row_sum, take_over, transaction
+from quadrag.chat.parts import adopt
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
-from quadrag.scratch import hold
+from quadrag.progress import spell
 
 T = TypeVar("T")
 
 # SQLite builds before 3.32 take at most 999 parameters in one statement.
 _CHUNK = 900
-_PARTS = ".parts"
 _KEY_BYTES = 32
 
 
@@ -68,26 +62,6 @@ def default_path() -> Path:
     return cache_dir() / "ledger.sqlite"
 
 
-@contextmanager
-def parts_folder(path: Path | None) -> Iterator[Path | None]:
-    """Yield a folder for the ledgers of workers who share a run's calls; at the end it goes.
-
-    Its lock tells it from those of killed runs, which `Ledger` adopts.
-
-    Args:
-        path: the run's ledger; None where it keeps none, which the workers do not either then.
-    """
-    if path is None:
-        yield None
-        return
-    folder = path.with_name(f"{path.name}.{token_hex(4)}{_PARTS}")
-    with hold(folder.with_suffix(".lock")):
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 class Ledger:
     """Replies by call key; safe for several threads and several processes."""
 
@@ -109,16 +83,7 @@ class Ledger:
         except OSError as error:
             raise QuadragError(f"the ledger's folder {self.path.parent} cannot be made: {error.strerror}") from None
         self._db = self._guard(lambda: open_file(self.path))
-        for folder in self.path.parent.glob(f"{escape(self.path.name)}.*{_PARTS}"):
-            with suppress(Timeout), hold(folder.with_suffix(".lock"), patient=False):
-                self._adopt(folder)
-
-    def _adopt(self, folder: Path) -> None:
-        """Take over the replies that the workers of a killed run kept, and remove their ledgers."""
-        for path in sorted(folder.glob("*.sqlite")):
-            with suppress(QuadragError):  # one that is damaged as a whole has nothing to give
-                self._guard(partial(take_over, self._db, path))
-        shutil.rmtree(folder, ignore_errors=True)
+        adopt(self.path, lambda left: self._guard(partial(take_over, self._db, left)))
 
     def _guard(self, work: Callable[[], T]) -> T:
         try:
@@ -170,8 +135,10 @@ class Ledger:
             self._guard(read)
         if new := damaged - self.damaged:
             print(
-                f"damaged rows in the ledger {self.path}: {len(new)}, which are not used; what stood there is asked "
-                "again, and fails under --replay",
+                spell(
+                    f"damaged rows in the ledger {self.path}: {len(new)}, which are not used; what stood there is "
+                    "asked again, and fails under --replay"
+                ),
                 file=sys.stderr,
             )
             self.damaged |= new

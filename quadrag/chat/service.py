@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from quadrag.chat.calling import Alias
 
 _LISTED = 20  # names of models in a message
+_OFFERED = 3  # those among them that it says to type
 
 
 def name_service(spec: Spec, find_keys: Callable[[Spec], Keys]) -> str:
@@ -83,8 +84,11 @@ class Known:
         if served_as is not None and model in listed:
             raise QuadragError(f"{serves}, so {model} is served by itself; leave out {option}")
         if listed and (served_as or model) not in listed:
-            way = f"or, where it answers to any name, say with {option} which of them does"
-            raise NotServed(f"{serves}, not {served_as or model}; name one of these behind the address's #, {way}")
+            first, *others = listed[:_OFFERED]
+            more = f" (or {', '.join(f'#{name}' for name in others)})" if others else ""
+            way = f"type {place.replace(', ', ',')}#{first}{more}"
+            only = f"{option} is for replicating a paper's row with another model"
+            raise NotServed(f"{serves}, not {served_as or model}; {way}; {only}")
 
     def warn_of_others(self, missing: Collection[bytes]) -> None:
         """Say once that the ledger has replies to these calls from elsewhere."""

@@ -60,7 +60,8 @@ def run(arguments: argparse.Namespace) -> None:
         with contextlib.suppress(BrokenPipeError):  # `| head` has seen enough: the page is written all the same
             print_grids(speak_grids([_first_headlines(name, runs)], arguments.labels))
         results += ours
-        made = [*tabulate_paper(name, ours), *(tabulate_matrices(ours[0]) if len(ours) == 1 else [])]
+        matrices = tabulate_matrices(ours[0], labels=arguments.labels) if len(ours) == 1 else []
+        made = [*tabulate_paper(name, ours), *matrices]
         known_as = read_card(name)[0]["pretty_name"]
         tables += [replace(grid, title=f"{known_as}: {grid.title.removeprefix(name).lstrip(', ')}") for grid in made]
     write_page(out / "report.html", [("demo", results)], tables, arguments.labels)
@@ -77,6 +78,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     """Make a table with the first headline of every run."""
     from quadrag.baselines.core.benchmark import load
+    from quadrag.baselines.core.settings import NONE
     from quadrag.baselines.report.summary import headline_cells, pick_headlines
     from quadrag.baselines.tables.grid import Cell, Grid, Line
     from quadrag.baselines.tables.notes import note_keys
@@ -96,4 +98,12 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
         for (folder, _), row in zip(runs, rows, strict=True)
         if row["n_scored"] < row["n_total"]
     ]
-    return Grid(load(name).sample, "task", columns, lines, [*note_keys(rows), *without])
+    zero = [result.run.inputs for (_, result), row in zip(runs, rows, strict=True) if row["value"] == 0]
+    bare = any(one.retriever == NONE for one in zero)
+    why = {
+        begin: reason
+        for begin, reason in load(name).beyond.items()
+        if any(one.retriever != NONE and one.config.startswith(begin) for one in zero)
+    } | ({"-none": "no passages are shown, so there is no sentence to give"} if bare else {})
+    told = [f"0.0 of {begin}: {reason}." for begin, reason in why.items()]
+    return Grid(load(name).sample, "task", columns, lines, [*note_keys(rows), *without, *told])

@@ -16,7 +16,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
+from quadrag.progress import spell
+from quadrag.wrapping import wrap
 
 EXAMPLES = (
     "quadrag list",
@@ -43,12 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of the upstream files or of their checkout, or `sample` (default: what is prepared)",
     )
     parser.add_argument("--json", action="store_true", help="with --recipe or --statistics: as one object for scripts")
+    options.labels(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
 
+    if arguments.labels != "en" and (arguments.statistics or arguments.recipe is not None):
+        print(spell("What follows is in English alone."), file=sys.stderr)
     if arguments.statistics:
         _count(arguments)
         return
@@ -69,16 +75,17 @@ def run(arguments: argparse.Namespace) -> None:
         print("\n".join(_describe(catalogue.benchmark_name(arguments.benchmark))))
         return
     for benchmark in catalogue.benchmarks():
-        print(f"{benchmark}: configs and splits (more: quadrag list {benchmark})")
+        print(spell(f"{benchmark}: configs and splits (more: quadrag list {benchmark})"))
         for name, config in catalogue.configs(benchmark).items():
             print(f"  {name:30} {', '.join(config.splits)}")
-    print("\nmetrics: " + ", ".join(catalogue.metrics()))
-    print("recipes:", *catalogue.recipes(), sep="\n  ")
+    print()
+    print(spell("metrics: " + ", ".join(catalogue.metrics())))
+    print(spell("recipes:"), *catalogue.recipes(), sep="\n  ")
     from quadrag.baselines.systems.models import judge_presets
 
-    print("judges, as --judge NAME=http://HOST/v1:")
+    print(spell("judges, as --judge NAME=http://HOST/v1:"))
     for name, preset in judge_presets().items():
-        print(f"  {name:30} {preset.source}")
+        print(f"  {name:30} {spell(preset.source)}")
 
 
 def _find_recipes(named: str, benchmark: str | None) -> list[str]:
@@ -118,7 +125,7 @@ def _count(arguments: argparse.Namespace) -> None:
 
 def _describe(benchmark: str) -> Iterator[str]:
     """Yield the lines on a benchmark: what it is, and of each config what it asks and holds."""
-    import textwrap
+    from rich.cells import set_cell_size
 
     from quadrag import catalogue
     from quadrag.baselines.core.benchmark import load
@@ -126,19 +133,22 @@ def _describe(benchmark: str) -> Iterator[str]:
 
     hub, record = hub_record(benchmark), load(benchmark)
     about = catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION
-    yield from textwrap.wrap(about, _WIDTH)
-    yield f"Paper: {record.paper}"
+    yield from wrap(spell(" ".join(about.split())), _WIDTH)
+    yield spell(f"Paper: {record.paper}")
     for name, config in catalogue.configs(benchmark).items():
-        yield f"\n{name}: {config.description}"
-        yield from textwrap.wrap(hub.sentences[name], _WIDTH, initial_indent="  ", subsequent_indent="  ")
+        yield ""
+        yield f"{name}{spell(': ')}{spell(config.description)}"
+        yield from (f"  {line}" for line in wrap(spell(hub.sentences[name]), _WIDTH - 2))
         asked = not record.corpus or name in record.configs
         facts = {
             "rows": _list_rows(hub.rows[name]),
             "language": getattr(config, "language", None) or ", ".join(hub.languages),
-            "metrics": _list_metrics(record, name) if asked else "none, it holds no questions to run",
+            "metrics": _list_metrics(record, name) if asked else spell("none, it holds no questions to run"),
         }
         for fact, text in facts.items():
-            yield from textwrap.wrap(text, _WIDTH, initial_indent=f"  {fact:10}", subsequent_indent=" " * 12)
+            first, *more = wrap(text, _WIDTH - 12)
+            yield f"  {set_cell_size(spell(fact), 10)}{first}"
+            yield from (" " * 12 + line for line in more)
 
 
 def _list_rows(rows: Any) -> str:
@@ -148,8 +158,8 @@ def _list_rows(rows: Any) -> str:
         unknown = f"unknown ({one.source})"
         number = unknown if one.number is None else f"{'about ' if one.about else ''}{one.number:,}"
         alike.setdefault(number, []).append(split)
-    return "; ".join(
-        f"{', '.join(splits)}: {number}{' each' if len(splits) > 1 and number[0].isdigit() else ''}"
+    return spell("; ").join(
+        ", ".join(splits) + spell(": ") + spell(number + " each" * (len(splits) > 1 and number[0].isdigit()))
         for number, splits in alike.items()
     )
 
@@ -165,4 +175,4 @@ def _list_metrics(benchmark: Any, config: str) -> str:
         for key in metric.keys:
             needs = "with --judge: " if key in metric.judged else "with --bertscore: " if key in metric.embedded else ""
             found.setdefault(needs, []).append(show_key(metric.module, key))
-    return "; ".join(needs + ", ".join(keys) for needs, keys in sorted(found.items()))
+    return spell("; ").join(spell(needs + ", ".join(keys)) for needs, keys in sorted(found.items()))

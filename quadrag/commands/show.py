@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", metavar="N", type=options.whole(1), help=f"of a run (default: {_MOST}; {_FEW} of several)"
     )
-    parser.add_argument("--verbose", "-v", action="store_true", help="all metrics, not the headlines alone")
+    parser.add_argument("--verbose", "-v", action="store_true", help="all metrics, under both profiles")
     parser.add_argument(
         "--characters", metavar="N", type=options.whole(1), default=100, help="of a passage (default: 100)"
     )

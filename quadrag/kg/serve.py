@@ -1,8 +1,9 @@
 """CRAG's mock knowledge graph over HTTP: upstream's 38 routes and bodies, so that its clients work unchanged.
 
 A body is what the table of `tools.py` says; an answer is ``{"result": ...}``, an error of a function 500 with plain
-text, a wrong body FastAPI's 422. The functions run in a few threads of their own, each with its own SQLite connection,
-so that no slow one holds up the others. NaN becomes null. It checks no keys and limits no rates: it is for one machine.
+text; what is refused says `refusing.py`. The functions run in a few threads of their own, each with its own SQLite
+connection, so that no slow one holds up the others. NaN becomes null. It checks no keys and limits no rates: it is for
+one machine.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, short_line
+from quadrag.kg.refusing import refuse
 from quadrag.kg.tools import FUNCTIONS, Function
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ def app(graph: Any, threads: int = THREADS) -> FastAPI:
         endpoint = _endpoint(function, _answer(graph, function.name), pool, fastapi.Response)
         described: dict[str, Any] = {"name": function.name, "description": function.description}
         application.add_api_route(function.route, endpoint, methods=["POST"], **described)
+    refuse(application, dump)
     return application
 
 
@@ -114,7 +117,8 @@ def _endpoint(
         try:
             return 200, answer(*values)
         except Exception as error:
-            _log.warning("%s%r: %s: %s", function.name, tuple(values), type(error).__name__, error)
+            said = f"{function.name}{tuple(values)!r}: {type(error).__name__}: {error}"
+            _log.warning("%s", short_line(said))
             return 500, _ERROR.encode()
 
     async def respond(values: list[Any]) -> Any:

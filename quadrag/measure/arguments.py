@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.words import in_python, speaking_python
@@ -16,16 +16,22 @@ _T = TypeVar("_T")
 def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """Have a function of the Python entrance refuse misspelt arguments, and its errors name arguments of Python.
 
+    An error that the user can mend comes without the way that it took in here: its message says all.
+    They are in the language that its argument `labels` names, else the result that it is a method of, or is given.
     One that takes options of a benchmark calls `refuse_unknown` itself, since its arguments say which these are.
     """
     takes_options = any(one.kind is one.VAR_KEYWORD for one in inspect.signature(function).parameters.values())
 
     @wraps(function)
     def call(*given: _P.args, **named: _P.kwargs) -> _T:
-        with speaking_python(), spelled_by(in_python):
-            if not takes_options:
-                refuse_unknown(function, named)
-            return function(*given, **named)
+        labels: Any = named.get("labels") or getattr(given[0] if given else None, "labels", None)
+        try:
+            with speaking_python(labels), spelled_by(in_python):
+                if not takes_options:
+                    refuse_unknown(function, named)
+                return function(*given, **named)
+        except QuadragError as error:
+            raise error.with_traceback(None) from None
 
     return call
 

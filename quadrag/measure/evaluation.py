@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
@@ -18,42 +18,16 @@ from quadrag.baselines.runs.campaign import read_runs
 from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import count_scored
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
+from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.arguments import entrance
 from quadrag.measure.frame import check_rows, item_frame, score_frame
 from quadrag.measure.notebook import table_html
+from quadrag.measure.score import Score, find_name
 from quadrag.measure.words import in_python, spell_notes
 
 PAGE = "report.html"  # of a run, in its folder
-
-
-class Score(NamedTuple):
-    """One metric over all questions of a split.
-
-    Attributes:
-        value: in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid.
-        interval: its 95% interval; None where there is none.
-        n: the questions that have a value; of a score that is not valid, those that could be read.
-        n_total: all questions.
-        unscored: how many have none, by reason.
-        metric: the evaluate module.
-        key: of its result.
-        split: of the questions.
-        signature: how it was computed.
-        valid: False where more than a fifth of the items failed, by no fault of the system's answers.
-    """
-
-    value: float | None
-    interval: tuple[float, float] | None
-    n: int
-    n_total: int
-    unscored: dict[str, int]
-    metric: str
-    key: str
-    split: str
-    signature: str
-    valid: bool = True
 
 
 class Evaluation(Mapping[str, Score]):
@@ -63,17 +37,19 @@ class Evaluation(Mapping[str, Score]):
     found by the name of its column in `to_pandas`, as ``rgb_accuracy.accuracy``.
     """
 
-    def __init__(self, result: Result, folder: Path, profile: str) -> None:
+    def __init__(self, result: Result, folder: Path, profile: str, labels: str = ENGLISH) -> None:
         """Take a run's result.
 
         Args:
             result: of the run.
             folder: where its files lie.
             profile: ``official`` or ``corrected``.
+            labels: ``en`` or ``zh``, the language in which it is shown.
         """
         self.result = result
         self.folder = folder
         self.profile = profile
+        self.labels = labels
 
     @cached_property
     def scores(self) -> dict[str, Score]:
@@ -96,6 +72,7 @@ class Evaluation(Mapping[str, Score]):
                 split=row["split"],
                 signature=row["signature"],
                 valid=not is_invalid(row),
+                reason=row.get("why") or row.get("not_run", ""),
             )
         return found
 
@@ -166,25 +143,31 @@ class Evaluation(Mapping[str, Score]):
         return dict(zip((line.label for line in self._grid.lines), found, strict=True))
 
     @entrance
-    def show(self, verbose: bool = False, *, wrong: bool = False, unscored: bool = False, limit: int = 10) -> None:
+    def show(
+        self,
+        verbose: bool = False,
+        *,
+        wrong: bool = False,
+        unscored: bool = False,
+        metric: str | None = None,
+        limit: int = 10,
+    ) -> None:
         """Print the summary and the folder or, when `wrong` or `unscored`, single questions.
 
         Args:
             verbose: all tables; of questions all metrics.
             wrong: what ``quadrag show FOLDER --wrong`` prints, the worst questions first; raises as `to_pandas` does.
             unscored: what ``quadrag show FOLDER --unscored`` prints, the questions that some metric has no value of.
+            metric: what says that an answer is wrong; the first valid headline when None.
             limit: so many questions.
         """
         if wrong or unscored:
-            which = Which(wrong=wrong, unscored=unscored, profile=self.profile)
-            if self._reader.select(which):
-                print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
-            else:
-                print(in_python(self._reader.say_none(which)))
+            which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
+            print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
             return
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
         summary = [summarise_run(self.result, self.profile), *spread]
-        grids = tabulate_run(self.result, self._profiles) if verbose else summary
+        grids = tabulate_run(self.result, self._profiles, self.labels) if verbose else summary
         print_grids([self._mark(grids[0]), *map(spell_notes, grids[1:])], verbose=verbose)
         print(f"\n{self._page if self._page.exists() else self.folder}")
 
@@ -196,8 +179,8 @@ class Evaluation(Mapping[str, Score]):
             path: the file.
             ledger: where the judge's words are kept; in the user's cache folder when None.
         """
-        place, grids = Path(path), tabulate_run(self.result, self._profiles, every=True)
-        write_page(place, [(self.name, [self.result])], grids, ledger=ledger, profile=self.profile)
+        place, grids = Path(path), tabulate_run(self.result, self._profiles, self.labels, every=True)
+        write_page(place, [(self.name, [self.result])], grids, self.labels, ledger, self.profile)
         return place
 
     @property
@@ -237,16 +220,18 @@ class Evaluation(Mapping[str, Score]):
     @property
     def _grid(self) -> Grid:
         grid = self._mark(headline_grid(self.result, self.profile))
-        return replace(grid, notes=[*grid.notes, *[f"The page: {self._page}"] * self._page.exists()])
+        return replace(grid, notes=[*grid.notes, *[in_python(f"The page: {self._page}")] * self._page.exists()])
 
     @property
     def _title(self) -> str:
-        return f"{self._grid.title}, {self.profile} profile"
+        return in_python(f"{self._grid.title}, {self.profile} profile")
 
+    @entrance
     def __repr__(self) -> str:
         """Show the headlines, a line each."""
         return "\n".join(write_plainly(self._title, self._grid))
 
+    @entrance
     def _repr_html_(self) -> str:
         """Show a notebook the headlines with a bar for each share."""
         found = [self.scores[name] for name in self.headlines.values()]
@@ -254,34 +239,14 @@ class Evaluation(Mapping[str, Score]):
         return table_html(self._title, self._grid, shares)
 
 
-def find_name(name: str, scores: Mapping[str, Score]) -> str:
-    """Return the name of the one score that is called so, with its split and its metric or without.
-
-    Raises:
-        KeyError: there is none, or more than one.
-    """
-    if name in scores:
-        return name
-    found = [
-        known
-        for known, one in scores.items()
-        if name.removeprefix(f"{one.split}/") in (one.key, f"{one.metric}.{one.key}")
-    ]
-    if len(found) > 1:
-        what = "splits" if len({scores[known].split for known in found}) > 1 else "metrics"
-        raise KeyError(f"{name} stands for several {what}: use {', '.join(f'result[{known!r}]' for known in found)}")
-    if not found:
-        raise KeyError(f"no score {name!r}; expected one of {', '.join(scores)}")
-    return found[0]
-
-
 @entrance
-def result(folder: str | Path, profile: str | None = None) -> Evaluation:
+def result(folder: str | Path, profile: str | None = None, *, labels: str = ENGLISH) -> Evaluation:
     """Read a finished run back: one of `evaluate`, of ``quadrag run`` or of ``quadrag score --out``.
 
     Args:
         folder: of the run.
         profile: ``official`` or ``corrected``; the one that the run was made with when None.
+        labels: ``en`` or ``zh``, the language in which it is shown.
 
     Raises:
         QuadragError: it holds no finished run, or several.
@@ -290,7 +255,7 @@ def result(folder: str | Path, profile: str | None = None) -> Evaluation:
     ((_, found),) = read_runs([str(folder)])
     if len(found) > 1:
         raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one of them")
-    return Evaluation(found[0], found[0].folder or Path(folder), profile or found[0].run.profile)
+    return Evaluation(found[0], found[0].folder or Path(folder), profile or found[0].run.profile, labels)
 
 
 def check_profile(profile: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.items import RunReader
-from quadrag.baselines.scoring.validity import read_items
+from quadrag.baselines.scoring.validity import read_items, spell_reason
 from quadrag.errors import unknown_name
 from quadrag.records import Key
 
@@ -44,16 +44,16 @@ def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:
     rows = []
     for item in read_items(result):
         row = {name: item[name] for name in ("config", "split", "id", "sample")}
+        place = ((item["config"], item["split"], item["id"]), item["sample"])
         if reader is not None:
-            key = (item["config"], item["split"], item["id"])
-            question, answer = reader.questions[key], reader.answers.get((key, item["sample"]))
+            question, answer = reader.questions[place[0]], reader.answers.get(place)
             row |= {"query": question.query, "answer": answer and answer.answer, "gold": question.references}
-        reasons: dict[str, None] = {}
+        answered, reasons = result.texts.get(place) is not None, dict[str, None]()
         for name, entry in item.items():
             if isinstance(entry, Mapping):
                 row[name] = entry.get(profile)
                 if reason := (entry.get("reason") or {}).get(profile):
-                    reasons[reason] = None
+                    reasons[spell_reason(name, reason, result.run, answered)] = None
         rows.append({**row, "unscored": ", ".join(reasons) or None})
     return pandas.DataFrame(rows)
 

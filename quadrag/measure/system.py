@@ -14,12 +14,14 @@ from quadrag.baselines.runs.campaign import name_folder
 from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
+from quadrag.baselines.scoring.validity import shorten_list
 from quadrag.baselines.systems.function import Function
 from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_names, entrance, refuse_unknown
 from quadrag.measure.calls import CALLS, take_calls
 from quadrag.measure.evaluation import PAGE, Evaluation, check_profile
+from quadrag.measure.words import in_python
 from quadrag.progress import say
 from quadrag.run_record import NAME, RunRecord, read_run
 
@@ -39,6 +41,7 @@ def evaluate(
     name: str | None = None,
     out: str | Path | None = None,
     profile: str = "official",
+    labels: str = "en",
     batch_size: int | None = None,
     concurrency: int = 16,
     **options: Any,
@@ -64,6 +67,7 @@ def evaluate(
             When None, a folder below ``runs`` that no finished run is in, unless it was judged in vain, or `retry` or a
             greater `max_failed` is of it.
         profile: ``official``, as the authors' code computes, or ``corrected``, as the paper defines.
+        labels: ``en`` or ``zh``, the language of the result, of its page and of messages.
         batch_size: hand the function lists of so many questions, for lists of as many results.
         concurrency: calls in flight, of a coroutine function and of the judge.
         options: of the benchmark, as ``noise_ratio=0.4``. Also, as options of `quadrag run`: how the judge is called,
@@ -112,11 +116,21 @@ def evaluate(
         done = "shown again" if found.reused else "judged" if calls.judges else "scored again"
         say(f"the answers of {date_answers([made])} are {done}; the function was not asked")
     found.certificates = certificates
-    measured = Evaluation(found, folder, profile)
+    measured = Evaluation(found, folder, profile, labels)
     measured.report(folder / PAGE, ledger=None if calls.ledger is None else str(calls.ledger))
-    for line in measured.invalid:
-        warnings.warn(f"INVALID, {line}", stacklevel=3)  # of the caller, beyond the decorator
+    for line in _tell_invalid(measured):
+        warnings.warn(in_python(f"INVALID, {line}"), stacklevel=3)  # of the caller, beyond the decorator
     return measured
+
+
+def _tell_invalid(measured: Evaluation) -> list[str]:
+    """Say in a few words which scores are not valid, and why; the table says the rest."""
+    found: dict[str, list[str]] = {}
+    for name, one in measured.scores.items():
+        if not one.valid:
+            found.setdefault(one.reason, []).append(name)
+    told = [f"{shorten_list(names)}: {why}; result.invalid says more" for why, names in found.items()]
+    return told or measured.invalid
 
 
 def _find_folder(wanted: str, calls: CallRequest, limit: int | None) -> Path:

@@ -1,19 +1,25 @@
-"""Messages as Python says them: they name options of the command line, and here these are arguments."""
+"""Messages as Python says them: they name options of the command line, and here these are arguments.
+
+They are in the language of the result, or of the call, that says them.
+"""
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 
 from quadrag.baselines.tables.grid import Grid
+from quadrag.baselines.tables.language import ENGLISH, LANGUAGES, speak_grid, speak_line
 from quadrag.chat.reply import RETRIED
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.calls import CALLS
 
 _SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
 _ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
 _VALUE = rf"json|'[^']*'|[\d.]*\d|(?:{'|'.join(RETRIED)})(?:,(?:{'|'.join(RETRIED)}))*"
 _OPTION = re.compile(rf"--([a-z]+(?:-[a-z]+)*)(?: ({_VALUE})(?!\w))?")
+_labels: ContextVar[str] = ContextVar("labels", default=ENGLISH)
 
 
 def in_python(text: str) -> str:
@@ -21,7 +27,7 @@ def in_python(text: str) -> str:
 
     Options that Python has no argument for stay as they are.
     """
-    return _OPTION.sub(_spell, text.replace("--option ", ""))
+    return _OPTION.sub(_spell, speak_line(text, _labels.get()).replace("--option ", ""))
 
 
 def _spell(option: re.Match[str]) -> str:
@@ -36,14 +42,24 @@ def _spell(option: re.Match[str]) -> str:
 
 def spell_notes(grid: Grid) -> Grid:
     """Return a table whose notes are such messages."""
-    return replace(grid, notes=[type(note)(in_python(note)) for note in grid.notes])
+    spoken = speak_grid(grid, _labels.get())
+    return replace(spoken, notes=[type(note)(in_python(note)) for note in spoken.notes])
 
 
 @contextmanager
-def speaking_python() -> Iterator[None]:
-    """Have every QuadragError that is raised inside say its message so; also a decorator."""
+def speaking_python(labels: str | None = None) -> Iterator[None]:
+    """Have every QuadragError that is raised inside say its message so; also a decorator.
+
+    Args:
+        labels: the language of what is said inside; the one that is in use when None.
+    """
+    before = _labels.set((labels if labels in LANGUAGES else None) or _labels.get())
     try:
+        if labels not in (None, *LANGUAGES):
+            raise unknown_name("value of labels", str(labels), LANGUAGES)
         yield
     except QuadragError as error:
         error.args = (in_python(str(error)),)
         raise
+    finally:
+        _labels.reset(before)

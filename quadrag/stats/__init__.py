@@ -11,16 +11,16 @@ from .means import Mean, macro
 from .paired import Pair, paired_difference, paired_macro
 from .power import detectable, items_needed, power_of
 from .rankings import Agreement, rank_agreement
-from .resampling import RESAMPLES, SEED
+from .resampling import SEED, Draws
 from .summaries import Summary, spread, summarise, summarise_all
 from .tests import McNemar, holm, mcnemar, share_difference, sign_flips
 
 __all__ = [
     "LEVEL",
     "NOT_APPLICABLE",
-    "RESAMPLES",
     "SEED",
     "Agreement",
+    "Draws",
     "Interval",
     "Item",
     "McNemar",

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .intervals import bca, influences, share_interval, stretch_of
-from .items import LEVEL, Group, Interval, Item, choose_fill, make_group, number_units
-from .resampling import RESAMPLES, SEED, resample_groups
+from .items import Group, Interval, Item, choose_fill, make_group, number_units
+from .resampling import DRAWS, Draws, resample_groups
 
 
 class Mean(NamedTuple):
@@ -31,9 +31,7 @@ def macro(
     weights: Sequence[float] | None = None,
     profile: str = "official",
     worst: float = 0.0,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
+    draws: Draws = DRAWS,
 ) -> list[Mean]:
     """Means over groups of items, weighted or not, with intervals by groups.
 
@@ -42,9 +40,7 @@ def macro(
         weights: of each group, at least 0; where one has no value the others' grow in proportion. Alike when None.
         profile: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
         worst: that value.
-        level: of the intervals, in (0, 1).
-        resamples: number of bootstrap resamples; every group is drawn from by itself.
-        seed: of the first group; the others count on from it.
+        draws: for the intervals; every group is drawn from by itself.
 
     Returns:
         Of each metric the mean of those groups' means that have one, and its interval.
@@ -60,32 +56,28 @@ def macro(
         [make_group(items, units[at], fill, 1.0 if weights is None else weights[at]) for items in columns]
         for at, columns in enumerate(groups)
     ]
-    return mean_groups(list(zip(*table, strict=True)), level, resamples, seed)
+    return mean_groups(list(zip(*table, strict=True)), draws)
 
 
-def mean_groups(
-    columns: Sequence[Sequence[Group]], level: float = LEVEL, resamples: int = RESAMPLES, seed: int = SEED
-) -> list[Mean]:
+def mean_groups(columns: Sequence[Sequence[Group]], draws: Draws = DRAWS) -> list[Mean]:
     """Means of several metrics over the same groups, with one set of draws.
 
     Args:
         columns: of each metric its groups; those of other metrics have the same units in the same order.
-        level: of the intervals, in (0, 1).
-        resamples: number of bootstrap resamples.
-        seed: of the first group; the others count on from it.
+        draws: for the intervals.
     """
     counting = [[group for group in groups if group.weight and group.sums[1].any()] for groups in columns]
-    found = [_mean(groups, level) if groups else NO_MEAN for groups in counting]
+    found = [_mean(groups, draws.level) if groups else NO_MEAN for groups in counting]
     drawn = [at for at, mean in enumerate(found) if mean.value is not None and mean.interval is None]
     if drawn:
         sums = [
             np.stack([group.sums for group in groups]) for groups in zip(*(columns[at] for at in drawn), strict=True)
         ]
         weights = np.array([[group.weight for group in columns[at]] for at in drawn], dtype=float).T
-        for at, resampled in zip(drawn, resample_groups(sums, weights, resamples, seed), strict=True):
+        for at, resampled in zip(drawn, resample_groups(sums, weights, draws), strict=True):
             influence = influences(counting[at])
             value = found[at].value or 0.0
-            both = bca(resampled, value, np.concatenate(influence), level, stretch_of(influence, level))
+            both = bca(resampled, value, np.concatenate(influence), draws.level, stretch_of(influence, draws.level))
             found[at] = found[at]._replace(interval=both, method="bca")
     return found
 

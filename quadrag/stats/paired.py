@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .intervals import bca, influences, stretch_of, variance_of
-from .items import LEVEL, Group, Interval, Item, choose_fill, counted, make_group, number_units
-from .resampling import RESAMPLES, SEED, resample_groups
+from .items import Group, Interval, Item, choose_fill, counted, make_group, number_units
+from .resampling import DRAWS, Draws, resample_groups
 from .tests import mcnemar, share_difference, sign_flips
 
 
@@ -26,6 +26,7 @@ class Pair(NamedTuple):
         p: how often chance alone would make a difference at least as large.
         test: how p was found: ``mcnemar`` (by mid-p) or ``flips``.
         spread: the standard deviation of a question's difference, for `power`.
+        p_holm: p adjusted by Holm's rule for all differences that are compared at once; None of one by itself.
     """
 
     difference: float
@@ -34,6 +35,12 @@ class Pair(NamedTuple):
     p: float
     test: str
     spread: float
+    p_holm: float | None = None
+
+    @property
+    def decisive(self) -> float:
+        """The p that a verdict goes by."""
+        return self.p if self.p_holm is None else self.p_holm
 
 
 def paired_difference(
@@ -42,9 +49,7 @@ def paired_difference(
     *,
     profile: str = "official",
     worst: float = 0.0,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
+    draws: Draws = DRAWS,
 ) -> Pair | None:
     """Difference second - first of one metric on the questions scored in both.
 
@@ -53,9 +58,7 @@ def paired_difference(
         second: items of another run over the same questions, in any order.
         profile: as in `summarise_all`.
         worst: as in `summarise_all`.
-        level: of the interval.
-        resamples: number of bootstrap resamples.
-        seed: of the resampling and of the test.
+        draws: for the interval and the test.
 
     Returns:
         The difference, or None where the runs do not cover the same questions or nothing counts.
@@ -63,8 +66,7 @@ def paired_difference(
     Raises:
         ValueError: the profile is neither.
     """
-    more = {"profile": profile, "worst": worst, "level": level, "resamples": resamples, "seed": seed}
-    return paired_macro([first], [second], **more)  # type: ignore[arg-type]
+    return paired_macro([first], [second], profile=profile, worst=worst, draws=draws)
 
 
 def paired_macro(
@@ -74,9 +76,7 @@ def paired_macro(
     weights: Sequence[float] | None = None,
     profile: str = "official",
     worst: float = 0.0,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
+    draws: Draws = DRAWS,
 ) -> Pair | None:
     """Difference second - first of a mean over groups, weighted or not, on the questions scored in both.
 
@@ -86,9 +86,7 @@ def paired_macro(
         weights: of each group, at least 0; alike when None. A group without a shared question is left out.
         profile: as in `summarise_all`.
         worst: as in `summarise_all`.
-        level: of the interval.
-        resamples: number of bootstrap resamples.
-        seed: of the resampling and of the test.
+        draws: for the interval and the test.
 
     Returns:
         The difference, or None where the runs do not cover the same questions or nothing counts.
@@ -113,11 +111,12 @@ def paired_macro(
     influence = [b - a for a, b in zip(influences(ones), influences(others), strict=True)]
     spread = math.sqrt(variance_of(influence) * n)
     if len(found) == 1 and (apart := found[0].apart):
-        return Pair(difference, share_difference(*apart, n, level), n, mcnemar(*apart).mid_p, "mcnemar", spread)
+        return Pair(difference, share_difference(*apart, n, draws.level), n, mcnemar(*apart).mid_p, "mcnemar", spread)
     sums = [np.stack([group.sums for group in group.sides]) for group in found]
-    drawn = resample_groups(sums, np.array([[w, w] for w in share]), resamples, seed)
-    interval = bca(drawn[1] - drawn[0], difference, np.concatenate(influence), level, stretch_of(influence, level))
-    p = sign_flips([one.sums for one in ones], [other.sums for other in others], share, seed=seed)
+    drawn = resample_groups(sums, np.array([[w, w] for w in share]), draws)
+    stretch = stretch_of(influence, draws.level)
+    interval = bca(drawn[1] - drawn[0], difference, np.concatenate(influence), draws.level, stretch)
+    p = sign_flips([one.sums for one in ones], [other.sums for other in others], share, seed=draws.seed)
     return Pair(difference, interval, n, p, "flips", spread) if interval else None
 
 

@@ -7,14 +7,34 @@ resample. Where means of groups are averaged, each group is drawn from by itself
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .items import LEVEL
 
 SEED = 2333
 RESAMPLES = 2000
 
 _KEPT = 255  # units of which draws are kept, at a byte each: at most 0.5 MB then
+
+
+class Draws(NamedTuple):
+    """How an interval is found where it is drawn.
+
+    Attributes:
+        level: of the interval, in (0, 1).
+        resamples: how many.
+        seed: of the first group, and of a test; the other groups count on from it.
+    """
+
+    level: float = LEVEL
+    resamples: int = RESAMPLES
+    seed: int = SEED
+
+
+DRAWS = Draws()
 
 
 def _draw(rng: np.random.RandomState, n: int) -> NDArray[np.int64]:
@@ -49,20 +69,19 @@ def resample_means(sums: NDArray[np.float64], resamples: int, seed: int) -> NDAr
 
 
 def resample_groups(
-    sums: Sequence[NDArray[np.float64]], weights: NDArray[np.float64], resamples: int, seed: int
+    sums: Sequence[NDArray[np.float64]], weights: NDArray[np.float64], draws: Draws
 ) -> NDArray[np.float64]:
     """Weighted means over groups in resamples: of k columns, k x resamples.
 
     Args:
         sums: of each of g groups, k x 2 x its units.
         weights: g x k; 0 where a group has no value of a column.
-        resamples: how many.
-        seed: of the first group; the others count on from it.
+        draws: how many, and their seed.
     """
-    total = np.zeros((weights.shape[1], resamples))
+    total = np.zeros((weights.shape[1], draws.resamples))
     present = np.zeros_like(total)
     for at, (group, weight) in enumerate(zip(sums, weights, strict=True)):
-        means = resample_means(group, resamples, seed + at)
+        means = resample_means(group, draws.resamples, draws.seed + at)
         # A group that a resample has no value of is left out of that mean.
         there = np.isfinite(means)
         total += weight[:, None] * np.where(there, means, 0.0)

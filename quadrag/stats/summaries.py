@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .items import LEVEL, NOT_APPLICABLE, Interval, Item, choose_fill, make_group, number_units
+from .items import NOT_APPLICABLE, Interval, Item, choose_fill, make_group, number_units
 from .means import Mean, mean_groups
-from .resampling import RESAMPLES, SEED
+from .resampling import DRAWS, Draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,10 @@ def summarise(
     *,
     profile: str = "official",
     worst: float = 0.0,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
+    draws: Draws = DRAWS,
 ) -> Summary:
     """Summarise one metric; see `summarise_all`."""
-    return summarise_all([items], profile=profile, worst=worst, level=level, resamples=resamples, seed=seed)[0]
+    return summarise_all([items], profile=profile, worst=worst, draws=draws)[0]
 
 
 def summarise_all(
@@ -48,9 +46,7 @@ def summarise_all(
     *,
     profile: str = "official",
     worst: float = 0.0,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
+    draws: Draws = DRAWS,
 ) -> list[Summary]:
     """Summarise metrics over the same questions, under one profile, with one set of draws.
 
@@ -58,9 +54,7 @@ def summarise_all(
         columns: of each metric all items; those without a value carry the reason.
         profile: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
         worst: that value.
-        level: of the interval, in (0, 1).
-        resamples: number of bootstrap resamples.
-        seed: of the resampling.
+        draws: for the interval.
 
     Returns:
         A summary of each metric; its interval is None where no item counts.
@@ -70,7 +64,7 @@ def summarise_all(
     """
     fill = choose_fill(profile, worst)
     units = number_units(columns[0]) if columns else {}
-    means = mean_groups([[make_group(items, units, fill)] for items in columns], level, resamples, seed)
+    means = mean_groups([[make_group(items, units, fill)] for items in columns], draws)
     return [_summary(items, profile, worst, mean) for items, mean in zip(columns, means, strict=True)]
 
 

@@ -70,7 +70,7 @@ def check(route: str, server: HostileServer, out: Path, said: str) -> None:
     assert all((row["answer"] is None) == (row["state"] != "ok") for row in answers)
 
 
-@pytest.mark.slow(15, 60, 200)
+@pytest.mark.slow(6, 60, 200)
 @pytest.mark.parametrize("route", RUNS)
 def test_a_run_ends_whatever_it_is_told(tmp_path, monkeypatch, capfd, route, rounds):
     monkeypatch.setenv("QUADRAG_API_KEY", KEY)

@@ -509,6 +509,7 @@ def test_what_is_prepared_is_read_from_the_cache(own_cache: Path, tmp_path: Path
             assert list(builders.rows(builder, split)) == rows(config, split)
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_a_broken_archive(own_cache: Path, tmp_path: Path) -> None:
     """The first rows are whole; the fault is found at the end, and named."""
     large = (random.Random(number).randbytes(200_000).hex() for number in range(8))
@@ -564,6 +565,7 @@ def facts(name: str) -> tuple[int, str, None]:
     return len(content), hashlib.sha256(content).hexdigest(), None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streaming", [False, True], ids=["built", "streamed"])
 @pytest.mark.parametrize("config", ["qa", "task_3"])
 def test_without_a_folder_the_script_downloads_and_verifies(

@@ -169,6 +169,7 @@ def test_a_cut_archive_is_named(tmp_path: Path) -> None:
         assert fault(tmp_path) == f"{label} is no whole tar ({why}); fetch it again"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_a_damaged_part_is_named(tmp_path: Path, part: int) -> None:
     content = bz2.compress(tar((MEMBER, lines(*range(4), size=700_000))))
@@ -249,6 +250,7 @@ def test_a_broken_header_within_the_archive_is_not_its_end(tmp_path: Path) -> No
         private(tmp_path / "own", bytes(content))
 
 
+@pytest.mark.slow
 def test_every_cut_and_every_flipped_byte_is_an_error_or_harmless(tmp_path: Path) -> None:
     """No damage to a small archive goes by in silence, but in what an archive does not vouch for."""
     rng = random.Random(7)

@@ -652,6 +652,7 @@ def upstream() -> Any:
     server.server_close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streaming", [False, True], ids=["built", "streamed"])
 def test_without_a_folder_the_script_downloads_and_verifies(
     tmp_path: Path,

@@ -94,6 +94,7 @@ print(json.dumps([number, seen]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_a_corpus_streams_in_flat_memory(tmp_path: Path, python: Any, environment: Any) -> None:
     """20,000 nodes of 2,000 characters are 120 MB; the last nine tenths of them take less than 8 more."""

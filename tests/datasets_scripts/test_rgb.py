@@ -334,6 +334,7 @@ print(json.dumps(rows))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streaming", [False, True], ids=["built", "streamed"])
 def test_without_a_folder_the_script_downloads_and_verifies(
     tmp_path: Path, python: Callable[..., Any], environment: Callable[..., dict[str, str]], streaming: bool

@@ -108,6 +108,6 @@ class Run:
             self.returncode = int(self._warm._answer())
         return self.returncode
 
-    def kill(self) -> None:
+    def kill(self, how: int = signal.SIGKILL) -> None:
         if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
+            os.kill(self.pid, how)

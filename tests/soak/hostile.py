@@ -73,17 +73,18 @@ def _find_pickled(world: World, place: Path) -> Iterator[str]:
 
 
 def kept(world: World, job: Job, draw: Random) -> Iterator[str]:
-    """A file that is kept is damaged: the same numbers, or one line with code 2."""
+    """A file that is kept is damaged: the same numbers, or one line with code 2 that says what brings them back."""
     whole = world.whole(job)
-    template, place = whole.folder.with_name(job.name), whole.folder.with_name(f"{job.name} damaged")
+    template, place = whole.folder.with_name(job.name), whole.folder.with_name("damaged")
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(whole.folder, place)
     paths = [path for path in sorted(place.rglob("*")) if path.is_file() and path.stat().st_size]
     paths = [path for path in paths if not (template / path.relative_to(place)).exists()]
     paths = [path for path in paths if path.suffix not in (".lock", ".html", ".txt") and "modules" not in path.parts]
-    # What reads caches is `then`; what scores takes a new folder.
-    anew = bool(job.then) or job.command[0] == "score" or (job.asks and draw.random() < 0.5)
-    paths = [path for path in paths if not anew or "out" not in path.relative_to(place).parts]
+    # What reads caches is `then`; what scores takes a new folder; a run that is done does not look at what it read.
+    aside = [path for path in paths if "out" not in path.relative_to(place).parts]
+    anew = bool(job.then) or job.command[0] == "score" or (bool(aside) and draw.random() < 0.5)
+    paths = aside if anew else paths
     if not paths:
         return
     path = draw.choice(paths)
@@ -97,6 +98,28 @@ def kept(world: World, job: Job, draw: Random) -> Iterator[str]:
         names = [name for name in found.keys() | whole.files.keys() if found.get(name) != whole.files.get(name)]
         if names and not ended.err.strip():
             yield f"{what}: {', '.join(sorted(names))} changed, and nothing is said"
+    elif ended.code == 2:
+        yield from (f"{what}: {finding}" for finding in _heed(world, job, place, ended))
+
+
+def _heed(world: World, job: Job, place: Path, ended: Ended) -> Iterator[str]:
+    """Do what the line says of a damaged file: remove what it names, prepare anew; then all is as it was."""
+    line = ended.err.strip().splitlines()[-1]
+    named = [place / re.sub(r":\d+$", "", word.strip("():;,'\"")) for word in line.split()]  # and the line's number
+    named = [path for path in named if place in path.parents and path.exists()]
+    if not named or not re.search("remove|move .* away", line):
+        yield f"the line does not say what to do: {line}"
+        return
+    for path in named:
+        path = path.parent if "the folder" in line and path.is_file() else path
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    commands = [job.command] * bool(job.then and "quadrag prepare" in line) + [job.then or job.command]
+    for ended in (world.run(place, job, command) for command in commands):
+        if ended.code:
+            yield f"what the line says ({line}) does not help: {ended.err[-500:]}"
+            return
+    if (found := world.made(place, job)) != world.whole(job).files:
+        yield f"other numbers after what the line says ({line}): {found}"
 
 
 def given(world: World, job: Job, draw: Random) -> Iterator[str]:

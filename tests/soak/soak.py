@@ -4,23 +4,28 @@
 
 A round is an attack on a job, `RECORDS`. Its draws depend on the seed, the attack and its number alone, so that a
 finding comes again with `--seed` and `--round`; moments that depend on the machine's speed do not. At the end a table
-says how many rounds each attack had and what was found; the code is then 1 where anything was.
+says how many rounds each attack had and what was found; the code is then 1 where anything was. `--page docs/scale.md`
+puts the table into the page.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import platform
 import random
 import sys
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import attacks
 import hostile
+import serving
 from jobs import JOBS, Job
 from world import World
 
@@ -42,17 +47,22 @@ class Finding(NamedTuple):
     what: str
 
 
+START, END = "<!-- made by tests/soak -->", "<!-- end -->"
 _ALL = [*JOBS.values()]
 _ASKING = [job for job in _ALL if job.asks and job.command[0] == "run"]
 _JUDGE = Job("certify-judge", ("certify-judge", "--injections", "--judge", "{obedient}", "--ledger", "L"), made=())
+_SERVED = [JOBS["kg build"]] if find_spec("fastapi") and find_spec("uvicorn") else []
 _SAME = "the same command ends with the same files; no answer is lost, no call paid twice"
+_KEPT = "the same numbers, or one line; to do what it says brings them back"
 RECORDS = {
     **{name: Record(attack, _ALL, _SAME) for name, attack in attacks.ATTACKS.items()},
-    "kept files": Record(hostile.kept, [job for job in _ALL if not job.hub], "the same numbers, or one line"),
+    "kept files": Record(hostile.kept, [job for job in _ALL if not job.hub and job.command[0] != "prepare"], _KEPT),
+    "prepared files": Record(hostile.kept, [job for job in _ALL if job.command[0] == "prepare"], _KEPT),
     "given files": Record(hostile.given, [job for job in _ALL if job.data], "read, or one line; no pickle is read"),
     "answers": Record(hostile.answers, [job for job in _ALL if job.before], "scored, or one line"),
     "logs": Record(hostile.logs, [JOBS["score rgb"]], "one line; nothing is unpacked"),
     "servers": Record(hostile.servers, _ASKING, "failures are counted, no answer is made up"),
+    "kg server": Record(serving.kg_server, _SERVED, "good requests are answered as before, within bounded memory"),
     "injections": Record(hostile.injections, [_JUDGE], "no hostile text turns a verdict"),
 }
 
@@ -103,6 +113,24 @@ def tell(done: Counter[str], findings: Sequence[Finding]) -> str:
     return "\n".join([*lines, f"{'all':<16}{done.total():>7}{len(findings):>7}"])
 
 
+def describe(done: Counter[str], findings: Sequence[Finding], seed: str) -> str:
+    """Return the table as a page has it, with what is done and the machine."""
+    found = Counter(one.attack for one in findings)
+    lines = ["| attack | what is done | jobs | rounds | found | what must hold |", "|---" * 6 + "|"]
+    for name, (attack, jobs, holds) in RECORDS.items():
+        what = (attack.__doc__ or "").partition("\n")[0].partition(": ")[0].rstrip(".")
+        lines.append(f"| {name} | {what} | {len(jobs)} | {done[name]} | {found[name]} | {holds} |")
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    return "\n".join([*lines, "", f"Seed {seed}; {machine}, on {time.strftime('%Y-%m-%d')}."])
+
+
+def write_page(page: Path, table: str) -> None:
+    """Put a table between the two marks of a page."""
+    before, start, rest = page.read_text(encoding="utf-8").partition(START)
+    _, end, after = rest.partition(END)
+    page.write_text(f"{before}{start}\n\n{table}\n\n{end}{after}", encoding="utf-8")
+
+
 def main(root: Path) -> int:
     """Soak."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -110,6 +138,7 @@ def main(root: Path) -> int:
     parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**6)), help="(default: drawn, printed)")
     parser.add_argument("--only", action="append", choices=[*RECORDS], help="this attack; may be repeated")
     parser.add_argument("--round", type=int, help="this round alone")
+    parser.add_argument("--page", type=Path, help="a page that holds the table between its two marks")
     options = parser.parse_args()
     names = options.only or [*RECORDS]
     end = time.monotonic() + 60 * options.minutes
@@ -121,6 +150,8 @@ def main(root: Path) -> int:
             came = [run_round(world, options.seed, name, options.round) for name in names]
             done, findings = Counter(names), [Finding(*one, what) for *one, found in came for what in found]
     print(tell(done, findings))
+    if options.page:
+        write_page(options.page, describe(done, findings, options.seed))
     for one in findings:
         print(f"--seed {options.seed} --only {one.attack!r} --round {one.number}: {one.job}: {one.what[:300]}")
     return 1 if findings else 0

@@ -5,17 +5,18 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from attacks import Attack, kill
 from hostile import injections
 from jobs import JOBS, Job
 from plants import PLANTS
-from soak import RECORDS, Finding, run_round, tell
+from soak import END, RECORDS, START, Finding, describe, run_round, tell, write_page
 from world import World
 
-# Attacks of another kind each, of which `make test` has the first ones; the whole soak has all.
-NAMES = ["kill", "kept files", "two at once", "disk full", *RECORDS]
+# Attacks of another kind each, of which `make test` has the first one and CI each once.
+NAMES = [*dict.fromkeys(("kill", "kept files", "two at once", "disk full", *RECORDS))]
 # What finds a fault, on which job, by which seed (one kill, where a file changes), and in which words. CI has all.
 FOUND = [
     ("lost answer", kill, JOBS["run rgb"], "lost answer 39", "answers were lost"),
@@ -33,13 +34,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield world
 
 
-@pytest.mark.slow(1, 16, 200)
+@pytest.mark.slow(1, len(NAMES), 200)
 @pytest.mark.timeout(3600)
 def test_some_rounds_find_nothing(world: World, rounds: int) -> None:
     came = [run_round(world, "tests", NAMES[at % len(NAMES)], at // len(NAMES)) for at in range(rounds)]
     assert [one for one in came if one[-1]] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "attack", "job", "seed", "said"), FOUND)
 def test_what_is_planted_is_found(world: World, name: str, attack: Attack, job: Job, seed: str, said: str) -> None:
     world.plant = PLANTS[name]
@@ -53,3 +55,13 @@ def test_what_is_planted_is_found(world: World, name: str, attack: Attack, job: 
 def test_the_table_counts_rounds_and_findings() -> None:
     said = tell(Counter({"kill": 3}), [Finding("kill", "run rgb", 2, "out/scores.json is gone")])
     assert [line.split()[:3] for line in said.splitlines()[1:]] == [["kill", "3", "1"], ["all", "3", "1"]]
+
+
+def test_the_table_is_put_between_the_marks_of_a_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"a {END} b\n{START}\n0.0 s\n{END}\nc {END}", encoding="utf-8")
+    write_page(page, describe(Counter({"kill": 3}), [Finding("kill", "run rgb", 2, "gone")], "7"))
+    said = page.read_text(encoding="utf-8")
+    assert said.startswith(f"a {END} b\n{START}\n\n| attack |") and said.endswith(f"\n\n{END}\nc {END}")
+    assert "| kill | Kill -9, one to three times | " in said and " | 3 | 1 | " in said and "Seed 7; " in said
+    assert "0.0 s" not in said

@@ -42,7 +42,7 @@ exec(compile(before, "<disturbance>", "exec"), {})
 from quadrag.cli import main
 sys.exit(main(given))
 """
-LIMIT = 120.0  # seconds that a process may take; the slowest job takes ten
+LIMIT = 600.0  # seconds that a process may take; the slowest job takes ten, on a machine of its own
 UNREAD = "what reads it"
 
 
@@ -72,6 +72,11 @@ class Process:
     def __init__(self, run: Run, said: Path) -> None:
         self.run, self._said = run, said
 
+    def said(self, name: str) -> str:
+        """What stands in `stdout` or `stderr` so far."""
+        path = self._said.with_name(f"{self._said.name}.{name}")
+        return path.read_text("utf-8", "replace") if path.exists() else ""
+
     def end(self, after: float | None = None) -> Ended:
         """Wait for its end; kill it after some seconds."""
         if after is not None:
@@ -80,8 +85,7 @@ class Process:
                 time.sleep(0.002)
             self.run.kill()
         code = self.run.wait(LIMIT)
-        said = [self._said.with_name(f"{self._said.name}.{name}") for name in ("stdout", "stderr")]
-        return Ended(code, *(path.read_text("utf-8", "replace") if path.exists() else "" for path in said))
+        return Ended(code, *(self.said(name) for name in ("stdout", "stderr")))
 
 
 class World:
@@ -113,11 +117,12 @@ class World:
         self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "", second: bool = False, **env: str
     ) -> Process:
         """Start a process in a folder; `second` may work beside another."""
-        kind = f"{'large' if job.fresh else 'quadrag'} {second}"
+        kind = f"{'large' if job.fresh else ' '.join(('quadrag', *job.needs))} {second}"
         if kind not in self._parents:
             folder = self.root / "parents" / kind
             folder.mkdir(parents=True)
-            self._parents[kind] = Warm(LARGE if job.fresh else QUADRAG, RUN, folder, os.environ)
+            imports = LARGE if job.fresh else QUADRAG + "".join(f"import {name}\n" for name in job.needs)
+            self._parents[kind] = Warm(imports, RUN, folder, os.environ)
         env = {"QUADRAG_CACHE": str(place / "cache"), "HF_HOME": str(place / "hf"), "COLUMNS": "80", **env}
         said = self.root / "said" / str(next(self._numbers))
         words = self.words(command or job.command)

@@ -40,7 +40,7 @@ def read(dataset: Path) -> Iterator[Item]:
 def _item(line: Row) -> Item:
     fields: dict[str, Value] = {name: line[key] for name, key in _FIELDS.items()}
     pages = [f"{page['page_name']}\n{page['page_snippet']}" for page in line["search_results"]]
-    source = f"{line['domain']}, {line['static_or_dynamic']}, asked {line['query_time']}"
+    source = f"{line['domain']}, {line['static_or_dynamic']}, {line['query_time']}"
     return Item(line["question_type"], fields, [line["answer"], *line["alt_ans"]], pages, source, line)
 
 

@@ -11,7 +11,7 @@ import importlib
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -20,6 +20,7 @@ from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.records import dumps
 
+from ...tables.language import speak
 from ..recipe import load as load_recipe
 
 Value = str | list[str]
@@ -72,8 +73,8 @@ class Review:
     human: str = "human"
 
 
-def load(dataset: Path) -> tuple[Review, dict[str, Item]]:
-    """Return how a dataset is reviewed, and its items by id.
+def load(dataset: Path, labels: str = "en") -> tuple[Review, dict[str, Item]]:
+    """Return how a dataset is reviewed, with what to ask in a language, and its items by id.
 
     Raises:
         QuadragError: the folder is no dataset that `quadrag construct` made, or holds no questions.
@@ -90,7 +91,7 @@ def load(dataset: Path) -> tuple[Review, dict[str, Item]]:
     items = {item.id: item for item in review.read(dataset)}
     if not items:
         raise QuadragError(f"{dataset} holds no questions to review; make some with quadrag construct")
-    return review, items
+    return replace(review, asks=[speak(ask, labels) for ask in review.asks]), items
 
 
 def sample(items: Mapping[str, Item], n: int | None, seed: int) -> dict[str, Item]:

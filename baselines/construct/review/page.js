@@ -2,6 +2,7 @@
 // Grade one question after the other. Everything is on the server's record; texts only ever become text nodes.
 
 const at = (id) => document.getElementById(id);
+const WORDS = JSON.parse(at("words").textContent);
 const state = { who: "", items: [], place: 0, item: null, busy: false };
 
 async function ask(path, body) {
@@ -11,7 +12,7 @@ async function ask(path, body) {
     const reply = await fetch(path, posted);
     found = await reply.json();
   } catch {
-    found = { error: "The command that serves this page has ended. What is on record stays; start it again." };
+    found = { error: WORDS.ended };
   }
   at("fault").textContent = found.error ?? found.fault ?? "";
   return found.error ? null : found;
@@ -63,8 +64,8 @@ async function show() {
 function field(name) {
   const label = document.createElement("label");
   const text = document.createElement("textarea");
-  const several = state.item.several.includes(name) ? " (one a line)" : "";
-  label.append(name.replaceAll("_", " ") + several);
+  const [, plain, number] = name.match(/^(.*?)(?:_(\d+))?$/); // a second answer, a round of a conversation
+  label.append([WORDS[plain], number, state.item.several.includes(name) && WORDS.several].filter(Boolean).join(" "));
   text.name = name;
   text.value = state.item.correction[name] ?? state.item.fields[name];
   text.rows = Math.min(8, text.value.split("\n").length + Math.floor(text.value.length / 60));
@@ -92,7 +93,8 @@ function edit(open) {
 
 function tell() {
   const done = state.items.filter((item) => item.grade).length;
-  at("progress").textContent = `${state.who}: question ${state.place + 1} of ${state.items.length}, ${done} graded`;
+  const counts = [state.who, state.place + 1, state.items.length, done];
+  at("progress").textContent = WORDS.progress.replace(/{(\d)}/g, (_, number) => counts[number]);
   const { grade } = state.items[state.place];
   for (const button of at("grades").querySelectorAll("[value]")) button.setAttribute("aria-pressed", button.value === String(grade));
 }

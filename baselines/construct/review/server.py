@@ -18,14 +18,16 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
+import yaml
+
 from quadrag.errors import QuadragError
 
+from ...tables.language import speak
 from .grades import GRADES, check_annotator, give_grade, read_grades
 from .items import Item, Review, as_text
 
 HERE = Path(__file__).parent
 _FILES = {
-    "/": ("page.html", "text/html"),
     "/page.js": ("page.js", "text/javascript"),
     "/page.css": ("page.css", "text/css"),
 }
@@ -39,10 +41,23 @@ _LONGEST = 1 << 20  # bytes of a grade with its corrections
 class Pages:
     """What the page asks for: who graded what, an item, a grade taken."""
 
-    def __init__(self, dataset: Path, review: Review, items: Mapping[str, Item]) -> None:
-        """Take the items in the order in which they are shown."""
-        self._dataset, self._review, self._items = dataset, review, items
+    def __init__(self, dataset: Path, review: Review, items: Mapping[str, Item], labels: str) -> None:
+        """Take the items in the order in which they are shown, and the language of the page."""
+        self._dataset, self._review, self._items, self._labels = dataset, review, items, labels
         self._lock = threading.Lock()
+
+    def front(self) -> bytes:
+        """Return the page itself, with its words."""
+        from jinja2 import Environment, FileSystemLoader
+
+        found = yaml.safe_load((HERE / "words.yaml").read_text(encoding="utf-8"))
+        words = {name: entry[self._labels] for name, entry in found.items()}
+        environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True)
+        return environment.get_template("page.html").render(words=words, language=self._labels).encode()
+
+    def say(self, text: str) -> str:
+        """Return what is to be told, in the language of the page."""
+        return speak(text, self._labels)
 
     def list(self, annotator: str) -> dict[str, Any]:
         """Return the items with an annotator's grades, and what is to be asked of each."""
@@ -76,7 +91,8 @@ class Pages:
             raise QuadragError("a correction is a text for each field")
         item, who = self._item(str(given.get("item"))), check_annotator(str(given.get("annotator")))
         with self._lock:
-            return {"fault": give_grade(self._dataset, self._review, item, who, given["grade"], texts)}
+            fault = give_grade(self._dataset, self._review, item, who, given["grade"], texts)
+        return {"fault": fault and self.say(fault)}
 
     def _item(self, name: str) -> Item:
         if name not in self._items:
@@ -84,16 +100,27 @@ class Pages:
         return self._items[name]
 
 
-def open_server(dataset: Path, review: Review, items: Mapping[str, Item], port: int = 0) -> ThreadingHTTPServer:
-    """Return a server for this machine alone; 0 is any free port.
+def open_server(
+    dataset: Path, review: Review, items: Mapping[str, Item], port: int = 0, labels: str = "en"
+) -> ThreadingHTTPServer:
+    """Return a server for this machine alone.
+
+    Args:
+        dataset: where the grades go.
+        review: how its items are reviewed.
+        items: those to show, in this order.
+        port: 0 is any free one.
+        labels: the language of the page.
 
     Raises:
         QuadragError: the port is taken.
     """
-    pages = Pages(dataset, review, items)
+    pages = Pages(dataset, review, items, labels)
 
     class Handler(_Handler):
         """The requests of one dataset."""
+
+        front = pages.front()
 
         def answer(self, path: str, asked: Mapping[str, str]) -> dict[str, Any] | None:
             if path == "/items":
@@ -102,6 +129,9 @@ def open_server(dataset: Path, review: Review, items: Mapping[str, Item], port: 
 
         def take(self, given: Any) -> dict[str, Any]:
             return pages.grade(given)
+
+        def say(self, text: str) -> str:
+            return pages.say(text)
 
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), Handler)
@@ -112,6 +142,8 @@ def open_server(dataset: Path, review: Review, items: Mapping[str, Item], port: 
 class _Handler(BaseHTTPRequestHandler):
     """Files and JSON over HTTP, for this machine's browser and nothing else."""
 
+    front: bytes
+
     def answer(self, path: str, asked: Mapping[str, str]) -> dict[str, Any] | None:
         """Return what is asked for; None where there is no such thing."""
         raise NotImplementedError
@@ -120,10 +152,17 @@ class _Handler(BaseHTTPRequestHandler):
         """Take what is given."""
         raise NotImplementedError
 
+    def say(self, text: str) -> str:
+        """Return an error's text as the page shows it."""
+        raise NotImplementedError
+
     def do_GET(self) -> None:
         """Answer a file of the page, or JSON."""
         url = urlsplit(self.path)
         if not self._is_ours():
+            return
+        if url.path == "/":
+            self._send(HTTPStatus.OK, self.front, "text/html")
             return
         if url.path in _FILES:
             name, kind = _FILES[url.path]
@@ -159,7 +198,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             found = made()
         except QuadragError as error:
-            self._send(HTTPStatus.BAD_REQUEST, json.dumps({"error": str(error)}).encode(), "application/json")
+            self._send(HTTPStatus.BAD_REQUEST, json.dumps({"error": self.say(str(error))}).encode(), "application/json")
             return
         status = HTTPStatus.NOT_FOUND if found is None else HTTPStatus.OK
         self._send(status, json.dumps(found).encode(), "application/json")

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 
+from quadrag.metric_record import show_key
 from quadrag.records import Key
 
 from ...core.result import PROFILES, own_profile
-from ..item_lines import Manner, look_up_verdicts, write_item
+from ...tables.run_notes import note_invalid
+from ..chosen import find_metric, list_others, tell_others
+from ..item_lines import Manner, write_item
 from ..items import RunReader, Which
+from ..verdicts import look_up_verdicts
 from .pairs import count_failed, list_differences
 from .words import tell_failed
 
@@ -25,22 +29,34 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
         QuadragError: no metric has the name, or no split.
     """
     profile = which.profile or own_profile([before.result, after.result]) or PROFILES[0]
-    metric = after.find_metric(which.metric)[0]
-    module, _, key = metric.partition(".")
+    runs = [[before], [after]]
+    metric = find_metric(runs, which.metric)[0]
     mine, theirs = (
         {(one.question.key, one.sample): one for one in reader.select(Which(metric=which.metric, split=which.split))}
         for reader in (after, before)
     )
-    gained: dict[Key, float] = {}
+    splits = dict.fromkeys(place[:2] for place, _ in mine)
+
+    def gains(name: str) -> dict[Key, float]:
+        """Return what each question gained by a metric."""
+        module, _, key = name.partition(".")
+        places = [(config, split, module, key) for config, split in splits]
+        each = (list_differences(before.result, after.result, place, profile) for place in places)
+        return {question: gain for found in each for question, gain in found.items()}
+
+    module, key = metric.split(".", 1)
+    gained = gains(metric)
     failed = [0, 0]
-    for config, split in dict.fromkeys(place[:2] for place, _ in mine):
-        at = (config, split, module, key)
-        gained |= list_differences(before.result, after.result, at, profile)
-        failed = [sum(both) for both in zip(failed, count_failed(before.result, after.result, at)[1], strict=True)]
+    for split in splits:
+        both = count_failed(before.result, after.result, (*split, module, key))[1]
+        failed = [sum(pair) for pair in zip(failed, both, strict=True)]
     changed = [place for place, gain in gained.items() if (gain > 0 if which.better else gain < 0)]
     shown = sorted(changed, key=lambda place: -abs(gained[place]))[: manner.limit]
     pairs = [(theirs[at], mine[at]) for place in shown for at in mine if at[0] == place and at in theirs]
     look_up_verdicts([(before, [one for one, _ in pairs]), (after, [one for _, one in pairs])], manner.ledger)
+    for letter, reader in zip("AB", (before, after), strict=True):
+        invalid = note_invalid([reader.result]) if metric in reader.invalid else []
+        yield from (manner.spell(f"{letter}: {note}") for note in invalid)
     for first, second in pairs:
         yield from write_item(second, manner, first)
         yield ""
@@ -49,4 +65,8 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
     scored = "scored" if profile == PROFILES[0] else "count"
     told = "; ".join([f"{len(gained)} {scored} in both", *tell_failed(failed, profile)])
     count = f"{len(shown)} of {len(changed)} questions" if shown else "No question"
-    yield manner.spell(f"{count} on which B is {how} by {key}{order}; {told}")
+    yield manner.spell(f"{count} on which B is {how} by {show_key(module, key)}{order}; {told}")
+    others = {name: gains(name).values() for name in list_others(runs, metric)}
+    counts = {name: (sum(one > 0 for one in found), sum(one < 0 for one in found)) for name, found in others.items()}
+    if others_told := tell_others(counts):
+        yield manner.spell(others_told)

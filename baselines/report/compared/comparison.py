@@ -1,26 +1,26 @@
 """Runs compared metric by metric; of two, with the paired difference: the one number that is computed here."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from quadrag.metric_record import show_key
+from quadrag.stats import Pair
 
 from ...core.benchmark import load
 from ...core.result import Result
 from ...core.settings import NONE
 from ...scoring.rows import ALL
 from ...scoring.validity import is_invalid
-from ...tables.cells import NOTHING, STAR, Row, value_cell
+from ...tables.cells import NOTHING, Row, value_cell
 from ...tables.grid import Alarm, Cell, Detail, Form, Grid, Line, Verdict
 from ...tables.notes import INTERVALS, TESTS, name_units, note_keys
 from ...tables.run_notes import list_settings, note_partial, note_runs
 from ..run import name_run
-from ..summary import pick_headlines
 from .names import name_columns, tell_apart
-from .pairs import Place, compare_each, pair_cell, pair_results, place_of
-from .words import tell_changes, tell_holm, tell_missing, tell_pairs, tell_same, tell_slices
+from .pairs import Place, adjust, compare_each, pair_cell, pair_results, pick_places, place_of
+from .words import tell_changes, tell_holm, tell_missing, tell_pairs, tell_same, tell_slices, tell_star
 
 _FEW = 3  # runs whose columns are headed by their names
 
@@ -72,15 +72,16 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     lines: list[Line] = []
     shown: list[Row] = []
     shared: dict[str, int] = {}
-    differences: dict[Place, float] = {}
     last = None
-    places = dict.fromkeys(place_of(row) for one in results for row in pick_headlines(one.scores, profile))
+    places = pick_places(results, profile)
     compared = compare_each(results[0], results[1:], places, profile)[0] if pair else {}
     rows_of = dict.fromkeys((place, ALL) for place in places)
     if every:  # below the headlines of each config all others
         rows_of |= dict.fromkeys(place for table in tables for place in table)
         configs = list(dict.fromkeys(place[0] for place, _ in rows_of))
         rows_of = dict.fromkeys(sorted(rows_of, key=lambda one: configs.index(one[0][0])))
+    others = [(place, part) for place, part in rows_of if part != ALL or place not in places]
+    rest = _pair_others(results[0], results[1], others, profile) if pair else {}
     for place, part in rows_of:
         config, split, metric, key = place
         rows = [table.get((place, part)) for table in tables]
@@ -90,29 +91,24 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         if pair or not drawn:
             cells = [replace(cell, figure=None) for cell in cells]
         if pair:
-            if part == ALL and place in places:
-                found = compared[place].pair if place in compared else None
-            else:
-                found = pair_results(results[0], results[1], place, profile, part.partition(":")[2] or None)
-            cell = pair_cell(found, place) if found else Cell(NOTHING)
-            cells.append(cell)
-            if drawn and found and cell.figure:
-                differences[place] = found.p
-            else:
-                cell.figure = None
-            shared[f"{config} {split}"] = max(found.n if found else 0, shared.get(f"{config} {split}", 0))
+            paired = compared[place].pair if drawn and place in compared else rest.get((place, part))
+            cell = pair_cell(paired, place) if paired else Cell(NOTHING)
+            cells.append(cell if drawn else replace(cell, figure=None))
+            shared[f"{config} {split}"] = max(paired.n if paired else 0, shared.get(f"{config} {split}", 0))
         over = part.replace("macro:", ", macro over ") if part != ALL else ""
         lines.append(Line(f"{config} {split}: {show_key(metric, key)}{over}", cells, rule=last not in (None, config)))
         last = config
     notes: list[str] = []
     if pair:
-        notes += [*tell_same(*results), *map(Verdict, tell_pairs(compared, profile))]
+        told = [*tell_pairs(compared, profile), *tell_holm(compared.values(), any(rest.values()))]
+        notes += [*tell_same(*results), *map(Verdict, told)]
         notes += tell_missing(results[0], results[1], places, compared, profile)
         notes += tell_changes(results[0], results[1], compared, profile)
         notes += tell_slices(results[0], results[1], compared, profile)
+    told_of = tell_once(zip(columns, results, strict=True))
+    notes += [Alarm(f"{', '.join(where)}: {note}") for note, where in told_of.items()]
     settings = [list_settings(result.run.inputs) for result in results]
     for column, (name, result), ours in zip(columns, runs, settings, strict=True):
-        notes += [Alarm(f"{column}: {note}") for note in note_partial([result])]
         told = [note for note in note_runs([result.run]) if every or not isinstance(note, Detail)]
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
@@ -124,13 +120,34 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     heads = [name.replace(" ", "\n", 1) for name in names] if len(runs) <= _FEW else columns
     if pair:
         heads.append("B - A")
-        notes.append(f"B - A: B minus A on questions scored in both; {STAR}; –: nothing to pair.")
+        star = tell_star(compared.values())
+        notes.append(f"B - A: B minus A on questions scored in both; {star}; –: nothing to pair.")
         notes.append(Detail(TESTS))
-        notes += tell_holm(differences)
         if any(shared.values()) or not any(map(is_invalid, shown)):
             notes.append(f"Questions scored in both: {_count_shared(shared)}.")
     form: Form = "forest" if pair else "runs"
     return Grid("Comparison", "config, split: metric", heads, lines, notes, form, names=names)
+
+
+def tell_once(runs: Iterable[tuple[str, Result]]) -> dict[str, list[str]]:
+    """Return what is partial, invalid, failed or odd of named runs, each with the names of those that it is of."""
+    found: dict[str, list[str]] = {}
+    for name, result in runs:
+        for note in note_partial([result]):
+            found.setdefault(note, []).append(name)
+    return found
+
+
+def _pair_others(
+    first: Result, second: Result, others: Sequence[tuple[Place, str]], profile: str
+) -> dict[tuple[Place, str], Pair | None]:
+    """Pair what is no headline: metrics are adjusted together, and apart from them means over groups."""
+    found: dict[tuple[Place, str], Pair | None] = {}
+    for macro in (False, True):
+        some = [(place, part) for place, part in others if (part != ALL) == macro]
+        pairs = [pair_results(first, second, place, profile, part.partition(":")[2] or None) for place, part in some]
+        found |= adjust(dict(zip(some, pairs, strict=True)))
+    return found
 
 
 def _select(scores: Sequence[dict[str, Any]], profile: str) -> dict[tuple[Place, str], Row]:

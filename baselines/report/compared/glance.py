@@ -7,7 +7,7 @@ from ...tables.grid import Cell, Grid, Line
 from ...tables.notes import name_units, note_directions
 from ...tables.slices import select_whole
 from ..summary import MOST, pick_headlines
-from .pairs import pair_cell, pair_results, place_of
+from .pairs import compare_each, pair_cell, pick_places, place_of
 from .words import name_places, tell_shortly
 
 
@@ -23,6 +23,7 @@ def glance_pair(first: Result, second: Result, profile: str = "official") -> Gri
     if len(by_split) > 1:
         places = list(reversed(by_split.values()))
     labels = name_places(places[:MOST])
+    (compared,) = compare_each(first, [second], pick_places([first, second], profile), profile)
     lines = []
     for place, label in labels.items():
         rows = [table[place] for table in tables]
@@ -30,7 +31,8 @@ def glance_pair(first: Result, second: Result, profile: str = "official") -> Gri
         cells = [Cell(NOTHING), Cell(NOTHING), Cell(f"A {values[0]} → B {values[1]}"), Cell("nothing to pair")]
         if any(map(is_invalid, rows)):
             cells[0] = Cell("INVALID")
-        elif pair := pair_results(first, second, place, profile):
+        elif place in compared:
+            pair = compared[place].pair
             cell = pair_cell(pair, place)
             cells = [Cell(cell.text.rstrip("*")), Cell(cell.sub or NOTHING), cells[2], Cell(tell_shortly(place, pair))]
         lines.append(Line(label, cells))

@@ -1,6 +1,7 @@
 """What a second run changed in a first one's matrices, cell by cell."""
 
 from ...core.result import PROFILES, Result
+from ...tables.cells import write_number
 from ...tables.grid import Cell, Figure, Grid, Line
 from ..run import tabulate_matrices
 
@@ -42,4 +43,4 @@ def _change(cell: Cell, other: Cell | None) -> Cell:
         return Cell("–" if cell.text else "")
     value = two.value - one.value
     n = min(one.n or 0, two.n or 0)
-    return Cell(f"{value:+.1f}", "" if one.n == two.n else f"n {one.n}, {two.n}", Figure(value, None, n))
+    return Cell(write_number(value, 1, "+"), "" if one.n == two.n else f"n {one.n}, {two.n}", Figure(value, None, n))

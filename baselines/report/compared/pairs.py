@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from quadrag.metric_record import metric_record
 from quadrag.stats import NOT_APPLICABLE, Item, Pair, holm, paired_difference, paired_macro
@@ -12,11 +12,13 @@ from ...core.result import PROFILES, Asked, Result
 from ...scoring.groups import counts, stratify
 from ...scoring.rows import items_of
 from ...scoring.validity import FAILED, is_invalid
-from ...tables.cells import Row, difference_cell
+from ...tables.cells import FEW, Row, difference_cell
 from ...tables.grid import Cell
 from ...tables.slices import select_whole
+from ..summary import pick_headlines
 
 Place = tuple[str, str, str, str]  # config, split, metric, key
+Where = TypeVar("Where")
 _WEIGHTED = "_weighted"
 
 
@@ -36,28 +38,46 @@ class Compared(NamedTuple):
         other: the same under the other one; None where nothing can be paired there.
         asked: how many questions the metric applies to, in the run that has more of them.
         failed: how many of those that both have failed in either run.
-        adjusted: whether p is adjusted for other runs beside the second.
+        family: for how many differences, of metrics and of runs, p is adjusted.
     """
 
     pair: Pair
     other: Pair | None
     asked: int
     failed: tuple[int, int]
-    adjusted: bool = False
+    family: int = 1
+
+
+def pick_places(results: Iterable[Result], profile: str) -> list[Place]:
+    """Pick the metrics that runs are compared by: the headlines of each."""
+    return list(dict.fromkeys(place_of(row) for one in results for row in pick_headlines(one.scores, profile)))
 
 
 def compare_each(
     first: Result, others: Sequence[Result], places: Iterable[Place], profile: str = "official"
 ) -> list[dict[Place, Compared]]:
-    """Compare runs with a first one by metric, p of several adjusted by Holm's rule; what has no pair is left out."""
+    """Compare runs with a first one by metric, p adjusted for all of these; what has no pair is left out."""
+    pairs = {
+        (at, place): _pair_profiles(first, other, place, profile) for place in places for at, other in enumerate(others)
+    }
+    shown, turned = (adjust({where: both[side] for where, both in pairs.items()}) for side in range(2))
+    family = sum(pair is not None and pair.p_holm is not None for pair in shown.values())
     found: list[dict[Place, Compared]] = [{} for _ in others]
-    for place in places:
-        pairs = [_pair_profiles(first, other, place, profile) for other in others]
-        shown, turned = (_adjust(side) for side in zip(*pairs, strict=True))
-        for mine, other, pair, opposite in zip(found, others, shown, turned, strict=True):
-            if pair:
-                mine[place] = Compared(pair, opposite, *count_failed(first, other, place), len(others) > 1)
+    for (at, place), pair in shown.items():
+        if pair:
+            failed = count_failed(first, others[at], place)
+            found[at][place] = Compared(pair, turned[at, place], *failed, family)
     return found
+
+
+def adjust(pairs: Mapping[Where, Pair | None]) -> dict[Where, Pair | None]:
+    """Adjust p of differences that are looked at together by Holm's rule; those of few questions are no part of it.
+
+    By it alone all that is told of differences goes: signs, marks, verdicts and sentences.
+    """
+    known = {where: pair.p for where, pair in pairs.items() if pair and pair.n >= FEW}
+    adjusted = dict(zip(known, holm(list(known.values())), strict=True))
+    return {where: pair and pair._replace(p_holm=adjusted.get(where)) for where, pair in pairs.items()}
 
 
 def _pair_profiles(first: Result, second: Result, place: Place, profile: str) -> tuple[Pair | None, Pair | None]:
@@ -70,11 +90,6 @@ def _pair_profiles(first: Result, second: Result, place: Place, profile: str) ->
         values.append(found and [counted(one, choose_fill(name, found.worst)) for side in found.items for one in side])
     # Most metrics are the same under both, and the tests of a pair take long.
     return pair, pair if values[0] == values[1] else pair_results(first, second, place, other)
-
-
-def _adjust(pairs: Sequence[Pair | None]) -> list[Pair | None]:
-    adjusted = iter(holm([pair.p for pair in pairs if pair]))
-    return [pair and pair._replace(p=next(adjusted)) for pair in pairs]
 
 
 def count_failed(first: Result, second: Result, place: Place) -> tuple[int, tuple[int, int]]:

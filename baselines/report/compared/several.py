@@ -8,17 +8,15 @@ from quadrag.metric_record import show_key
 
 from ...certify.notes import note_judges
 from ...core.result import Result
-from ...tables.cells import STAR
 from ...tables.grid import Cell, Detail, Grid, Line, Verdict
 from ...tables.notes import TESTS
 from ...tables.slices import select_whole
-from ..summary import pick_headlines
 from .comparison import compare_runs
 from .matrix_change import tabulate_changes
 from .names import name_columns
-from .pairs import compare_each, pair_cell, place_of
+from .pairs import compare_each, pair_cell, pick_places, place_of
 from .rankings import tell_rankings
-from .words import tell_missing, tell_pairs
+from .words import tell_holm, tell_missing, tell_pairs, tell_star
 
 
 def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
@@ -64,14 +62,12 @@ def _tabulate_differences(results: Sequence[Result], profile: str, every: bool) 
     """Tabulate the paired differences of all runs from the first by metric, and say them in words."""
     first, *others = results
     base, *names = name_columns(len(results))
-    rows = [
-        row
-        for one in results
-        for row in (select_whole(one.scores) if every else pick_headlines(one.scores, profile))
-        if row["profile"] == profile and "not_run" not in row
-    ]
-    places = dict.fromkeys(map(place_of, rows))
-    found = dict(zip(names, compare_each(first, others, places, profile), strict=True))
+    heads = pick_places(results, profile)
+    rows = [row for one in results for row in select_whole(one.scores) if row["profile"] == profile]
+    places = list(dict.fromkeys(place_of(row) for row in rows if "not_run" not in row)) if every else heads
+    compared = compare_each(first, others, heads, profile)
+    rest = compare_each(first, others, [place for place in places if place not in heads], profile)
+    found = {name: shown | more for name, shown, more in zip(names, compared, rest, strict=True)}
     lines: list[Line] = []
     for place in places:
         config, split, metric, key = place
@@ -84,13 +80,14 @@ def _tabulate_differences(results: Sequence[Result], profile: str, every: bool) 
                 lines.append(Line(label, [Cell(f"{name} - {base}"), marked, Cell(cell.sub), Cell(str(pair.n))]))
                 label = ""
     notes: list[str] = []
-    heads = dict.fromkeys(place_of(row) for one in results for row in pick_headlines(one.scores, profile))
     for (name, pairs), other in zip(found.items(), others, strict=True):
         shown = {place: pairs[place] for place in heads if place in pairs}
         told = tell_pairs(shown, profile, (base, name))
         told += tell_missing(first, other, heads, pairs, profile, (base, name))
         notes += [Verdict(f"{name} - {base}: {one}") for one in told]
-    notes += [f"On questions scored in both; {STAR}, adjusted by Holm's rule for the runs of a line.", Detail(TESTS)]
+    headlines = [one for pairs in compared for one in pairs.values()]
+    notes += map(Verdict, tell_holm(headlines, any(rest)))
+    notes += [f"On questions scored in both; {tell_star(headlines)}.", Detail(TESTS)]
     notes += tell_rankings(results, profile)
     columns = ["", "difference", "95% interval", "n"]
     return Grid(f"Differences from {base}", "config, split: metric", columns, lines, notes, "forest")

@@ -3,19 +3,18 @@
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from quadrag.metric_record import metric_record, show_key
-from quadrag.stats import Pair, holm, items_needed
+from quadrag.stats import Pair, items_needed
 
 from ...core.result import PROFILES, Result
 from ...scoring.validity import is_invalid
-from ...tables.cells import ALPHA, CHARACTERS, FEW, format_difference
+from ...tables.cells import ALPHA, CHARACTERS, FEW, STAR, format_bound, format_difference
 from ...tables.grid import Alarm
 from ...tables.slices import select_whole
-from .pairs import Compared, Place, is_same, list_differences, pair_slices, place_of, say_unpaired
+from .pairs import Compared, Place, adjust, is_same, list_differences, pair_slices, place_of, say_unpaired
 
 _NAMES = ("A", "B")
 _COUNTED = {"official": "both scored", "corrected": "count in both"}
 _P_DECIDES = "p decides, as the interval is the rougher of the two"
-_P_ADJUSTED = "p decides, as it is adjusted for the number of runs"
 _HUGE = 1_000_000  # questions that nobody has
 _MANY = 20  # slices of a grouping beyond which nothing is told of them
 
@@ -118,7 +117,7 @@ def tell_same(first: Result, second: Result) -> list[str]:
 
 
 def tell_slices(first: Result, second: Result, places: Iterable[Place], profile: str) -> list[str]:
-    """Say in which slices two runs differ, grouping by grouping, the p values of each adjusted by Holm's rule.
+    """Say in which slices two runs differ, grouping by grouping, the p values of each adjusted together.
 
     Args:
         first: A.
@@ -133,43 +132,53 @@ def tell_slices(first: Result, second: Result, places: Iterable[Place], profile:
     names = name_places(places)
     notes = []
     for grouping in (name for name, values in groupings.items() if len(values) <= _MANY):
-        found: dict[str, list[str]] = {}
-        for place, name in names.items():
-            pairs = pair_slices(first, second, place, profile, grouping)
-            known = {value: pair for value, pair in pairs.items() if pair.n >= FEW}
-            told: dict[str, list[str]] = {}
-            for (value, pair), p in zip(known.items(), holm([pair.p for pair in known.values()]), strict=True):
-                if len(known) > 1 and p < ALPHA:
-                    told.setdefault(_tell_verdict(place, pair), []).append(f"{value} {_tell_size(place, pair)}")
-            for verdict, parts in told.items():
-                found.setdefault(verdict, []).append(f"{name} ({', '.join(parts)})")
+        pairs: dict[tuple[Place, str], Pair | None] = {}
+        for place in names:
+            slices = pair_slices(first, second, place, profile, grouping)
+            known = {(place, value): pair for value, pair in slices.items() if pair.n >= FEW}
+            pairs |= known if len(known) > 1 else {}
+        told: dict[str, dict[str, list[str]]] = {}
+        for (place, value), pair in adjust(pairs).items():
+            if pair and pair.decisive < ALPHA:
+                by_name = told.setdefault(_tell_verdict(place, pair), {})
+                by_name.setdefault(names[place], []).append(f"{value} {_tell_size(place, pair)}")
         notes += [
-            f"By {grouping.replace('_', ' ')}, p by Holm: {verdict} on {'; '.join(parts)}."
-            for verdict, parts in found.items()
+            f"By {grouping.replace('_', ' ')}, p by Holm: {verdict} on "
+            + "; ".join(f"{name} ({', '.join(parts)})" for name, parts in by_name.items())
+            + "."
+            for verdict, by_name in told.items()
         ]
     return notes
 
 
-def tell_holm(chances: Mapping[Place, float]) -> list[str]:
-    """Say which differences that are marked each by itself are more than chance among all of them; none without any.
+def tell_star(pairs: Iterable[Compared]) -> str:
+    """Say what marks a difference among those that are compared at once."""
+    return STAR + " by Holm's rule" * any(one.family > 1 for one in pairs)
+
+
+def tell_holm(pairs: Iterable[Compared], rest: bool = False) -> list[str]:
+    """Say for how many differences p is adjusted; nothing where it is one, or none would be marked either way.
 
     Args:
-        chances: p of each difference.
+        pairs: those that are compared at once.
+        rest: whether a table has other lines.
     """
-    labels = name_places(chances)
-    if len(chances) < 2 or min(chances.values()) >= ALPHA:
+    pairs = list(pairs)
+    family = max((one.family for one in pairs), default=0)
+    if family < 2 or all(one.pair.p >= ALPHA for one in pairs):
         return []
-    adjusted = dict(zip(chances, holm(list(chances.values())), strict=True))
-    sure = [labels[place] for place, p in adjusted.items() if p < ALPHA]
-    told = f"Who looks at {len(chances)} differences finds some by chance. By Holm's rule for all of them"
-    return [f"{told} still more than chance: {', '.join(sure) or 'none'}."]
+    apart = " Other metrics, and means over groups, are adjusted apart." * rest
+    return [
+        f"Who looks at {family} differences finds some by chance: p is adjusted for all of them by Holm's rule, "
+        f"an interval is of its own difference alone.{apart}"
+    ]
 
 
 def tell_shortly(place: Place, pair: Pair) -> str:
     """Say in a few words which run is better, that they are the same, or that it is not decided."""
     if pair.n < FEW:
         return "too few questions"
-    if pair.p < ALPHA:
+    if pair.decisive < ALPHA:
         return _tell_verdict(place, pair)
     return "the same" if _is_same(place, pair) else "not decided"
 
@@ -183,12 +192,12 @@ def name_places(places: Iterable[Place]) -> dict[Place, str]:
 
 def _is_same(place: Place, pair: Pair) -> bool:
     """Whether no difference is seen in the decimals that are shown."""
-    return pair.p >= ALPHA and not float(_format(place, pair))
+    return pair.decisive >= ALPHA and not float(_format(place, pair))
 
 
 def _find_better(place: Place, pair: Pair | None, names: tuple[str, str]) -> str | None:
     """Name the run that is told to be the better one; None where none is."""
-    if pair is None or pair.p >= ALPHA or metric_record(place[2]).key(place[3]).direction == "none":
+    if pair is None or pair.decisive >= ALPHA or metric_record(place[2]).key(place[3]).direction == "none":
         return None
     return _name_better(place, pair, names)
 
@@ -219,17 +228,17 @@ def _format(place: Place, pair: Pair) -> str:
 def _tell_pair(place: Place, one: Compared, names: tuple[str, str], facts: Sequence[str]) -> str:
     """Say which run is better and by how much or, where the test does not show it, what would."""
     told = _tell_difference(place, one, names, facts)
-    if one.pair.p < ALPHA:
-        return told
-    return f"not decided. {told}" + ("" if one.adjusted else f". {_tell_need(one.pair)}")  # which is of one test alone
+    return told if one.pair.decisive < ALPHA else f"not decided. {told}. {_tell_need(one)}"
 
 
 def _tell_difference(place: Place, one: Compared, names: tuple[str, str], facts: Sequence[str] = ()) -> str:
     pair, (low, high) = one.pair, one.pair.interval
-    decided, interval = pair.p < ALPHA, _tell_interval(place, pair)
-    if decided != (low > 0 or high < 0):
-        why = _P_ADJUSTED if one.adjusted else _P_DECIDES
-        interval += f", {'with' if decided else 'without'} 0 in it, but p is {pair.p:.3f}; {why}"
+    decided, interval = pair.decisive < ALPHA, _tell_interval(place, pair)
+    odd = decided != (low > 0 or high < 0)
+    if one.family > 1:
+        interval += f"; p {_format_p(pair.p)}, by Holm's rule {_format_p(pair.decisive)}{', which decides' * odd}"
+    elif odd:
+        interval += f", {'with' if decided else 'without'} 0 in it, but p is {pair.p:.3f}; {_P_DECIDES}"
     interval = "; ".join([interval, *facts])
     name, by = _name_better(place, pair, names), _tell_size(place, pair)
     if not decided:
@@ -242,9 +251,8 @@ def _tell_difference(place: Place, one: Compared, names: tuple[str, str], facts:
 def _tell_interval(place: Place, pair: Pair) -> str:
     """Write the interval of a difference as it is said: of the one that is higher or lower less the other."""
     low, high = (-pair.interval[1], -pair.interval[0]) if pair.difference < 0 else pair.interval
-    if _unit(place) == CHARACTERS:
-        return f"95% interval {low:.0f} to {high:.0f}"
-    return f"95% interval {low * 100:.1f} to {high * 100:.1f}"
+    unit = _unit(place)
+    return f"95% interval {format_bound(low, unit)} to {format_bound(high, unit)}"
 
 
 def _name_better(place: Place, pair: Pair, names: tuple[str, str] = _NAMES) -> str:
@@ -261,18 +269,23 @@ def _tell_verdict(place: Place, pair: Pair) -> str:
 def _tell_size(place: Place, pair: Pair) -> str:
     """Say how far the better run is from the other."""
     if _unit(place) == CHARACTERS:
-        return f"{_format(place, pair)[1:]} characters longer"
+        return f"{_format(place, pair).lstrip('+-')} characters longer"
     lower = metric_record(place[2]).key(place[3]).direction == "lower"
-    return f"{_format(place, pair)[1:]} points {'lower' if lower else 'higher'}"
+    return f"{_format(place, pair).lstrip('+-')} points {'lower' if lower else 'higher'}"
 
 
 def _unit(place: Place) -> str:
     return metric_record(place[2]).key(place[3]).unit
 
 
-def _tell_need(pair: Pair) -> str:
-    """Say how many more questions would show a difference as large."""
-    needed = items_needed(pair.difference, pair.spread)
+def _format_p(p: float) -> str:
+    return f"{p:.3f}" if p >= 0.0005 else "< 0.001"
+
+
+def _tell_need(one: Compared) -> str:
+    """Say how many more questions would show a difference as large, were it the clearest of those compared."""
+    pair = one.pair
+    needed = items_needed(pair.difference, pair.spread, 1 - ALPHA / one.family)
     if needed is None or needed - pair.n > _HUGE:
         return f"More than {_HUGE:,} questions would be needed to show so small a difference"
     more = float(f"{needed - pair.n:.2g}")

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quadrag import work
-from quadrag.chat.ledger import Ledger, parts_folder
+from quadrag import parallel
+from quadrag.chat.ledger import Ledger
 from quadrag.chat.network.dispatch import Job, Limits
 from quadrag.chat.network.engine import Engine
 from quadrag.chat.network.wire import Wire
+from quadrag.chat.parts import parts_folder
 from quadrag.chat.reply import Outcome
 from quadrag.chat.server import Bounds
 from quadrag.chat.shelf import Shelf
@@ -87,7 +88,7 @@ class PartedEngine(Engine):
         service = "" if shelf is None else shelf.service
         with parts_folder(None if shelf is None else shelf.ledger.path) as folder:
             share = _Share(self._spec, self._bounds, self._transport, service, folder, model, dict(parameters), limits)
-            for made, spent in work.each(share.ask, _parts(jobs, limits.concurrency * _CALLS)):
+            for made, spent in parallel.each(share.ask, _parts(jobs, limits.concurrency * _CALLS)):
                 if shelf is not None:
                     shelf.put_many([(key, row) for key, row in made.items() if not isinstance(row, str)], model)
                 outcomes.update(made)
@@ -100,7 +101,7 @@ class PartedEngine(Engine):
 
 def _parts(jobs: Sequence[Job], most: int) -> Iterator[tuple[int, list[Job]]]:
     """Part calls by their keys, a shard for each worker, and those again into as many as are worth a journey."""
-    shards: list[list[Job]] = [[] for _ in range(work.workers())]
+    shards: list[list[Job]] = [[] for _ in range(parallel.workers())]
     for job in jobs:
         shards[int.from_bytes(job.key[:4], "big") % len(shards)].append(job)
     for start in range(0, max(map(len, shards)), most):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
+from quadrag.commands.shared.session import tell, tell_bad
 from quadrag.errors import QuadragError
 
 FORMS = ("csv", "label-studio", "argilla")
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--annotator", metavar="NAME", help="who filled in the file of --take (default: as it says)")
     parser.add_argument("--port", metavar="N", type=options.whole(0), default=0, help="of the page (default: any free)")
     parser.add_argument("--no-browser", action="store_true", help="print the page's address alone")
+    options.labels(parser, "of the page, of what is to be asked, and of what is printed")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -36,14 +38,14 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.construct.review.items import load, sample
 
     dataset = arguments.dataset
-    review, items = load(dataset)
+    review, items = load(dataset, arguments.labels)
     drawn = sample(items, arguments.sample, arguments.seed)
     if arguments.sheet:
         from quadrag.baselines.construct.review.sheets import write_items
 
         for path in write_items(arguments.sheet, drawn, review, arguments.form):
             print(path)
-        print(f"{len(drawn)} of {len(items)} questions")
+        tell(arguments, f"{len(drawn)} of {len(items)} questions")
     elif arguments.take:
         return _take(arguments, review, items)
     elif arguments.summary or arguments.human:
@@ -54,14 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _take(arguments: argparse.Namespace, review: Any, items: Any) -> int:
-    import sys
-
     from quadrag.baselines.construct.review.sheets import take_items
 
     taken, faults = take_items(arguments.take, arguments.dataset, review, items, arguments.annotator)
-    print(f"{taken} grades taken")
+    tell(arguments, f"{taken} grades taken")
     for fault in faults:
-        print(f"quadrag: {fault}", file=sys.stderr)
+        tell_bad(fault)
     return 2 if faults else 0
 
 
@@ -73,11 +73,11 @@ def _conclude(arguments: argparse.Namespace, review: Any, items: Any) -> None:
         raise QuadragError(f"nobody has graded {arguments.dataset} yet; open it without --summary and --human")
     outcome = decide(review, items, grades)
     if arguments.summary:
-        print("\n".join(describe(grades, outcome, lost)))
+        tell(arguments, *describe(grades, outcome, lost))
         return
     out, splits = write_human(arguments.dataset, review, grades, outcome)
     for name, n in splits.items():
-        print(f"{name}: {n} questions")
+        tell(arguments, f"{name}: {n} questions")
     print(f"\n{out}")
 
 
@@ -86,12 +86,12 @@ def _serve(arguments: argparse.Namespace, review: Any, items: Any) -> None:
 
     from quadrag.baselines.construct.review.server import open_server
 
-    with open_server(arguments.dataset, review, items, arguments.port) as server:
+    with open_server(arguments.dataset, review, items, arguments.port, arguments.labels) as server:
         address = f"http://127.0.0.1:{server.server_address[1]}"
-        print(f"{len(items)} questions at {address}, until Ctrl-C; every grade is kept at once", flush=True)
+        tell(arguments, f"{len(items)} questions at {address}, until Ctrl-C; every grade is kept at once")
         if not arguments.no_browser:
             webbrowser.open(address)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            print("\nquadrag construct review DATASET --summary says what the grades come to")
+            tell(arguments, "", "quadrag construct review DATASET --summary says what the grades come to")

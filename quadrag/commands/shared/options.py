@@ -195,14 +195,9 @@ def output(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--out", metavar="DIR", help=what)
 
 
-def labels(parser: argparse.ArgumentParser) -> None:
-    """Say in which language labels are."""
-    parser.add_argument(
-        "--labels",
-        choices=("en", "zh"),
-        default="en",
-        help="language of tables, their notes and the page (default: en)",
-    )
+def labels(parser: argparse.ArgumentParser, what: str = "of tables, their notes, messages and the page") -> None:
+    """Say in which language labels are, or what else is."""
+    parser.add_argument("--labels", choices=("en", "zh"), default="en", help=f"language {what} (default: en)")
 
 
 def verbose(parser: argparse.ArgumentParser) -> None:

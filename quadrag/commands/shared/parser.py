@@ -2,11 +2,13 @@
 
 import argparse
 import difflib
-import sys
+import re
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from quadrag import commands
+from quadrag.progress import spell
+from quadrag.wrapping import wrap
 
 _EXAMPLES = (
     "quadrag demo",
@@ -17,20 +19,51 @@ _EXAMPLES = (
     "quadrag score mine.jsonl --benchmark rgb --config negative_rejection_en",
     "quadrag report runs/a runs/b --html compare.html",
 )
+_WIDTH = 80
 _MEANT = {"compare": "report", "evaluate": "run", "eval": "run", "download": "prepare", "ls": "list"}
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Lays a help text out in the language that is in use."""
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        super().add_usage(usage, actions, groups, spell("usage: ") if prefix is None else prefix)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrap(text, width)
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, like every other error here."""
+    """A parser whose errors are one line, like every other error here, and whose help is in the language in use."""
+
+    def format_help(self) -> str:
+        if _say("options") == "options":
+            return super().format_help()
+        for action in self._actions:
+            action.help = action.help and _say(action.help)
+            for one in action._choices_actions if isinstance(action, argparse._SubParsersAction) else ():
+                one.help = one.help and _say(f"{one.help[0].upper()}{one.help[1:]}.").removesuffix("。")
+        for group in self._action_groups:
+            group.title = group.title and _say(group.title)
+        paragraphs = (self.description or "").split("\n\n")
+        self.description = "\n\n".join("\n".join(wrap(_say(" ".join(one.split())), _WIDTH)) for one in paragraphs)
+        self.epilog = re.sub("^examples?:", lambda found: _say(found[0]), self.epilog or "")
+        return re.sub(r"(?m)^(\S+):$", r"\1：", super().format_help())
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"quadrag: {message}; see {self.prog} --help\n")
+        self.exit(2, f"quadrag: {spell(f'{message}; see {self.prog} --help')}\n")
 
 
-def parse(version: str, argv: Sequence[str] | None) -> argparse.Namespace:
+def _say(text: str) -> str:
+    """Return a part of a help text in the language that is in use, where it has words for it."""
+    ours = spell(text)
+    return text if ours.endswith(text) else ours
+
+
+def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
     """Read the arguments; none at all are answered with the help, a mistyped option with its command's nearest ones."""
-    parser = build_parser(version)
-    first = next(iter(sys.argv[1:] if argv is None else argv), "-")
+    first = next(iter(argv), "-")
+    parser = build_parser(version, first)
     if not first.startswith("-") and first not in commands.NAMES:
         near = [_MEANT[first]] if first in _MEANT else difflib.get_close_matches(first, commands.NAMES)
         meant = f"perhaps {' or '.join(near)}" if near else f"expected one of {', '.join(commands.NAMES)}"
@@ -57,13 +90,16 @@ def _chosen(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> a
     return None
 
 
-def build_parser(version: str) -> argparse.ArgumentParser:
-    """Build the parser of the whole command line; the command's name is left in `command`."""
+def build_parser(version: str, typed: str | None = None) -> argparse.ArgumentParser:
+    """Build the parser of the command line; the command's name is left in `command`.
+
+    Where it is known which command was typed, the others have their names and no arguments.
+    """
     parser = _Parser(
         prog="quadrag",
         description="Four published RAG benchmarks with their own metrics, error bars included.",
         epilog=_examples(_EXAMPLES),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
     )
     parser.add_argument("--version", action="version", version=f"quadrag {version}")
     added = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -75,9 +111,10 @@ def build_parser(version: str) -> argparse.ArgumentParser:
             help=first[0].lower() + first[1:].removesuffix("."),
             description=f"{first}\n{about}".rstrip(),
             epilog=_examples(command.EXAMPLES),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Formatter,
         )
-        command.add_arguments(one)
+        if typed in (None, name):
+            command.add_arguments(one)
     return parser
 
 

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 from quadrag.commands.shared import options
 from quadrag.errors import one_line
+from quadrag.progress import spell
 
 _SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "stop", "seed")
 
@@ -123,14 +124,12 @@ def tell(arguments: argparse.Namespace, *lines: str, to: IO[str] | None = None) 
     from quadrag.baselines.tables.language import speak
 
     for line in lines:
-        print(speak(line, arguments.labels), file=to)
+        print(speak(line, arguments.labels), file=to, flush=True)
 
 
-def tell_bad(arguments: argparse.Namespace, line: str) -> None:
+def tell_bad(line: str) -> None:
     """Print what is wrong as one line on stderr."""
-    from quadrag.baselines.tables.language import speak
-
-    print(f"quadrag: {speak(one_line(line), arguments.labels)}", file=sys.stderr)
+    print(f"quadrag: {spell(one_line(line))}", file=sys.stderr)
 
 
 def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:
@@ -197,12 +196,12 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path,
     elif kinds := _kinds_to_retry([result for _, result in results]):
         tell(arguments, f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")
     if stopped:
-        tell_bad(arguments, stopped[0])
+        tell_bad(stopped[0])
     invalid = [line for _, result in results if not result.run.dead_judge for line in result.run.invalid]
     said = [note for grid in grids for note in grid.notes] if arguments.format == "table" else []
     if unsaid := [line for line in invalid if not any(line in note for note in said)]:
         more = f" (and {len(unsaid) - 1} more)" if len(unsaid) > 1 else ""
-        tell_bad(arguments, f"INVALID, {unsaid[0]}{more}")
+        tell_bad(f"INVALID, {unsaid[0]}{more}")
     return 2 if stopped else 3 if invalid else 0
 
 

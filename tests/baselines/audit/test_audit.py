@@ -114,6 +114,7 @@ def test_what_is_prepared_is_audited_without_a_folder(cli: Any, tmp_path: Path, 
     assert "not there: long_form_qa (train) needs `quadrag prepare omnieval`" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("benchmark", "config"), [("rgb", "counterfactual_robustness_zh"), ("crud_rag", "summary"), ("omnieval", "all")]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from xml.etree import ElementTree
@@ -108,6 +109,26 @@ def test_without_the_library_a_page_has_all_else_and_says_how_to_get_it(monkeypa
     page = render_page("t", [], [grid])
     assert not can_draw() and "<figure" not in page and "<table" in page
     assert page.count(told) == 1 and told not in render_page("t", [], [make("")]), "where no chart is lacking"
+
+
+STARVED = """
+import os, resource, sys
+import vl_convert
+from quadrag.baselines.charts.draw import _draw
+from quadrag.errors import QuadragError
+number = len(os.listdir("/proc/self/fd")) + int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
+try:
+    _draw({"mark": "point", "usermeta": {"texts": []}}, "", "")
+except QuadragError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("left", [0, 6])
+def test_a_library_without_descriptors_is_one_line(forked_python, left):
+    said = forked_python(STARVED, left, env=os.environ).stdout
+    assert re.fullmatch(r"a chart cannot be drawn \(.*\); close other programs, and run again\n", said)
 
 
 def marks(image, colour):

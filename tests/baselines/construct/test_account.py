@@ -74,6 +74,7 @@ def read_estimate(said: str) -> tuple[int, float]:
     return int(figures[1]), float(figures[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_an_estimate_bounds_what_is_asked_and_writes_nothing(
     recipe: str, documents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

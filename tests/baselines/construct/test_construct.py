@@ -115,6 +115,7 @@ def test_a_table_s_questions_are_the_same_after_kills(tmp_path: Path, rounds: in
     assert files(tmp_path / "killed") == files(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("recipe", "budget"), BUDGETS.items())
 def test_a_budget_leaves_a_smaller_dataset(
     recipe: str,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -13,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from quadrag import cli
 from quadrag.baselines.construct.held import stands_in
+from quadrag.baselines.construct.review import server
 from quadrag.baselines.construct.review.grades import check_annotator, give_grade, list_annotators, read_grades
 from quadrag.baselines.construct.review.items import Item, load, sample
 from quadrag.baselines.construct.steps import Drop
@@ -244,6 +247,15 @@ def test_two_corrections_that_differ_wait(made: Made, capsys: pytest.CaptureFixt
     assert review(dataset, "--summary") == 0
     said = capsys.readouterr().out
     assert "all who graded: 2 of 2" in said and "two ways" not in said
+
+
+@pytest.mark.parametrize("recipe", HUMAN)
+def test_a_recipe_has_its_words_in_both_languages(recipe: str, made: Made) -> None:
+    how, items = load(made(recipe), "zh")
+    assert [ask for ask in how.asks if not re.search("[\u4e00-\u9fff]", ask)] == []
+    words = yaml.safe_load((Path(server.__file__).with_name("words.yaml")).read_text(encoding="utf-8"))
+    names = {re.sub(r"_\d+$", "", name) for item in items.values() for name in item.fields}
+    assert names <= set(words) and all(entry["zh"] != entry["en"] for entry in words.values())
 
 
 @pytest.mark.parametrize("recipe", HUMAN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from quadrag.baselines.construct.review.grades import list_annotators, read_grad
 from quadrag.baselines.construct.review.items import load
 from quadrag.baselines.construct.review.server import open_server
 
+WORD = re.compile("[A-Za-z]{2,}")
 EVIL = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>'
 
 
@@ -33,9 +35,15 @@ def dataset(made: Callable[[str], Path]) -> Path:
 
 
 @pytest.fixture
-def port(dataset: Path) -> Iterator[int]:
+def labels() -> str:
+    """The language of the page."""
+    return "en"
+
+
+@pytest.fixture
+def port(dataset: Path, labels: str) -> Iterator[int]:
     """The port of a server of that dataset."""
-    with open_server(dataset, *load(dataset)) as server:
+    with open_server(dataset, *load(dataset, labels), labels=labels) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.server_address[1]
         server.shutdown()
@@ -151,6 +159,32 @@ def test_what_is_hostile_stays_text_and_answers_are_marked(opened: Any, dataset:
     wrong.fill("#annotator", "../anna")
     wrong.press("#annotator", "Enter")
     wrong.locator("#fault", has_text="annotator '../anna'").wait_for()
+
+
+@pytest.mark.parametrize("labels", ["zh"])
+def test_the_page_speaks_chinese(opened: Any, dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    items = load(dataset)[1]
+    page = opened()
+    page.fill("#annotator", "../an")
+    page.press("#annotator", "Enter")
+    page.locator("#fault", has_text="评审人 '../an' 不可用；名字最多").wait_for()
+    begin(page, "安娜")
+    page.keyboard.press("ArrowRight")
+    at(page, list(items)[1])
+    page.keyboard.press("3")
+    page.locator("[name=answer]").fill("不在文中的答案")
+    page.click("#save")
+    page.locator("#fault", has_text="答案不在片段中").wait_for()
+    assert page.inner_text("#progress") == f"安娜：第 2 题，共 {len(items)} 题，已评 1 题"
+    assert "答案 （每行一个）" in page.inner_text("#fields")
+    ours = page.locator("header, #fields, #grades, nav, details, h2").all_inner_texts()
+    ours += page.eval_on_selector_all("[title], [aria-label]", "all => all.map((one) => one.title || one.ariaLabel)")
+    assert set(WORD.findall(" ".join(ours))) == {"rgb", "quadrag", "Ctrl", "Enter"}
+    assert cli.main(["construct", "review", str(dataset), "--summary", "--labels", "zh"]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "安娜：评了 1 题（1 分 0 题，2 分 0 题，3 分 1 题，4 分 0 题，5 分 0 题）；接受 0/1，0.0% [0.0%, 79.3%]",
+        "安娜：1 题评了 3 分但没有修改；这些不通过",
+    ]
 
 
 def test_what_does_not_come_from_the_page_is_refused(port: int, dataset: Path) -> None:

@@ -45,6 +45,7 @@ def check(folder: Path) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_by_rule_the_whole_path_works(documents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "mine"
     assert cli.main(["construct", "rgb", "--documents", str(documents), "--out", str(out)]) == 0

@@ -43,6 +43,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("size", [30_000, 120_000])
 def test_no_page_takes_long(shape: str, size: int) -> None:

@@ -126,6 +126,7 @@ def test_two_samples_of_a_question_are_rated_apart(cli: Any, answered: list[str]
     assert [row["truthfulness.perfect"]["official"] for row in items] == [1.0, 0.0] * 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -122,6 +122,7 @@ def test_a_recipe_with_an_unknown_setting_is_one_line(cli):
     assert code == 2 and "nearest: chunk_size" in err and err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_every_recipe_and_prints_the_papers_table(cli, monkeypatch):
     from chat_server import ChatServer
 

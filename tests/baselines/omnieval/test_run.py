@@ -215,6 +215,7 @@ def test_ranks_are_those_of_the_relevant_nodes(house, plain, table):
 # --- with a judge ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_judge_is_asked_once_of_every_metric_and_item(judged, table):
     assert (judged.ran.code, judged.ran.err) == (0, "")
     asked = Counter((metric_of(body), json.dumps(material(body), sort_keys=True)) for body in judged.verdicts)

@@ -16,7 +16,7 @@ import pytest
 from chat_server import ChatServer
 
 from quadrag.baselines.page.answers import collect_answers
-from quadrag.baselines.page.packed import pack, pack_answers
+from quadrag.baselines.page.packed import ONE, TWO, pack_all, pack_answers
 from quadrag.baselines.page.page import _shorten, render_page
 from quadrag.baselines.report.spelled import spell_gold
 from quadrag.baselines.runs import campaign as campaigns
@@ -58,8 +58,19 @@ def parse(page):
 
 def unpack(page, name):
     """What a block of a page holds."""
-    [(encoding, text)] = re.findall(rf'<script id="{name}" type="text/plain">(\S+) (\S+)</script>', page)
-    return json.loads(gzip.decompress(base64.b64decode(text)).decode(encoding))
+    blocks = dict(re.findall(r'<script id="(\S+)" type="text/plain">(\S+)</script>', page))
+    return read(blocks, name)
+
+
+def read(blocks, name):
+    """What a block holds, read byte by byte."""
+    known, packed = (gzip.decompress(base64.b64decode(blocks[one])) for one in ("characters", name))
+    text, rest = b"", iter(packed)
+    for first in rest:
+        rank = first if first < ONE else ONE + (first - ONE) * 256 + next(rest) if first < 255 else None
+        rank = next(rest) * 256 + next(rest) if rank is None else rank
+        text += known[2 * rank : 2 * rank + 2]
+    return json.loads(text.decode("utf-16-le"))
 
 
 def collect(*folders, **options):
@@ -217,14 +228,12 @@ def test_every_sample_of_a_question_is_an_answer_of_its_own(cli, server):
     assert [(item["id"], item["sample"]) for item in items[:4]] == [("0", 0), ("0", 1), ("1", 0), ("1", 1)]
 
 
-def test_packing_keeps_every_text_in_the_shorter_encoding():
-    chinese = "".join(map(chr, range(0x4E00, 0x5200, 3)))
-    values = ["half of a pair \ud83d", "</script><!--", chinese, 1.5, None]
-    for value, expected in ((values, "gb18030"), (["plain"], "utf-8"), ([chinese, "\u1e3f"], "utf-8")):
-        encoding, text = pack(value).split(" ")
-        assert encoding == expected and pack(value) == f"{encoding} {text}"
-        read = json.loads(gzip.decompress(base64.b64decode(text)).decode(encoding))
-        assert read == value
+def test_packing_keeps_every_text_and_the_most_frequent_characters_take_one_byte():
+    many = "".join(map(chr, range(0x3400, 0x3400 + TWO)))
+    values = {"a": ["half of a pair \ud83d, a pair \U0001f600", "</script><!--", 1.5, None], "b": many, "c": "的" * 99}
+    blocks = dict(pack_all(values.items()))
+    assert {name: read(blocks, name) for name in values} == values and dict(pack_all(values.items())) == blocks
+    assert len(gzip.decompress(base64.b64decode(blocks["c"]))) == 99 + 2
     assert pack_answers(collect()) == ()
 
 

@@ -51,6 +51,7 @@ def test_what_cannot_be_shown_is_a_line(cli, opened):
     assert opened == []
 
 
+@pytest.mark.slow
 def test_a_run_at_work_is_followed_to_its_end(cli, opened, monkeypatch):
     Path("prices.yaml").write_text("m: {input: 1, output: 2}\n")
     monkeypatch.setattr(view, "EVERY", 0.2)

@@ -12,7 +12,7 @@ import pytest
 
 from quadrag.baselines.page.answers import Answers
 from quadrag.baselines.page.changes import list_changes
-from quadrag.baselines.page.packed import ITEMS, pack, pack_answers
+from quadrag.baselines.page.packed import ITEMS, pack_answers
 from quadrag.baselines.page.page import HERE, render_page
 from quadrag.baselines.tables.grid import Cell, Figure, Grid, Line
 from quadrag.records import Passage
@@ -54,8 +54,8 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
         item = {"rest": asked[20:], "history": [["before" + evil, None]], "gold": [f"{n}{evil}"]}
         items.append({**item, "runs": [side if answer else None for answer in listed[-1]["answers"]]})
     metrics = [
-        {"name": "m.exact", "label": f"exact{evil}", "sign": 1, "best": 1.0, "worst": 0.0},
-        {"name": "m.rank", "label": "rank", "sign": 1, "best": 1.0, "worst": 0.0},
+        {"name": "m.exact", "label": f"exact{evil}", "sign": 1, "best": 1.0, "worst": 0.0, "other": False},
+        {"name": "m.rank", "label": "rank", "sign": 1, "best": 1.0, "worst": 0.0, "other": False},
     ]
     return Answers({"runs": names, "metrics": metrics, "items": listed}, items, passages)
 
@@ -66,10 +66,9 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
     wrong: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 900})
 
-    def show(answers: Answers, labels: str = "en", address: str = "", which: str = "all", more: Any = ()) -> Any:
+    def show(answers: Answers, labels: str = "en", address: str = "", which: str = "all") -> Any:
         file = tmp_path / "page.html"
-        blocks = [*pack_answers(answers), *more]
-        file.write_text(render_page("title", [], [], [], blocks, labels), encoding="utf-8")
+        file.write_text(render_page("title", [], [], [], pack_answers(answers), labels), encoding="utf-8")
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
@@ -117,9 +116,9 @@ def test_runs_that_disagree_are_shown_first(opened):
     answers = make_answers()
     for item in answers.index["items"]:
         item["values"] = [[1.0, 1.0], [1.0, 0.5]]
-    page = opened(answers, which="disagree")
-    assert page.locator("#metric option:checked").inner_text() == "rank", "the first metric of which they do"
-    assert count_of(page).startswith(f"{MANY - 1} of")
+    page = opened(answers)
+    assert page.locator("#metric option:checked").inner_text() == "exact", "the metric that decides"
+    assert page.input_value("#which") == "all"
 
 
 def test_filters_by_verdict_and_group_and_sorts(opened):
@@ -216,11 +215,12 @@ def test_a_link_opens_its_question(opened):
 def test_every_character_is_unpacked_as_it_was(opened):
     known = "".join(chr(code) for code in range(0x20, 0x30000) if not 0xD800 <= code < 0xE000)
     texts = [known[at : at + 1024] for at in range(0, len(known), 1024)]
-    blocks = [(f"text-{at}", pack(text)) for at, text in enumerate(texts)]
-    assert {text.split(" ")[0] for _, text in blocks} == {"utf-8", "gb18030"}
-    page = opened(make_answers(count=1), more=blocks)
-    read = page.evaluate("names => Promise.all(names.map(unpack))", [name for name, _ in blocks])
-    assert [at for at, text in enumerate(texts) if read[at] != text] == []
+    answers = make_answers(count=1)
+    answers.passages.clear()
+    answers.passages |= {Passage(f"{at}", "", text): at for at, text in enumerate(texts)}
+    page = opened(answers)
+    read = page.evaluate("unpack('passages-0')")
+    assert [at for at, text in enumerate(texts) if read[at][2] != text] == []
 
 
 def test_hostile_texts_stay_texts(opened):
@@ -318,6 +318,23 @@ def test_a_chart_is_as_wide_as_the_page_lets_it_and_its_table_is_a_click_away(br
         page.click("details.table summary")
         assert page.is_visible("table")
         context.close()
+
+
+def test_of_several_matrices_the_first_is_open_and_a_link_opens_another(browser, tmp_path):
+    matrices = [Grid(f"Table {n}", "", ["a"], [Line("x", [Cell(f"{n}.5")])], [], "heat") for n in range(3)]
+    file = tmp_path / "page.html"
+    file.write_text(render_page("title", [], matrices), encoding="utf-8")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(file.as_uri())
+
+    def shown() -> list[bool]:
+        return [page.get_by_role("cell", name=f"{n}.5").is_visible() for n in range(3)]
+
+    assert shown() == [True, False, False]
+    page.click("nav a:text('Table 1')")
+    assert shown() == [True, True, False]
+    context.close()
 
 
 def test_a_question_won_leads_to_its_answers(browser, tmp_path):

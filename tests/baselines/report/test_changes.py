@@ -9,8 +9,12 @@ from chat_server import ChatServer
 from rag_server import RagServer
 
 import quadrag
+from quadrag.baselines.page.answers import collect_answers
+from quadrag.baselines.page.changes import list_changes
 from quadrag.baselines.report.compared.names import tell_apart
+from quadrag.baselines.report.items import RunReader
 from quadrag.baselines.report.spelled import shorten_ids
+from quadrag.baselines.runs.campaign import read_runs
 
 PLACE = ("rgb", "information_integration_en")
 DOCUMENTS = [
@@ -79,6 +83,28 @@ def test_the_greatest_difference_comes_first(cli):
     assert (
         found == [called[name] for name in sorted(lost, key=lambda name: -lost[name])] and len(set(lost.values())) > 2
     )
+
+
+def test_terminal_python_and_page_go_by_one_metric_and_tell_of_the_others(cli, capsys):
+    def search(found, name):
+        given = {"data_dir": "sample", "limit": 3, "name": name, "out": name}
+        return quadrag.evaluate("crud_rag", "qa_1doc", lambda question: (question.query, found), **given)
+
+    gold = RunReader(Path("a"), search([], "a").result).questions.values()
+    every = [{"id": ident, "text": "t"} for question in gold for ident in question.relevant]
+    both = [search([every[0]], name="b"), search(every, name="c")]
+    others = "By other metrics: recall@8 0 worse, 2 better"
+    worse = cli("show", "b", "c", "--worse").out
+    assert worse.startswith(f"No question on which B is worse by rouge_l; 3 scored in both\n{others}")
+    capsys.readouterr()
+    quadrag.compare(*both).show(better=True)
+    assert capsys.readouterr().out == worse.replace("worse by", "better by")
+    changes = list_changes(collect_answers(read_runs(["b", "c"])))
+    assert (changes.metric, changes.counts) == ("rouge_l", (0, 0)) and changes.others.startswith(others)
+    cli("report", "b", "c", "--html", "p.html")
+    assert others in Path("p.html").read_text("utf-8")
+    asked = cli("show", "b", "c", "--better", "--metric", "mrr").out
+    assert "2 of 2 questions on which B is better by mrr" in asked and "rouge_l" not in asked.splitlines()[-1]
 
 
 def test_each_search_is_shown_where_the_two_found_other_passages(cli):

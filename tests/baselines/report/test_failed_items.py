@@ -69,9 +69,12 @@ def test_what_failed_is_listed_as_worse_under_the_profile_that_counts_it(two, cl
     assert shown(cli("show", "a", "b", "--worse")) == list(FAILED), "the runs' own profile"
     ran = cli("show", "a", "b", "--worse", "--profile", "corrected", "--limit", "1")
     assert "  answer B  raised: ValueError: no luck" in ran.out
-    assert f"  B {COLUMN}: corrected 0 (raised)\n" in ran.out
+    assert f"  B {COLUMN}: 0 (raised)\n" in ran.out
     assert "1 of 2 questions on which B is worse" in ran.out
     assert ran.out.endswith("; 12 count in both; 2 failed in B and count as wrong\n")
+    one = ("show", "b", "--id", FAILED[0], "--profile", "official")
+    assert f"  {COLUMN}: – (raised)\n" in cli(*one).out, "of the profile that is shown alone"
+    assert f"  {COLUMN}: corrected 0 (raised)\n" in cli(*one, "--verbose").out
     official = cli("show", "a", "b", "--worse", "--profile", "official").out
     assert official == "No question on which B is worse by accuracy; 10 scored in both; 2 failed in B\n"
     assert shown(cli("show", "b", "--wrong")) == list(FAILED)

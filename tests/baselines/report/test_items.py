@@ -9,6 +9,8 @@ from chat_server import ChatServer, Rule
 from quadrag.baselines.report.spelled import match_ids, shorten_ids
 from quadrag.cli import main
 from quadrag.records import read_jsonl, write_jsonl
+from quadrag.run_files import sha256
+from quadrag.run_record import read_run
 
 CRAG = ("run", "crag", "task_1_2", "--split", "public", "--data-dir", "sample")
 
@@ -112,6 +114,9 @@ def test_questions_that_have_changed_are_not_shown_beside_the_old_answers(judged
     path = judged / "run" / "questions.jsonl"
     first, *others = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([json.dumps(json.loads(first) | {"sha256": "0"}), *others]), encoding="utf-8")
+    run = read_run(path.parent)
+    run.asked = sha256(path)
+    run.write(path.parent)
     code, (_, err) = show(capsys, judged)
     assert code == 2 and f"the data of crag are not those that {judged / 'run'} was made on" in err
 

@@ -148,7 +148,7 @@ def test_a_difference_that_excludes_zero_is_marked():
     (line,) = compare_runs([("b", second), ("a", first)]).lines
     assert line.cells[2].text == "-90.9*"
     (line,) = compare_runs([("a", first), ("a", first)]).lines
-    assert line.cells[2].text == "+0.0" and line.cells[2].sub == "-11.5 to +11.5"
+    assert line.cells[2].text == "0.0" and line.cells[2].sub == "-11.5 to +11.5"
 
 
 def test_runs_over_other_questions_have_no_difference():

@@ -51,6 +51,7 @@ def test_every_setting_has_a_source_and_a_reason_where_ours_differs(recipe):
         assert why or paper != "–", name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_nothing_that_a_run_uses_is_left_out(recipe):
     content = read_recipe(recipe)[1]

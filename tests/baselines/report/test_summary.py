@@ -43,14 +43,16 @@ def test_a_summary_is_what_a_newcomer_reads(cli):
     code, out, err = cli("run", "crud_rag", "summary", "--limit", "4", *SAMPLE, "--out", "a")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert len(lines) <= 18 and max(map(len, lines)) <= 80
+    assert len(lines) <= 19 and max(map(len, lines)) <= 80
     assert lines[-2:] == ["a/report.html", "next: quadrag show a --wrong"]
     assert rows(out) == [
-        ["rouge_l", "25.6", "–", "4 of 4", "33.77 gpt-3.5-turbo"],
-        ["bleu", "13.6", "–", "4 of 4", "25.19 gpt-3.5-turbo"],
+        ["rouge_l", "25.6", "–", "4 of 4", "33.77 gpt-3.5-turbo, on all"],
+        ["bleu", "13.6", "–", "4 of 4", "25.19 gpt-3.5-turbo, on all"],
         ["length", "54.2", "–", "4 of 4"],
     ]
     assert "Not run: bertscore (--bertscore), RAGQuestEval precision, recall (--judge).\n" in out
+    assert "25.19 gpt-3.5-turbo, on all" in Path("a/report.html").read_text(encoding="utf-8")
+    assert "on all: the published value is on all questions" in " ".join(out.split())
     assert "No interval for fewer than 5 questions." in " ".join(out.split())
     for word in ("bleu_1", "corrected", "chunk_size", "whole files cut by tokens"):
         assert word not in out
@@ -137,8 +139,8 @@ def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
     page = result._repr_html_()
     assert [name for name in ("accuracy_bounded", "missing") if f"<td>{name}</td>" in page] == list(result.headlines)
     both = quadrag.compare(result, result)
-    _, alike, _, same, _, *lines, words = repr(both).splitlines()
-    assert alike == "before (<lambda>): All 15 answers are the same text, 'Paris'."
+    _, alike, same, _, *lines, words, _ = repr(both).splitlines()
+    assert alike == "before and after: All 15 answers are the same text, 'Paris'."
     assert same.endswith("answers are the same texts in both.")
     assert words == "The same in before and after: accuracy_bounded, missing."
     assert [line.split()[0] for line in lines] == list(result.headlines)
@@ -148,4 +150,5 @@ def test_where_empty_answers_are_left_out_the_next_command_shows_them(cli):
     ran = cli("run", "crud_rag", "summary", *SAMPLE, "--limit", 3, "--retriever", "none", "--out", "a")
     assert ran.code == 0 and "INVALID" not in ran.out and "All 3 answers are empty.\n" in ran.out
     assert ran.out.endswith("next: quadrag show a --unscored\n")
-    assert cli("show", "a", "--unscored").out.count("rouge_l: corrected 0 (official empty)") == 3
+    assert cli("show", "a", "--unscored").out.count("rouge_l: – (empty)") == 3
+    assert cli("show", "a", "--unscored", "-v").out.count("rouge_l: corrected 0 (official empty)") == 3

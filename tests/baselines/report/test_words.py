@@ -181,7 +181,7 @@ def test_of_few_questions_it_is_said_that_they_are_few() -> None:
     [
         (6, 4, 0, "not decided. B is 66.7 points higher, which may be chance (95% interval 1.0 to 99.0, without 0 in "
          "it, but p is 0.062; p decides, as the interval is the rougher of the two). A few more questions would"),
-        (46, 12, 4, "B is better, 17.4 points higher (95% interval -0.0 to 33.3, with 0 in it, but p is 0.049; p "
+        (46, 12, 4, "B is better, 17.4 points higher (95% interval 0.0 to 33.3, with 0 in it, but p is 0.049; p "
          "decides, as the interval is the rougher of the two)."),
     ],
 )  # fmt: skip
@@ -278,7 +278,7 @@ def test_of_several_runs_p_values_are_adjusted_and_rankings_compared() -> None:
     (alone,) = compare_runs([("a", runs[0]), ("b", runs[1])], every=False).lines
     assert alone.cells[2].text.endswith("*")
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
-    assert [line.cells[1].text for line in grid.lines] == [alone.cells[2].text.rstrip("*"), "+0.0"]
+    assert [line.cells[1].text for line in grid.lines] == [alone.cells[2].text.rstrip("*"), "0.0"]
     told = "Official and corrected rank 3 runs otherwise. rouge_l: almost the same (Spearman 0.87, Kendall 0.82)."
     assert told in grid.notes
     runs[2] = run(base - 0.1, corrected=0.1)
@@ -299,8 +299,9 @@ def test_of_several_runs_each_is_told_of_in_words_and_why_it_is_not_compared() -
     better, chance, _, apart = grid.notes[:4]
     assert better.startswith("B - A: rouge_l: B is better, 10.0 points higher (95% interval ")
     assert chance.startswith("C - A: rouge_l: not decided. C is ") and "which may be chance" in chance
-    assert "without 0 in it, but p is 0." in chance
-    assert chance.endswith("; p decides, as it is adjusted for the number of runs).")
+    p = f"p {pair.p:.3f}, by Holm's rule {2 * pair.p:.3f}, which decides"
+    assert re.search(rf"{span(runs[0], runs[2])}; {p}\). About \d+ more questions ", chance)
+    assert any("Who looks at 3 differences finds some by chance" in note for note in grid.notes)
     assert apart == "E - A: Not compared, no question is in both: rouge_l."
 
 

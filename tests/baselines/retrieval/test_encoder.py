@@ -16,9 +16,9 @@ from tiny_models import make_encoder
 
 from quadrag.baselines.core.document import Document
 from quadrag.baselines.retrieval.chunk import Chunking
-from quadrag.baselines.retrieval.dense import DenseIndex
 from quadrag.baselines.retrieval.encoder import PRESETS, Encoder
 from quadrag.baselines.retrieval.passages import PassageStore
+from quadrag.baselines.retrieval.vectors.dense import DenseIndex
 from quadrag.errors import QuadragError
 
 SAMPLE = Path(__file__).parents[3] / "datasets_scripts" / "rgb" / "sample"
@@ -110,7 +110,8 @@ def test_without_the_extra(monkeypatch, tmp_path):
 def test_torch_comes_in_with_the_first_text(python, environment):
     code = """if True:
         import sys
-        from quadrag.baselines.retrieval import dense, encoder, fuse, milvus, rerank
+        from quadrag.baselines.retrieval import encoder, fuse, rerank
+        from quadrag.baselines.retrieval.vectors import dense, milvus
         encoder.Encoder("bge-base"), rerank.Reranker("bge-rank"), encoder.Encoder(sys.argv[1]).describe()
         heavy = {"torch", "transformers", "sentence_transformers", "pymilvus", "grpc"} & set(sys.modules)
         assert not heavy, heavy

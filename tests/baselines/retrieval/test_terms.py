@@ -203,6 +203,7 @@ def test_a_counting_given_up_ends_its_workers(long):
     assert active_children() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guard", ["if __name__ == '__main__':", "if True:"])
 def test_workers_under_a_script(long, tmp_path, environment, guard):
     """A script as pip makes them for console commands, and one that starts over when a worker imports it."""

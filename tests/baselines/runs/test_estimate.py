@@ -10,7 +10,7 @@ import tiktoken
 from chat_server import ChatServer, Rule
 
 from quadrag import catalogue
-from quadrag.baselines.retrieval import cl100k
+from quadrag.baselines.retrieval import cl100k, standing
 from quadrag.metric_record import metric_record
 
 RUNS = [
@@ -54,6 +54,7 @@ def stages(ran):
     return {one["stage"]: one for one in json.loads(ran.out)["stages"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: "-".join(map(str, run[:2])))
 def test_calls_and_tokens_of_answers_are_those_of_the_run(cli, model, run):
     asked = ("run", *run, "--data-dir", "sample", "--llm", f"{model.url}#gpt-4", "--ledger", "L", "--out", "r")
@@ -70,6 +71,23 @@ def test_calls_and_tokens_of_answers_are_those_of_the_run(cli, model, run):
     assert stages(cli(*asked, "--estimate", "--json")) == {}, "the folder holds all of it"
 
 
+@pytest.mark.parametrize("source", [(), ("--chunk-source", "files", "--chunk-tokenizer", "cl100k_base")])
+def test_a_large_corpus_is_not_indexed_for_an_estimate(cli, model, monkeypatch, tmp_path, source):
+    monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(standing, "LARGE", 1000)
+    place = ("run", "crud_rag", "summary", "--data-dir", "sample", *source)
+    asked = (*place, "--llm", f"{model.url}#gpt-4", "--ledger", "L", "--out")
+    said = json.loads(cli(*asked, "r", "--estimate", "--json").out)
+    assert said["notes"] == [standing.TOLD] and not list((tmp_path / "cache").glob("indexes/passages-*"))
+    assert standing.TOLD in " ".join(cli(*asked, "r", "--estimate").out.split())
+    assert cli(*asked, "r").code == 0
+    found = sum(map(openai_tokens, model.bodies))
+    assert said["stages"][0]["prompt_tokens"] == pytest.approx(found, rel=0.2)
+    again = json.loads(cli(*asked, "other", "--fresh", "--estimate", "--json").out)
+    assert "notes" not in again and again["stages"][0]["prompt_tokens"] == found, "the index stands"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("run", JUDGED, ids=lambda run: "-".join(map(str, run[:2])))
 def test_calls_of_a_judge_are_those_of_the_run(cli, model, readable, run):
     asked = ("run", *run, "--data-dir", "sample", "--llm", f"{model.url}#gpt-4", "--judge", f"{readable.url}#j")
@@ -161,6 +179,7 @@ def test_a_folder_of_another_run_is_refused_as_by_the_run(cli, model):
     assert estimated.code == 2 and estimated.err == ran.err and "r holds a run with parameters" in ran.err
 
 
+@pytest.mark.slow
 def test_all_runs_of_a_paper_are_estimated_together(cli, model):
     asked = (
         "run",

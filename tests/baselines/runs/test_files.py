@@ -92,6 +92,7 @@ def test_documents_of_another_form_are_refused_in_one_line(cli, change):
     assert ran.code == 2 and ran.err.count("\n") == 1 and "retrieved.jsonl" in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_that_is_gone_is_done_again(cli, server, stages, stage):
     assert cli(*ONE, *llm(server), "--out", "r").code == 0
@@ -141,6 +142,18 @@ def test_a_file_that_may_be_damaged_is_not_taken_without_a_word(cli, stage):
     assert ran.code == 0 and ran.err.startswith(
         f"{path} is not as the run wrote it, and is taken as your own in its place"
     )
+
+
+@pytest.mark.parametrize("stage", STAGES[:3])
+def test_of_a_file_that_cannot_be_read_it_is_said_what_brings_it_back(cli, stages, stage):
+    assert cli(*ONE, "--out", "r").code == 0
+    whole, path = stages(Path("r")), Path("r") / stage
+    path.write_bytes(b"\xff" + path.read_bytes())
+    ran = cli(*ONE, "--out", "r")
+    assert ran.code == 2 and f"{path} is not UTF-8" in ran.err
+    assert ran.err.endswith("; if you did not put it there, remove it and run the same command again\n")
+    path.unlink()
+    assert cli(*ONE, "--out", "r").code == 0 and stages(Path("r")) == whole
 
 
 def test_a_record_that_was_altered_is_not_believed(cli):

@@ -14,6 +14,7 @@ def record(folder="r"):
     return json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [(), ("--limit", 5)], ids=["as many", "more questions too"])
 def test_a_judge_is_added_to_a_finished_run(cli, server, judge, stages, first):
     asked = (*ONE, "--llm", f"{server.url}#m")
@@ -29,6 +30,7 @@ def test_a_judge_is_added_to_a_finished_run(cli, server, judge, stages, first):
     assert "shown again" in cli(*judged, "--ledger", "L", "--out", "r").out
 
 
+@pytest.mark.slow
 def test_a_dead_judge_leaves_the_run_as_it_was(cli, server, judge, stages):
     asked = (*ONE, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "r")
     assert cli(*asked).code == 0
@@ -51,6 +53,7 @@ def test_verdicts_are_not_left_out_again_nor_those_of_another_judge_taken(cli, s
     assert stages(Path("r")) == files
 
 
+@pytest.mark.slow
 def test_items_of_the_users_own_are_not_scored_again(cli, server, judge, stages):
     asked = (*ONE, "--llm", f"{server.url}#m", "--ledger", "L")
     assert cli(*asked, "--out", "other", "--limit", 5).code == 0

@@ -127,6 +127,7 @@ def test_what_an_interrupt_left_is_a_part_and_goes_on(cli, server, stages, monke
     assert stages(Path("r")) == stages(Path("whole"))
 
 
+@pytest.mark.slow
 def test_the_default_folder_has_the_model_in_its_name(cli, server):
     for spec, name in (
         ("", "m"),  # the only one that the server has

@@ -265,6 +265,7 @@ def test_a_dead_server_leaves_nothing_half_written(cli, server, stages):
     assert stages(Path("r")) == stages(Path("undisturbed"))
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_dead_leaves_the_answers(cli, server, judge, stages):
     ran = cli(*ONE, *llm(server), "--judge", f"{DEAD}#j", "--out", "r")
     assert (
@@ -312,6 +313,7 @@ def test_reasoning_is_kept_apart_from_the_answer(cli):
     assert b"may be Oslo" not in b"".join(path.read_bytes() for path in Path("r").iterdir())
 
 
+@pytest.mark.slow
 def test_all_runs_of_the_paper_share_one_ledger_and_one_table(cli, server, judge):
     asked = ("run", "rgb", "--all", "--data-dir", "sample", "--limit", 2, "--judge", f"{judge.url}#j")
     first = cli(*asked, *llm(server), "--out", "all")
@@ -381,6 +383,7 @@ def test_a_rejection_is_right_only_where_all_documents_are_noise(cli):
     assert ran.code == 0 and "rejection_rate" not in ran.out and "accuracy" in ran.out
 
 
+@pytest.mark.slow
 def test_refined_and_original_data_never_share_a_table(cli):
     asked = ("run", "rgb", "--all", "--data-dir", "sample", "--out", "b")
     refined = cli(*asked)

@@ -20,6 +20,7 @@ def asked(server, folder, name, place, *more):
     return [*RUN, "--llm", f"{server.url}#m", *place, *more]
 
 
+@pytest.mark.slow
 def test_two_processes_make_the_files_of_one(quadrag, environment, tmp_path, stages, server):
     for name, place in (("one", "1"), ("two", "2")):
         ran = quadrag(*asked(server, tmp_path, name, place), env=environment(tmp_path / f"home-{name}"))
@@ -35,6 +36,7 @@ def test_two_processes_make_the_files_of_one(quadrag, environment, tmp_path, sta
     assert not list(tmp_path.glob("two.sqlite.*.parts")), "the workers' own ledgers are gone"
 
 
+@pytest.mark.slow
 def test_replies_of_a_killed_runs_workers_are_not_asked_for_again(quadrag, environment, tmp_path, stages):
     """They are taken over by whatever opens the ledger next, here a run on one process."""
     concurrency, env = 2, environment()

@@ -157,6 +157,7 @@ def test_both_contracts_measure_the_same(run, server):
     assert lines("b/answers.jsonl")[0]["usage"] == {"prompt_tokens": 7, "completion_tokens": 3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("benchmark", "config", "split"),
     [("crud_rag", "qa_1doc", None), ("crag", "qa", "public"), ("omnieval", "extractive_qa", "auto")],
@@ -210,10 +211,11 @@ def test_passages_without_ids_are_known_by_their_text(run, server, documents, ca
     assert "known by their text" in table(result, capsys) and CHUNK > LEAST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "laid_over", "why"),
     [
-        ({"ids": False, "texts": False}, {}, "the system gave no ids of the corpus, and no text of a gold document"),
+        ({"ids": False, "texts": False}, {}, "the system gave no id and no text of a gold document"),
         ({}, {"passages": None}, "the system gave no passages"),
         ({}, {"passages": []}, "the system gave no passages"),
     ],
@@ -234,7 +236,7 @@ def test_ids_of_another_kind_are_not_ranked(run, documents):
     with RagServer(mangled) as server:
         result = run(server.url)
     assert {row["value"] for row in ranking(result).values()} == {None}
-    assert all("no ids of the corpus" in row["not_run"] for row in ranking(result).values())
+    assert all("no id and no text" in row["not_run"] for row in ranking(result).values())
 
 
 def test_a_task_without_gold_documents_says_so(run, server):
@@ -242,6 +244,7 @@ def test_a_task_without_gold_documents_says_so(run, server):
     assert {row["not_run"] for row in ranking(result).values()} == {"no question here has a gold document"}
 
 
+@pytest.mark.slow
 def test_omnieval_is_judged_by_the_passages_of_the_service(run, documents):
     builder, _ = open_builder("omnieval", "corpus", "sample", None)
     nodes = [(row["id"], row["title"] or "", row["contents"]) for row in rows(builder, "corpus")]
@@ -377,6 +380,7 @@ with Ledger("L") as ledger, RagService(sys.argv[1], ledger=ledger, name="mine", 
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_was(run, server, stages, tmp_path, environment):
     run(server.url, out="undisturbed", ledger="L0")
     before, server.latency = server.requests, 0.15

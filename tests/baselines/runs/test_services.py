@@ -114,7 +114,8 @@ def test_a_name_that_the_server_does_not_list_is_refused_or_labelled(cli, server
     asked = (*ONE, "--llm", f"{server.url}#gpt-4")
     ran = cli(*asked, "--out", "a")
     assert ran.code == 2 and server.requests == 0 and not Path("a").exists()
-    assert f"{server.url} serves tiny, not gpt-4; name one of these behind the address's #" in ran.err
+    told = f"{server.url} serves tiny, not gpt-4; type {server.url}#tiny; --served-as is for replicating a paper's row"
+    assert told in ran.err
     assert cli(*asked, "--served-as", "other", "--out", "a").code == 2
     assert "leave out --served-as" in cli(*ONE, "--llm", f"{server.url}#tiny", "--served-as", "x", "--out", "a").err
     ran = cli(*asked, "--served-as", "tiny", "--out", "a")
@@ -266,6 +267,7 @@ def test_a_service_is_named_without_its_secrets(cli, server):
     assert b"sesame-open" not in Path("L").read_bytes() and b"password" not in Path("L").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_fresh_run_that_is_killed_asks_nothing_twice(cli, server, environment, tmp_path):
     asked = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--llm", f"{server.url}#m")  # 12 questions
     asked = (*asked, "--ledger", "L", "--out", "r", "--concurrency", "1")

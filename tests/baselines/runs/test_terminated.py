@@ -16,6 +16,7 @@ from chat_server import ChatServer
 ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")  # 12 questions
 
 
+@pytest.mark.slow
 def test_a_terminated_run_says_so_and_goes_on(tmp_path, environment):
     code = "import sys; from quadrag.cli import main; sys.exit(main())"
     with ChatServer(latency=0.3) as server:

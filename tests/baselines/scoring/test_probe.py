@@ -30,6 +30,7 @@ def ask(cli, place, server, judge, *more):
     return ran, judge.requests - before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [CRAG, OMNIEVAL])
 def test_garbage_ends_after_the_first_verdicts(cli, server, judge, place):
     judge.state.text = "lorem ipsum"
@@ -44,6 +45,7 @@ def test_garbage_ends_after_the_first_verdicts(cli, server, judge, place):
     assert server.requests == answered, "no answer was asked for again"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("place", "form"), [(CRAG, '{"score": 1}'), (OMNIEVAL, '{"prediction": 1}')])
 def test_what_needs_no_judge_is_shown_wherever_the_run_is(cli, server, judge, place, form):
     unjudged = cli(*place, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "u").out
@@ -64,6 +66,7 @@ def test_what_needs_no_judge_is_shown_wherever_the_run_is(cli, server, judge, pl
     assert rows[free] == before[free] and "–" not in rows[free] and rows[judged] == ["–", "–"]
 
 
+@pytest.mark.slow
 def test_another_judge_may_be_named_in_the_same_folder(cli, server, judge):
     judge.state.text = "lorem ipsum"
     assert ask(cli, CRAG, server, judge)[0].code == 3
@@ -82,14 +85,16 @@ def test_a_function_is_not_asked_again_about_what_a_judge_could_not_say(judge, t
 
     given = {"data_dir": "sample", "out": tmp_path / "r", "ledger": str(tmp_path / "L")}
     judge.state.text = "lorem ipsum"
-    with pytest.warns(UserWarning, match=r'ask this one again with retry="unreadable"$'):
+    with pytest.warns(UserWarning, match="the judge's first verdicts could not be read"):
         result = quadrag.evaluate("crag", "task_1_2", system, judge=f"{judge.url}#j", **given)
+    assert repr(result).count('ask this one again with retry="unreadable"') == 1
     assert not result.valid and not result["accuracy"].valid and result["missing"].value is not None
     judge.state.text = READABLE
     result = quadrag.evaluate("crag", "task_1_2", system, judge=f"{judge.url}#j", retry="unreadable", **given)
     assert result.valid and result["accuracy"].value is not None and len(asked) == len(set(asked))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [(), ("--max-failed", "0.9")])
 def test_the_user_may_have_it_asked_to_the_end_and_is_told_at_the_number(cli, server, judge, before):
     judge.state.text = "lorem ipsum"
@@ -136,6 +141,7 @@ def test_what_official_takes_for_a_verdict_is_told_too(cli, server, judge, said)
     assert f"{told} corrected counts them as wrong: rejection_rate_judged." in " ".join(ran.out.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "metric"),
     [
@@ -175,10 +181,17 @@ def test_replies_that_were_asked_for_again_are_not_counted_as_kept(cli, server, 
     assert (f"{judge.url}, oldest" in ran.out) == (garbage < 12)
 
 
-def test_a_dead_judge_costs_no_answers_and_is_called_the_judge(cli, server, judge):
-    dead = [*CRAG, "--llm", f"{server.url}#m", "--judge", "http://127.0.0.1:9/v1#j", "--ledger", "L", "--out", "r"]
+DEAD = pytest.mark.parametrize(  # without #MODEL it is called by its address
+    ("address", "name"), [("http://127.0.0.1:9/v1#j", "j"), ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1")]
+)
+
+
+@DEAD
+@pytest.mark.slow
+def test_a_dead_judge_costs_no_answers_and_is_called_the_judge(address, name, cli, server, judge):
+    dead = [*CRAG, "--llm", f"{server.url}#m", "--judge", address, "--ledger", "L", "--out", "r"]
     ran = cli(*dead)
-    told = "the judge j does not answer: the first 12 calls all failed: http://127.0.0.1:9/v1: "
+    told = f"the judge {name} does not answer: the first 12 calls all failed: http://127.0.0.1:9/v1: "
     assert ran.code == 2 and ran.err.startswith(f"quadrag: {told}") and ran.err.count("\n") == 1
     assert ran.err.endswith("; the answers are kept in r: run again to go on with a judge that does\n")
     unjudged = f"INVALID, task_1_2 public: not judged: truthfulness, accuracy, hallucination; {told}"
@@ -196,13 +209,41 @@ def test_a_dead_judge_costs_no_answers_and_is_called_the_judge(cli, server, judg
     assert ask(cli, CRAG, server, judge)[0].code == 0 and server.requests == answered
 
 
-def test_answers_are_scored_without_a_dead_judge_as_in_a_run_and_again_in_the_same_folder(cli, judge, tmp_path):
+@pytest.mark.parametrize("dead", [False, True])
+def test_each_question_and_score_says_that_it_was_the_judge(cli, judge, capsys, dead):
+    judge.state.text = "who can say"
+    spec = "http://127.0.0.1:9/v1#j" if dead else f"{judge.url}#j"
+    place = {"split": "public", "data_dir": "sample", "out": "r"}
+    with pytest.warns(UserWarning, match="INVALID"):
+        result = quadrag.evaluate("crag", "task_1_2", lambda question: "Paris", judge=spec, **place)
+    why = "the judge does not answer" if dead else "the judge's first verdicts could not be read"
+    score = result["truthfulness"]
+    assert (score.value, score.n, score.unscored, score.reason) == (None, 0, {"unjudged": 15}, why)
+    assert result["accuracy_bounded"].reason == ""
+    frame = result.to_pandas()
+    assert frame["truthfulness.truthfulness"].isna().all()
+    assert set(frame["unscored"]) == {f"unjudged: {why}"}
+    capsys.readouterr()
+    result.show(wrong=True, metric="truthfulness")
+    assert capsys.readouterr().out.startswith("INVALID, task_1_2 public: ")
+    shown = cli("show", "r", "--unscored", "--limit", "1").out
+    assert f"  truthfulness.truthfulness: – (unjudged: {why})\n" in shown and shown.endswith("1 of 15 items\n")
+    both = cli("show", "r", "r", "--worse", "--metric", "truthfulness").out.splitlines()
+    assert [line[:12] for line in both] == ["A: INVALID, ", "B: INVALID, ", "No question "]
+    chinese = cli("show", "r", "--unscored", "--limit", "1", "--labels", "zh").out
+    assert chinese.startswith("无效") and "裁判" in chinese.split("truthfulness.truthfulness")[1].split("\n")[0]
+
+
+@DEAD
+def test_answers_are_scored_without_a_dead_judge_as_in_a_run_and_again_in_the_same_folder(
+    address, name, cli, judge, tmp_path
+):
     asked = quadrag.questions("crag", "task_1_2", data_dir="sample")
     rows = [{"id": one.id, "config": one.config, "split": one.split, "answer": "Paris"} for one in asked]
     Path("mine.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     score = ("score", "mine.jsonl", "--benchmark", "crag", "--data-dir", "sample", "--ledger", "L", "--out", "s")
-    ran = cli(*score, "--judge", "http://127.0.0.1:9/v1#j")
-    told = "the judge j does not answer: the first 12 calls all failed: http://127.0.0.1:9/v1: "
+    ran = cli(*score, "--judge", address)
+    told = f"the judge {name} does not answer: the first 12 calls all failed: http://127.0.0.1:9/v1: "
     assert ran.code == 2 and ran.err.startswith(f"quadrag: {told}") and ran.err.count("\n") == 1
     unjudged = f"INVALID, task_1_2 public: not judged: truthfulness, accuracy, hallucination; {told}"
     for text in (ran.out, cli("report", "s").out):
@@ -234,8 +275,9 @@ def test_a_dead_judge_is_told_in_python(tmp_path, judge):
         asked.append(question.id)
         return "Paris"
 
-    with pytest.warns(UserWarning, match=r"the judge x does not answer: .*; the answers are kept in "):
+    with pytest.warns(UserWarning, match="accuracy, hallucination: the judge does not answer; result.inv"):
         result = quadrag.evaluate("crag", "task_1_2", system, judge="http://127.0.0.1:9/v1#x", **given)
+    assert "the judge x does not answer: " in repr(result) and "; the answers are kept in " in repr(result)
     assert not result.valid and result["missing"].value == 0 and result["accuracy"].value is None
     judge.state.text = READABLE
     result = quadrag.evaluate("crag", "task_1_2", system, judge=f"{judge.url}#j", **given)

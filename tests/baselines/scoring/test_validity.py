@@ -33,6 +33,7 @@ def record(tmp_path):
     return json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", BAD.values(), ids=BAD)
 def test_verdicts_that_cannot_be_read_are_no_number(said, tmp_path, capsys):
     with ChatServer(models=["j"], text=said) as judge:
@@ -71,7 +72,7 @@ def test_what_cannot_be_read_has_no_value_in_python(unread):
     assert score.n + score.unscored["unparsable"] == score.n_total == 10
     assert result["accuracy_bounded"].valid and result["accuracy_bounded"].value is not None
     frame = result.to_pandas()
-    lacking = frame["unscored"] == "unparsable"
+    lacking = frame["unscored"] == "unparsable: the judge's verdict could not be read"
     assert lacking.sum() == 10 - score.n
     assert frame.loc[lacking, "truthfulness.truthfulness"].isna().all()
     assert frame.loc[~lacking, "truthfulness.truthfulness"].notna().all()
@@ -98,7 +99,10 @@ def test_what_cannot_be_read_has_no_value_in_show(unread, capsys):
         return capsys.readouterr().out
 
     out = show("--unscored", "--limit", "1")
-    assert "  truthfulness.truthfulness: – (unparsable)\n" in out and "official" not in out
+    assert (
+        "  truthfulness.truthfulness: – (unparsable: the judge's verdict could not be read)\n" in out
+        and "official" not in out
+    )
     assert "the worst by accuracy_bounded first" in show("--wrong")
     read = quadrag.result(unread / "run")["truthfulness"].n
     assert f"{read} of {read} items, the worst by truthfulness first" in show("--wrong", "--metric", "truthfulness")

@@ -107,6 +107,7 @@ def test_crud_rag_and_omnieval_in_their_samples(statistics: Any) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_real_files(cli: Any, statistics: Any, real_data: Callable[[str], Path]) -> None:
     found = statistics("crud_rag", real_data("CRUD_RAG"))
     assert rows_of(found) == {

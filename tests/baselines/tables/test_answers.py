@@ -13,9 +13,10 @@ from quadrag.records import write_jsonl
 PLACE = ("crud_rag", "qa_1doc")
 UNREAD = "The answers have `contexts`, which is not read: passages belong under `passages`; retrieval is not measured."
 GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
-UNKNOWN = "Retrieval is not measured: the system gave no ids of the corpus, and no text of a gold document"
+UNKNOWN = "Retrieval is not measured: the system gave no id and no text of a gold document"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -29,7 +30,7 @@ UNKNOWN = "Retrieval is not measured: the system gave no ids of the corpus, and 
         ({"answer": "id", "contexts": []}, None),
         (
             {"answer": "id", "passages": ["nowhere"], "contexts": ["a"]},
-            f"{UNKNOWN}; one of its ids is 'nowhere', one of the corpus is '{GOLD}'.",
+            f"{UNKNOWN}; one of its ids is 'nowhere', one of the corpus is '{GOLD[:15]}…'.",
         ),
     ],
 )
@@ -42,10 +43,30 @@ def test_a_file_and_a_function_are_told_alike(cli, given, said):
     scored = cli("score", "mine.jsonl", "--data-dir", "sample", "--out", "scored")
     found = quadrag.evaluate(*PLACE, lambda question: answer({"id": question.id}), data_dir="sample", out="mine")
     tables = [scored.out, cli("report", "scored").out, repr(found), repr(quadrag.result("mine"))]
+    reprs = tables[2:]  # which say nothing of what did not run
     for table in tables:
         # The title is the first line, and what is said of the answers stands between it and the columns.
         _, *head = table.strip().partition("metric ")[0].splitlines()
         assert " ".join(" ".join(head).split()) == (said or "")
+        assert table.count("one of its ids") <= 1
+        assert ("(see above)" in table) == (table not in reprs and UNKNOWN in (said or ""))
+    if given["answer"]:  # empty ones have no score
+        told = [line for line in repr(quadrag.compare(found, found)).splitlines() if said and said in line]
+        assert told == ([f"before and after: {said}"] if said else []), "once"
+    assert " ".join(cli("report", "mine", "scored").out.split()).count(f"A, B: {said}") == bool(said)
+
+
+@pytest.mark.parametrize("place", [("rgb", "noise_robustness_en"), ("crag", "task_1_2")])
+def test_it_is_told_too_where_passages_come_with_the_question(cli, place):
+    told = UNREAD.replace("; retrieval is not measured", ", and here those of the question stand")
+    asked = quadrag.questions(*place, data_dir="sample")
+    given = {"config": place[1], "answer": "x", "contexts": ["a"]}
+    write_jsonl(Path("mine.jsonl"), [{"id": one.id, "split": one.split, **given} for one in asked])
+    out = cli("score", "mine.jsonl", "--benchmark", place[0], "--data-dir", "sample").out
+    assert " ".join(out.split()).count(told) == 1
+    found = quadrag.evaluate(*place, lambda question: {"answer": question.query, "contexts": ["a"]}, data_dir="sample")
+    assert repr(found).count(told) == 1 and repr(quadrag.result(found.folder)).count(told) == 1
+    assert "随题给出的片段" in "".join(cli("report", found.folder, "--labels", "zh").out.split())
 
 
 def test_a_service_whose_passages_have_another_name_is_told_also_of_kept_replies(cli):

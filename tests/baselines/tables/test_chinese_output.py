@@ -125,6 +125,7 @@ def test_what_the_demo_says_is_in_chinese(said):
     assert any("没有标准答案" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_what_comparisons_and_single_questions_say_is_in_chinese(said, cli):
     with ChatServer(models=["m"]) as server:
         for name, *more in (("a",), ("b", "--llm", server.url), ("c", "--limit", 6)):

@@ -115,6 +115,7 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
 
     assert cell(401) == ("12.35", "6.2–12.3") and cell(400) == ("12.3", "6.2–12.3")
     assert cell(5) == ("12.3", "6.2–12.3") and cell(4) == ("12.3", "")
+    assert value_cell(score("bleu", -0.0004, n_total=9, n_scored=9)).text == "0.0", "no zero has a sign"
     (value, low, *_) = our_lines("ours", [score("bleu", 0.5, n_scored=4)], ["bleu"], ["official"], bounds=True)
     assert (value.cells[0].text, low.cells[0].text) == ("50.0", "–")
     pairs = [Pair(0.12345, Interval(0.1, 0.2), n, p, "flips", 1.0) for n, p in ((4, 0.0), (5, 0.049), (401, 0.05))]
@@ -124,7 +125,7 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
         ("+12.35", "+10.0 to +20.0"),
     ]
     adjusted = difference_cell(pairs[1]._replace(p=0.098), "characters")
-    assert (adjusted.text, adjusted.sub) == ("+0.1", "+0 to +0")
+    assert (adjusted.text, adjusted.sub) == ("+0.1", "0 to 0")
 
 
 def test_points_stand_under_points_and_the_marks_of_intervals_too():

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from truthfulness_judges import KEYS, NO, PROFILES, SHARES, YES, Says, column, material
 
-from quadrag.stats import Item, summarise
+from quadrag.stats import Draws, Item, summarise
 
 ROOT = Path(__file__).parents[3]
 # Human ratings
@@ -126,13 +126,13 @@ def test_slices_and_intervals_come_from_the_rows(score: Callable[..., Any], prof
     assert got["unscored"]["unparsable"] > 10 and got["unscored"]["api_error"] > 10
     for key in KEYS:
         rows = [(i, row[key], row["reasons"].get(key)) for i, row in enumerate(got["per_item"])]
-        whole = summarise([Item(*row) for row in rows], profile=profile, resamples=200)
+        whole = summarise([Item(*row) for row in rows], profile=profile, draws=Draws(resamples=200))
         assert whole.value == pytest.approx(got[key]) and whole.interval is not None
         assert whole.interval.low < got[key] < whole.interval.high
         for name in ("finance", "movie"):
             part_of = [i for i, domain in enumerate(domains) if domain == name]
             alone = score([answers[i] for i in part_of], [golds[i] for i in part_of], judge, profile)
-            sliced = summarise([Item(*rows[i]) for i in part_of], profile=profile, resamples=2)
+            sliced = summarise([Item(*rows[i]) for i in part_of], profile=profile, draws=Draws(resamples=2))
             assert sliced.value == pytest.approx(alone[key])
     if profile == "corrected":
         assert sum(got[key] for key in SHARES) + got["unscored_share"] == pytest.approx(1)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import email.utils
+import errno
+import resource
 import socket
 import time
+from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, Rule, chats
@@ -21,6 +24,7 @@ def closed_port():
         return f"http://127.0.0.1:{one.getsockname()[1]}/v1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
     [
@@ -67,6 +71,20 @@ def test_a_server_that_kept_replies_are_of_is_not_dead_for_refusing_all_of_a_lat
         client(chats(1))
         (refused,) = client(chats(1, start=1))
     assert refused.reason == "api_error" and "answered 400" in refused.detail
+
+
+def test_no_descriptors_left_end_the_run_and_are_no_failures_of_calls(server, ledger):
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ChatClient(server.url + "#m", ledger=ledger, retries=0) as client:
+        client(chats(1))
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (len([*Path("/proc/self/fd").iterdir()]), limits[1]))
+            with pytest.raises(OSError) as raised:
+                client(chats(8))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        assert raised.value.errno == errno.EMFILE
+        assert len([text for text in client(chats(8)) if isinstance(text, str)]) == 8
 
 
 def test_exhausted_retries_are_a_failure_and_the_run_goes_on(server):

@@ -275,7 +275,8 @@ sys.exit(main(["list"]))
 
 def test_no_descriptors_left_is_one_line(forked_python):
     done = forked_python(NO_DESCRIPTORS, env=os.environ)
-    assert (done.returncode, done.stderr) == (2, "quadrag: the system: Too many open files\n")
+    said = "quadrag: the system: Too many open files; allow more with `ulimit -n`, and run again\n"
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_data_that_is_not_there(refused):
@@ -566,6 +567,7 @@ def test_a_benchmark_may_be_written_in_other_ways(cli):
     assert code == 0 and "\nruns/crud_rag-summary-extractive/report.html" in out
 
 
+@pytest.mark.slow
 def test_the_demo_is_short_and_ends_with_its_page_and_the_next_command(cli):
     code, out, err = cli("demo")
     assert code == 0 and err == ""
@@ -575,6 +577,13 @@ def test_the_demo_is_short_and_ends_with_its_page_and_the_next_command(cli):
     for task in (*tasks, "task_1_2-snippets-kg", "all", "noise_robustness_zh", "counterfactual_robustness_en-none"):
         assert [line for line in lines if re.match(rf"{task} +\w+ +\d+\.\d +[\d.–]+ +\d+ of \d+$", line)], task
     assert "hallucination: 1 of 8 questions has no gold answer, as some in the authors' data" in " ".join(out.split())
+    zeros = [line for line in lines if line.startswith("0.0 of ")]
+    assert [line.split(":")[0][7:] for line in zeros] == [
+        "-none",
+        "negative_rejection",
+        "counterfactual_robustness",
+        "-none",
+    ], "a word for each 0.0"
     assert lines[-3] == "  open runs/demo/report.html"
     assert lines[-1].startswith("  quadrag run rgb noise_robustness_en --llm ")
     page = Path("runs/demo/report.html").read_text(encoding="utf-8")
@@ -635,6 +644,7 @@ def test_a_stream_that_cannot_show_a_sign_shows_another(quadrag, environment):
 # Progress.
 
 
+@pytest.mark.slow
 def test_a_log_holds_no_carriage_return(quadrag, environment):
     with ChatServer(latency=0.05) as server:
         asked = (*RUN, "--llm", f"{server.url}#m", "--ledger", "L", "--concurrency", "2")
@@ -655,6 +665,7 @@ def test_a_long_run_says_in_a_log_how_far_it_is(cli, monkeypatch):
     assert all(re.fullmatch(r"negative_rejection_en: answers: \d+ of 12, [\d,]+ tokens", line) for line in lines)
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_a_bar_and_takes_it_away(environment):
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
@@ -717,6 +728,7 @@ def test_no_key_leaves_the_process(environment):
 # Interrupts, and several at once.
 
 
+@pytest.mark.slow
 def test_an_interrupt_is_one_line_and_the_run_goes_on(environment):
     # So slow that this process cannot come too late, however busy the machine is.
     with ChatServer(latency=0.5) as server:

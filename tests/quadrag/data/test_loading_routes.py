@@ -243,6 +243,7 @@ def test_each_route(
         assert any(f"/{ORG}/{name}/resolve/" in path for path in read) == ("ORG/" in row.call)
 
 
+@pytest.mark.slow
 def test_pushed_by_datasets_itself(
     elsewhere: Path, place: Place, forked_python: Process, environment: Environment, tmp_path: Path
 ) -> None:

@@ -320,6 +320,7 @@ def test_real_partial_files_build(quadrag: Process, environment: Environment, re
             assert f"{name}: not built, {root} lacks {file}" in done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -481,6 +482,7 @@ def test_two_builders_of_a_config_keep_their_own_folders(tmp_path: Path) -> None
     assert catalogue.config("rgb", name).data_dir is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", sorted(catalogue.benchmarks()))
 def test_read_and_prepared_rows_are_the_same(own_cache: Path, tmp_path: Path, benchmark: str) -> None:
     shutil.copytree(sample_dir(benchmark), tmp_path / "files")

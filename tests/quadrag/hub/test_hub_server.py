@@ -253,6 +253,7 @@ result = api.list_repo_files("quadrag-test/model")
     assert repo.files["a.yaml"] == b"a: 2\n" and pull.status == "merged"
 
 
+@pytest.mark.slow
 def test_faults(hub: HubServer, client: Client) -> None:
     repo = hub.add("dataset", "quadrag-test/one", {"there.txt": b"there\n" * 1000})
     hub.faults += [

@@ -130,6 +130,7 @@ def copied(benchmark: str, folder: Path) -> str:
     return str(folder)
 
 
+@pytest.mark.slow
 def test_a_plan_says_what_would_change_and_writes_nothing(push: Push, hub: HubServer) -> None:
     done, nobody = push({}, {"token": None, "metrics": ["rgb_accuracy"], "private": True})
     assert done.error is None
@@ -148,6 +149,7 @@ def test_a_plan_says_what_would_change_and_writes_nothing(push: Push, hub: HubSe
     assert (writes(hub), hub.repos) == ([], {})
 
 
+@pytest.mark.slow
 def test_what_was_pushed_loads_and_is_not_pushed_again(
     push: Push, hub: HubServer, forked_python: Process, environment: Environment
 ) -> None:

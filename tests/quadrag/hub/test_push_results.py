@@ -416,6 +416,7 @@ def test_every_benchmark_has_tasks_that_results_can_name(runs):
     assert set(catalogue.benchmarks()) == {"rgb", "crag", "crud_rag", "omnieval"}
 
 
+@pytest.mark.slow
 def test_a_pull_request_is_opened_once_and_read_back_by_the_client(runs, hub, client, push):
     both, part, other = plan(runs / "all", runs / "crag"), plan(runs / "crag"), plan(runs / "all", runs / "noise")
     url = f"{hub.url}/{MODEL}/discussions/1"
@@ -485,6 +486,7 @@ def test_a_file_that_is_no_list_of_results_is_left_alone(runs, hub, push):
     assert all(not repo.pull_requests for repo in hub.repos.values())
 
 
+@pytest.mark.slow
 def test_what_the_hub_refuses_is_said_in_one_line(runs, hub, push):
     hub.add("model", "carl/secret", private=True)
     hub.add("model", "carl/gated", {RGB: b"[]"}, gated="manual")

@@ -354,6 +354,7 @@ def test_reading_is_limited_in_time(tmp_path: Path) -> None:
         list(child.read_items(tmp_path / "long.pickle", seconds=1))
 
 
+@pytest.mark.slow
 def test_reading_is_limited_in_memory(tmp_path: Path) -> None:
     (tmp_path / "big.pickle").write_bytes(pickle.dumps({str(n): [float(n)] for n in range(500_000)}))
     with pytest.raises(QuadragError, match="more than 100 MiB of memory"):

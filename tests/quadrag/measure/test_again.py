@@ -46,6 +46,7 @@ def evaluate(system, *place, **more):
     return quadrag.evaluate(*(place or CRAG), system, data_dir="sample", **more)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:INVALID")
 @pytest.mark.parametrize(  # all verdicts are asked for, or the first twelve alone
     ("limit", "out", "before"), [(6, "r", {}), (None, None, {}), (6, None, {"max_failed": 1.0})]

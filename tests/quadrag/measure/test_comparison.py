@@ -10,6 +10,8 @@ import quadrag
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.cli import main
+from quadrag.run_files import sha256
+from quadrag.run_record import read_run
 
 RGB = ("rgb", "noise_robustness_en")
 COLUMN = "rgb_accuracy.accuracy"
@@ -58,6 +60,9 @@ def test_a_question_whose_gold_changed_is_no_row():
     asked = Path(after.folder, "questions.jsonl")
     one, *others = asked.read_text().splitlines()
     asked.write_text("\n".join([json.dumps(json.loads(one) | {"sha256": "other"}), *others, ""]))
+    run = read_run(asked.parent)
+    run.asked = sha256(asked)
+    run.write(asked.parent)
     frame = quadrag.compare(before, quadrag.result(after.folder)).to_pandas(texts=False)
     assert list(frame["id"]) == list(before.to_pandas(texts=False)["id"])[1:]
 
@@ -184,7 +189,7 @@ def test_answers_that_stand_while_the_judge_was_dead_are_counted_too(monkeypatch
     monkeypatch.setenv("QUADRAG_CACHE", "cache")
     place = ("crag", "task_1_2")
     part = {"data_dir": "sample", "split": "public", "limit": 3, "out": "mine"}
-    with pytest.warns(UserWarning, match="the judge j does not answer"):
+    with pytest.warns(UserWarning, match="the judge does not answer"):
         quadrag.evaluate(*place, lambda question: "old", judge="http://127.0.0.1:9/v1#j", **part)
     with ChatServer(models=["j"]) as server:
         judge = {"judge": f"{server.url}#j", "judge_service": "http://127.0.0.1:9/v1", "max_failed": 1}

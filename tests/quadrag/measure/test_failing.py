@@ -4,6 +4,7 @@ import asyncio
 import functools
 import json
 import re
+import traceback
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,19 @@ def elsewhere(question):
 def test_a_function_that_always_raises_is_stopped_and_the_first_exception_is_shown_with_its_line(system, place):
     with pytest.raises(quadrag.QuadragError, match=place):
         measure(system, *RGB, concurrency=2)
+
+
+def test_an_error_of_the_user_shows_no_frames_but_the_call_and_the_entrance():
+    for use in (
+        lambda: measure(raising, *RGB),
+        lambda: quadrag.questions("rgb", "nothing"),
+        lambda: quadrag.compare("a", "b"),
+    ):
+        with pytest.raises(quadrag.QuadragError) as told:
+            use()
+        frames = [frame.name for frame in traceback.extract_tb(told.value.__traceback__)]
+        assert frames[-1] == "call" and len(frames) <= 4 and frames.count("call") == 1
+        assert told.value.__cause__ is None and told.value.__suppress_context__
 
 
 def test_of_a_coroutine_function_eight_calls_are_made_too_and_then_all_at_once():

@@ -18,6 +18,7 @@ from scipy.stats import t as student
 from quadrag.stats import (
     NOT_APPLICABLE,
     SEED,
+    Draws,
     Interval,
     Item,
     Mean,
@@ -40,7 +41,7 @@ ITEMS = st.lists(
     st.builds(lambda question, pair: Item(question, *pair), st.integers(0, 9), VALUE_OR_REASON), max_size=25
 )
 PROFILES = st.sampled_from(["official", "corrected"])
-FEW: dict[str, Any] = {"resamples": 200}
+FEW: dict[str, Any] = {"draws": Draws(resamples=200)}
 
 
 def ones(*values: float | None) -> list[Item]:
@@ -110,7 +111,7 @@ def drawn_means(items: Sequence[Item], profile: str, worst: float, resamples: in
 @given(st.lists(EIGHTHS | st.none(), min_size=8, max_size=25), PROFILES, st.sampled_from([0.0, -1.0]))
 def test_the_bootstrap_is_scipys_over_the_same_draws(values: list[float | None], profile: str, worst: float) -> None:
     items = ones(*values)
-    found = summarise(items, profile=profile, worst=worst, resamples=99)
+    found = summarise(items, profile=profile, worst=worst, draws=Draws(resamples=99))
     known = [worst if value is None else value for value in values if profile == "corrected" or value is not None]
     assume(len(known) > 5)  # of fewer the level that SciPy is asked for is too near to 1
     if set(known) <= {0, 1}:
@@ -292,7 +293,7 @@ def macro_brute_force(
 def test_means_over_groups_are_drawn_as_by_brute_force(groups: Any, profile: str, worst: float) -> None:
     stacked = [columns_of(table) for table, _ in groups]
     weights = [weight for _, weight in groups]
-    found = macro(stacked, weights=weights, profile=profile, worst=worst, resamples=60)
+    found = macro(stacked, weights=weights, profile=profile, worst=worst, draws=Draws(resamples=60))
     assert len(found) == 3
     for metric, (value, interval, method) in enumerate(found):
         members = [columns[metric] for columns in stacked]

@@ -37,6 +37,7 @@ def test_mcnemar_by_hand() -> None:
         mcnemar(-1, 2)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_statsmodels(values: list[float]) -> None:
     assert holm(values) == pytest.approx(list(multipletests(values, method="holm")[1]), abs=1e-9)

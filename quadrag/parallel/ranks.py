@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from quadrag.errors import NotReady, QuadragError
-from quadrag.work.place import AHEAD, Made, Part
+from quadrag.parallel.place import AHEAD, Made, Part
 
 _WAIT = timedelta(days=30)  # the others wait while the first one reads, calls servers and writes
 

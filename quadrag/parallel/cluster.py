@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from quadrag.errors import NotReady, QuadragError, one_line
-from quadrag.work.place import AHEAD, Made, Part
+from quadrag.parallel.place import AHEAD, Made, Part
 
 
 class Cluster:

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from quadrag.baselines.core.document import Document
-from quadrag.baselines.retrieval import milvus
 from quadrag.baselines.retrieval.chunk import Chunking
-from quadrag.baselines.retrieval.dense import DenseIndex, nearest
 from quadrag.baselines.retrieval.passages import PassageStore
 from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
-from quadrag.baselines.retrieval.vectors import make_index
+from quadrag.baselines.retrieval.vectors import milvus
+from quadrag.baselines.retrieval.vectors.dense import DenseIndex, nearest
+from quadrag.baselines.retrieval.vectors.indexes import make_index
 from quadrag.errors import QuadragError
 
 KEY = {"kind": "dense", "corpus": "letters"}
@@ -171,6 +171,19 @@ def test_a_collection_is_filled_once(opened, exactly, sent):
 
 
 @needs_milvus
+@pytest.mark.parametrize("kind", ["*.parquet", "*.idx"])
+def test_a_collection_whose_file_was_altered_is_filled_again(opened, exactly, sent, tmp_path, capfd, kind):
+    queries = Letters().queries(["abcde", "b"])
+    opened()[0].close()
+    file = max((tmp_path / "vectors.db").rglob(kind), key=lambda path: path.stat().st_size)
+    content = file.read_bytes()
+    file.write_bytes(content[:-5000] + bytes(5000))
+    again, _ = opened()
+    assert sent == [1024, 76] * 2 and again.nearest(queries, 9) == nearest(exactly.vectors, queries, 9)
+    assert f"{file.name} is not as it was) and is built again\n" in capfd.readouterr().err
+
+
+@needs_milvus
 def test_a_killed_build_goes_on(opened, exactly, sent, tmp_path, environment):
     np.save(tmp_path / "vectors.npy", exactly.vectors)
     code = """
@@ -178,10 +191,10 @@ import os, sys
 import numpy as np
 from pathlib import Path
 import pymilvus
-from quadrag.baselines.retrieval import milvus
+from quadrag.baselines.retrieval.vectors import milvus
 from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
-from quadrag.baselines.retrieval.vectors import make_index
+from quadrag.baselines.retrieval.vectors.indexes import make_index
 milvus._ROWS, insert, calls = 256, pymilvus.MilvusClient.insert, []
 def killing(*arguments, **options):
     insert(*arguments, **options)

@@ -9,11 +9,11 @@ import sys
 import numpy as np
 import pytest
 
-from quadrag.baselines.retrieval import faiss_index
-from quadrag.baselines.retrieval.dense import nearest
 from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
-from quadrag.baselines.retrieval.vectors import make_index
+from quadrag.baselines.retrieval.vectors import faiss as ours
+from quadrag.baselines.retrieval.vectors.dense import nearest
+from quadrag.baselines.retrieval.vectors.indexes import make_index
 from quadrag.errors import QuadragError
 
 KEY = {"kind": "dense", "corpus": "made"}
@@ -93,7 +93,7 @@ def test_shards_are_as_one_and_threads_make_no_difference(opened, vectors, tmp_p
 
     files = []
     for name, shard, threads in (("a", 1 << 18, 1), ("b", 5000, 2), ("c", 5000, 3)):
-        monkeypatch.setattr(faiss_index, "_SHARD", shard)
+        monkeypatch.setattr(ours, "_SHARD", shard)
         faiss.omp_set_num_threads(threads)
         _, shelf = opened("faiss", tmp_path / name)
         folder = shelf.folders[0]
@@ -120,7 +120,7 @@ def test_an_index_that_moved_is_opened(opened, vectors, tmp_path):
 def test_faiss_comes_in_with_its_index(environment, tmp_path):
     code = """
 import sys
-from quadrag.baselines.retrieval.vectors import make_index
+from quadrag.baselines.retrieval.vectors.indexes import make_index
 make_index("faiss"), make_index("milvus:a.db")
 assert not {"faiss", "pymilvus"} & set(sys.modules)
 """

@@ -2,7 +2,7 @@
 
 Nothing is approximated. Inner products are taken in float32, a block of rows at a time; what float32's rounding could
 have kept out of the top k is computed again in float64, pair by pair. So the ranking is that of the exact products, and
-a passage's score does not depend on where it lies. How texts become vectors is `encoder`'s work.
+a passage's score does not depend on where it lies. How texts become vectors is `retrieval.encoder`'s work.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from quadrag import work
+from quadrag import parallel
 from quadrag.errors import QuadragError
 
-from .encoder import PRESETS, Encoder, Progress, TextEncoder, Vectors
+from ..encoder import PRESETS, Encoder, Progress, TextEncoder, Vectors
+from ..passages import Hits, PassageStore
 from .growing import GrowingFile
-from .passages import Hits, PassageStore
 
 __all__ = ["PRESETS", "DenseIndex", "Encoder", "exact", "nearest"]
 
@@ -70,7 +70,7 @@ class DenseIndex:
             return encoder.documents(block, _from(file.done, len(store), progress))
 
         # Elsewhere nobody is told how far a block is.
-        for vectors in work.each(encode if work.workers() == 1 else encoder.documents, blocks):
+        for vectors in parallel.each(encode if parallel.workers() == 1 else encoder.documents, blocks):
             file.add(np.ascontiguousarray(vectors, np.float32))
         file.finish()
         return cls.open(folder, encoder)

@@ -7,21 +7,21 @@ import pickle
 import sys
 
 import pytest
-from work_parts import Opened, end, square
+from parallel_parts import Opened, end, square
 
-from quadrag import work
+from quadrag import parallel
 from quadrag.errors import QuadragError
 
 pytestmark = pytest.mark.pure
 
 
 def test_two_processes_give_what_one_does():
-    with work.use("1"):
-        alone = [made for made, _ in work.each(square, range(12))]
-        assert work.workers() == 1
-    with work.use("2"):
-        made = list(work.each(square, range(12)))
-        assert work.workers() == 2
+    with parallel.use("1"):
+        alone = [made for made, _ in parallel.each(square, range(12))]
+        assert parallel.workers() == 1
+    with parallel.use("2"):
+        made = list(parallel.each(square, range(12)))
+        assert parallel.workers() == 2
         assert os.getpid() not in {worker for _, worker in made}
     assert [one for one, _ in made] == alone == [n * n for n in range(12)]
 
@@ -29,8 +29,8 @@ def test_two_processes_give_what_one_does():
 @pytest.mark.parametrize("place", ["1", "2"])
 def test_an_error_is_raised_at_its_turn(place):
     found = []
-    with work.use(place), pytest.raises(QuadragError, match=r"^thirteen$"):
-        found.extend(made for made, _ in work.each(square, range(20)))
+    with parallel.use(place), pytest.raises(QuadragError, match=r"^thirteen$"):
+        found.extend(made for made, _ in parallel.each(square, range(20)))
     assert found == [n * n for n in range(13)]
 
 
@@ -44,8 +44,8 @@ def test_parts_are_taken_as_they_are_needed(place):
             taken += 1
             yield number % 7
 
-    with work.use(place):
-        made = work.each(square, parts())
+    with parallel.use(place):
+        made = parallel.each(square, parts())
         for _ in range(10):
             next(made)
         assert taken <= 10 + 4
@@ -55,15 +55,15 @@ def test_parts_are_taken_as_they_are_needed(place):
 
 def test_what_a_killed_worker_leaves_is_done_here(monkeypatch):
     monkeypatch.setenv("CALLER", str(os.getpid()))
-    with work.use("2"):
-        assert list(work.each(end, range(12))) == list(range(12))
-        assert list(work.each(end, range(12))) == list(range(12))
+    with parallel.use("2"):
+        assert list(parallel.each(end, range(12))) == list(range(12))
+        assert list(parallel.each(end, range(12))) == list(range(12))
 
 
 def test_a_worker_opens_what_travels_once():
     mine = Opened("m", ledger=object())
-    with work.use("2"):
-        made = list(work.each(mine.ask, range(8)))
+    with parallel.use("2"):
+        made = list(parallel.each(mine.ask, range(8)))
     assert [(name, part, ledger) for name, part, ledger, _ in made] == [("m", part, None) for part in range(8)]
     assert {opened for *_, opened in made} == {1}
     assert pickle.loads(pickle.dumps(Opened("m"))) is pickle.loads(pickle.dumps(Opened("m", ledger=1)))
@@ -71,17 +71,17 @@ def test_a_worker_opens_what_travels_once():
 
 @pytest.mark.parametrize("place", ["0", "-1", "two", "rays", "99999", ""])
 def test_no_place(place):
-    with pytest.raises(QuadragError, match=r"is no place; expected a number of processes, ray"), work.use(place):
+    with pytest.raises(QuadragError, match=r"is no place; expected a number of processes, ray"), parallel.use(place):
         pass
 
 
 def test_one_process_is_no_group_of_ranks(monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     with pytest.raises(QuadragError, match=r"one process was started; type `torchrun --nproc_per_node 2"):
-        work.use("torchrun").__enter__()
+        parallel.use("torchrun").__enter__()
 
 
 def test_ray_is_named_where_it_is_lacking(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(QuadragError, match=r"pip install 'quadrag\[ray\]'"):
-        work.use("ray").__enter__()
+        parallel.use("ray").__enter__()

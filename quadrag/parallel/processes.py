@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from quadrag.work.place import AHEAD, Made, Part
+from quadrag.parallel.place import AHEAD, Made, Part
 
 
 class Processes:
@@ -32,7 +32,7 @@ class Processes:
 
     def each(self, function: Callable[[Part], Made], parts: Iterable[Part]) -> Iterator[Made]:
         """Yield what the function makes of each part; see `Place.each`."""
-        with TemporaryDirectory(prefix="quadrag-work-") as folder:
+        with TemporaryDirectory(prefix="quadrag-parallel-") as folder:
             waiting: deque[tuple[Part, Future[str] | None]] = deque()
             try:
                 for number, part in enumerate(parts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from quadrag import work
+from quadrag import parallel
 from quadrag.errors import QuadragError
 
 
@@ -22,7 +22,7 @@ def end(number):
     return number
 
 
-class Opened(work.Travels):
+class Opened(parallel.Travels):
     stays = ("ledger",)
     made = 0
 

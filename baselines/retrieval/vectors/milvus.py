@@ -13,10 +13,11 @@ collection at the same time; two machines are not kept apart.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,17 +27,21 @@ from filelock import FileLock
 
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
-from quadrag.progress import Progress
+from quadrag.progress import Progress, say
+from quadrag.reading import parse_json
+from quadrag.records import write_text
+from quadrag.sums import Sums, find_altered, sum_files
 
+from ..encoder import Vectors
+from ..passages import Hits
+from ..shelf import Shelf
+from ..store import IndexStore
+from ..weights import one_line
 from .dense import Rows, Scores, check_search, rounding
-from .encoder import Vectors
-from .passages import Hits
-from .shelf import Shelf
-from .store import IndexStore
-from .vectors import VERSION, Approximate, Spec, rank
-from .weights import one_line
+from .indexes import VERSION, Approximate, Spec, rank
 
 _ROW, _VECTOR = "row", "vector"
+_SUMS = "quadrag.json"  # in the folder of a collection
 _FLAT = "FLAT"
 _FLAT_MOST = 500_000  # passages
 _LISTS = 256  # at most: Milvus cuts a collection into segments, each with lists of its own
@@ -101,8 +106,10 @@ class MilvusIndex(Approximate):
         self.client = self._connect()
         try:
             with self._lock(), self._one_line():
+                self._drop_altered()
                 self._fill()
                 self.client.load_collection(self.collection, timeout=_BUILD)
+                self._sum()
         except BaseException:
             self.client.close()
             raise
@@ -185,6 +192,25 @@ class MilvusIndex(Approximate):
             timeout=_CALL,
         )
         return int(row["count(*)"])
+
+    def _drop_altered(self) -> None:
+        """Drop a collection of Milvus Lite whose files were altered: it finds wrong rows in them and says nothing."""
+        folder = self._files()
+        with suppress(OSError, QuadragError):
+            sums: Sums = parse_json((folder.parent / _SUMS).read_bytes(), folder)
+            if altered := find_altered(folder, [name for name in sums if (folder / name).exists()], sums):
+                say(f"the index {folder.parent} is damaged ({altered} is not as it was) and is built again")
+                self.client.drop_collection(self.collection, timeout=_CALL)
+
+    def _sum(self) -> None:
+        """Keep the sums of the files of a collection of Milvus Lite, which go where it goes."""
+        folder = self._files()
+        if folder.is_dir():
+            write_text(folder.parent / _SUMS, json.dumps(sum_files(folder, "")))
+
+    def _files(self) -> Path:
+        """Return where Milvus Lite keeps the rows of the collection, in files that it never writes again."""
+        return Path(self.address, "collections", self.collection, "partitions")
 
     def _fill(self) -> None:
         """Send the vectors that the collection lacks, behind those that it has."""
@@ -272,4 +298,5 @@ class MilvusIndex(Approximate):
             advice = "does not answer or refuses ({}); is it running there, and is MILVUS_TOKEN right?"
             if self.address.endswith(".db"):
                 advice = "cannot be used ({}); expected a file of Milvus Lite's own making, open in no other process"
+                advice += "; move it away, and it is made anew"
             raise QuadragError(f"Milvus at {self.address} {advice.format(text)}") from None

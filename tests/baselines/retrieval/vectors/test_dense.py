@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.baselines.core.document import Document
-from quadrag.baselines.retrieval import dense
 from quadrag.baselines.retrieval.chunk import Chunking
-from quadrag.baselines.retrieval.dense import DenseIndex, exact, nearest
 from quadrag.baselines.retrieval.passages import PassageStore
 from quadrag.baselines.retrieval.store import IndexStore
+from quadrag.baselines.retrieval.vectors import dense
+from quadrag.baselines.retrieval.vectors.dense import DenseIndex, exact, nearest
 from quadrag.errors import QuadragError
 
 

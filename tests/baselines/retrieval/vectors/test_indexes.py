@@ -9,11 +9,11 @@ import sys
 import numpy as np
 import pytest
 
-from quadrag.baselines.retrieval.dense import nearest
-from quadrag.baselines.retrieval.growing import GrowingFile
 from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
-from quadrag.baselines.retrieval.vectors import Approximate, Exact, Spec, make_index, parse
+from quadrag.baselines.retrieval.vectors.dense import nearest
+from quadrag.baselines.retrieval.vectors.growing import GrowingFile
+from quadrag.baselines.retrieval.vectors.indexes import Approximate, Exact, Spec, make_index, parse
 from quadrag.errors import QuadragError
 
 
@@ -122,7 +122,7 @@ import os, sys
 import numpy as np
 from pathlib import Path
 from quadrag.baselines.core.document import Document
-from quadrag.baselines.retrieval import dense
+from quadrag.baselines.retrieval.vectors import dense
 from quadrag.baselines.retrieval.chunk import Chunking
 from quadrag.baselines.retrieval.passages import PassageStore
 from quadrag.baselines.retrieval.store import IndexStore

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from quadrag.errors import QuadragError
-from quadrag.work.place import Here, Made, Part, Place
+from quadrag.parallel.place import Here, Made, Part, Place
 
 __all__ = ["Place", "Travels", "each", "use", "workers"]
 
@@ -88,15 +88,15 @@ def _open(on: str | None) -> Place:
     if on is None or on == "1":
         return _HERE
     if re.fullmatch(r"[1-9]\d{0,3}", on):
-        from quadrag.work.processes import Processes
+        from quadrag.parallel.processes import Processes
 
         return Processes(int(on))
     if on == "ray" or on.startswith("ray://"):
-        from quadrag.work.cluster import Cluster
+        from quadrag.parallel.cluster import Cluster
 
         return Cluster(None if on == "ray" else on)
     if on == "torchrun":
-        from quadrag.work.ranks import Ranks
+        from quadrag.parallel.ranks import Ranks
 
         return Ranks()
     raise QuadragError(f"--on {on!r} is no place; expected a number of processes, ray, ray://HOST:PORT or torchrun")

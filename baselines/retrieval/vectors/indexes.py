@@ -18,12 +18,12 @@ import numpy as np
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.progress import say
 
+from ..encoder import Vectors
+from ..passages import Hits
+from ..shelf import Shelf
 from .dense import Rows, check_search, exact, nearest
-from .encoder import Vectors
-from .passages import Hits
-from .shelf import Shelf
 
-INDEXES = {"exact": ("vectors", "Exact"), "faiss": ("faiss_index", "FaissIndex"), "milvus": ("milvus", "MilvusIndex")}
+INDEXES = {"exact": ("indexes", "Exact"), "faiss": ("faiss", "FaissIndex"), "milvus": ("milvus", "MilvusIndex")}
 VERSION = 1  # of how approximate indexes are set here, for run records and the keys of indexes
 DEPTH = 10  # recall is of so many
 _SAMPLE = 100  # passages that are searched for what is near them, evenly spread over all

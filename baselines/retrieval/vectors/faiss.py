@@ -20,10 +20,10 @@ import numpy as np
 from quadrag.errors import QuadragError
 from quadrag.progress import Progress
 
+from ..encoder import Vectors
+from ..shelf import Shelf
 from .dense import Rows
-from .encoder import Vectors
-from .shelf import Shelf
-from .vectors import VERSION, Approximate
+from .indexes import VERSION, Approximate
 
 FILE, LISTS = "index.faiss", "lists.ivfdata"
 _SQ_MOST = 10_000_000  # passages

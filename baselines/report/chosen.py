@@ -1,0 +1,96 @@
+"""By which metric answers are wrong, worse or better: one rule for the terminal, Python and the page."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from quadrag.errors import QuadragError
+from quadrag.metric_record import metric_record, show_key
+
+from ..core.result import PROFILES
+
+
+class Reader(Protocol):
+    """What of a run's `RunReader` the rule needs."""
+
+    @property
+    def items(self) -> Sequence[Mapping[str, Any]]:
+        """The items, each with its values."""
+
+    @property
+    def metrics(self) -> Sequence[str]:
+        """All metrics, as items name them."""
+
+    @property
+    def headlines(self) -> Sequence[str]:
+        """Those that a summary shows."""
+
+    @property
+    def invalid(self) -> set[str]:
+        """Those of which too many items failed."""
+
+
+Run = Iterable[Reader]  # one, or one a config
+
+
+def order_metrics(runs: Sequence[Run]) -> list[str]:
+    """Order the metrics of runs, the headlines first; the first of all decides.
+
+    It is the first headline with a better end that every run scored, and that is valid in all of them.
+    """
+    readers = [reader for run in runs for reader in run]
+    headlines = [name for reader in readers for name in reader.headlines]
+    names = dict.fromkeys([*headlines, *(name for reader in readers for name in reader.metrics)])
+    invalid = {name for reader in readers for name in reader.invalid}
+    scored = [{name for reader in run for name in names if _has_value(reader, name)} for run in runs]
+
+    def lacks(name: str) -> tuple[bool, ...]:
+        return name in invalid, not all(name in known for known in scored), _direction(name) == "none"
+
+    return sorted(names, key=lacks)
+
+
+def find_metric(runs: Sequence[Run], wanted: str | None) -> tuple[str, int, float | None]:
+    """Return a metric's name in items, whether more is better (1) or worse (-1), and its best value.
+
+    Args:
+        runs: those that are looked at together.
+        wanted: its key or name; None: the first of `order_metrics`.
+
+    Raises:
+        QuadragError: no metric has the name.
+    """
+    names = order_metrics(runs)
+    for name in names:
+        module, _, key = name.partition(".")
+        record = metric_record(module).key(key)
+        if wanted in (None, name, key, record.label or None):
+            higher = record.direction != "lower"
+            return name, 1 if higher else -1, record.range[1 if higher else 0]
+    raise QuadragError(f"no metric {wanted!r}; expected one of {', '.join(names)}")
+
+
+def list_others(runs: Sequence[Run], chosen: str) -> list[str]:
+    """List the other headlines with a better end that every run has and that are valid in all of them."""
+    readers = [[*run] for run in runs]
+    valid = [{name for one in run for name in one.headlines if name not in one.invalid} for run in readers]
+    names = order_metrics(readers)
+    return [one for one in names if one != chosen and _direction(one) != "none" and all(one in run for run in valid)]
+
+
+def tell_others(counts: Mapping[str, tuple[int, int]]) -> str:
+    """Say how many questions are better and worse by other metrics, counted by their names; "" where none is."""
+    told = [
+        f"{show_key(*name.split('.', 1))} {worse} worse, {better} better"
+        for name, (better, worse) in counts.items()
+        if better or worse
+    ]
+    return f"By other metrics: {'; '.join(told)}." if told else ""
+
+
+def _has_value(reader: Reader, name: str) -> bool:
+    return any((row.get(name) or {}).get(profile) is not None for row in reader.items for profile in PROFILES)
+
+
+def _direction(name: str) -> str:
+    module, _, key = name.partition(".")
+    return metric_record(module).key(key).direction

@@ -1,0 +1,91 @@
+"""What the judge of a run said of single items, from the ledger alone."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quadrag.chat.calling import Alias
+from quadrag.chat.client import ChatClient, Failure
+from quadrag.chat.ledger import Ledger
+from quadrag.errors import QuadragError
+from quadrag.metric_record import show_key
+
+from ..core.benchmark import MetricUse
+from ..scoring.modules import CachedJudge, ScoringInputs, compute
+from .items import RunReader, ShownItem
+
+
+def look_up_verdicts(shown: Sequence[tuple[RunReader, Sequence[ShownItem]]], ledger: str | None) -> None:
+    """Enter what judges said of the items of runs; no ledger is opened where there was none."""
+    judged = [(reader, items) for reader, items in shown if reader.run.inputs.judge]
+    if judged:
+        with Ledger(ledger) as kept:
+            for reader, items in judged:
+                _enter(reader, items, kept)
+
+
+def _enter(reader: RunReader, items: Sequence[ShownItem], ledger: Ledger) -> None:
+    """Enter what the judge of a run said of items.
+
+    The metrics are asked about each item by itself, so that it is known which words are about it.
+    """
+    inputs = reader.run.inputs
+    judging = inputs.judging or {}
+    if inputs.judge is None or not isinstance(judging.get("parameters"), Mapping) or "(" in inputs.judge:
+        return  # several judges: which said what is not told apart here
+    client = ChatClient(
+        f"http://ledger.invalid/v1#{inputs.judge}",
+        ledger=ledger,
+        replay=True,
+        parameters=judging["parameters"],
+        alias=Alias(inputs.services.get("judge")),
+    )
+    judge = CachedJudge(_forgiving(client))
+    conditions = reader.task.conditions
+    uses = [use for use in reader.benchmark.metrics(reader.task.config, conditions) if use.judged and not use.ranks]
+    answered = [(item, item.answer) for item in items if item.answer is not None]
+    if not answered:
+        return
+    passages = {item.question.key: item.passages for item in items}
+    questions = {item.question.key: item.question for item in items}
+    for use in uses:
+        # The ledger is read in one pass; then each item is asked about by itself, to know which words are its own.
+        whole = ScoringInputs([judge], passages=passages)
+        answers = [answer for _, answer in answered]
+        compute(reader.benchmark, use, questions, answers, "corrected", conditions, whole, here=True)
+        for item, answer in answered:
+            said: list[str] = []
+            given = ScoringInputs([_recording(judge, said)], passages=passages)
+            compute(reader.benchmark, use, questions, [answer], "corrected", conditions, given, here=True)
+            if said:
+                item.verdicts[_name_use(use, uses)] = said
+
+
+def _name_use(use: MetricUse, uses: Sequence[MetricUse]) -> str:
+    """Name a judged metric: by its module, of one that is used several times by its keys."""
+    several = [one.module for one in uses].count(use.module) > 1
+    return ", ".join(show_key(use.module, key) for key in use.keys) if several else use.module
+
+
+def _forgiving(judge: ChatClient) -> Any:
+    """Return the judge, to whom a replay that finds nothing at all is no error."""
+
+    def ask(batch: list[list[dict[str, str]]]) -> list[Any]:
+        try:
+            return list(judge(batch))
+        except QuadragError:
+            return [Failure("api_error", "not kept in the ledger") for _ in batch]
+
+    ask.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
+    return ask
+
+
+def _recording(judge: CachedJudge, said: list[str]) -> Any:
+    """Return the judge, which also writes down what it says."""
+
+    def ask(batch: list[list[dict[str, str]]]) -> list[Any]:
+        replies = judge(batch)
+        said.extend(reply if isinstance(reply, str) else reply.detail for reply in replies)
+        return replies
+
+    ask.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
+    return ask

@@ -1,0 +1,4 @@
+"""Indexes over the vectors of passages: exact search, faiss, Milvus, behind one interface.
+
+Start in `indexes`.
+"""

@@ -1,0 +1,1 @@
+"""quadrag beside its peers: a file for each kind of work, a record for each peer."""

@@ -1,0 +1,164 @@
+"""quadrag beside its peers: the same work, in one run, each peer in an environment of its own.
+
+Works: passages found by BM25, HTML to text, exact match and F1, BLEU and ROUGE-L of Chinese, calls to a server,
+verdicts of a judge, a task inside a harness. For each: seconds, peak memory of the process, and how far the peer's
+results are from quadrag's. The server sleeps and gives one reply, so that what is measured is what each adds. A peer is
+installed at its first use, below ``--environments``, on the packages of the environment that this runs in; RAGChecker
+(6.5 GB) is left out. Rounds are interleaved, medians shown. What a peer's values mean is not compared.
+
+    python benchmarks/peers REAL                        # prints the table
+    python benchmarks/peers REAL --page docs/peers.md   # and puts it into the page
+    python benchmarks/peers REAL --work calls verdicts --rounds 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+BENCHMARKS = Path(__file__).resolve().parents[1]
+# In place of this folder, whose files have names that others have too.
+sys.path[:1] = [str(BENCHMARKS), str(BENCHMARKS.parent / "tests" / "servers")]
+
+from tables import machine, put  # noqa: E402
+
+from peers import bleu_rouge, bm25, calls, em_f1, html_text, task, verdicts  # noqa: E402
+from peers.given import cut, read  # noqa: E402
+from peers.peer import OURS, ROOT, Peer  # noqa: E402
+
+LATENCY = 0.05
+QUIET = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "RAGAS_DO_NOT_TRACK": "true", "HF_HUB_OFFLINE": "1"}
+WORKS = {
+    "BM25": bm25.PEERS,
+    "HTML to text": html_text.PEERS,
+    "EM and F1": em_f1.PEERS,
+    "BLEU and ROUGE-L": bleu_rouge.PEERS,
+    "calls": calls.PEERS,
+    "verdicts": verdicts.PEERS,
+    "a task": task.PEERS,
+}
+Took = dict[tuple[str, str], list[dict[str, Any]]]  # of a work and a peer, of each round
+
+
+def do_work(work: str, name: str, given: Path, result: Path) -> None:
+    """Do a work as one peer does it in this process, and write what it took and came to."""
+    one = next(peer for peer in WORKS[work] if peer.name == name)
+    do = one.prepare(cut(json.loads(given.read_text(encoding="utf-8")), one.part))
+    os.chdir(tempfile.mkdtemp())
+    started = time.perf_counter()
+    made = do()
+    seconds = time.perf_counter() - started
+    held = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    peak = max(int(held.split()[1]), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024
+    result.write_text(json.dumps({"seconds": seconds / one.part, "mb": peak, "made": made}), encoding="utf-8")
+
+
+def environment(one: Peer, below: Path) -> str:
+    """Return the Python of a peer's environment, which is made where there is none."""
+    wanted = [package for package in one.packages if package != "quadrag"]
+    if not wanted:
+        return sys.executable
+    place = below / "".join(sign if sign.isalnum() else "-" for sign in one.name)
+    python = place / "bin" / "python"
+    if not (place / "done").exists():
+        print(f"installing {', '.join(wanted)} into {place}", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+        purelib = place / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+        here = sysconfig.get_path("purelib")
+        (purelib / "below.pth").write_text(f"import site; site.addsitedir({here!r})\n")
+        pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", *["--no-deps"][: one.bare]]
+        subprocess.run([*pip, *wanted], check=True)
+        (place / "done").touch()
+    return str(python)
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """Serve one reply that every judge can read."""
+    from chat_server import server_process
+
+    verdict = json.dumps({"verdict": 1, "score": 1, "reason": "It is."})
+    with server_process("--latency", str(LATENCY), "--text", verdict) as url:
+        yield url
+
+
+def likeness(mine: Any, theirs: Any) -> str:
+    """Say how far a peer's results are from quadrag's."""
+    if isinstance(mine[0], list):  # rows that were found
+        pairs = list(zip(mine, theirs, strict=False))
+        same = sum(len(set(one) & set(other)) for one, other in pairs) / sum(len(one) for one, _ in pairs)
+        return f"{same:.1%} of the passages are the same"
+    if isinstance(mine[0], str) and len(mine[0]) > 500:  # texts of pages
+        words = [Counter(" ".join(texts).lower().split()) for texts in (mine, theirs)]
+        return f"{(words[0] & words[1]).total() / words[1].total():.1%} of its words"
+    if isinstance(mine[0], str):
+        return f"{sum(a == b for a, b in zip(mine, theirs, strict=False))} of {len(theirs)} replies are the same"
+    return f"values differ by {max(abs(a - b) for a, b in zip(mine, theirs, strict=True)):.1g} at most"
+
+
+def measure(works: list[str], rounds: int, real: Path, environments: Path) -> Took:
+    """Do the works as each peer does them, in processes of their own."""
+    entries = [(work, peer) for work in works for peer in WORKS[work]]
+    pythons = {peer.name: environment(peer, environments) for _, peer in entries}
+    took: Took = {}
+    with tempfile.TemporaryDirectory() as folder, serving() as url:
+        given, result = Path(folder, "given.json"), Path(folder, "result.json")
+        given.write_text(json.dumps(read(real.resolve(), url)), encoding="utf-8")
+        for _ in range(rounds):
+            for work, peer in entries:
+                env = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT), "QUADRAG_CACHE": folder}
+                command = [pythons[peer.name], str(BENCHMARKS / "peers"), "--do", work, peer.name]
+                ran = subprocess.run([*command, str(given), str(result)], env=env, capture_output=True, text=True)
+                if ran.returncode:
+                    raise SystemExit(f"{work}, {peer.name}: {ran.stderr[-1500:]}")
+                took.setdefault((work, peer.name), []).append(json.loads(result.read_text(encoding="utf-8")))
+    return took
+
+
+def tabulate(works: list[str], took: Took) -> Iterator[str]:
+    """Yield the lines of the table."""
+    yield "| work | | seconds | to quadrag | peak, MB | beside quadrag's results |"
+    yield "|---|---|---|---|---|---|"
+    for work in works:
+        ours = took[work, OURS]
+        for peer in WORKS[work]:
+            rounds = took[work, peer.name]
+            seconds = statistics.median(each["seconds"] for each in rounds)
+            ratio = statistics.median(t["seconds"] / o["seconds"] for t, o in zip(rounds, ours, strict=True))
+            said = "" if peer.name == OURS else likeness(ours[0]["made"], rounds[0]["made"])
+            peak = statistics.median(each["mb"] for each in rounds)
+            scaled = f" (from {peer.part:.0%})" if peer.part < 1 else ""
+            yield f"| {work} | {peer.name} | {seconds:.2f}{scaled} | {ratio:.1f} | {peak:.0f} | {said} |"
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--do"]:
+        do_work(sys.argv[2], sys.argv[3], Path(sys.argv[4]), Path(sys.argv[5]))
+        return
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("real", type=Path, help="folder of the real upstream files: CRUD_RAG, CRAG, RGB")
+    parser.add_argument("--work", nargs="*", choices=WORKS, default=list(WORKS))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--environments", type=Path, default=Path.home() / ".cache" / "quadrag-peers")
+    parser.add_argument("--page", type=Path, help="a page that holds the table between its two marks")
+    options = parser.parse_args()
+    took = measure(options.work, options.rounds, options.real, options.environments)
+    lines = [*tabulate(options.work, took), "", f"{machine()}; medians of {options.rounds}."]
+    put("\n".join(lines), "benchmarks/peers", options.page)
+
+
+if __name__ == "__main__":
+    main()

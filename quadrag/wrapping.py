@@ -1,0 +1,30 @@
+"""Lines of a width: Chinese has no blanks to break at, and its signs are two columns wide.
+
+A word wider than a line stays whole; the terminal breaks it.
+"""
+
+import re
+import textwrap
+
+_WIDE = "\u2e80-\uffef"
+# What stays together: a word or a sign, with the marks that may not begin a line.
+_PIECE = re.compile(rf"\s*[（“]?(?:[^\s{_WIDE}]+|[{_WIDE}])[，。；：？！、）”]*")
+
+
+def is_wide(text: str) -> bool:
+    """Whether a text has Chinese in it."""
+    return re.search(f"[{_WIDE}]", text) is not None
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Break a text into lines of so many columns at most."""
+    if not is_wide(text):
+        return textwrap.wrap(text, width)
+    from rich.cells import cell_len
+
+    lines = [""]
+    for piece in _PIECE.findall(text):
+        if lines[-1] and cell_len(lines[-1] + piece) > width:
+            lines.append("")
+        lines[-1] += piece if lines[-1] else piece.lstrip()
+    return lines

@@ -1,0 +1,147 @@
+"""Messages, errors, help and lists in Chinese: whole, or in English as a whole."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import pytest
+from chat_server import ChatServer, Rule
+
+from quadrag import catalogue
+from quadrag.baselines.tables.language import _LEAD, speak_line
+from quadrag.commands.shared.parser import build_parser
+from quadrag.progress import spelled_by
+
+ENGLISH = re.compile(r"\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b")
+RUN = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample", "--labels", "zh")
+SCORE = ("score", "mine.jsonl", *RUN[3:], "--benchmark", "rgb", "--config", "noise_robustness_en")
+
+
+def told(ran):
+    """The one line that ended a command, which has no English but what is quoted."""
+    assert ran.code == 2 and ran.err.startswith("quadrag: ") and ran.err.count("\n") == 1, ran
+    line = ran.err.removeprefix("quadrag: ").rstrip("\n")
+    assert not line.startswith(_LEAD) and not ENGLISH.search(re.sub("“.*?”|`.*?`|quadrag [a-z]+", "", line)), line
+    return line
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        ((*RUN[:3], "--data-dir", "x", *RUN[5:]), "没有文件夹 'x'；其中应有 rgb 的文件，或是其上游仓库的根文件夹"),
+        (("run", "rbg", "x", "--labels", "zh"), "没有名为 'rbg' 的基准；最接近的：rgb, crag"),
+        (
+            (*RUN, "--split", "judge"),
+            "noise_robustness_en 没有名为 'judge' 的划分；可用的：noise_0, noise_20",
+        ),
+        ((*RUN, "--option", "x=1"), "rgb 没有名为 'x' 的选项；可用的：passage_num"),
+        (("run", "--recipe", "rgb-table1-x", "--labels=zh"), "没有名为 'rgb-table1-x' 的配方；最接近的：rgb-table1"),
+        ((*RUN, "--limt", "1"), "未知的参数 '--limt'；最接近的：--limit, --split；见 quadrag run --help"),
+        ((*RUN, "--limit", "0"), "参数 --limit：'0' 不是从 1 起的整数；见 quadrag run --help"),
+        ((*RUN, "--format", "xml"), "参数 --format：'xml' 不可用，可选："),
+        (("score", "--labels", "zh"), "缺少参数：FILE；见 quadrag score --help"),
+        (("rnu", "--labels", "zh"), "没有名为 'rnu' 的命令；也许是 run；见 quadrag --help"),
+        (
+            (*RUN, "--llm", "gpt-4o"),
+            "模型 'gpt-4o' 只写了名称，没有写在哪里提供；应为 https://api.openai.com/v1#gpt-4o，",
+        ),
+        ((*RUN, "--judge", "http://h/v1#m"), "rgb noise_robustness_en 这样运行时没有指标需要裁判；请去掉 --judge"),
+        ((*RUN, "--temperature", "1"), "--temperature 是聊天模型的选项，而抽取基线不是；请用 --llm 写出一个，或去掉它"),
+        ((*RUN, "--fresh"), "--fresh 用于请求模型时，而这里没有模型；请去掉它"),
+        (("report", "no", "--labels", "zh"), "no 中没有 run.json；应为一次运行的文件夹"),
+        (("view", "no", "--labels", "zh"), "no 中没有 run.json；应为一次运行的文件夹"),
+        (("list", "no", "--labels", "zh"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),
+    ],
+)
+def test_bad_input_is_told_in_chinese(cli, typed, line):
+    assert told(cli(*typed)).startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("held", "line"),
+    [
+        (None, "读不了 mine.jsonl（没有这个文件或文件夹）；应为 JSON Lines 文件"),
+        ("", "mine.jsonl 是空的；应每行一个回答"),
+        ('{"id": 1', "mine.jsonl:1 不是 JSON（“Expecting ',' delimiter”）；应为 JSON Lines，每行一个对象"),
+        ('{"a": 1, "judge": 2}', "mine.jsonl:1 没有 id；找到的键是 a, judge"),
+        ('{"id": "z z z", "answer": ""}', "mine.jsonl:1：noise_robustness_en 中没有 id 'z z z'；应为数据中的 id"),
+        ('{"id": "0", "answer": 3}', "mine.jsonl:1：answer 的类型是 int；应为字符串，失败的请求写 null"),
+    ],
+)
+def test_a_bad_file_of_answers_is_told_in_chinese(cli, tmp_path, held, line):
+    if held is not None:
+        (tmp_path / "mine.jsonl").write_text(held, encoding="utf-8")
+    assert told(cli(*SCORE)) == line
+
+
+def test_what_a_server_says_is_quoted(cli):
+    run = (*RUN, "--split", "noise_60", "--limit", "1", "--ledger", "l")
+    words = "Bad key. Find one at x; or ask."
+    with ChatServer(models=["m", "n"]) as server:
+        for status, then in (
+            (401, "请求时没有密钥；请把 QUADRAG_API_KEY、OPENAI_API_KEY 或 HF_TOKEN 设为有效的密钥"),
+            (404, "没有模型 'm'，或没有 /chat/completions；请改正模型的写法（服务器提供：m, n）"),
+            (400, "请改正请求的参数"),
+        ):
+            server.rules[:] = [Rule("status", status=status, body={"error": {"message": words}})]
+            line = told(cli(*run, "--llm", f"{server.url}#m", "--out", "a"))
+            assert line == f"第一次请求失败：{server.url} 返回 {status}：“{words}”；{then}"
+        server.rules.clear()
+        line = told(cli(*run, "--llm", f"{server.url}#o"))
+        assert line.startswith(f"{server.url} 提供的是 m, n，没有 o；请写 {server.url}#m（或 #n）；--served-as 用于")
+        assert told(cli(*run, "--llm", server.url)).endswith(" 有 2 个模型（m, n）；请在地址后加上 #MODEL")
+        assert cli(*run, "--llm", f"{server.url}#m", "--out", "a").code == 0
+        assert told(cli(*run, "--llm", f"{server.url}#n", "--out", "a")).startswith(
+            'a 中是另一次运行，其 llm 为 "m"，不是 "n"；请用 --out 换一个文件夹，或删除它'
+        )
+
+
+def test_a_line_without_chinese_is_english_as_a_whole():
+    line = "no words are here for this; leave it out"
+    assert speak_line(line, "zh") == speak_line(speak_line(line, "zh"), "zh") == f"{_LEAD}{line}"
+    assert speak_line(line, "en") == line
+
+
+def test_a_dead_server_is_told_in_chinese():
+    line = "the first 9 calls all failed: http://h/v1: Connection refused; start the server or correct its address"
+    assert speak_line(line, "zh") == "最初的 9 次请求全部失败：http://h/v1：连接被拒绝；请启动服务器，或改正其地址"
+
+
+def test_names_in_a_message_are_kept():
+    line = "judge/run has no id; found the keys judge, run, data"
+    assert speak_line(line, "zh") == "judge/run 没有 id；找到的键是 judge, run, data"
+    others = ", ".join(f"http://h:{at}/v1 ({at}; --service 'http://h:{at}/v1')" for at in (1, 2))
+    assert speak_line(f"x is asked; the ledger also has replies of {others}", "zh") == (
+        "请求的是 x；账本中另有 http://h:1/v1 的回复（1 条；--service 'http://h:1/v1'）"
+        "与 http://h:2/v1 的回复（2 条；--service 'http://h:2/v1'）"
+    )
+    assert speak_line("qa: answers: 3 of 9, 50 tokens, 0.1 of 2 USD", "zh") == (
+        "qa 的回答：9 中的 3，50 token，预算 2 USD 中的 0.1"
+    )
+
+
+def test_help_is_in_chinese_and_fits_the_terminal(monkeypatch):
+    from rich.cells import cell_len
+
+    monkeypatch.setenv("COLUMNS", "80")
+    with spelled_by(partial(speak_line, language="zh")):
+        parser = build_parser("0")
+        commands = next(action for action in parser._actions if action.dest == "command").choices
+        spoken = [parser, *(commands[name] for name in ("demo", "list", "run", "score", "show", "report", "view"))]
+        for one in spoken:
+            text = one.format_help()
+            assert "用法：" in text and "选项：\n" in text and _LEAD not in text
+            lines = text.partition("示例：")[0].split("\n")
+            assert [line for line in lines if cell_len(line) > 80] == []
+            assert [line for line in lines if ENGLISH.search(line)] == []
+        assert "\nBenchmarks become dataset repositories" in commands["push"].format_help()  # it has no Chinese
+    assert "usage: " in build_parser("0").format_help()
+
+
+def test_the_list_is_in_chinese(cli):
+    whole = cli("list", "--labels", "zh").out + "".join(
+        cli("list", name, "--labels", "zh").out for name in catalogue.benchmarks()
+    )
+    assert "配置与划分" in whole and "  行数      " in whole and _LEAD not in whole
+    assert [line for line in re.sub("`.*?`", "", whole).split("\n") if ENGLISH.search(line)] == []

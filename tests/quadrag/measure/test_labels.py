@@ -1,0 +1,82 @@
+"""What Python shows in Chinese: a result, its page and HTML, a comparison, warnings and errors."""
+
+import re
+
+import pytest
+
+import quadrag
+
+RGB = ("rgb", "noise_robustness_en")
+ENGLISH = re.compile(r"\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def measure(system, **more):
+    return quadrag.evaluate(*RGB, system, split="noise_80", data_dir="sample", labels="zh", **more)
+
+
+def first(question):
+    if question.id == "3":
+        raise TimeoutError("30 s; no reply")
+    return question.passages[0].text
+
+
+def every(question):
+    return " ".join(passage.text for passage in question.passages)
+
+
+def test_a_result_and_a_comparison_are_in_chinese(capsys):
+    before = measure(first, out="a")
+    measure(every, out="b")
+    lines = repr(before).split("\n")
+    assert lines[0] == "rgb noise_robustness_en noise_80，first，官方口径" and "网页：a/report.html" in lines
+    assert any(
+        line.startswith("失败的回答：1 个（第一个，noise_robustness_en/noise_80/3/0：“Timeout") for line in lines
+    )
+    assert "<th>指标</th><th>数值</th>" in before._repr_html_()
+    both = quadrag.compare(before, "b")
+    assert repr(both).split("\n")[0] == "every 减 first，配对比较" and "<th>此前</th>" in both._repr_html_()
+    assert "accuracy：every 更好，高 100.0 个百分点（95% 区间" in repr(both)
+    capsys.readouterr()
+    for show in (before.show, both.show):
+        show(verbose=True)
+    before.show(wrong=True, limit=1)
+    both.show(better=True, limit=1)
+    shown = capsys.readouterr().out
+    assert "自带样例" in shown and "问题      " in shown and "标准答案" in shown and "的 1 题" in shown
+    tables = [line for line in shown.split("\n") if not line.startswith(("  ", " A", " B"))]
+    assert [line for line in tables if ENGLISH.search(re.sub("“.*?”", "", line))] == []
+    page = both.report("both.html").read_text(encoding="utf-8")
+    assert 'lang="zh' in page and "逐题比较 B 与 A" in page
+    assert repr(quadrag.result("a")).startswith("rgb noise_robustness_en noise_80, first, official profile")
+    assert repr(quadrag.result("a", labels="zh")) == repr(before)
+
+
+def refusal(call):
+    with pytest.raises(quadrag.QuadragError) as caught:
+        call()
+    return str(caught.value)
+
+
+def half(question):
+    return first(question) if int(question.id) % 2 else question.missing
+
+
+def test_errors_and_warnings_are_in_chinese():
+    said = refusal(lambda: quadrag.evaluate("rgb", "x", every, labels="zh"))
+    assert said.startswith("rgb 没有名为 'x' 的配置；可用的：noise_robustness_en, ")
+    assert refusal(lambda: measure(every, x=1)).startswith("evaluate 没有名为 'x' 的参数；可用的：benchmark, config")
+    said = refusal(lambda: measure(lambda question: 1 / 0, out="c"))
+    assert said.startswith("函数最初的 8 次调用全部失败，不再调用；第一次：“ZeroDivisionError: ")
+    said = refusal(lambda: measure(every, out="d", judge="http://127.0.0.1:9/v1#m"))
+    assert said == "rgb noise_robustness_en 这样运行时没有指标需要裁判；请去掉 judge="
+    assert refusal(lambda: quadrag.result("no", labels="zh")) == "no 中没有 run.json；应为一次运行的文件夹"
+    assert refusal(lambda: quadrag.result("no", labels="fr")) == "unknown value of labels 'fr'; known: en, zh"
+    with pytest.warns(UserWarning, match="^无效（INVALID）："):
+        result = measure(half, out="e")
+    assert "无效（INVALID）：" in repr(result)
+    assert refusal(lambda: result.to_pandas(by="x")) == "by 不能取值 'x'；可用的：question, metric"
