@@ -100,7 +100,7 @@ def find_documents(
     if not gold:
         return replace(evidence, why="no question here has a gold document"), own
     if not evidence.passages:
-        return replace(evidence, **({"by": "none"} if searched else {"why": NOT_GIVEN})), own
+        return replace(evidence, by="none" if searched else None, why=None if searched else NOT_GIVEN), own
     if any(document in gold for found in own.values() for document in found):
         return replace(evidence, by="id"), own
     if evidence.texts:

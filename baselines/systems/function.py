@@ -237,7 +237,8 @@ class Function(System):
         for one in answers:
             if one.answer is not None:
                 took = seconds.get("/".join((*one.key, str(one.sample))), 0.0)
-                self._keep({one.key: take_reply(one.answer, passages.get(one.key), took)}, made)
+                told = tuple(passages[one.key]) if one.key in passages else None
+                self._keep({one.key: take_reply(one.answer, told, took)}, made)
 
     def _keep(self, found: Mapping[Key, Reply | Failure], made: float | None = None) -> None:
         """Write what was answered behind what is there; failures are asked again."""
