@@ -113,6 +113,7 @@ def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path):
         assert run(tmp_path, REJECTION, "--judge", f"{judge.url}#j") == 3
     score = quadrag.result(tmp_path / "run")["rejection_rate_judged"]
     assert (score.value, score.interval, score.n, score.valid) == (None, None, 0, False)
+    assert score.unscored == {"unparsable": 12}
 
 
 @pytest.mark.parametrize("form", ["json", "line"])
@@ -142,6 +143,7 @@ def test_a_model_that_replies_with_nothing_is_invalid_and_an_empty_line_of_a_fil
         assert run(tmp_path, REJECTION, "--llm", f"{model.url}#m") == 3
     assert "12 of 12 items failed (12 empty reply)" in capsys.readouterr().out
     assert record(tmp_path)["empty"] == {"negative_rejection_en/test": 12}
+    assert quadrag.result(tmp_path / "run")["rejection_rate"].unscored == {"empty reply": 12}
     answers = tmp_path / "run" / "answers.jsonl"
     score = ["score", str(answers), "--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample"]
     assert main(score) == 0
