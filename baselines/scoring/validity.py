@@ -86,7 +86,7 @@ class Fault(NamedTuple):
         form = self._find_form(run)
         if most == "unparsable" and form and run.verdict is not None:
             json = "--judge-format json, or " * form.startswith("{")
-            cause = f"a judge said {run.verdict!r}, where a verdict is like {form}: try {json}another judge"
+            cause = f"a judge said {run.verdict!r}, where a verdict is like {form!r}: try {json}another judge"
         elif most in ("api_error", "raised", "unparsable") and run.failures:
             cause = next(iter(run.failures.values()))
         elif most == "truncated" and not run.cut:
@@ -233,7 +233,7 @@ def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[
     return [
         f"{config} {split}: none of the first {FIRST} verdicts of {run.unread_judge} could be read, and it is asked no"
         f" further: {_list_keys([*places])}; it said {run.verdict!r}, where a verdict is like"
-        f" {metric_record(next(iter(places))[2]).verdict}; name another judge, or ask this one again with"
+        f" {metric_record(next(iter(places))[2]).verdict!r}; name another judge, or ask this one again with"
         " --retry unreadable"
         for (config, split), places in found.items()
     ]
