@@ -192,9 +192,9 @@ class Session:
             folder.write("scores.json", score_text(scores))
         else:
             answered = generated.asked if stopped else generated.answers
-            items, scores, stopped, run.verdict, run.unread_judge, decided, run.dead_judge = self._score(
-                job, answered, passages, stopped
-            )
+            scored = self._score(job, answered, passages, stopped)
+            items, scores, stopped, run.verdict, run.unread_judge, decided, run.dead_judge, odd = scored
+            run.odd_verdicts = list(odd)
             if run.dead_judge:
                 stopped = f"{stopped}; the answers are kept in {folder.path}: run again to go on with a judge that does"
                 if finished:

@@ -28,7 +28,7 @@ from ..core.task import Task
 from .rag.reply import Served
 from .rag.service import asked_text, shown_turns
 from .rag.system import collect_served, read_manner, take_served
-from .returned import check_signature, read_failure, read_result, refuse_failing, take_reply
+from .returned import check_signature, name_given, read_failure, read_result, refuse_failing, take_reply
 from .system import Assignment, Generated, Passages, Questions, System, Tell
 
 _FIRST_CALLS = 8  # that all failed: the others would
@@ -203,8 +203,8 @@ class Function(System):
         if not self.batch_size:
             return [read_result(given, seconds)]
         if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__len__") or len(given) != len(batch):
-            many = len(given) if hasattr(given, "__len__") else "no"
-            what = f"returned a {type(given).__name__} of {many} results; expected a list of {len(batch)}"
+            many = f" of {len(given)} results" if hasattr(given, "__len__") else ""
+            what = f"returned {name_given(given)}{many}; expected a list of {len(batch)}"
             return [Failure("unparsable", what)] * len(batch)
         return [read_result(one, seconds / len(batch)) for one in given]
 
