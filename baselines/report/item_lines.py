@@ -110,10 +110,10 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
         own = {name: why for name, why in told.items() if name in shown}
         reasons = manner.spell(say_by_profile(own or told, shown if own else PROFILES))
         if reasons or (values and (manner.every or not item.headlines or metric in item.headlines)):
-            yield f" {metric}: {values or NOTHING}{f' ({reasons})' if reasons else ''}"
+            yield f" {metric}{manner.spell(': ')}{values or NOTHING}{f' ({reasons})' if reasons else ''}"
     for name, said in item.verdicts.items():
         for reply in said:
-            yield f" {name}, {manner.spell('the judge')}: {line(reply)}"
+            yield f" {name}, {manner.spell('the judge')}{manner.spell(': ')}{line(reply)}"
 
 
 def say_by_profile(said: Mapping[str, str], profiles: Sequence[str] = PROFILES) -> str:
