@@ -18,10 +18,8 @@ import numpy.typing as npt
 from .passages import Hits
 
 GROUP = 256  # passages of which one maximum is taken; a buffer of sums is filled up to a multiple of it
-_FIRST, _THEN = (
-    0.2,
-    0.4,
-)  # the first bound is taken where so much is left of all, the next where so much of the k-th best
+_FIRST = 0.2  # the first bound is taken where so much is left of all,
+_THEN = 0.4  # the next where so much of the k-th best
 _PART = 4  # terms that are looked up at once
 _LOOKUP = 100  # looking one score up takes as long as adding so many
 

@@ -285,7 +285,8 @@ def _format_p(p: float) -> str:
 def _tell_need(one: Compared) -> str:
     """Say how many more questions would show a difference as large, were it the clearest of those compared."""
     pair = one.pair
-    needed = items_needed(pair.difference, pair.spread, 1 - ALPHA / one.family)
+    # Where all differ alike, p alone is in the way, and that falls with every question.
+    needed = items_needed(pair.difference, pair.spread, 1 - ALPHA / one.family) if pair.spread else pair.n
     if needed is None or needed - pair.n > _HUGE:
         return f"More than {_HUGE:,} questions would be needed to show so small a difference"
     more = float(f"{needed - pair.n:.2g}")

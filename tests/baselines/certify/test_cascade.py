@@ -225,8 +225,11 @@ def test_a_run_that_stops_among_the_verdicts_goes_on_and_asks_nothing_twice(cli,
 
 def test_where_nothing_of_the_small_judge_can_be_read_nobody_is_asked_further(certified, judges):
     both = {"judge": f"{judges.url}#small", "judge_large": f"{judges.url}#big", "certificate": "c.json"}
-    with pytest.warns(UserWarning, match="none of the first 12 verdicts of small could be read"):
-        quadrag.evaluate("crag", "task_1_2", lambda question: "gamma", data_dir="sample", ledger="ledger", **both)
+    with pytest.warns(UserWarning, match="the judge's first verdicts could not be read"):
+        found = quadrag.evaluate(
+            "crag", "task_1_2", lambda question: "gamma", data_dir="sample", ledger="ledger", **both
+        )
+    assert any("none of the first 12 verdicts of small could be read" in line for line in found.invalid)
     assert 12 <= asked(judges, "small").total() < 30 and not asked(judges, "big")
 
 

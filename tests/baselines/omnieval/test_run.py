@@ -506,7 +506,7 @@ def test_the_matrix_fits_into_80_columns_and_holds_every_topic_and_task(house, j
 
 def test_the_page_has_a_matrix_for_every_metric_with_either_labels(house, judged):
     page = (house.folder / "judged" / "report.html").read_text(encoding="utf-8")
-    titles = re.findall(r"<h2 id=\"t\d+\">.*?: (\w+) by topic and task</h2>", page)
+    titles = re.findall(r"<h2(?: id=\"t\d+\")?>[^<]*?: (\w+) by topic and task</h2>", page)
     assert titles == ["acc", "rouge_l", "hal", "com", "utl", "nac", "f1", "em", "map", "mrr"]
     # In the table of each, and in its chart, wide and narrow.
     assert page.count("invest. bank") == 30 and "投资银行" not in page

@@ -192,6 +192,13 @@ def test_where_interval_and_test_disagree_the_test_decides(n: int, gained: int, 
     assert words(run(first, **accuracy), run(second, **accuracy))[0].startswith(f"accuracy: {said}")
 
 
+def test_few_questions_that_all_differ_alike_want_a_few_more() -> None:
+    told = words(
+        run([0.25] * 5, metric="rgb_accuracy", key="accuracy"), run([0.5] * 5, metric="rgb_accuracy", key="accuracy")
+    )
+    assert "not decided" in told[0] and "A few more questions would" in told[0]
+
+
 def test_a_metric_that_is_invalid_is_named() -> None:
     good, bad = run([0.5] * 10), run([0.5] * 10)
     bad.scores = [row | {"invalid": True, "value": None} for row in bad.scores]
