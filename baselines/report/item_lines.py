@@ -12,7 +12,7 @@ from ..tables.cells import NOTHING
 from ..tables.run_notes import note_failed, note_invalid
 from .items import RunReader, ShownItem, Which
 from .spelled import shorten_ids, spell_gold
-from .verdicts import look_up_verdicts
+from .verdicts import NOT_KEPT, look_up_verdicts
 
 _HEAD = 9  # columns of the words before a question, its answers and its gold
 
@@ -110,10 +110,11 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
         own = {name: why for name, why in told.items() if name in shown}
         reasons = manner.spell(say_by_profile(own or told, shown if own else PROFILES))
         if reasons or (values and (manner.every or not item.headlines or metric in item.headlines)):
-            yield f" {metric}: {values or NOTHING}{f' ({reasons})' if reasons else ''}"
+            yield f" {metric}{manner.spell(': ')}{values or NOTHING}{f' ({reasons})' if reasons else ''}"
     for name, said in item.verdicts.items():
         for reply in said:
-            yield f" {name}, {manner.spell('the judge')}: {line(reply)}"
+            words = manner.spell(reply) if reply == NOT_KEPT else line(reply)
+            yield f" {name}, {manner.spell('the judge')}{manner.spell(': ')}{words}"
 
 
 def say_by_profile(said: Mapping[str, str], profiles: Sequence[str] = PROFILES) -> str:

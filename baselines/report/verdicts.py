@@ -13,6 +13,8 @@ from ..core.benchmark import MetricUse
 from ..scoring.modules import CachedJudge, ScoringInputs, compute
 from .items import RunReader, ShownItem
 
+NOT_KEPT = "not kept in the ledger"
+
 
 def look_up_verdicts(shown: Sequence[tuple[RunReader, Sequence[ShownItem]]], ledger: str | None) -> None:
     """Enter what judges said of the items of runs; no ledger is opened where there was none."""
@@ -73,7 +75,7 @@ def _forgiving(judge: ChatClient) -> Any:
         try:
             return list(judge(batch))
         except QuadragError:
-            return [Failure("api_error", "not kept in the ledger") for _ in batch]
+            return [Failure("api_error", NOT_KEPT) for _ in batch]
 
     ask.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
     return ask

@@ -33,6 +33,8 @@ _MOVED = {
     "services.judge": "--judge-service",
 }
 
+_TYPED = ("temperature", "top_p", "max_tokens", "stop", "seed")  # parameters that are options by the same name
+
 # Inputs that are known by digests, in words.
 _DIGESTS = {
     "prompts": "prompts",
@@ -236,6 +238,8 @@ def tell_difference(was: Inputs, now: Inputs, places: tuple[str, str]) -> str:
         way = f"give the same --judge, whose verdicts are kept, or {way}"
     if name in _MOVED:
         way = f"{way}; if it is the same server in another place, give {_MOVED[name]} {_short(had)}"
+    if name.startswith("parameters.") and name.partition(".")[2] in _TYPED:
+        name = name.replace("parameters.", "--").replace("_", "-")
     return f"with {name} {_short(had)}, not {_short(wanted)}; {way}"
 
 

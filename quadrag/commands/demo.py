@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import tell
+from quadrag.commands.shared.session import tell, tell_next
 
 EXAMPLES = (
     "quadrag demo",
@@ -71,8 +71,8 @@ def run(arguments: argparse.Namespace) -> None:
         f"scored. {len(results)} runs took {time.monotonic() - started:.1f} s. All tables, beside the papers' numbers:",
         f"  open {out / 'report.html'}",
         "Next, with a model of your own:",
-        "  quadrag run rgb noise_robustness_en --llm http://HOST:PORT/v1",
     )
+    tell_next(arguments, "quadrag run rgb noise_robustness_en --llm http://HOST:PORT/v1", "  ")
 
 
 def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:

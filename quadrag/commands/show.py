@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
+from quadrag.commands.shared.session import tell, tell_next
 from quadrag.errors import QuadragError
 
 EXAMPLES = (
@@ -78,11 +79,9 @@ def run(arguments: argparse.Namespace) -> None:
     shown = _pair(*sides) if two else [(one,) for one in _choose(sides[0][1], which)]
     if len(shown) > 1 and not any(which):
         told = f"{sides[0][0]} holds {len(shown)} runs: show all with --wrong or --unscored, or one of them:"
-        print(
-            speak(told, arguments.labels),
-            *(f"  quadrag show {shlex.quote(str(one.folder))}" for one, *_ in shown),
-            sep="\n",
-        )
+        tell(arguments, told)
+        for one, *_ in shown:
+            tell_next(arguments, f"quadrag show {shlex.quote(str(one.folder))}", "  ")
         return
     limit = arguments.limit or (_FEW if len(shown) > 1 else _MOST)
     spell = partial(speak, language=arguments.labels)

@@ -67,6 +67,7 @@ class Comparison(Mapping[str, Pair]):
             why = "; ".join(self.invalid) or "no question was scored in both; expected runs over the same questions"
             raise QuadragError(f"nothing to compare: {why}")
 
+    @entrance
     def __getitem__(self, name: str) -> Pair:
         """Return the difference of a score.
 
@@ -84,9 +85,11 @@ class Comparison(Mapping[str, Pair]):
         return len(self.pairs)
 
     @property
+    @entrance
     def invalid(self) -> list[str]:
         """Why metrics are not compared, a line each: too many of their items failed in one of the two."""
-        return [f"{side} ({one.name}) is INVALID, {line}" for side, one in self._sides for line in one.invalid]
+        told = [f"{side} ({one.name}) is INVALID, {line}" for side, one in self._sides for line in one.invalid]
+        return [in_python(line) for line in told]
 
     @property
     def _sides(self) -> tuple[tuple[str, Evaluation], ...]:

@@ -52,6 +52,7 @@ class Evaluation(Mapping[str, Score]):
         self.labels = labels
 
     @cached_property
+    @entrance
     def scores(self) -> dict[str, Score]:
         """The scores by name, those included that could not be computed."""
         rows = [row for row in select_whole(self.result.scores) if row["profile"] == self.profile]
@@ -72,10 +73,11 @@ class Evaluation(Mapping[str, Score]):
                 split=row["split"],
                 signature=row["signature"],
                 valid=not is_invalid(row),
-                reason=row.get("why") or row.get("not_run", ""),
+                reason=in_python(row.get("why") or row.get("not_run", "")),
             )
         return found
 
+    @entrance
     def __getitem__(self, name: str) -> Score:
         """Return a score.
 
@@ -98,6 +100,7 @@ class Evaluation(Mapping[str, Score]):
         return str(self.result.run.inputs.llm)
 
     @property
+    @entrance
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
         run = self.result.run

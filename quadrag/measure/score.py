@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from quadrag.measure.words import in_python
+
 
 class Score(NamedTuple):
     """One metric over all questions of a split.
@@ -49,7 +51,8 @@ def find_name(name: str, scores: Mapping[str, Score]) -> str:
     ]
     if len(found) > 1:
         what = "splits" if len({scores[known].split for known in found}) > 1 else "metrics"
-        raise KeyError(f"{name} stands for several {what}: use {', '.join(f'result[{known!r}]' for known in found)}")
+        uses = ", ".join(f"result[{known!r}]" for known in found)
+        raise KeyError(in_python(f"{name} stands for several {what}: use {uses}"))
     if not found:
-        raise KeyError(f"no score {name!r}; expected one of {', '.join(scores)}")
+        raise KeyError(in_python(f"no score {name!r}; expected one of {', '.join(scores)}"))
     return found[0]

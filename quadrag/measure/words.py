@@ -12,7 +12,7 @@ from dataclasses import replace
 from quadrag.baselines.tables.grid import Grid
 from quadrag.baselines.tables.language import ENGLISH, LANGUAGES, speak_grid, speak_line
 from quadrag.chat.reply import RETRIED
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError
 from quadrag.measure.calls import CALLS
 
 _SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
@@ -42,8 +42,8 @@ def _spell(option: re.Match[str]) -> str:
 
 def spell_notes(grid: Grid) -> Grid:
     """Return a table whose notes are such messages."""
-    spoken = speak_grid(grid, _labels.get())
-    return replace(spoken, notes=[type(note)(in_python(note)) for note in spoken.notes])
+    spoken = speak_grid(replace(grid, notes=[]), _labels.get())
+    return replace(spoken, notes=[type(note)(in_python(note)) for note in grid.notes])
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def speaking_python(labels: str | None = None) -> Iterator[None]:
     before = _labels.set((labels if labels in LANGUAGES else None) or _labels.get())
     try:
         if labels not in (None, *LANGUAGES):
-            raise unknown_name("value of labels", str(labels), LANGUAGES)
+            raise QuadragError(f"unknown value of labels {str(labels)!r}; known: {', '.join(LANGUAGES)}")
         yield
     except QuadragError as error:
         error.args = (in_python(str(error)),)

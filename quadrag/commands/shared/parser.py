@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from quadrag import commands
+from quadrag.commands.shared import options
 from quadrag.progress import spell
 from quadrag.wrapping import wrap
 
@@ -68,6 +69,9 @@ def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
         near = [_MEANT[first]] if first in _MEANT else difflib.get_close_matches(first, commands.NAMES)
         meant = f"perhaps {' or '.join(near)}" if near else f"expected one of {', '.join(commands.NAMES)}"
         parser.error(f"no command {first!r}; {meant}")
+    option = first.split("=")[0]
+    if first.startswith("--") and not parser._get_option_tuples(option) and set(argv) & set(commands.NAMES):
+        parser.error(f"{option} stands before the command; type it after")
     arguments, extra = parser.parse_known_args(argv)
     if arguments.command is None and not extra:
         parser.print_help()
@@ -115,6 +119,8 @@ def build_parser(version: str, typed: str | None = None) -> argparse.ArgumentPar
         )
         if typed in (None, name):
             command.add_arguments(one)
+            if "--labels" not in one._option_string_actions:
+                options.labels(one, "of messages and help")
     return parser
 
 

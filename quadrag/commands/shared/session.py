@@ -127,6 +127,12 @@ def tell(arguments: argparse.Namespace, *lines: str, to: IO[str] | None = None) 
         print(speak(line, arguments.labels), file=to, flush=True)
 
 
+def tell_next(arguments: argparse.Namespace, command: str, head: str = "next: ") -> None:
+    """Print a command that may follow, which speaks the language of this one."""
+    labels = "" if arguments.labels == "en" else f" --labels {arguments.labels}"
+    tell(arguments, f"{head}{command}{labels}")
+
+
 def tell_bad(line: str) -> None:
     """Print what is wrong as one line on stderr."""
     print(f"quadrag: {spell(one_line(line))}", file=sys.stderr)
@@ -163,7 +169,7 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
     elif len(results) == 1 and has_unscored(results[0].scores):
         then = "--unscored"
     one = len(results) == 1 or invalid
-    tell(arguments, f"next: quadrag {f'show {place} {then}' if one else f'report {place} ANOTHER'}")
+    tell_next(arguments, f"quadrag {f'show {place} {then}' if one else f'report {place} ANOTHER'}")
 
 
 def print_next_of_two(arguments: argparse.Namespace, results: Sequence[Any], profile: str) -> None:
@@ -172,9 +178,8 @@ def print_next_of_two(arguments: argparse.Namespace, results: Sequence[Any], pro
 
     one, other = results[:2]
     named = "" if own_profile([one, other]) == profile else f" --profile {profile}"
-    tell(
-        arguments, f"next: quadrag show {shlex.quote(str(one.folder))} {shlex.quote(str(other.folder))} --worse{named}"
-    )
+    folders = " ".join(shlex.quote(str(each.folder)) for each in (one, other))
+    tell_next(arguments, f"quadrag show {folders} --worse{named}")
 
 
 def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path, Any]], grids: Sequence[Any]) -> int:

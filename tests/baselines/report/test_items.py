@@ -55,6 +55,8 @@ def test_the_judges_words_stand_beside_the_question_they_are_about(judged, capsy
     (judged / "ledger").unlink()
     code, (out, _) = show(capsys, judged, "--limit", "100")
     assert code in (0, None) and "not kept in the ledger" in out
+    _, (out, _) = show(capsys, judged, "--limit", "100", "--labels", "zh")
+    assert ", 裁判：账本中没有" in out
 
 
 def test_the_worst_come_first(judged, capsys):

@@ -74,7 +74,7 @@ def test_a_smaller_limit_is_refused_in_one_line(cli, server, stages):
 @pytest.mark.parametrize(
     ("changed", "word"),
     [
-        (("--temperature", "1"), "parameters.temperature 0.2, not 1.0"),
+        (("--temperature", "1"), "with --temperature 0.2, not 1.0"),
         (("--option", "passage_num=3"), "options.passage_num none, not 3"),
     ],
 )

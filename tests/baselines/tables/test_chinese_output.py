@@ -111,7 +111,7 @@ def test_what_runs_say_is_in_chinese(said):
         "不完整：每个划分仅前 3 题，共",
         "调用：发出 15 次，用了 0 条已存回复；裁判：发出 ",
         "没有发出请求：该运行早已完成，这里再次显示。",
-        "接下来：quadrag show kept --wrong",
+        "接下来：quadrag show kept --wrong --labels zh",
         "无效（INVALID）：task_1_2 public：j 最初的 12 个判断都读不懂，不再请求它：truthfulness, accuracy, ",
         "1 个回答失败，未评分（",
     ):
@@ -147,4 +147,4 @@ def test_what_comparisons_and_single_questions_say_is_in_chinese(said, cli):
         lines += said("show", *one, "--characters", 20)
     left = left_in_english(lines)
     assert left == {}, left
-    assert "全部回答并列：--html FILE" in lines and "接下来：quadrag show a b --worse" in lines
+    assert "全部回答并列：--html FILE" in lines and "接下来：quadrag show a b --worse --labels zh" in lines

@@ -51,6 +51,10 @@ def told(ran):
         ((*RUN, "--fresh"), "--fresh 用于请求模型时，而这里没有模型；请去掉它"),
         (("report", "no", "--labels", "zh"), "no 中没有 run.json；应为一次运行的文件夹"),
         (("view", "no", "--labels", "zh"), "no 中没有 run.json；应为一次运行的文件夹"),
+        (("--labels", "zh", "list"), "--labels 写在了命令之前；请写在命令之后；见 quadrag --help"),
+        (("questions", "--labels", "zh"), "缺少参数：BENCHMARK, CONFIG；见 quadrag questions --help"),
+        (("prepare", "no", "--labels", "zh"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),
+        ((*RUN, "--llm", "127.0.0.1:8080"), "模型中的 '127.0.0.1:8080' 不是服务器的基础地址；应为 http://host:port"),
         (("list", "no", "--labels", "zh"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),
     ],
 )
@@ -106,6 +110,46 @@ def test_a_line_without_chinese_is_english_as_a_whole():
 def test_a_dead_server_is_told_in_chinese():
     line = "the first 9 calls all failed: http://h/v1: Connection refused; start the server or correct its address"
     assert speak_line(line, "zh") == "最初的 9 次请求全部失败：http://h/v1：连接被拒绝；请启动服务器，或改正其地址"
+
+
+@pytest.mark.parametrize(
+    ("line", "chinese"),
+    [
+        (
+            "the judge judge does not answer: the first 8 calls all failed: http://h/v1: [Errno -2] "
+            "Name or service not known; start the server or correct its address; score again with a judge that does",
+            "裁判“judge”没有应答：最初的 8 次请求全部失败：http://h/v1：域名无法解析（Errno -2）；"
+            "请启动服务器，或改正其地址；请换一个有应答的裁判重新评分",
+        ),
+        (
+            "INVALID, acc: 3 of 3 items failed (3 null): the judge's verdict could not be read; "
+            "result.invalid says more",
+            "无效（INVALID）：acc：3 题中有 3 题失败（回答为 null 3）：裁判的判断无法读取；详见 `result.invalid`",
+        ),
+        (
+            "INVALID, a b: 4 of 4 items failed (4 unparsable): acc, hal; returned a list of 1 results; "
+            "expected a list of 4.",
+            "无效（INVALID）：a b：4 题中有 4 题失败（读不懂 4）：acc, hal；返回了 1 个结果，"
+            "类型是 list；应为 4 个结果的 list。",
+        ),
+        ("*: p below 0.05 by Holm's rule.", "*：按 Holm 法校正的 p 小于 0.05。"),
+        (
+            "f() cannot be called with one question alone; expected one argument",
+            "不能只用一个问题调用 f()；它应接受一个参数",
+        ),
+        ("nothing to compare: A is rgb a b; B is crag c, d", "没有可比较的：A 为 rgb a b；B 为 crag c, d"),
+        ("lacking qa in d/s.json (it holds summary)", "缺少 d/s.json 中的 qa（其中有 summary）"),
+        ("Questions scored in both: none.", "没有两次均有分的题。"),
+        ("cannot fetch http://h/f (ReadError after 0 bytes)", "无法下载 http://h/f（收到 0 字节后 ReadError）"),
+        (
+            "The answers have `contexts`, which is not read: passages belong under `passages`; "
+            "retrieval is not measured.",
+            "回答中有 `contexts`，未被读取：片段应放在 `passages` 之下；未评测检索。",
+        ),
+    ],
+)
+def test_a_sentence_is_wholly_in_chinese(line, chinese):
+    assert speak_line(line, "zh") == chinese
 
 
 def test_names_in_a_message_are_kept():
