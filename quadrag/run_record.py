@@ -108,6 +108,7 @@ class RunRecord:
             ``changed``, the settings that the user gave otherwise than the recipe.
         found: what is to be told of how passages were found, as CRAG's entities.
         service: what a RAG service gave.
+        searched: whether a system of the user's own said of any question what it found, were it nothing.
         unread: the keys of its replies, or of a file of answers, that look like passages and are not read.
         failures: calls that failed, by ``config/split/id/sample``.
         failed_verdicts: answers that a judge was asked about in vain.
@@ -150,6 +151,7 @@ class RunRecord:
     row: dict[str, str] = field(default_factory=dict)
     found: dict[str, Any] = field(default_factory=dict)
     service: dict[str, Any] | None = None
+    searched: bool = False
     unread: list[str] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     failed_verdicts: int = 0

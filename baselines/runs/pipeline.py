@@ -229,8 +229,10 @@ class Session:
         task = job.work.task
         if not self.system.finds_passages:
             return score_answers(self, job.work.benchmark, job.questions, answers, task, stopped, passages)
-        scored, evidence = score_service(self, load(task.benchmark), job.questions, answers, task, passages)
-        job.folder.run.service = asdict(evidence)
+        run = job.folder.run
+        searched = run.searched or "retrieved.jsonl" in run.given
+        scored, evidence = score_service(self, load(task.benchmark), job.questions, answers, task, passages, searched)
+        run.service = asdict(evidence)
         return scored._replace(stopped=stopped or scored.stopped)
 
     def tell_spent(self) -> str:

@@ -217,7 +217,8 @@ class Function(System):
         for line in self.kept.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
                 row = json.loads(line)
-                passages = tuple(Passage(*one) for one in row["passages"])
+                told = row["passages"]
+                passages = None if told is None else tuple(Passage(*one) for one in told)
                 config, split, ident = row["key"]
                 found[config, split, ident] = take_reply(str(row["answer"]), passages, float(row["seconds"]))
                 times += [float(row["made"])] if "made" in row else []
@@ -236,7 +237,8 @@ class Function(System):
         for one in answers:
             if one.answer is not None:
                 took = seconds.get("/".join((*one.key, str(one.sample))), 0.0)
-                self._keep({one.key: take_reply(one.answer, tuple(passages.get(one.key, ())), took)}, made)
+                told = tuple(passages[one.key]) if one.key in passages else None
+                self._keep({one.key: take_reply(one.answer, told, took)}, made)
 
     def _keep(self, found: Mapping[Key, Reply | Failure], made: float | None = None) -> None:
         """Write what was answered behind what is there; failures are asked again."""

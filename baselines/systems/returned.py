@@ -74,10 +74,11 @@ def read_result(given: Any, seconds: float) -> Reply | Failure:
         if answer is given and isinstance(given, Mapping):
             whose = f" with the keys {one_line(', '.join(map(str, given)), _LONGEST)}" if given else " without keys"
         return Failure("unparsable", f"returned {name_given(given)}{whose}; {_EXPECTED}")
-    found = () if found is None else found
+    if found is None or unread:
+        return take_reply(answer, None, seconds, unread)
     if isinstance(found, (str, bytes, Mapping)) or not hasattr(found, "__iter__"):
         return Failure("unparsable", f"returned passages as {name_given(found)}; expected a list")
-    return take_reply(answer, tuple(read_found(place, one) for place, one in enumerate(found)), seconds, unread)
+    return take_reply(answer, tuple(read_found(place, one) for place, one in enumerate(found)), seconds)
 
 
 def name_given(given: Any) -> str:
@@ -89,6 +90,6 @@ def name_given(given: Any) -> str:
     return f"a{'n' * (kind[0] in 'aeiou')} {kind}{value}"
 
 
-def take_reply(text: str, passages: tuple[Passage, ...], seconds: float, unread: tuple[str, ...] = ()) -> Served:
-    """Take an answer that was read, with its passages, how long the call took, and the keys that were not read."""
+def take_reply(text: str, passages: tuple[Passage, ...] | None, seconds: float, unread: tuple[str, ...] = ()) -> Served:
+    """Take an answer that was read, with its passages or None, how long the call took, and the keys not read."""
     return Served(text, None, None, None, False, seconds, None, passages, unread)

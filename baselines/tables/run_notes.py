@@ -167,9 +167,10 @@ def _note_services(runs: Sequence[RunRecord]) -> list[str]:
         if gave is None:
             continue
         passages, questions = gave["passages"], gave["questions"]
-        note = f"The system gave {passages} passages, to {questions} questions" if passages else "Passages: not given"
+        told = passages or gave["by"]
+        note = f"The system gave {passages} passages, to {questions} questions" if told else "Passages: not given"
         known = {"id": "by their ids", "text": "by their text, as parts of gold documents"}
-        notes.append(f"{note}; known {known[gave['by']]}." if gave["by"] else f"{note}.")
+        notes.append(f"{note}; known {known[gave['by']]}." if gave["by"] in known else f"{note}.")
         if lacking := load_tables(run.inputs.benchmark).service:
             notes.append(lacking)
     return list(dict.fromkeys(notes))
