@@ -108,6 +108,7 @@ class RunRecord:
             ``changed``, the settings that the user gave otherwise than the recipe.
         found: what is to be told of how passages were found, as CRAG's entities.
         service: what a RAG service gave.
+        searched: whether a system of the user's own said of any question what it found, were it nothing.
         unread: the keys of its replies, or of a file of answers, that look like passages and are not read.
         failures: calls that failed, by ``config/split/id/sample``.
         failed_verdicts: answers that a judge was asked about in vain.
@@ -115,6 +116,7 @@ class RunRecord:
         cut: a model's replies that were cut by length.
         cascade: how many answers ended at each judge of a cascade, by metric and key.
         verdict: what a judge said most often, as one line.
+        odd_verdicts: judges whose verdicts all are one text, or repeat what was asked, a line each.
         unread_judge: the judge that was asked no further, since none of its first verdicts could be read.
         dead_judge: whether the judge does not answer, as `stopped` says.
         unreadable: answers whose verdict could not be read.
@@ -149,6 +151,7 @@ class RunRecord:
     row: dict[str, str] = field(default_factory=dict)
     found: dict[str, Any] = field(default_factory=dict)
     service: dict[str, Any] | None = None
+    searched: bool = False
     unread: list[str] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     failed_verdicts: int = 0
@@ -156,6 +159,7 @@ class RunRecord:
     cut: int = 0
     cascade: dict[str, dict[str, int]] = field(default_factory=dict)
     verdict: str | None = None
+    odd_verdicts: list[str] = field(default_factory=list)
     unread_judge: str | None = None
     dead_judge: bool = False
     unreadable: int = 0

@@ -23,7 +23,7 @@ from ..report.compared.glance import glance_pair
 from ..report.compared.names import name_columns, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
-from ..report.summary import PART, headline_all
+from ..report.summary import headline_all
 from ..runs.campaign import run_folders
 from ..runs.folder import read_result
 from ..runs.live import Live
@@ -211,7 +211,7 @@ def _pick_cards(headline: Grid) -> list[Line]:
 
 
 def _warn(results: Sequence[Result]) -> Iterator[Alarm]:
-    """Say what nobody may overlook: bundled samples, the baseline without a model, a part of the questions."""
+    """Say what nobody may overlook: bundled samples, the baseline without a model."""
     extractive = all(result.run.inputs.llm == EXTRACTIVE for result in results)
     answers = "each answer is the sentence most like its question, found without a model"
     if all(result.run.source == SAMPLE_SOURCE for result in results):
@@ -220,6 +220,3 @@ def _warn(results: Sequence[Result]) -> Iterator[Alarm]:
         )
     elif extractive:
         yield Alarm(f"The extractive baseline answered: {answers}.")
-    parts = dict.fromkeys(part for result in results for part in PART.findall(result.run.source))
-    if parts:
-        yield Alarm(f"A part of the benchmark: the files that were read hold {', '.join(parts)}.")

@@ -4,15 +4,12 @@ One choice of headlines serves the terminal, the demo, comparisons and notebooks
 its tables (`run.py`).
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from quadrag.data.files import OTHER_FILE
 from quadrag.metric_record import metric_record, show_key
-from quadrag.run_record import RunRecord
 
 from ..certify.notes import note_judges
 from ..core.benchmark import load
@@ -25,13 +22,12 @@ from ..tables.paper import load_tables
 from ..tables.paper_notes import note_beside, note_corpus, note_paper
 from ..tables.published import Published
 from ..tables.replicas import note_replicas
-from ..tables.run_notes import note_partial, note_runs
+from ..tables.run_notes import is_part, note_partial, note_runs
 from ..tables.slices import select_whole
 from .run import rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
 
 MOST = 5  # headlines of a split
-PART = re.compile(f"{OTHER_FILE}, (.+? questions)")  # what is said of a file with a part of the questions
 _Beside = tuple[Published | None, bool]  # a printed number, and whether ours is on a part of the questions
 _ON_ALL = "on all: the published value is on all questions, ours on a part of them."
 
@@ -65,7 +61,8 @@ def headline_grid(result: Result, profile: str) -> Grid:
     many = len(splits) > 1
     lines = [Line(f"{row['split']}/" * many + show_key(row["metric"], row["key"]), headline_cells(row)) for row in rows]
     title = title_of(result, "" if many else "".join(splits))
-    return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *note_keys(rows)])
+    notes = [*note_keys(rows), *note_unscored(load_tables(result.run.inputs.benchmark), rows)]
+    return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *notes])
 
 
 def headline_all(results: Sequence[Result]) -> Grid:
@@ -98,7 +95,7 @@ def headline_all(results: Sequence[Result]) -> Grid:
             cells = headline_cells(row)
             lines.append(Line(label, [Cell("INVALID"), *cells[1:]] if is_invalid(row) else cells, rule=new))
             shown.append(row)
-        best += [(one, _is_part(result.run)) for one in found]
+        best += [(one, is_part(result.run)) for one in found]
         if any(found):
             notes += [*note_paper(inputs.benchmark, list(filter(None, found))), *note_corpus([result.run])]
     columns = ["value", "95% interval", "n"]
@@ -125,7 +122,7 @@ def summarise_run(result: Result, profile: str) -> Grid:
     # The papers' values are those of their own code.
     printed = rows_beside(result) if profile == "official" else []
     best = [_find_best(printed, row) for row in rows]
-    part = _is_part(run)
+    part = is_part(run)
     if any(best):
         grid.columns.append("best published")
         for line, cell in zip(grid.lines, _best_cells([(one, part) for one in best]), strict=True):
@@ -138,7 +135,6 @@ def summarise_run(result: Result, profile: str) -> Grid:
         *note_runs([run]),
         *note_beside([run]),
         *note_not_run(tables, [row for row in select_whole(result.scores) if row["profile"] == profile]),
-        *note_unscored(tables, rows),
         *note_judges([result], profile),
         *note_directions((row["metric"], row["key"]) for row in rows),
     ]
@@ -155,11 +151,6 @@ def _find_best(printed: Iterable[Published], row: Row) -> Published | None:
     place = row["split"], row["metric"], row["key"]
     here = [one for one in printed if (one.split, one.module, one.key) == place and direction != "none"]
     return (min if direction == "lower" else max)(here, key=attrgetter("value"), default=None)
-
-
-def _is_part(run: RunRecord) -> bool:
-    """Whether a run is over a part of the questions."""
-    return bool(run.coverage or PART.search(run.source))
 
 
 def _best_cells(best: Sequence[_Beside]) -> list[Cell]:

@@ -192,9 +192,9 @@ class Session:
             folder.write("scores.json", score_text(scores))
         else:
             answered = generated.asked if stopped else generated.answers
-            items, scores, stopped, run.verdict, run.unread_judge, decided, run.dead_judge = self._score(
-                job, answered, passages, stopped
-            )
+            scored = self._score(job, answered, passages, stopped)
+            items, scores, stopped, run.verdict, run.unread_judge, decided, run.dead_judge, odd = scored
+            run.odd_verdicts = list(odd)
             if run.dead_judge:
                 stopped = f"{stopped}; the answers are kept in {folder.path}: run again to go on with a judge that does"
                 if finished:
@@ -229,8 +229,10 @@ class Session:
         task = job.work.task
         if not self.system.finds_passages:
             return score_answers(self, job.work.benchmark, job.questions, answers, task, stopped, passages)
-        scored, evidence = score_service(self, load(task.benchmark), job.questions, answers, task, passages)
-        job.folder.run.service = asdict(evidence)
+        run = job.folder.run
+        searched = run.searched or "retrieved.jsonl" in run.given
+        scored, evidence = score_service(self, load(task.benchmark), job.questions, answers, task, passages, searched)
+        run.service = asdict(evidence)
         return scored._replace(stopped=stopped or scored.stopped)
 
     def tell_spent(self) -> str:

@@ -123,7 +123,7 @@ def _answer(job: Job, passages: Mapping[Key, Sequence[Passage]]) -> Generated:
     _recall(job)
     with Progress(f"{task.config}: answers", len(job.questions) * task.samples, job.tell_spent) as progress:
         generated = job.system.answer(job.work, job.questions, passages, progress.update)
-    job.folder.run.unread = generated.unread
+    job.folder.run.unread, job.folder.run.searched = generated.unread, generated.searched
     return generated
 
 
@@ -132,7 +132,8 @@ def _recall(job: Job) -> None:
     found, path = (job.folder.path / name for name in ("retrieved.jsonl", "answers.jsonl"))
     if not job.system.asks_models and all(job.folder.stands(one.name) for one in (found, path)):
         answers = read_answers(path, {question.key: question for question in job.questions})
-        passages = retrieve.read(found, job.questions) if job.system.finds_passages else {}
+        told = job.system.finds_passages and job.folder.run.searched
+        passages = retrieve.read(found, job.questions) if told else {}
         job.system.recall(answers, passages, job.folder.run.latency_seconds, path.stat().st_mtime)
 
 

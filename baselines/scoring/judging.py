@@ -1,7 +1,8 @@
 """The session's judges at the score stage: how many may be named, and what remains where their budget ends."""
 
+import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -20,7 +21,7 @@ from ..core.task import Task
 from ..systems.system import Completer
 from .cascade import Cascade, ask_cascades
 from .modules import CachedJudge, Embed, Judge, ScoringInputs, compute
-from .probe import Unread, find_unread
+from .probe import FIRST, Unread, find_unread
 from .score import score
 
 _SHOWN = 120  # characters of a verdict
@@ -29,6 +30,7 @@ _SHOWN = 120  # characters of a verdict
 class Scored(NamedTuple):
     """Items and scores, why the run stopped, what the judges said most often, and which was asked no further.
 
+    `odd` says that all that a judge says is one text, or repeats what it was asked, a line for each such judge.
     `dead` tells whether it stopped since a judge does not answer: only what needs no judge is scored then.
     """
 
@@ -39,6 +41,7 @@ class Scored(NamedTuple):
     unread: str | None = None
     decided: Mapping[str, Mapping[str, int]] = MappingProxyType({})  # verdicts of a cascade's judges, by metric and key
     dead: bool = False
+    odd: Sequence[str] = ()
 
 
 class DeadJudge(QuadragError):
@@ -157,7 +160,18 @@ def _judge_answers(
             items, scores = score(benchmark, by_key, answers, task.conditions, given)
     said = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
     verdict = known_keys().line(said.most_common(1)[0][0], _SHOWN) if said else None
-    return Scored(items, scores, ended[0] if ended else None, verdict, decided=decided)
+    return Scored(items, scores, ended[0] if ended else None, verdict, decided=decided, odd=[*_tell_odd(asked)])
+
+
+def _tell_odd(judges: Sequence[CachedJudge]) -> Iterator[str]:
+    """Say of judges whose verdicts all repeat what was asked, or are one text, that they do."""
+    for judge in judges:
+        said = {chat: reply for chat, reply in judge.verdicts.items() if isinstance(reply, str)}
+        if said and all(json.loads(chat)[-1]["content"].strip() in reply for chat, reply in said.items()):
+            yield f"The judge {judge.model} repeats what it is asked: the question to it stands in each of its verdicts"
+        elif len(said) >= FIRST and len(set(said.values())) == 1:
+            text = known_keys().line(next(iter(said.values())), _SHOWN)
+            yield f"All {len(said)} verdicts of the judge {judge.model} are the same text, {text!r}"
 
 
 def _ask_unreadable_again(

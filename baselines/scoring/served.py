@@ -3,8 +3,8 @@
 Two ways lead from a service's passages to the benchmark's documents, one for the whole run: by id, where at least one
 passage bears the id of a gold document of some question (``DOC#n`` is a passage of ``DOC``); else by text, where at
 least one passage is part of a gold document of its question, or holds one whole, blanks aside, with `LEAST` characters
-or more. Else nothing is ranked, and the table says so: whether ids are of another kind or nothing was found cannot be
-told.
+or more. Where neither is, but an id has the form of a gold document's, as 64 hexadecimal digits, nothing was found. Of
+ids of another form that cannot be told: nothing is ranked, and the table says so.
 """
 
 import json
@@ -20,12 +20,13 @@ from ..core.benchmark import Benchmark, MetricUse
 from ..core.settings import Conditions
 from ..core.task import Task, load_rows, script_options
 from ..systems.rag.reply import UNNAMED
-from ..systems.rag.system import Evidence, as_served, generation_metrics, ranking_metrics
+from ..systems.rag.system import NOT_GIVEN, Evidence, as_served, generation_metrics, ranking_metrics
 from .judging import Judging, Scored, score_answers
 from .score import score
 
 LEAST = 32  # characters, blanks aside, from which a piece of a text is taken for a piece of it and no chance
 _LONGEST = 16  # characters of an id that is shown
+_HEX = re.compile("[0-9a-f]")
 _BLANK = re.compile(r"\s+")
 
 
@@ -36,13 +37,14 @@ def score_service(
     answers: Sequence[Answer],
     task: Task,
     passages: Mapping[Key, Sequence[Passage]],
+    searched: bool = True,
 ) -> tuple[Scored, Evidence]:
-    """Score a service's answers, and then its rankings.
+    """Score a service's answers, and then its rankings; those without a passage too, where it `searched`.
 
     Returns:
         What `score_answers` does, and what the service gave.
     """
-    evidence, rankings = find_documents(inner, task, questions, passages)
+    evidence, rankings = find_documents(inner, task, questions, passages, searched)
     served = as_served(inner, evidence)
     generation = replace(
         served, metrics=lambda config, conditions: generation_metrics(inner, evidence, config, conditions)
@@ -75,9 +77,13 @@ def _as_rankings(inner: Benchmark, served: Benchmark, evidence: Evidence) -> Ben
 
 
 def find_documents(
-    inner: Benchmark, task: Task, questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]
+    inner: Benchmark,
+    task: Task,
+    questions: Sequence[Question],
+    passages: Mapping[Key, Sequence[Passage]],
+    searched: bool = True,
 ) -> tuple[Evidence, dict[Key, list[str]]]:
-    """Find the benchmark's documents among a service's passages.
+    """Find the benchmark's documents among a service's passages; `searched`: it said what it found, were it nothing.
 
     Returns:
         What the service gave, and per question the ids of its passages in their order, the gold documents' among them.
@@ -94,7 +100,7 @@ def find_documents(
     if not gold:
         return replace(evidence, why="no question here has a gold document"), own
     if not evidence.passages:
-        return replace(evidence, why="the system gave no passages"), own
+        return replace(evidence, by="none" if searched else None, why=None if searched else NOT_GIVEN), own
     if any(document in gold for found in own.values() for document in found):
         return replace(evidence, by="id"), own
     if evidence.texts:
@@ -105,12 +111,20 @@ def find_documents(
         }
         if matched != own:
             return replace(evidence, by="text"), matched
+    forms = {_find_form(document) for document in gold}
+    if any(_find_form(document) in forms for found in own.values() for document in found):
+        return replace(evidence, by="form"), own
     why = "the system gave no id and no text of a gold document"
     if given := next((name for found in own.values() for name in found if not name.startswith(UNNAMED)), None):
         why += (
             f"; one of its ids is {one_line(given, _LONGEST)!r}, one of the corpus is {one_line(min(gold), _LONGEST)!r}"
         )
     return replace(evidence, why=why), own
+
+
+def _find_form(ident: str) -> str:
+    """Return an id with each hexadecimal digit as 0: what is alike in the hashes and UUIDs of a corpus."""
+    return _HEX.sub("0", ident)
 
 
 def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:

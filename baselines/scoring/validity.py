@@ -86,7 +86,7 @@ class Fault(NamedTuple):
         form = self._find_form(run)
         if most == "unparsable" and form and run.verdict is not None:
             json = "--judge-format json, or " * form.startswith("{")
-            cause = f"a judge said {run.verdict!r}, where a verdict is like {form}: try {json}another judge"
+            cause = f"a judge said {run.verdict!r}, where a verdict is like {form!r}: try {json}another judge"
         elif most in ("api_error", "raised", "unparsable") and run.failures:
             cause = next(iter(run.failures.values()))
         elif most == "truncated" and not run.cut:
@@ -133,13 +133,15 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     by_place = {place: fault for fault in faults for place in fault.places}
     told = {place for fault in found for place in fault.places}
     # What can be read is what `corrected` reads.
-    read = {(_place(row), row.get("slice")): row.get("n_scored", 0) for row in scores if row["profile"] == "corrected"}
+    read = {(_place(row), row.get("slice")): row for row in scores if row["profile"] == "corrected"}
     marked = []
     for row in scores:
         shown = dict(row)
         if fault := by_place.get(_place(row)):
-            n = min(read.get((_place(row), row.get("slice")), 0), fault.total - fault.failed)
+            own = read.get((_place(row), row.get("slice")), {})
+            n = min(own.get("n_scored", 0), fault.total - fault.failed)
             shown |= {"value": None, "interval": None, "n_scored": n, "n_filled": 0, "invalid": True}
+            shown["unscored"] = own.get("unscored") or (fault.reasons if row.get("slice", ALL) == ALL else {})
             shown["why"] = fault.tell_shortly() + fault.tell_judge(run)
         elif _is_unjudged(row, run):
             del shown["not_run"]
@@ -231,7 +233,7 @@ def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[
     return [
         f"{config} {split}: none of the first {FIRST} verdicts of {run.unread_judge} could be read, and it is asked no"
         f" further: {_list_keys([*places])}; it said {run.verdict!r}, where a verdict is like"
-        f" {metric_record(next(iter(places))[2]).verdict}; name another judge, or ask this one again with"
+        f" {metric_record(next(iter(places))[2]).verdict!r}; name another judge, or ask this one again with"
         " --retry unreadable"
         for (config, split), places in found.items()
     ]

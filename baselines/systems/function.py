@@ -28,7 +28,7 @@ from ..core.task import Task
 from .rag.reply import Served
 from .rag.service import asked_text, shown_turns
 from .rag.system import collect_served, read_manner, take_served
-from .returned import check_signature, read_failure, read_result, refuse_failing, take_reply
+from .returned import check_signature, name_given, read_failure, read_result, refuse_failing, take_reply
 from .system import Assignment, Generated, Passages, Questions, System, Tell
 
 _FIRST_CALLS = 8  # that all failed: the others would
@@ -203,8 +203,8 @@ class Function(System):
         if not self.batch_size:
             return [read_result(given, seconds)]
         if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__len__") or len(given) != len(batch):
-            many = len(given) if hasattr(given, "__len__") else "no"
-            what = f"returned a {type(given).__name__} of {many} results; expected a list of {len(batch)}"
+            many = f" of {len(given)} results" if hasattr(given, "__len__") else ""
+            what = f"returned {name_given(given)}{many}; expected a list of {len(batch)}"
             return [Failure("unparsable", what)] * len(batch)
         return [read_result(one, seconds / len(batch)) for one in given]
 
@@ -217,7 +217,8 @@ class Function(System):
         for line in self.kept.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
                 row = json.loads(line)
-                passages = tuple(Passage(*one) for one in row["passages"])
+                told = row["passages"]
+                passages = None if told is None else tuple(Passage(*one) for one in told)
                 config, split, ident = row["key"]
                 found[config, split, ident] = take_reply(str(row["answer"]), passages, float(row["seconds"]))
                 times += [float(row["made"])] if "made" in row else []
@@ -236,7 +237,8 @@ class Function(System):
         for one in answers:
             if one.answer is not None:
                 took = seconds.get("/".join((*one.key, str(one.sample))), 0.0)
-                self._keep({one.key: take_reply(one.answer, tuple(passages.get(one.key, ())), took)}, made)
+                told = tuple(passages[one.key]) if one.key in passages else None
+                self._keep({one.key: take_reply(one.answer, told, took)}, made)
 
     def _keep(self, found: Mapping[Key, Reply | Failure], made: float | None = None) -> None:
         """Write what was answered behind what is there; failures are asked again."""

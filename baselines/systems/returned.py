@@ -70,16 +70,26 @@ def read_result(given: Any, seconds: float) -> Reply | Failure:
         answer, found = given["answer"], given.get("passages")
         unread = () if found else find_unread(given)
     if not isinstance(answer, str):
-        whose = "" if answer is given else f" whose answer is a {type(answer).__name__}"
+        whose = "" if answer is given else f" whose answer is {name_given(answer)}"
         if answer is given and isinstance(given, Mapping):
             whose = f" with the keys {one_line(', '.join(map(str, given)), _LONGEST)}" if given else " without keys"
-        return Failure("unparsable", f"returned a {type(given).__name__}{whose}; {_EXPECTED}")
-    found = () if found is None else found
+        return Failure("unparsable", f"returned {name_given(given)}{whose}; {_EXPECTED}")
+    if found is None or unread:
+        return take_reply(answer, None, seconds, unread)
     if isinstance(found, (str, bytes, Mapping)) or not hasattr(found, "__iter__"):
-        return Failure("unparsable", f"returned passages as a {type(found).__name__}; expected a list")
-    return take_reply(answer, tuple(read_found(place, one) for place, one in enumerate(found)), seconds, unread)
+        return Failure("unparsable", f"returned passages as {name_given(found)}; expected a list")
+    return take_reply(answer, tuple(read_found(place, one) for place, one in enumerate(found)), seconds)
 
 
-def take_reply(text: str, passages: tuple[Passage, ...], seconds: float, unread: tuple[str, ...] = ()) -> Served:
-    """Take an answer that was read, with its passages, how long the call took, and the keys that were not read."""
+def name_given(given: Any) -> str:
+    """Name what is no text by its type, and a number as well by its value."""
+    if given is None:
+        return "None"
+    kind = type(given).__name__
+    value = f" ({given})" if isinstance(given, (int, float)) else ""
+    return f"a{'n' * (kind[0] in 'aeiou')} {kind}{value}"
+
+
+def take_reply(text: str, passages: tuple[Passage, ...] | None, seconds: float, unread: tuple[str, ...] = ()) -> Served:
+    """Take an answer that was read, with its passages or None, how long the call took, and the keys not read."""
     return Served(text, None, None, None, False, seconds, None, passages, unread)

@@ -49,7 +49,8 @@ class Completer(Protocol):
 class Generated:
     """The answers in order, with what only `run.json` keeps: latencies in seconds and failures, by key and sample.
 
-    `passages` are those that a system found itself, `unread` the keys of its replies that look as if they held some;
+    `passages` are those that a system found itself, `searched` whether it said of any question what it found, were it
+    nothing, `unread` the keys of its replies that look as if they held some;
     `not_asked` are the places of answers that a budget left out.
     """
 
@@ -58,6 +59,7 @@ class Generated:
     failures: dict[str, str] = field(default_factory=dict)
     not_asked: set[int] = field(default_factory=set)
     passages: dict[Key, tuple[Passage, ...]] = field(default_factory=dict)
+    searched: bool = False
     unread: list[str] = field(default_factory=list)
 
     @property

@@ -7,6 +7,7 @@ from quadrag.chat.keys import known_keys
 from ..core.benchmark import load
 from ..core.result import Result
 from ..systems.extractive import EXTRACTIVE
+from ..systems.rag.system import NOT_GIVEN
 from .grid import Alarm
 
 _SHOWN = 40  # characters of an answer
@@ -35,9 +36,14 @@ def _tell_passages(result: Result) -> Iterator[str]:
         names = " and ".join(f"`{name}`" for name in run.unread)
         are = "is" if len(run.unread) == 1 else "are"
         place = "search_results" if run.inputs.parameters.get("contract") == "openai" else "passages"
-        then = "" if gave.get("passages") else "; retrieval is not measured"
+        then = "" if gave.get("passages") or gave.get("by") else "; retrieval is not measured"
         if load(run.inputs.benchmark).supplied is not None:
             then = ", and here those of the question stand"
         yield f"the answers have {names}, which {are} not read: passages belong under `{place}`{then}"
-    elif gave.get("passages") and gave["why"]:
+    elif gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
         yield f"retrieval is not measured: {gave['why']}"
+    if gave.get("by") == "form":
+        lacking = "if that cannot be, the ids are not those of `quadrag.corpus`"
+        yield f"none of the {gave['passages']} passages is a gold document; {lacking}"
+    elif gave.get("by") == "none":
+        yield "the search found no passage for any question"

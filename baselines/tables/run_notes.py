@@ -3,10 +3,12 @@
 A table without these lines would be read as saying more than was measured.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from quadrag.catalogue import configs
+from quadrag.data.files import OTHER_FILE
 from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
 
 from ..core.prompts import are_own
@@ -20,6 +22,8 @@ from .notes import note_scores
 from .paper import load_tables
 from .paper_notes import note_beside
 from .replicas import note_recipes
+
+_PART = re.compile(f"{OTHER_FILE}, (.+? questions)")  # what is said of a file with a part of the questions
 
 
 def note_ours(
@@ -43,8 +47,16 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     limited = [one.run for one in results if one.run.coverage and one.run.inputs.limit]
     given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
     partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
+    held = dict.fromkeys(part for one in results for part in _PART.findall(one.run.source))
+    partial += [f"PARTIAL: the files that were read hold {', '.join(held)}."] if held else []
     notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results), *note_answers(results)]
+    notes += [Alarm(f"{line}.") for one in results for line in one.run.odd_verdicts]
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
+
+
+def is_part(run: RunRecord) -> bool:
+    """Whether a run is over a part of the questions."""
+    return bool(run.coverage or _PART.search(run.source))
 
 
 def note_invalid(results: Sequence[Result]) -> list[str]:
@@ -155,9 +167,10 @@ def _note_services(runs: Sequence[RunRecord]) -> list[str]:
         if gave is None:
             continue
         passages, questions = gave["passages"], gave["questions"]
-        note = f"The system gave {passages} passages, to {questions} questions" if passages else "Passages: not given"
+        told = passages or gave["by"]
+        note = f"The system gave {passages} passages, to {questions} questions" if told else "Passages: not given"
         known = {"id": "by their ids", "text": "by their text, as parts of gold documents"}
-        notes.append(f"{note}; known {known[gave['by']]}." if gave["by"] else f"{note}.")
+        notes.append(f"{note}; known {known[gave['by']]}." if gave["by"] in known else f"{note}.")
         if lacking := load_tables(run.inputs.benchmark).service:
             notes.append(lacking)
     return list(dict.fromkeys(notes))

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple, TypeVar
 
+from quadrag.data.files import OWN_SOURCE, SAMPLE_SOURCE
+from quadrag.hub.record import hub_record
 from quadrag.metric_record import metric_record
 from quadrag.stats import NOT_APPLICABLE, Item, Pair, holm, paired_difference, paired_macro
 from quadrag.stats.items import choose_fill, counted
@@ -20,6 +22,7 @@ from ..summary import pick_headlines
 Place = tuple[str, str, str, str]  # config, split, metric, key
 Where = TypeVar("Where")
 _WEIGHTED = "_weighted"
+_NOT_AUTHORS = (SAMPLE_SOURCE, OWN_SOURCE)
 
 
 class _Sides(NamedTuple):
@@ -39,6 +42,7 @@ class Compared(NamedTuple):
         asked: how many questions the metric applies to, in the run that has more of them.
         failed: how many of those that both have failed in either run.
         family: for how many differences, of metrics and of runs, p is adjusted.
+        left: how many questions of the split the larger run did not have; None where nobody knows.
     """
 
     pair: Pair
@@ -46,6 +50,7 @@ class Compared(NamedTuple):
     asked: int
     failed: tuple[int, int]
     family: int = 1
+    left: int | None = None
 
 
 def pick_places(results: Iterable[Result], profile: str) -> list[Place]:
@@ -66,8 +71,21 @@ def compare_each(
     for (at, place), pair in shown.items():
         if pair:
             failed = count_failed(first, others[at], place)
-            found[at][place] = Compared(pair, turned[at, place], *failed, family)
+            found[at][place] = Compared(pair, turned[at, place], *failed, family, _count_left(first, others[at], place))
     return found
+
+
+def _count_left(first: Result, second: Result, place: Place) -> int | None:
+    """Count the questions of the authors' split that neither of two runs on their data had."""
+    config, split, *_ = place
+    whole = hub_record(first.run.inputs.benchmark).rows.get(config, {}).get(split)
+    if not whole or not whole.number or whole.about or any(one in first.run.source for one in _NOT_AUTHORS):
+        return None
+    sizes = [
+        len({row["id"] for row in one.items if (row["config"], row["split"]) == (config, split)})
+        for one in (first, second)
+    ]
+    return max(whole.number - max(sizes), 0)
 
 
 def adjust(pairs: Mapping[Where, Pair | None]) -> dict[Where, Pair | None]:

@@ -291,4 +291,7 @@ def _tell_need(one: Compared) -> str:
         return f"More than {_HUGE:,} questions would be needed to show so small a difference"
     more = float(f"{needed - pair.n:.2g}")
     said = f"About {more:,.0f}" if more > FEW else "A few"
-    return f"{said} more questions would probably show a difference of this size"
+    told = f"{said} more questions would probably show a difference of this size"
+    if one.left is None or more <= one.left:
+        return told
+    return f"{told}; the split has {f'{one.left:,} more' if one.left else 'none left'}"

@@ -101,20 +101,24 @@ def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
+def _name_given(given: Any) -> str:
+    return "None" if given is None else f"a {type(given).__name__}"
+
+
 def _ask(model: Any, batch: dict[str, list[Any]]) -> dict[str, Any]:
     """Ask the model; returns its answers with the seconds it took, or what is wrong with them."""
     count = len(batch["query"])
     start = time.perf_counter()
     found = model.batch_generate_answer(batch)
     if isinstance(found, (str, bytes, Mapping)) or not hasattr(found, "__iter__"):
-        return {"failed": f"it returned a {type(found).__name__}; expected a list of {count} texts"}
+        return {"failed": f"it returned {_name_given(found)}; expected a list of {count} texts"}
     answers = list(found)
     seconds = time.perf_counter() - start
     if len(answers) != count:
         return {"failed": f"it returned {len(answers)} answers for {count} queries"}
     for place, answer in enumerate(answers, 1):
         if not isinstance(answer, str):
-            return {"failed": f"answer {place} of {count} is a {type(answer).__name__}; expected a text"}
+            return {"failed": f"answer {place} of {count} is {_name_given(answer)}; expected a text"}
     return {"answers": answers, "seconds": seconds}
 
 

@@ -46,12 +46,12 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Served(Reply):
-    """A service's reply with the passages that it gives, best first; none where it gives none.
+    """A service's reply with the passages that it gives, best first; None where it does not say what it found.
 
     `unread` are its keys that look as if they held some.
     """
 
-    passages: tuple[Passage, ...] = ()
+    passages: tuple[Passage, ...] | None = None
     unread: tuple[str, ...] = ()
 
 
@@ -74,7 +74,8 @@ def read_reply(contract: str, reply: Any) -> dict[str, Any]:
     if not isinstance(reply, Mapping):
         raise Unreadable(f"it is a JSON {_kind(reply)}; expected an object")
     read = _chat(reply) if contract == "openai" else _plain(reply)
-    return {**read, "unread": () if read["passages"] else find_unread(reply)}
+    unread = () if read["passages"] else find_unread(reply)
+    return {**read, "unread": unread, "passages": None if unread else read["passages"]}
 
 
 def find_unread(reply: Mapping[str, Any]) -> tuple[str, ...]:
@@ -95,7 +96,7 @@ def _plain(reply: Mapping[str, Any]) -> dict[str, Any]:
         raise Unreadable(f"its answer is a {_kind(answer)}; expected a string")
     if given is not None and not isinstance(given, list):
         raise Unreadable(f"its passages are a {_kind(given)}; expected a list of objects")
-    passages = tuple(_read_passage(place, one) for place, one in enumerate(given or ()))
+    passages = None if given is None else tuple(_read_passage(place, one) for place, one in enumerate(given))
     return {"text": answer, "reasoning": None, "finish_reason": None, "usage": None, "passages": passages}
 
 
@@ -131,10 +132,9 @@ def _chat(reply: Mapping[str, Any]) -> dict[str, Any]:
     except NoText as none:
         _refuse_error(reply)
         raise NoAnswer(str(none)) from None
-    return {
-        **read,
-        "passages": tuple(_read_citation(place, one) for place, one in enumerate(_places(reply, message))),
-    }
+    # An empty list does not say that something was searched: `annotations` stand in every message of some services.
+    cited = tuple(_read_citation(place, one) for place, one in enumerate(_places(reply, message))) or None
+    return {**read, "passages": cited}
 
 
 def _places(reply: Mapping[str, Any], message: Mapping[str, Any]) -> Sequence[Any]:

@@ -21,6 +21,7 @@ from ..system import AskedSystem, Assignment, Generated, Passages, Questions, Te
 from .reply import Served
 
 RAG = "rag"  # the retriever of such a run
+NOT_GIVEN = "the system gave no passages"  # why nothing is ranked where it does not say what it found
 _ASKED = "rag_prompt"
 
 
@@ -32,7 +33,8 @@ class Evidence:
         passages: how many, over all questions.
         questions: how many questions had any.
         texts: whether any passage has a text.
-        by: ``id`` or ``text``, the way to the benchmark's documents; None where there is none.
+        by: ``id`` or ``text``, the way to the benchmark's documents; ``form`` where ids have the form of theirs and
+            none is a gold document's; ``none`` where every search found nothing; None where there is no way.
         why: why retrieval is not ranked; None where it is, or where the benchmark never ranks.
     """
 
@@ -132,7 +134,8 @@ def collect_served(questions: Questions, replies: Sequence[Reply | Failure]) -> 
     generated = collect([(question, 0) for question in questions], replies)
     served = [reply if isinstance(reply, Served) else None for reply in replies]
     generated.passages = {
-        question.key: reply.passages if reply else () for question, reply in zip(questions, served, strict=True)
+        question.key: (reply and reply.passages) or () for question, reply in zip(questions, served, strict=True)
     }
+    generated.searched = any(reply.passages is not None for reply in served if reply)
     generated.unread = sorted({name for reply in served if reply for name in reply.unread})
     return generated

@@ -146,6 +146,14 @@ def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
     assert [line.split()[0] for line in lines] == list(result.headlines)
 
 
+def test_why_questions_are_missing_is_told_in_python_as_on_the_terminal(cli):
+    texts = {one.id: one.query for one in quadrag.questions("crud_rag", "summary", data_dir="sample")}
+    some = texts | dict.fromkeys(list(texts)[:2], "")
+    quadrag.evaluate("crud_rag", "summary", lambda question: some[question.id], data_dir="sample", out="a")
+    told = "Unscored, rouge_l, bleu, length (official): summary test: empty 2."
+    assert told in repr(quadrag.result("a")).splitlines() and cli("report", "a").out.count(told) == 1
+
+
 def test_where_empty_answers_are_left_out_the_next_command_shows_them(cli):
     ran = cli("run", "crud_rag", "summary", *SAMPLE, "--limit", 3, "--retriever", "none", "--out", "a")
     assert ran.code == 0 and "INVALID" not in ran.out and "All 3 answers are empty.\n" in ran.out

@@ -14,6 +14,7 @@ from quadrag.baselines.report.compared.comparison import compare_runs, merge_run
 from quadrag.baselines.report.compared.pairs import list_differences, pair_results, pair_slices
 from quadrag.baselines.report.compared.rankings import tell_rankings
 from quadrag.baselines.report.compared.several import tabulate_several
+from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.run_record import Inputs, RunRecord
 from quadrag.stats import items_needed
 
@@ -102,8 +103,14 @@ def test_what_is_undecided_is_told_with_what_would_decide_it() -> None:
     more = (items_needed(pair.difference, pair.spread) or 0) - 100
     assert words(run(first), run(second))[0] == (
         f"rouge_l: not decided. B is 1.0 points higher, which may be chance ({span(run(first), run(second))}). "
-        f"About {float(f'{more:.2g}'):,.0f} more questions would probably show a difference of this size."
+        f"About {float(f'{more:.2g}'):,.0f} more questions would probably show a difference of this size; "
+        "the split has 700 more."
     )
+    on_sample = run(first), run(second)
+    on_sample[0].run.source = SAMPLE_SOURCE
+    assert words(*on_sample)[0].endswith(" of this size."), "nothing is known of more samples"
+    whole = [np.tile(one, 8) for one in (first, first + (noise - noise.mean()) + 0.002)]
+    assert words(*map(run, whole))[0].endswith(" of this size; the split has none left.")
     hal = {"metric": "omnieval", "key": "hal"}
     assert words(run(first, **hal), run(second, **hal))[0].startswith("hal: not decided. A is 1.0 points lower, which")
     wide = first + 100 * (noise - noise.mean()) + 0.01

@@ -395,6 +395,14 @@ def test_refined_and_original_data_never_share_a_table(cli):
     assert "runs/rgb-all-original" in cli(*asked[:-2], "--original").out
 
 
+def test_two_runs_of_one_system_in_a_folder_are_to_be_reported_beside_each_other(cli):
+    asked = ("run", "rgb", "counterfactual_robustness_en", "--data-dir", "sample", "--limit", 2)
+    assert cli(*asked, "--out", "both/a").code == cli(*asked, "--out", "both/b").code == 0
+    ran = cli("report", "both")
+    assert ran.code == 2 and ran.err.endswith("report the two runs beside each other: quadrag report A B\n")
+    assert cli("report", "both/a", "both/b").code == 0
+
+
 def test_a_rerun_that_fails_leaves_a_finished_folder_finished(cli, server, stages):
     server.rules.append(Rule("status", match="Harrowmere", status=400, body={"error": "content filter"}))
     asked = (*ONE, *llm(server), "--out", "r")

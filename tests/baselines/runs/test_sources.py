@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import quadrag
 from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 
@@ -45,14 +46,15 @@ def test_runs_with_one_limit_are_told_of_in_one_line(cli):
     assert lines == [said.format(*count) for count in counts], "each of the four tables counts its own splits"
 
 
-def test_a_part_of_a_file_is_counted_and_heads_the_page(cli, part):
+def test_a_part_of_a_file_is_counted_and_told_wherever_a_run_is_shown(cli, part):
     out = cli(*ONE, "--data-dir", part, "--limit", 5, "--out", "r").out
     assert "en_fact.json: not upstream's pinned file, 12 of 100 questions)." in " ".join(out.split())
     assert "PARTIAL: the first 5 of 12 questions." in out
-    banner = "A part of the benchmark: the files that were read hold 12 of 100 questions."
-    assert banner in Path("r/report.html").read_text("utf-8")
+    told = "PARTIAL: the files that were read hold 12 of 100 questions."
+    assert told in out and Path("r/report.html").read_text("utf-8").count(told) == 1
+    assert told in repr(quadrag.result("r")).splitlines()
     assert cli(*ONE, "--data-dir", "sample", "--out", "s").code == 0
-    assert "A part of the benchmark" not in Path("s/report.html").read_text("utf-8")
+    assert "PARTIAL" not in Path("s/report.html").read_text("utf-8") + repr(quadrag.result("s"))
 
 
 def test_a_folder_with_other_data_is_refused_in_words(cli, part):

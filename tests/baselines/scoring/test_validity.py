@@ -1,11 +1,12 @@
 """No number stands unmarked where the judge, or the model, gave nothing that can be scored."""
 
+import html
 import json
 import re
 from pathlib import Path
 
 import pytest
-from chat_server import ChatServer, Rule
+from chat_server import ChatServer, Rule, asked_of
 
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
@@ -113,6 +114,25 @@ def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path):
         assert run(tmp_path, REJECTION, "--judge", f"{judge.url}#j") == 3
     score = quadrag.result(tmp_path / "run")["rejection_rate_judged"]
     assert (score.value, score.interval, score.n, score.valid) == (None, None, 0, False)
+    assert score.unscored == {"unparsable": 12}
+    like = "where a verdict is like 'No, the question is not addressed by the documents.': try another judge"
+    assert like in repr(quadrag.result(tmp_path / "run"))
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (asked_of, "The judge j repeats what it is asked: the question to it stands in each of its verdicts."),
+        ("No, it is not addressed.", "All 12 verdicts of the judge j are the same text, 'No, it is not addressed.'."),
+        (lambda body: f"No, it is not addressed. {len(asked_of(body))}", None),
+    ],
+)
+def test_a_judge_that_says_one_text_or_repeats_what_it_is_asked_is_told_of(said, told, tmp_path, capsys):
+    with ChatServer(models=["j"], text=said) as judge:
+        assert run(tmp_path, REJECTION, "--judge", f"{judge.url}#j") == 0
+    page = html.unescape((tmp_path / "run" / "report.html").read_text(encoding="utf-8"))
+    for shown in (" ".join(capsys.readouterr().out.split()), repr(quadrag.result(tmp_path / "run")), page):
+        assert shown.count(told) == 1 if told else not re.search("repeats|same text", shown)
 
 
 @pytest.mark.parametrize("form", ["json", "line"])
@@ -142,6 +162,7 @@ def test_a_model_that_replies_with_nothing_is_invalid_and_an_empty_line_of_a_fil
         assert run(tmp_path, REJECTION, "--llm", f"{model.url}#m") == 3
     assert "12 of 12 items failed (12 empty reply)" in capsys.readouterr().out
     assert record(tmp_path)["empty"] == {"negative_rejection_en/test": 12}
+    assert quadrag.result(tmp_path / "run")["rejection_rate"].unscored == {"empty reply": 12}
     answers = tmp_path / "run" / "answers.jsonl"
     score = ["score", str(answers), "--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample"]
     assert main(score) == 0

@@ -154,9 +154,9 @@ def test_a_limit_that_is_none_is_refused(echo, limit):
     [
         ("raise", r"KeyError: 'nothing\nhere'", 1),
         ("fewer", "it returned 1 answers for 2 queries", 1),
-        ("none", "answer 2 of 2 is a NoneType; expected a text", 1),
+        ("none", "answer 2 of 2 is None; expected a text", 1),
         ("text", "it returned a str; expected a list of 2 texts", 1),
-        ("nothing", "it returned a NoneType; expected a list of 2 texts", 1),
+        ("nothing", "it returned None; expected a list of 2 texts", 1),
         ("exit", "SystemExit: done here", 1),
         ("die", "its process ended (exit code 7): out of luck", 2),
         ("kill", "its process ended (signal 9, Killed): at work", 2),

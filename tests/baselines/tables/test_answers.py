@@ -15,19 +15,37 @@ UNREAD = "The answers have `contexts`, which is not read: passages belong under 
 GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
 UNKNOWN = "Retrieval is not measured: the system gave no id and no text of a gold document"
 
+MISSED = "None of the {} passages is a gold document; if that cannot be, the ids are not those of `quadrag.corpus`."
+
+
+def test_a_search_without_a_hit_is_zero_and_one_that_tells_nothing_is_not_measured(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    others = list(quadrag.corpus("crud_rag", data_dir="sample", gold="test"))[48:56]
+    given = {"hit": [GOLD], "others": others, "nothing": [], "silent": None}
+    found = {
+        name: quadrag.evaluate(*PLACE, lambda question, each=each: (question.query, each), data_dir="sample", out=name)
+        for name, each in given.items()
+    }
+    assert [found[name]["recall@8"].value for name in given] == [0.125, 0.0, 0.0, None]
+    assert MISSED.format(64) in repr(found["others"])
+    assert "Retrieval is not measured: the system gave no passages." in repr(found["silent"])
+    assert quadrag.compare(found["others"], found["hit"])["recall@8"].difference == 0.125
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"answer": ""}, "All 8 answers are empty."),
-        ({"answer": "不知道"}, "All 8 answers are the same text, '不知道'."),
+        ({"answer": "", "passages": [GOLD]}, "All 8 answers are empty."),
+        ({"answer": "不知道", "passages": [GOLD]}, "All 8 answers are the same text, '不知道'."),
         ({"answer": "id", "contexts": ["a"]}, UNREAD),
         (
             {"answer": "id", "docs": ["a"], "Chunks": [1]},
             UNREAD.replace("`contexts`, which is", "`Chunks` and `docs`, which are"),
         ),
-        ({"answer": "id", "contexts": []}, None),
+        ({"answer": "id", "passages": [GOLD], "contexts": []}, None),
+        ({"answer": "id", "passages": []}, "The search found no passage for any question."),
+        ({"answer": "id", "passages": ["ab" * 32]}, MISSED.format(8)),
         (
             {"answer": "id", "passages": ["nowhere"], "contexts": ["a"]},
             f"{UNKNOWN}; one of its ids is 'nowhere', one of the corpus is '{GOLD[:15]}…'.",

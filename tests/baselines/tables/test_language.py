@@ -79,6 +79,12 @@ def test_a_comparison_is_in_chinese(cli):
             "大约再多 290 题才能看出这样大的差别。",
         ),
         (
+            "f1: not decided. B is 2.1 points higher, which may be chance (95% interval -0.6 to 3.1). "
+            "About 980 more questions would probably show a difference of this size; the split has 800 more.",
+            "f1：未分高下。B 高 2.1 个百分点，可能出于偶然（95% 区间 -0.6 至 3.1）。"
+            "大约再多 980 题才能看出这样大的差别；该划分还有 800 题。",
+        ),
+        (
             "f1: not decided. B is 2.1 points higher, which may be chance (95% interval 0.6 to 3.1; p 0.016, by Holm's "
             "rule 0.062, which decides).",
             "f1：未分高下。B 高 2.1 个百分点，可能出于偶然（95% 区间 0.6 至 3.1；"

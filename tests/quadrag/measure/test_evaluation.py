@@ -146,12 +146,12 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     with pytest.raises(quadrag.QuadragError, match=r"^nothing to compare: after \(partly\) is INVALID, .* 3 of 8"):
         quadrag.compare(empty, partly)
     nothing = measure(lambda question: None, name="nothing", limit=7)
-    assert "; returned a NoneType; expected an answer as a text, (answer, passages), or " in nothing.invalid[0]
+    assert "; returned None; expected an answer as a text, (answer, passages), or " in nothing.invalid[0]
     capsys.readouterr()
     assert main(["show", "bad", "--unscored"]) in (0, None)
     shown = capsys.readouterr().out
     assert shown.count("  answer    raised: ValueError: no luck (failing, test_evaluation.py:") == 2
-    assert "  answer    unparsable: returned a NoneType; expected an answer as a text" in shown
+    assert "  answer    unparsable: returned None; expected an answer as a text" in shown
     # The kept answers are a file of answers like any other.
     assert main(["score", "bad/answers.jsonl", "--data-dir", "sample", "--max-failed", "1"]) == 0
     assert "2 raised" in " ".join(capsys.readouterr().out.split())

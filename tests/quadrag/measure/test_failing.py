@@ -40,8 +40,9 @@ def test_an_answer_may_be_a_dictionary_as_over_http():
 @pytest.mark.parametrize(
     ("returned", "what"),
     [
-        (None, "returned a NoneType;"),
-        ({"answer": None}, "returned a dict whose answer is a NoneType;"),
+        (None, "returned None;"),
+        (7, "returned an int (7);"),
+        ({"answer": None}, "returned a dict whose answer is None;"),
         ({"text": "x", "response": "y"}, "returned a dict with the keys text, response;"),
         ({}, "returned a dict without keys;"),
         ((["x"], []), "returned a tuple whose answer is a list;"),
@@ -122,7 +123,7 @@ def test_of_a_coroutine_function_eight_calls_are_made_too_and_then_all_at_once()
         return answer
 
     answer = None
-    with pytest.raises(quadrag.QuadragError, match="returned a NoneType"):
+    with pytest.raises(quadrag.QuadragError, match="returned None;"):
         measure(mine, *RGB)
     assert len(asked) == 8
     asked, running, answer = [], [], "x"
