@@ -84,5 +84,5 @@ def test_errors_and_warnings_are_in_chinese():
     with pytest.raises(KeyError, match="没有名为 'acc' 的分数；应为下列之一：accuracy"):
         result["acc"]
     said = refusal(lambda: measure(lambda question: None, out="f"))
-    assert said.startswith("函数最初的 8 次调用全部失败，不再调用；第一次返回的类型是 NoneType；应为文本形式的回答、")
+    assert said.startswith("函数最初的 8 次调用全部失败，不再调用；第一次返回了 None；应为文本形式的回答、")
     assert refusal(lambda: result.to_pandas(by="x")) == "by 不能取值 'x'；可用的：question, metric"
