@@ -26,6 +26,7 @@ _MARKS = "，。；：？！、（）“”"  # which take no blank beside them
 # What parts of a line stand between, the longer parts first, and what stands there in Chinese.
 _JOINTS = {re.compile(r"(?<=\.) "): " ", re.compile("; "): "；", re.compile(": "): "：", re.compile(", "): "，"}
 _COLUMN = re.compile("([A-Z](?:, [A-Z])*): (.+)")  # of which runs of a comparison something is said
+_SIDES = re.compile("(before and after|before|after): (.+)")  # the same in Python
 _PAIR = re.compile("([A-Z] - [A-Z]): (.+)")  # of which two
 _COUNT = re.compile(r"(\d+) of (\d+)")
 _END = re.compile(r"(?<!\.)\.$")
@@ -131,6 +132,8 @@ def _look_up(text: str) -> str:
         return f"{begin}{'、'.join(names)} 或 {last}"
     if found := _COLUMN.fullmatch(plain):
         return f"{begin}{found[1]}：{_translate(found[2])}"
+    if found := _SIDES.fullmatch(plain):
+        return f"{begin}{_look_up(found[1])}：{_translate(found[2])}"
     whole, changing = _read()
     if plain in whole:
         return begin + whole[plain]

@@ -17,11 +17,12 @@ _CALLING = {name: name for name in ("timeout", "max_reply_bytes", "allow_redirec
 _KEPT = {"reuse_unnamed": "unnamed", "fresh": "fresh", "retry": "retry"}
 _ALIAS = ("judge_service", "judge_served_as")
 CALLS = (*_REQUEST, *_CALLING, *_KEPT, *_ALIAS)
+_ADDRESS = "http://127.0.0.1:8081/v1#MODEL"
 _SEVERAL = ("allow_redirect", "retry", *_ALIAS)
 
 
 def take_calls(
-    judge: str | Sequence[str],
+    judge: str | Sequence[str] | None,
     concurrency: int,
     options: dict[str, Any],
     judge_large: str | None = None,
@@ -41,7 +42,7 @@ def take_calls(
 
     aliases = zip_longest(*(given.get(name, ()) for name in _ALIAS))
     return CallRequest(
-        judges=_list(judge),
+        judges=_read_judges(judge),
         judge_large=judge_large,
         cascades=[one.cascade for one in certificates if one.cascade],
         calling=Calling(concurrency=concurrency, **fields(_CALLING)),
@@ -66,6 +67,14 @@ def _check(given: dict[str, Any]) -> None:
     share = given.get("max_failed", 0)
     if not isinstance(share, (int, float)) or not 0 <= share <= 1:
         raise QuadragError(f"max_failed is {share!r}; expected a share from 0 to 1")
+
+
+def _read_judges(judge: str | Sequence[str] | None) -> list[str]:
+    """Return the addresses of judges; None is none of them."""
+    judges = [] if judge is None else [judge] if not isinstance(judge, Sequence) else _list(judge)
+    if strange := [one for one in judges if not isinstance(one, str)]:
+        raise QuadragError(f"judge is {strange[0]!r}; expected the address of a model, as {_ADDRESS}, or several")
+    return judges
 
 
 def _list(given: str | Sequence[str]) -> list[str]:

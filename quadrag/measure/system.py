@@ -34,7 +34,7 @@ def evaluate(
     *,
     split: str | None = None,
     data_dir: str | None = None,
-    judge: str | Sequence[str] = (),
+    judge: str | Sequence[str] | None = None,
     judge_large: str | None = None,
     certificate: str | Path | Sequence[str | Path] = (),
     limit: int | None = None,

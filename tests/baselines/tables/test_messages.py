@@ -101,6 +101,31 @@ def test_what_a_server_says_is_quoted(cli):
         )
 
 
+@pytest.mark.parametrize(
+    ("line", "chinese"),
+    [
+        (
+            "before and after: PARTIAL: the first 3 of 12 questions.",
+            "此前与此后：不完整：仅 12 题中的前 3 题。",
+        ),
+        (
+            'the first 8 calls all failed: the reply cannot be read (http://h/rag): it has no "answer"; found the keys '
+            'a, b; expected {"answer": "...", "passages": [...]}, see docs/own-system.md',
+            '最初的 8 次请求全部失败：回复读不懂（http://h/rag）：其中没有 "answer"；找到的键是 a, b；'
+            '应为 {"answer": "...", "passages": [...]}，见 docs/own-system.zh.md',
+        ),
+        (
+            "the first 8 calls all failed: http://h/rag answered 404: Not Found; correct the address, which is asked "
+            "as it stands; a service of the JSON form is typed with its whole address, as --rag http://HOST:PORT/rag",
+            "最初的 8 次请求全部失败：http://h/rag 返回 404：“Not Found”；请改正地址（请求时原样使用）；"
+            "JSON 形式的服务要写完整地址，如 --rag http://HOST:PORT/rag",
+        ),
+    ],
+)
+def test_what_is_met_first_is_wholly_in_chinese(line, chinese):
+    assert speak_line(line, "zh") == chinese
+
+
 def test_a_line_without_chinese_is_english_as_a_whole():
     line = "no words are here for this; leave it out"
     assert speak_line(line, "zh") == speak_line(speak_line(line, "zh"), "zh") == f"{_LEAD}{line}"

@@ -305,6 +305,15 @@ def test_a_misspelt_argument_is_refused_with_the_right_name():
         quadrag.questions("omnieval", "extractive_qa", auto_dir="no_folder")
 
 
+@pytest.mark.parametrize("judge", [5, ["http://127.0.0.1:9/v1#m", 5]])
+def test_a_judge_is_an_address_or_none(tmp_path, monkeypatch, judge):
+    monkeypatch.chdir(tmp_path)
+    asked = ("rgb", "negative_rejection_en", lambda question: "I do not know.")
+    assert quadrag.evaluate(*asked, data_dir="sample", limit=2, judge=None).result.run.inputs.judge is None
+    with pytest.raises(quadrag.QuadragError, match="judge is 5; expected the address of a model"):
+        quadrag.evaluate(*asked, data_dir="sample", judge=judge)
+
+
 def test_a_judge_is_asked(tmp_path, monkeypatch):
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
     with ChatServer(models=["j"]) as server:
