@@ -202,7 +202,7 @@ GIVEN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.slow(1, 5, 13)
+@pytest.mark.slow(1, 3, 13)
 @pytest.mark.parametrize("kind", GIVEN)
 def test_a_hostile_file_that_is_given_is_one_line(kind: str, rounds: int, cli: Any) -> None:
     command, shapes = GIVEN[kind]

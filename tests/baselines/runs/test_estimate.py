@@ -176,7 +176,7 @@ def test_a_folder_of_another_run_is_refused_as_by_the_run(cli, model):
     assert cli(*asked, "--out", "r").code == 0
     other = (*asked, "--temperature", 0.7, "--out", "r")
     ran, estimated = cli(*other), cli(*other, "--estimate")
-    assert estimated.code == 2 and estimated.err == ran.err and "r holds a run with parameters" in ran.err
+    assert estimated.code == 2 and estimated.err == ran.err and "r holds a run with --temperature" in ran.err
 
 
 @pytest.mark.slow

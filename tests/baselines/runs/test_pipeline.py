@@ -166,7 +166,7 @@ def test_a_finished_folder_is_shown_again_without_a_call(cli, server, stages):
 @pytest.mark.parametrize(
     ("changed", "word"),
     [
-        (("--temperature", "1"), "parameters"),
+        (("--temperature", "1"), "--temperature"),
         (("--limit", "5"), "limit"),
         (("--samples", "2"), "samples"),
         (("--retriever", "none"), "retriever"),
