@@ -71,6 +71,7 @@ def rows_of(kind: str) -> list[dict[str, Any]]:
     return [row for row in ROWS if row.get("for", kind) == kind]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_reply_is_a_failure_that_says_why_or_its_answer(server, tmp_path, monkeypatch, route):
     """All rows of a route, asked at once beside a good one."""

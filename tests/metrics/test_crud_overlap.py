@@ -244,6 +244,7 @@ def test_words_added_to_jieba_s_shared_dictionary_change_nothing(metric: Any, mo
     assert one(metric, "体育消费券", GOLD) == before
 
 
+@pytest.mark.slow
 def test_the_dictionary_is_read_at_the_first_use_in_silence_and_is_no_other_s(
     metrics_root: Path, python: Callable[..., Any], environment: Callable[..., dict[str, str]]
 ) -> None:

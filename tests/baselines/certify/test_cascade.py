@@ -243,6 +243,7 @@ def test_from_python(certified, judges):
     assert found.result.certificates[0].judge == CASCADE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -93,6 +93,7 @@ def test_bems_rule_gives_all_of_its_verdicts(real, real_data):
     assert {name: {"Yes": "right", "No": "wrong"}[said] for name, said in theirs.items()} == ours
 
 
+@pytest.mark.slow
 def test_rules_on_evouna_by_system(real):
     labels = real("evouna")
     assert len(labels.items) == 15_099

@@ -34,6 +34,7 @@ def test_every_graded_value_has_a_case() -> None:
     assert asked == {find_graded(name).name for name in graded_keys()}
 
 
+@pytest.mark.slow
 def test_no_text_turns_a_judge_that_obeys_what_gets_out(cli: Any) -> None:
     with ChatServer(models=["obedient"], text=obedient) as server:
         done = cli("certify-judge", "--injections", "--judge", f"{server.url}#obedient", "--ledger", "L")

@@ -69,6 +69,7 @@ def test_labels_of_a_random_draw(judged):
     assert "8 rows have no label" in done.out and "taken for a random draw" in done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -126,6 +126,7 @@ def test_one_person_is_not_two_by_the_case_of_letters(made: Made) -> None:
     assert list_annotators(dataset) == ["anna"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", [name for name in HUMAN if name != "crag"])
 def test_a_correction_is_held_against_the_source_and_a_failing_one_told(recipe: str, made: Made) -> None:
     dataset = made(recipe)
@@ -145,6 +146,7 @@ def test_a_correction_is_held_against_the_source_and_a_failing_one_told(recipe: 
     assert "only what has grade 3" in str(give_grade(dataset, how, item, "anna", 4, {"question": f"{good}！"}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", HUMAN)
 def test_the_human_split_holds_what_was_passed_as_it_was_corrected(recipe: str, made: Made) -> None:
     config, split, column, folder = HUMAN[recipe]

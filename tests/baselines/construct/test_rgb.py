@@ -58,6 +58,7 @@ def test_by_rule_the_whole_path_works(documents: Path, tmp_path: Path, capsys: p
         assert cli.main(["run", "rgb", config, "--data-dir", str(out), "--out", str(tmp_path / config)]) == 0
 
 
+@pytest.mark.slow
 def test_whatever_a_model_says_only_what_holds_enters(documents: Path, tmp_path: Path) -> None:
     out = tmp_path / "mine"
     with ChatServer(text=make_reply) as server:

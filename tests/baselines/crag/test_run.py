@@ -193,6 +193,7 @@ def test_the_model_is_asked_for_the_entities_first_and_rules_stand_in_where_it_s
 ENTITIES = json.dumps({"domain": "music", "artists": ["Idra Vanleer"]})
 
 
+@pytest.mark.slow
 def test_an_entity_llm_finds_the_entities_in_place_of_the_model_that_answers(cli, server, stages):
     server.rules.append(Rule("reply", model="k", message={"content": ENTITIES}))
     arguments = ("run", "crag", "task_1_2", *SAMPLE, "--retriever", "snippets-kg", "--llm", f"{server.url}#m")
@@ -263,6 +264,7 @@ def test_an_entity_llm_without_use_is_refused_in_one_line(cli, server, arguments
     assert server.state.requests == 0 and not Path("a/run.json").exists()
 
 
+@pytest.mark.slow
 def test_rows_of_the_papers_tables_say_where_other_models_found_the_entities(cli, server):
     finds = "meta-llama/Meta-Llama-3-8B-Instruct"
     server.models[:] = ["tiiuae/falcon-40b", finds]
@@ -555,6 +557,7 @@ def test_what_a_later_run_of_several_lacks_is_said_before_the_first(cli, server)
     assert not [body for body in server.state.bodies], "nothing was paid for"
 
 
+@pytest.mark.slow
 def test_a_recipe_stands_in_its_own_table(cli, server):
     server.models[:] = ["tiiuae/falcon-40b"]
     arguments = ("--llm", server.url, "--data-dir", "sample", "--ledger", "L")

@@ -204,6 +204,7 @@ def test_no_printed_row_stands_beside_another_split(cli):
     assert "gpt-3.5-turbo" in cli(*base, "--out", "test").out
 
 
+@pytest.mark.slow
 def test_gold_documents_in_the_corpus_are_said_beside_printed_rows(cli):
     said = "Ours searched a corpus with gold=test, the published rows one without."
     for arguments in (("summary",), ("--all",)):
@@ -277,6 +278,7 @@ def test_a_sweep_leaves_out_what_is_not_installed_and_says_so(cli):
     assert code == 2 and err.count("\n") == 1 and "needs sentence-transformers" in err
 
 
+@pytest.mark.slow
 def test_one_folder_may_hold_several_benchmarks(cli):
     assert cli("demo", "--out", "d")[0] == 0
     code, out, err = cli("report", "d")

@@ -392,6 +392,7 @@ def test_a_prompt_holds_the_protocols_reference_lines(house, judged, table):
             assert f"Doc {number}(Title: {title}) " + "\n".join(rest) + "\n" in system
 
 
+@pytest.mark.slow
 def test_two_runs_are_equal_to_the_byte(house, stages):
     run = (*AUTO, "--limit", "25")
     for name in ("one", "two"):
@@ -436,6 +437,7 @@ def conversations(house: House) -> Callable[[str], tuple[list[dict[str, Any]], d
     return ran
 
 
+@pytest.mark.slow
 def test_the_three_forms_reach_search_and_prompt_and_the_judge_sees_the_question_in_each(conversations, table):
     talks = [row for row in list(table.values())[:13] if row["task"] == "conversational_qa"]
     assert max(len(row["history"]) for row in talks) == 2

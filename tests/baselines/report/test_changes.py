@@ -175,6 +175,7 @@ def test_answers_that_are_the_same_texts_are_counted(two, cli):
     assert "9 of 12 answers are the same texts in both." in scored.out
 
 
+@pytest.mark.slow
 def test_kept_replies_are_told_above_the_table(cli):
     with RagServer(DOCUMENTS) as server:
         asked = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--rag", server.url, "--rag-name", "ok")

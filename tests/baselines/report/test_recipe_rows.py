@@ -70,6 +70,7 @@ def test_what_keeps_a_run_from_its_row_is_one_line_with_all_reasons(run, cli):
     assert said.rpartition("Not")[2] in " ".join(cli("report", "r/counterfactual_robustness_zh").out.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -38,6 +38,7 @@ def test_the_recipes_are_73():
     assert len(RECIPES) == 73
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_every_setting_has_a_source_and_a_reason_where_ours_differs(recipe):
     benchmark, settings = read_recipe(recipe)[1]["benchmark"], compare(recipe)

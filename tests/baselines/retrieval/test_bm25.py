@@ -208,6 +208,7 @@ def test_shards_of_many_passages_find_what_one_does(corpus, index, tmp_path, mon
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting", ["import sys; sys.modules['numba'] = None", "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'"]
 )

@@ -160,6 +160,7 @@ def same(first, second):
             assert np.array_equal(mine, its)
 
 
+@pytest.mark.slow
 def test_workers_count_the_same(long):
     same(count(long, "unigram", workers=0), count(long, "unigram", workers=2))
 

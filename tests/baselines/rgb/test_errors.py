@@ -201,6 +201,7 @@ def test_each_sample_of_a_question_is_sorted_by_itself(cli: Any) -> None:
     assert [row["sample"] for row in lines()] == [0, 1] * 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -223,6 +224,7 @@ def test_a_sheet_that_cannot_be_read_is_one_line(integrated: Any, text: str, mes
     assert (code, out) == (2, "") and message in err and err.count("\n") == 1, err
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_line(integrated: Any, cli: Any) -> None:
     Path("latin.csv").write_bytes("id,classes\n2,ä\n".encode("latin-1"))
     judge = ("--judge", "http://127.0.0.1:9/v1#j")

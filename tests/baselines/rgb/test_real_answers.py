@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from pages import sections
 
 from quadrag.cli import main
@@ -28,6 +29,7 @@ DETECTED = {
 }
 
 
+@pytest.mark.slow
 def test_the_pages_script_and_one_command_give_the_counts_by_hand(real_data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("rgb_answers").symlink_to(real_data("real_labels/rgb_answers"))

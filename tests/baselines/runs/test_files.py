@@ -72,6 +72,7 @@ def test_documents_put_in_place_of_ours_are_asked_about(cli, server, stages):
     assert stages(Path("r"))["answers.jsonl"] != before["answers.jsonl"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -133,6 +134,7 @@ def test_items_of_the_users_own_are_aggregated(cli, stages):
     assert ran.code == 2 and "1 questions of which 0 are among the 12" in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES[:3])
 def test_a_file_that_may_be_damaged_is_not_taken_without_a_word(cli, stage):
     assert cli(*ONE, "--out", "r").code == 0

@@ -218,6 +218,7 @@ def test_the_budget_stops_cleanly_and_only_the_rest_is_paid_for(cli, server, sta
     assert stages(Path("r")) == stages(Path("undisturbed"))
 
 
+@pytest.mark.slow
 def test_a_budget_that_ends_among_the_verdicts_keeps_the_answers(cli, server, judge, stages):
     Path("prices.yaml").write_text("m: {input: 0, output: 0}\nj: {input: 1000000, output: 1000000}\n")
     paid = ("--prices", "prices.yaml", "--max-tokens", 10, "--judge", f"{judge.url}#j", "--concurrency", 1)
@@ -254,6 +255,7 @@ def test_a_replay_needs_no_server(cli, judge, stages):
     assert not Path("other/answers.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_dead_server_leaves_nothing_half_written(cli, server, stages):
     ran = cli(*ONE, "--llm", f"{DEAD}#m", "--ledger", "L", "--out", "r")
     assert ran.code == 2 and ran.out == ""
@@ -403,6 +405,7 @@ def test_two_runs_of_one_system_in_a_folder_are_to_be_reported_beside_each_other
     assert cli("report", "both/a", "both/b").code == 0
 
 
+@pytest.mark.slow
 def test_a_rerun_that_fails_leaves_a_finished_folder_finished(cli, server, stages):
     server.rules.append(Rule("status", match="Harrowmere", status=400, body={"error": "content filter"}))
     asked = (*ONE, *llm(server), "--out", "r")
@@ -448,6 +451,7 @@ def test_two_runs_do_not_share_a_folder_whatever_their_caches(cli, monkeypatch):
     assert cli(*ONE, "--out", "r").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["scores.json", "items.jsonl"])
 def test_a_report_believes_no_file_that_was_altered(cli, stages, stage):
     assert cli(*ONE, "--out", "r").code == 0

@@ -58,6 +58,7 @@ def test_replies_of_a_killed_runs_workers_are_not_asked_for_again(quadrag, envir
         assert server.requests - before == answers - kept
 
 
+@pytest.mark.slow
 def test_a_dead_server_is_one_line(cli):
     ran = cli(*RUN, "--llm", "http://127.0.0.1:9/v1#m", "--out", "r", "--on", "2")
     assert ran.code == 2

@@ -138,6 +138,7 @@ def test_a_finished_folder_is_shown_again_and_another_service_is_refused(run, se
     assert server.requests == 8
 
 
+@pytest.mark.slow
 def test_a_run_is_reported_and_compared_like_any_other(run, server, cli):
     run(server.url)
     ours = ("run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--option", "gold=test", "--top-k", 5, "--out", "b")
@@ -281,6 +282,7 @@ def test_omnieval_is_judged_by_the_passages_of_the_service(run, documents):
     assert ranking(silent)["mrr"]["value"] == ranking(result)["mrr"]["value"], "ids alone are enough for ranks"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", ["noise_robustness_en", "negative_rejection_zh", "counterfactual_robustness_en"])
 def test_rgb_has_accuracy_alone(run, server, capsys, config):
     split = "noise_0" if config.startswith("noise") else None
@@ -290,6 +292,7 @@ def test_rgb_has_accuracy_alone(run, server, capsys, config):
     assert all(set(body) == {"id", "question", "benchmark", "config", "split", "language"} for body in server.bodies)
 
 
+@pytest.mark.slow
 def test_crag_has_no_retrieval_to_measure_and_sends_the_time(run, server, capsys):
     result = run(server.url, Task("crag", "qa", "public", "sample", options={"rag_prompt": "protocol"}))
     assert {key[0] for key in values(result)} == {"truthfulness", "rgb_accuracy"}
@@ -298,6 +301,7 @@ def test_crag_has_no_retrieval_to_measure_and_sends_the_time(run, server, capsys
     assert result.run.inputs.options == {"rag_prompt": "protocol"}
 
 
+@pytest.mark.slow
 def test_failures_are_unscored_in_both_parts_and_the_next_run_asks_them_again(run, server, stages):
     run(server.url, out="undisturbed", ledger="L0")
     queries = [question.query for question in load_questions(QA, load("crud_rag"))[0]]

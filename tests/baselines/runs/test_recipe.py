@@ -64,6 +64,7 @@ def test_a_folder_without_the_files_says_what_is_there_and_what_to_type(run, wor
     assert (code, err) == (2, said)
 
 
+@pytest.mark.slow
 def test_a_sweep_leaves_rows_without_files_out_and_asks_the_others(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("D").mkdir()
@@ -80,6 +81,7 @@ def test_a_sweep_leaves_rows_without_files_out_and_asks_the_others(cli, tmp_path
     assert done.code == 2 and done.err.startswith(said)
 
 
+@pytest.mark.slow
 def test_a_folder_with_other_runs_is_named_as_the_user_knows_it(run):
     assert run("--recipe", ROW, "--data-dir", "sample").code == 0
     Path("D").mkdir()
@@ -125,6 +127,7 @@ def test_the_settings_of_recipes_are_one_object_for_scripts(cli):
     assert settings["interface"] == {"name": "interface", "paper": "chat [C]", "ours": "chat", "why": ""}
 
 
+@pytest.mark.slow
 def test_after_invalid_scores_the_next_command_shows_them(run):
     with ChatServer(models=["j"], text="Well") as judge:
         done = run("--recipe", ROW, "--data-dir", "sample", "--judge", judge.url, "--out", "r")

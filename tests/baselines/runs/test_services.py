@@ -161,6 +161,7 @@ def test_what_would_do_nothing_is_refused(cli, more, why):
     assert ran.code == 2 and why in ran.err and not Path("r").exists()
 
 
+@pytest.mark.slow
 def test_fresh_asks_anew_and_a_stopped_fresh_run_goes_on(cli, server):
     asked = (*ONE, "--llm", f"{server.url}#m", "--out", "r")
     assert cli(*asked).code == 0
@@ -203,6 +204,7 @@ def test_a_fresh_run_that_finds_the_server_dead_leaves_what_was_finished(cli, st
     assert "shown again" in cli(*asked).out
 
 
+@pytest.mark.slow
 def test_fresh_holds_for_a_rag_service(cli):
     with RagServer([("d1", "", "The harbour is deep.")]) as service:
         asked = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--rag", service.url, "--ledger", "L")
@@ -286,6 +288,7 @@ def test_a_fresh_run_that_is_killed_asks_nothing_twice(cli, server, environment,
     assert server.requests <= 12 + 12 + 1, "the call in flight alone is made again"
 
 
+@pytest.mark.slow
 def test_a_dead_judge_may_be_corrected_after_a_run_without_one(cli, server, judge):
     server.state.text = "Paris"
     asked = ("run", "crag", "task_1_2", "--data-dir", "sample", "--ledger", "L", "--out", "r")
@@ -318,6 +321,7 @@ def test_passages_of_the_user_outlast_a_model_that_is_corrected(cli, server):
     assert passages.read_text(encoding="utf-8") == own
 
 
+@pytest.mark.slow
 def test_a_judge_may_be_corrected_as_long_as_nothing_is_judged(cli, server, judge):
     asked = (*ONE, "--llm", f"{server.url}#m", "--out", "r")
     assert cli(*asked, "--judge", "http://127.0.0.1:9/v1#mistyped").code == 2 and len(answers("r")) == 4

@@ -23,6 +23,7 @@ def part(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "limit", "said"),
     [

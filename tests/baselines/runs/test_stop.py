@@ -12,6 +12,7 @@ ONE = ("run", "rgb", "noise_robustness_en", "--split", "noise_0", "--data-dir", 
 STOPS = ("--stop", "\n\n", "--stop", "Question:")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [(), ("--api", "completions", "--template", "plain")], ids=["chat", "completions"])
 def test_texts_to_stop_at_are_sent_and_are_part_of_the_key(cli, server, way):
     asked = (*ONE, "--llm", f"{server.url}#m", *way, "--ledger", "L")

@@ -43,6 +43,7 @@ def test_a_terminated_run_says_so_and_goes_on(tmp_path, environment):
         assert len({json.dumps(body) for body in server.bodies}) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["report", "show"])
 def test_a_run_that_is_not_judged_yet_has_all_its_answers(cli, server, command):
     asked = (*ONE, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "r", "--judge", "http://127.0.0.1:9/v1#j")

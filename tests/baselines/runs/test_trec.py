@@ -150,6 +150,7 @@ def test_what_has_no_qrels_says_why(command: tuple[str, ...], said: str, trec: A
     assert list((tmp_path / "run" / "trec").glob("*.run"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ids", [True, False])
 def test_what_a_rag_service_found_is_ranked_as_in_its_run(ids: bool, trec: Any, tmp_path: Path) -> None:
     """Known by the ids that it gives, or by the text of its passages."""

@@ -78,6 +78,7 @@ def test_another_judge_may_be_named_in_the_same_folder(cli, server, judge):
     assert ran.code == 0 and server.requests == answered and "INVALID" not in ran.out
 
 
+@pytest.mark.slow
 def test_a_function_is_not_asked_again_about_what_a_judge_could_not_say(judge, tmp_path):
     asked: list[str] = []
 
@@ -120,6 +121,7 @@ def test_the_user_may_have_it_asked_to_the_end_and_is_told_at_the_number(cli, se
     assert lines[6].startswith("metric ")
 
 
+@pytest.mark.slow
 def test_a_few_that_could_not_be_read_are_told_under_the_number(cli, server, judge):
     judge.state.text = READABLE
     judge.rules.append(Rule("reply", times=1, message={"content": "lorem"}))
@@ -174,6 +176,7 @@ def test_few_verdicts_are_no_reason(cli, server, judge):
     assert ran.code == 3 and calls <= 12 and "INVALID" in ran.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("garbage", [4, 12])
 def test_replies_that_were_asked_for_again_are_not_counted_as_kept(cli, server, judge, garbage):
     judge.rules.append(Rule("reply", times=garbage, message={"content": "lorem"}))
@@ -237,6 +240,7 @@ def test_each_question_and_score_says_that_it_was_the_judge(cli, judge, capsys, 
     assert chinese.startswith("无效") and "裁判" in chinese.split("truthfulness.truthfulness")[1].split("\n")[0]
 
 
+@pytest.mark.slow
 @DEAD
 def test_answers_are_scored_without_a_dead_judge_as_in_a_run_and_again_in_the_same_folder(
     address, name, cli, judge, tmp_path
@@ -270,6 +274,7 @@ def test_a_finished_run_is_so_still_where_its_judge_has_died(cli, server, judge)
     assert "1 of 15 items failed" in " ".join(ended.split()) and cli("report", "r").out == ended
 
 
+@pytest.mark.slow
 def test_a_dead_judge_is_told_in_python(tmp_path, judge):
     asked: list[str] = []
     given = {"data_dir": "sample", "out": tmp_path / "r", "ledger": str(tmp_path / "L")}

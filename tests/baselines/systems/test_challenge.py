@@ -149,6 +149,7 @@ def test_a_limit_that_is_none_is_refused(echo, limit):
 # Failures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "detail", "starts"),
     [
@@ -324,6 +325,7 @@ for name, reply in model.answer(asked):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_run_leaves_no_process_and_goes_on(echo, ledger, tmp_path, environment, sent):
     queries = ["a", "b", "slow", "c", "d"]

@@ -337,6 +337,7 @@ def test_a_replay_asks_nothing_and_says_what_it_lacks(server, ledger):
         ask(server_url, asked(1), ledger, replay=True, name="other")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
     [

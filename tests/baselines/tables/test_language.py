@@ -58,6 +58,7 @@ def test_every_note_of_every_benchmark_is_in_chinese(cli, run):
     assert "这些数字不衡量任何东西" in page and "<dt>命令</dt>" in page and "Percent" not in page
 
 
+@pytest.mark.slow
 def test_a_comparison_is_in_chinese(cli):
     for name, limit in (("a", "9"), ("b", "8")):
         assert cli("run", "crag", "task_1_2", "--data-dir", "sample", "--limit", limit, "--out", name).code == 0

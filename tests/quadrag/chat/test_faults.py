@@ -96,6 +96,7 @@ def test_exhausted_retries_are_a_failure_and_the_run_goes_on(server):
     assert sum(isinstance(reply, str) for reply in replies) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_date", [False, True])
 def test_retry_after_is_honoured(server, as_date):
     with ChatClient(server.url + "#m") as client:
@@ -147,6 +148,7 @@ def test_a_refused_connection_ends_the_run_within_seconds(ledger):
         ChatClient(url)(chats(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", ["drop", "stall", "garbage"])
 def test_a_server_that_never_answers_is_dead(server, action):
     server.rules.append(Rule(action))
@@ -345,6 +347,7 @@ def test_all_servers_dead_is_told_within_seconds():
     assert time.monotonic() - started < 6
 
 
+@pytest.mark.slow
 def test_a_storm_of_faults_loses_nothing(ledger):
     with (
         ChatServer(fault_rate=0.15, latency=0.002) as server,

@@ -245,6 +245,7 @@ except QuadragError as error:
 """
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_the_ledger_is_not_to_be_moved_away(tmp_path, forked_python, environment):
     done = forked_python(FULL, tmp_path / "l", env=environment())
     assert done.stderr == "" and done.returncode == 0

@@ -634,6 +634,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(environment):
     assert ran.stdout.strip() == "0" and ran.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_stream_that_cannot_show_a_sign_shows_another(quadrag, environment):
     asked = ("run", "rgb", "negative_rejection_zh", "--data-dir", "sample", "--out", "out")
     ran = quadrag(*asked, env=environment(PYTHONIOENCODING="ascii"))

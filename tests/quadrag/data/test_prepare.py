@@ -210,6 +210,7 @@ def test_the_newest_wins(quadrag: Process, python: Process, environment: Environ
     assert queries == [first["query"], "另一个问题", first["query"]]
 
 
+@pytest.mark.slow
 def test_a_partial_folder_builds_what_it_holds_and_names_what_it_lacks(
     quadrag: Process, environment: Environment, tmp_path: Path
 ) -> None:

@@ -169,6 +169,7 @@ def held(benchmark: str) -> dict[str, list[Any]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [False, True], ids=["this datasets", "another"])
 def test_datasets_reads_the_header_as_the_builder_has_it(
     forked_python: Process, environment: Callable[..., dict[str, str]], other: bool

@@ -122,6 +122,7 @@ result.append(api.repo_exists("quadrag-test/one", repo_type="space"))
     assert refused[7:] == [[False, [hidden, 401]], [False, [hidden, 404]], True, True, ["HfHubHTTPError", 403], False]
 
 
+@pytest.mark.slow
 def test_files_go_up_once_and_come_down_the_same(hub: HubServer, client: Client, tmp_path: Path) -> None:
     folder = tmp_path / "client" / "folder"
     (folder / "data" / "中文").mkdir(parents=True)

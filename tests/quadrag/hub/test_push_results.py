@@ -441,6 +441,7 @@ def test_a_pull_request_is_opened_once_and_read_back_by_the_client(runs, hub, cl
     ]
 
 
+@pytest.mark.slow
 def test_what_others_wrote_in_the_file_is_kept_and_the_dry_run_shows_the_change(runs, hub, push):
     others = """\
 # by hand
@@ -514,6 +515,7 @@ def test_what_the_hub_refuses_is_said_in_one_line(runs, hub, push):
     assert all(not repo.pull_requests for repo in hub.repos.values())
 
 
+@pytest.mark.slow
 def test_the_command_offers_yes_only_where_there_is_something_to_do(runs, hub, client):
     code = """
 import sys
