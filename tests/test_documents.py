@@ -32,6 +32,7 @@ def test_the_readme_can_be_read_in_five_minutes() -> None:
     assert len(read("README.md").splitlines()) <= 170
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [line for line in COMMANDS if line.startswith("quadrag")])
 def test_every_quadrag_command_of_a_page_parses(command: str) -> None:
     arguments = build_parser(__version__).parse_args(shlex.split(re.split(" [>|] ", command)[0])[1:])

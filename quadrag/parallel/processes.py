@@ -32,7 +32,8 @@ class Processes:
 
     def each(self, function: Callable[[Part], Made], parts: Iterable[Part]) -> Iterator[Made]:
         """Yield what the function makes of each part; see `Place.each`."""
-        with TemporaryDirectory(prefix="quadrag-parallel-") as folder:
+        # Where nobody wants the rest, a part at work may still leave its file while the folder goes.
+        with TemporaryDirectory(prefix="quadrag-parallel-", ignore_cleanup_errors=True) as folder:
             waiting: deque[tuple[Part, Future[str] | None]] = deque()
             try:
                 for number, part in enumerate(parts):

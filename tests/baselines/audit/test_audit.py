@@ -79,6 +79,7 @@ def test_a_line_is_a_finding_and_what_is_not_there_is_named(cli: Any, tmp_path: 
     assert done.err.splitlines()[-1] == "findings: 1 short_answer"
 
 
+@pytest.mark.slow
 def test_the_whole_sample_of_every_benchmark(cli: Any) -> None:
     for benchmark in ("rgb", "crud_rag", "crag", "omnieval"):
         done = cli("audit", benchmark, "--data-dir", "sample")
@@ -105,6 +106,7 @@ def test_bad_input_is_one_line(cli: Any, tmp_path: Path, arguments: tuple[str, .
     assert done.err.startswith("quadrag: ") and done.err.count("\n") == 1 and said in done.err
 
 
+@pytest.mark.slow
 def test_what_is_prepared_is_audited_without_a_folder(cli: Any, tmp_path: Path, monkeypatch: Any) -> None:
     shutil.copytree(sample_dir("omnieval"), tmp_path / "O")
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")

@@ -220,6 +220,7 @@ def test_documents_with_markup_and_without_words_in_common_are_pages_too(tmp_pat
     assert set(pages) <= {("document:a%20b.txt", f"a b {text}")}
 
 
+@pytest.mark.slow
 def test_it_is_the_same_again_from_another_place_and_other_with_another_seed(made: Path, tmp_path: Path) -> None:
     shutil.copytree(SAMPLE, tmp_path / "moved")
     moved = command(tmp_path / "moved/table.csv", tmp_path / "moved/templates.yaml", tmp_path / "again")

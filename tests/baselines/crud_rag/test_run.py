@@ -74,6 +74,7 @@ def test_two_runs_are_equal_to_the_byte_and_the_second_reads_the_index_of_the_fi
     monkeypatch.undo()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [("--chunk-size", "64"), ("--chunk-overlap", "50"), ("--tokenizer", "jieba"), ("--option", "gold=test")],

@@ -197,6 +197,7 @@ def test_runs_that_one_label_would_name_alike_are_told_apart(cli):
         assert "\ntokenizer jieba" in lines
 
 
+@pytest.mark.slow
 def test_no_printed_row_stands_beside_another_split(cli):
     base = ("run", "crud_rag", "--all", "--data-dir", "sample")
     code, out, _ = cli(*base, "--split", "full", "--out", "full")

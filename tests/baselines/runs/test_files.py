@@ -177,6 +177,7 @@ def test_a_record_that_was_altered_is_not_believed(cli):
     assert cli("report", "r").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ['{"inputs": [], "files": [], "state": "finished"}', "[1]", "{"])
 def test_a_damaged_record_is_one_line(cli, damage):
     assert cli(*ONE, "--out", "r").code == 0

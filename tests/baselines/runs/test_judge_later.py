@@ -40,6 +40,7 @@ def test_a_dead_judge_leaves_the_run_as_it_was(cli, server, judge, stages):
     assert cli(*asked, "--judge", f"{judge.url}#j").code == 0
 
 
+@pytest.mark.slow
 def test_verdicts_are_not_left_out_again_nor_those_of_another_judge_taken(cli, server, judge, stages):
     asked = (*ONE, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "r")
     assert cli(*asked, "--judge", f"{judge.url}#j").code == 0

@@ -239,6 +239,7 @@ def test_a_budget_that_ends_among_the_verdicts_keeps_the_answers(cli, server, ju
     assert stages(Path("r")) == stages(Path("undisturbed"))
 
 
+@pytest.mark.slow
 def test_a_replay_needs_no_server(cli, judge, stages):
     with ChatServer() as server:
         both = (*llm(server), "--judge", f"{judge.url}#j")

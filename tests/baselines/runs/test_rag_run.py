@@ -328,6 +328,7 @@ def test_failures_are_unscored_in_both_parts_and_the_next_run_asks_them_again(ru
     assert stages(Path("r")) == stages(Path("undisturbed"))
 
 
+@pytest.mark.slow
 def test_a_dead_service_leaves_nothing_but_a_folder_that_may_be_taken_over(run, server):
     with pytest.raises(QuadragError, match="start the server or correct its address"):
         run("http://127.0.0.1:9/rag")

@@ -27,6 +27,7 @@ def record(folder):
     return json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_another_server_with_the_same_model_name_is_asked_itself(cli, server):
     assert cli(*ONE, "--llm", f"{server.url}#m", "--out", "a").code == 0
     with ChatServer(text="another model's answer") as other:
@@ -41,6 +42,7 @@ def test_another_server_with_the_same_model_name_is_asked_itself(cli, server):
     assert record("c")["inputs"]["services"] == {"llm": server.url}
 
 
+@pytest.mark.slow
 def test_the_order_of_servers_is_no_matter_and_a_named_service_keeps_its_replies(cli):
     with ChatServer() as one, ChatServer() as two:
         assert cli(*ONE, "--llm", f"{one.url},{two.url}#m", "--out", "a").code == 0
@@ -213,6 +215,7 @@ def test_fresh_holds_for_a_rag_service(cli):
         assert cli(*asked, "--out", "r", "--fresh").code == 0 and len(service.bodies) == 2 * asked_before
 
 
+@pytest.mark.slow
 def test_cut_and_empty_replies_are_asked_again(cli, server):
     server.rules.append(Rule("reply", times=1, reply={"finish_reason": "length"}, message={"content": "half an ans"}))
     server.rules.append(Rule("reply", times=1, message={"content": ""}))
@@ -230,6 +233,7 @@ def test_cut_and_empty_replies_are_asked_again(cli, server):
         assert len(ledger) == 4
 
 
+@pytest.mark.slow
 def test_unreadable_verdicts_are_asked_again(cli, server, judge):
     rejects, judge.state.text = judge.state.text, "Well, who knows."
     asked = (*ONE, "--llm", f"{server.url}#m", "--judge", f"{judge.url}#j", "--out", "r")
@@ -310,6 +314,7 @@ def test_a_model_may_be_corrected_where_a_budget_let_nothing_be_asked(cli, serve
     assert cli(*asked, "--llm", f"{server.url}#m").code == 0 and server.requests == 4
 
 
+@pytest.mark.slow
 def test_passages_of_the_user_outlast_a_model_that_is_corrected(cli, server):
     asked = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--limit", 2, "--ledger", "L", "--out", "r")
     dead = (*asked, "--llm", "http://127.0.0.1:9/v1#m")

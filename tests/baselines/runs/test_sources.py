@@ -39,6 +39,7 @@ def test_a_limit_that_leaves_questions_out_is_told_wherever_numbers_are(cli, tas
         assert said in text if said else "PARTIAL" not in text
 
 
+@pytest.mark.slow
 def test_runs_with_one_limit_are_told_of_in_one_line(cli):
     out = cli("run", "rgb", "--all", "--data-dir", "sample", "--limit", 2, "--out", "all").out
     lines = [line for line in out.splitlines() if "PARTIAL" in line]

@@ -134,6 +134,7 @@ def test_a_few_that_could_not_be_read_are_told_under_the_number(cli, server, jud
     assert "1 of 15 items failed (1 api_error), they count as wrong: truth" in " ".join(ran.out.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", ["lorem ipsum", "Yes"])
 def test_what_official_takes_for_a_verdict_is_told_too(cli, server, judge, said):
     judge.state.text = said

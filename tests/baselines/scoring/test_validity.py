@@ -135,6 +135,7 @@ def test_a_judge_that_says_one_text_or_repeats_what_it_is_asked_is_told_of(said,
         assert shown.count(told) == 1 if told else not re.search("repeats|same text", shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["json", "line"])
 def test_where_results_are_for_a_program_people_are_told_on_stderr(form, tmp_path, capsys):
     with ChatServer(models=["j"], text="well") as judge:

@@ -389,6 +389,7 @@ def test_a_reply_of_another_form_is_no_dead_service_to_one_that_has_answered(ser
     assert getattr(replies[1], "reason", None) == "unparsable"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "path", "words"),
     [

@@ -75,6 +75,7 @@ def oracle(expected: list[str], answers: list[str], cut: Callable[[str], list[st
     return (sum(scores) / len(scores), len(scores) / kept) if scores else (0.0, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.pure
 @given(st.lists(ANSWERS, max_size=5), st.lists(ANSWERS, max_size=6))
 def test_official_composition_against_an_oracle(

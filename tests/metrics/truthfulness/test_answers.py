@@ -122,6 +122,7 @@ def test_declining_takes_no_time(part: Callable[[str], ModuleType], said: str) -
     assert time.process_time() - start < 1
 
 
+@pytest.mark.slow
 def test_real_answers_that_only_decline_were_judged_wrong_by_people(score: Callable[..., Any], real_data: Any) -> None:
     """EVOUNA's Natural Questions: five systems; labels of people, improper questions left out."""
     rows = json.loads((real_data("real_labels") / "evouna" / "NQ.json").read_text(encoding="utf-8"))

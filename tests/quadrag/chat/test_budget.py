@@ -109,6 +109,7 @@ def test_the_budget_holds_over_batches(server):
     assert 500 - 140 < paid(server) <= 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", ["truncate", "stall", "garbage"])
 def test_work_that_was_lost_counts(server, action):
     server.rules.append(Rule(action, match="question 1"))

@@ -376,6 +376,7 @@ def test_a_ledger_that_is_none(refused):
     assert "folder" in refused(*RUN, "--llm", DEAD, "--ledger", "folder")
 
 
+@pytest.mark.slow
 def test_a_reached_budget_prints_what_there_is(cli):
     Path("p.yaml").write_text("m: {input: 1000000, output: 1000000}\n")
     with ChatServer() as server:

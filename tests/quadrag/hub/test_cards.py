@@ -95,6 +95,7 @@ def test_committed_cards_are_as_rendered(benchmark: str) -> None:
     assert render(benchmark, card) == card, "run `make cards`"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_what_drifted_is_brought_back_and_prose_is_kept(benchmark: str) -> None:
     card = text_of(benchmark)

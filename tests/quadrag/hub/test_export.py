@@ -439,6 +439,7 @@ def test_a_card_names_no_place_on_the_exporters_machine(source: str, said: str) 
     assert strip_place(source) == said
 
 
+@pytest.mark.slow
 def test_real_crag_rows_go_out_whole(tmp_path: Path, real_data: Callable[[str], Path]) -> None:
     root = str(real_data("CRAG"))
     (done,) = export(tmp_path, ["crag"], root, accept_licence=True)

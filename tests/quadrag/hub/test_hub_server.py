@@ -217,6 +217,7 @@ result.append(len(api.list_repo_files(**one)))
     assert all(len(repo.commits) <= 2 for repo in hub.repos.values())
 
 
+@pytest.mark.slow
 def test_pull_requests(hub: HubServer, client: Client) -> None:
     repo = hub.add("model", "quadrag-test/model", {"README.md": b"hello\n"})
     head = repo.head

@@ -143,6 +143,7 @@ def scores_of(folder):
     }
 
 
+@pytest.mark.slow
 def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs):
     (result,) = plan(runs / "noise").results
     row = scores_of(runs / "noise")["noise_40", "rgb_accuracy.accuracy", "official"]

@@ -255,6 +255,7 @@ except QuadragError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [2000, 60_000, 400_000])
 def test_a_full_disk_is_one_line_and_leaves_nothing(
     room: int, upstream: Any, target: Path, forked_python: Any, environment: Any
@@ -380,6 +381,7 @@ def peak():
 needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 
 
+@pytest.mark.slow
 @needs_proc
 def test_opening_takes_no_time_and_no_memory(
     upstream: Any, target: Path, python: Any, environment: Any, tmp_path: Path

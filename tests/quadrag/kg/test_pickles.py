@@ -212,6 +212,7 @@ def test_calls_of_what_cannot_be_called_are_refused(data: bytes, refused: Any) -
 MADE = stack_global("pandas", "DataFrame") + b")R"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [stack_global("pandas", "DataFrame"), MADE, stack_global("builtins", "list")])
 @pytest.mark.parametrize(
     "change",
@@ -275,6 +276,7 @@ def test_streams_that_ask_for_memory_are_refused(data: bytes, refused: Any) -> N
     assert time.monotonic() - started < 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "value",
     [

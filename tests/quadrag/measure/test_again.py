@@ -101,6 +101,7 @@ def test_a_good_run_with_a_few_unreadable_verdicts_is_asked_again_only_when_that
     assert system.asked == asked and 0 < judge.requests - calls <= 2 and "could not be read" not in repr(again)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [("rgb", "noise_robustness_en"), ("crud_rag", "summary")])
 def test_the_questions_on_which_a_function_failed_are_asked_alone_again(place):
     part = {"limit": 8}

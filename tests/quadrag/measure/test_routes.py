@@ -73,6 +73,7 @@ def contents(folder):
     return {name: Path(folder, name).read_bytes() for name in FILES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [None, 3])
 def test_function_file_and_service_give_the_same_files(limit, my_rag, service, model, capsys):
     part = ["--limit", str(limit)] if limit else []
