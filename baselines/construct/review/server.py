@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -139,22 +140,22 @@ def open_server(
         raise QuadragError(f"port {port} cannot be had ({error.strerror}); name another with --port") from None
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(ABC, BaseHTTPRequestHandler):
     """Files and JSON over HTTP, for this machine's browser and nothing else."""
 
     front: bytes
 
+    @abstractmethod
     def answer(self, path: str, asked: Mapping[str, str]) -> dict[str, Any] | None:
         """Return what is asked for; None where there is no such thing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def take(self, given: Any) -> dict[str, Any]:
         """Take what is given."""
-        raise NotImplementedError
 
+    @abstractmethod
     def say(self, text: str) -> str:
         """Return an error's text as the page shows it."""
-        raise NotImplementedError
 
     def do_GET(self) -> None:
         """Answer a file of the page, or JSON."""

@@ -17,7 +17,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -196,11 +196,17 @@ class MilvusIndex(Approximate):
     def _drop_altered(self) -> None:
         """Drop a collection of Milvus Lite whose files were altered: it finds wrong rows in them and says nothing."""
         folder = self._files()
-        with suppress(OSError, QuadragError):
-            sums: Sums = parse_json((folder.parent / _SUMS).read_bytes(), folder)
-            if altered := find_altered(folder, [name for name in sums if (folder / name).exists()], sums):
-                say(f"the index {folder.parent} is damaged ({altered} is not as it was) and is built again")
-                self.client.drop_collection(self.collection, timeout=_CALL)
+        kept = folder.parent / _SUMS
+        if not kept.exists():  # it was not filled to its end, which goes on, or lies at a server
+            return
+        try:
+            sums: Sums = parse_json(kept.read_bytes(), kept)
+            altered = find_altered(folder, [name for name in sums if (folder / name).exists()], sums)
+        except (OSError, QuadragError):
+            altered = _SUMS
+        if altered:
+            say(f"the index {folder.parent} is damaged ({altered} is not as it was) and is built again")
+            self.client.drop_collection(self.collection, timeout=_CALL)
 
     def _sum(self) -> None:
         """Keep the sums of the files of a collection of Milvus Lite, which go where it goes."""
