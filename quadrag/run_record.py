@@ -75,12 +75,6 @@ class Inputs:
     questions: str | None = None
     seeds: dict[str, int] = field(default_factory=dict)
 
-    @property
-    def model(self) -> str:
-        """The model's name without the folders or the organisation before it, with what served it where told."""
-        names = [name.rstrip("/").rsplit("/", 1)[-1] for name in (self.llm, self.served_as.get("llm", ""))]
-        return f"{names[0]}, served by {names[1]}" if names[1] else names[0]
-
 
 @dataclass(slots=True)
 class RunRecord:

@@ -17,6 +17,7 @@ from ..core.result import Result
 from ..tables.cells import NOTHING, Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines
+from ..tables.names import name_model
 from ..tables.notes import INTERVALS
 from ..tables.run_notes import note_partial
 
@@ -42,7 +43,7 @@ def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
         wanted = [f"{key}{end}" for key in keys]
         for split in dict.fromkeys(row["split"] for row in result.scores):
             rows = [row for row in scores if row["split"] == split and row["key"] in wanted]
-            found = our_lines(f" {result.run.inputs.model} (ours)", rows, keys, profiles, _unweighted)
+            found = our_lines(f" {name_model(result.run.inputs)} (ours)", rows, keys, profiles, _unweighted)
             if not end:
                 for line, cell in zip(found, _latency_cells(result, split), strict=False):
                     line.cells[-1] = cell

@@ -9,6 +9,7 @@ from ..core.result import Result
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
+from ..tables.names import name_model
 from ..tables.notes import INTERVALS
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_paper
@@ -48,7 +49,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         shown += printed
         for result in blocks[name]:
             for split in dict.fromkeys(row["split"] for row in result.scores):
-                label = f" {result.run.inputs.model} (ours)" + ("" if split == "public" else f", {split}")
+                label = f" {name_model(result.run.inputs)} (ours)" + ("" if split == "public" else f", {split}")
                 lines += our_lines(label, [row for row in result.scores if row["split"] == split], keys, profiles)
     head = note_paper(NAME, shown) if shown else ["No row of the paper was made under these settings."]
     head.append(f"Ours: percent, {profiles[0]} profile, {INTERVALS}.")

@@ -14,6 +14,7 @@ from ..core.result import Result
 from ..tables.cells import NOTHING, Row, break_heading
 from ..tables.grid import Cell, Detail, Grid, Line
 from ..tables.lines import our_lines, printed_lines
+from ..tables.names import name_model
 from ..tables.notes import INTERVALS
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_corpus, note_paper
@@ -75,7 +76,7 @@ def _tabulate_tasks(results: Sequence[Result], profiles: Sequence[str]) -> Grid:
     paper = ["No row of the paper was made under these settings."]
     if rows:
         paper = [*note_paper(NAME, rows), *note_corpus([result.run for result in results])]
-    title = f"{NAME}, {results[0].run.inputs.model}"
+    title = f"{NAME}, {name_model(results[0].run.inputs)}"
     return Grid(title, "task", list(_COLUMNS.values()), lines, [*_note_ours(results, profiles), *paper], "points")
 
 
@@ -106,7 +107,7 @@ def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Result],
         beside = [row for row in find_beside(result.run) if row.table == number and varies != "llm"]
         above.append(name_printed(beside[0]) if beside else "")
         value = _printed_setting(beside[0], varies) if beside else _setting(inputs, varies)
-        names.append(inputs.model if varies == "llm" else f"{value}, {inputs.model}")
+        names.append(name_model(inputs) if varies == "llm" else f"{value}, {name_model(inputs)}")
     ours = list(zip(above, _tell_apart(names, here), here, strict=True))
     lines: list[Line] = []
     for line in printed_lines(rows, _KEYS, name_printed):
@@ -166,7 +167,7 @@ def _setting(inputs: Inputs, varies: str) -> str:
 def _list_settings(run: RunRecord) -> dict[str, str]:
     """List all that a run's label may have to say, by name, in the order in which it says it."""
     inputs = run.inputs
-    named = {"llm": inputs.model, "retriever": inputs.retriever, **(inputs.retrieval or {}), **inputs.options}
+    named = {"llm": name_model(inputs), "retriever": inputs.retriever, **(inputs.retrieval or {}), **inputs.options}
     named |= {"limit": inputs.limit, "samples": inputs.samples, "prompts": inputs.prompts, **inputs.parameters}
     return {name: str(value) for name, value in named.items()} | {"given": ", ".join(run.given)}
 

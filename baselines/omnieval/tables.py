@@ -10,6 +10,7 @@ from ..core.result import Result
 from ..tables.cells import NOTHING
 from ..tables.grid import Grid
 from ..tables.lines import our_lines, printed_lines
+from ..tables.names import name_model
 from ..tables.notes import INTERVALS, note_directions
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_paper
@@ -43,7 +44,7 @@ def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles
     here = [result for result in results if any(row["split"] == split for row in result.scores)]
     scores = []
     for rank, result in enumerate(here):
-        label = f"{result.run.inputs.model} {_name_finder(result)} (ours)"
+        label = f"{name_model(result.run.inputs)} {_name_finder(result)} (ours)"
         ours = [row for row in result.scores if row["split"] == split]
         lines += our_lines(label, ours, KEYS, profiles, rule=rank == 0, bounds=True, lacking=NOTHING)
         scores += ours

@@ -30,6 +30,7 @@ from ..runs.live import Live
 from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Detail, Grid, Line, Verdict, align_cells
 from ..tables.language import speak, speak_grid, speak_grids
+from ..tables.names import name_model
 from ..tables.run_notes import note_invalid, note_partial
 from .answers import collect_answers
 from .changes import Changes, list_changes
@@ -183,8 +184,8 @@ def name_runs(runs: Runs) -> str:
     benchmarks = few("benchmarks", (run.inputs.benchmark for run in records))
     configs = few("configs", (run.inputs.config for run in records))
     what = f"{benchmarks}, {configs}" if "," in benchmarks else f"{benchmarks} {configs}"
-    systems = few("systems", (run.inputs.model for run in records))
-    if len(runs) > 1 and len({run.inputs.model for run in records}) == 1:
+    systems = few("systems", (name_model(run.inputs) for run in records))
+    if len(runs) > 1 and len({name_model(run.inputs) for run in records}) == 1:
         systems += f" ({few('runs', tell_apart([name for name, _ in runs]))})"
     date = max(run.started or "" for run in records)[:10]
     return "quadrag: " + ", ".join(filter(None, (what, systems, date)))

@@ -7,6 +7,7 @@ from quadrag.run_record import RunRecord
 from quadrag.stats import spread
 
 from ..core.result import Result
+from ..tables.names import keep_name
 from .spent import describe_stages
 
 _NONE = "none given"
@@ -22,8 +23,8 @@ def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
     inputs = [run.inputs for run in runs]
     seconds = sum(run.seconds for run in runs)
     rows = [
-        ("model", join(one.llm for one in inputs)),
-        ("model of the entities", join(one.entity["model"] for one in inputs if one.entity)),
+        ("model", join(keep_name(one.llm) for one in inputs)),
+        ("model of the entities", join(keep_name(one.entity["model"]) for one in inputs if one.entity)),
         ("judge", join(one.judge or "none: judged metrics are not run" for one in inputs)),
         ("data", join(run.source for run in runs)),
         ("parameters", join(", ".join(f"{k} {v}" for k, v in one.parameters.items()) or _NONE for one in inputs)),

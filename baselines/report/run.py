@@ -13,6 +13,7 @@ from ..core.settings import NONE
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
+from ..tables.names import name_model
 from ..tables.notes import INTERVALS, name_units, note_profiles
 from ..tables.paper import load_tables
 from ..tables.paper_notes import note_corpus, note_paper
@@ -25,7 +26,7 @@ from .samples import tabulate_samples
 
 def name_run(run: RunRecord) -> str:
     """Name a run by its model, and by its retriever where that is none."""
-    model = run.inputs.model
+    model = name_model(run.inputs)
     return f"{model}, no documents" if run.inputs.retriever == NONE else model
 
 

@@ -13,6 +13,7 @@ from ..core.result import Result
 from ..tables.cells import Row
 from ..tables.grid import Form, Grid, Line
 from ..tables.lines import our_lines, printed_lines
+from ..tables.names import name_model
 from ..tables.notes import INTERVALS, note_not_run, note_unscored
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_paper
@@ -51,7 +52,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         for name, ours in by_model.items():
             places = [(profile, place) for profile in profiles for place in (*english, *chinese)]
             found = [scores[name][place] for place in places if place in scores[name]]
-            lines += _our_lines(ours[0].run.inputs.model, found, rows, profiles)
+            lines += _our_lines(name_model(ours[0].run.inputs), found, rows, profiles)
             shown += found
         if not shown:
             continue

@@ -99,6 +99,11 @@ def speak_line(line: str, language: str) -> str:
     return f"{_LEAD}{line}" if _LEFT.search(_NOT_OURS.sub("", ours)) else ours
 
 
+def is_joined(text: str) -> bool:
+    """Whether a text has a sign between parts, each of which is looked up."""
+    return any(mark.search(text) for mark in _JOINTS)
+
+
 def _speak_chinese(text: str) -> str:
     """Return a text in Chinese; what is quoted in it stands aside meanwhile."""
     quoted: list[str] = []

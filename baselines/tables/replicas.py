@@ -17,6 +17,7 @@ from ..core.benchmark import load
 from ..core.prompts import are_own
 from ..core.result import PROFILES, Result
 from .grid import Detail, Grid
+from .names import keep_name
 from .said import is_same
 
 _FEW = 3  # recipes each of which is told of in a line under a table
@@ -30,9 +31,10 @@ def note_recipes(runs: Sequence[RunRecord]) -> list[str]:
         if run.row:
             model = f" ({run.row['model']})" if "model" in run.row else ""
             row = f"published row {run.row['row']}{model}; " if "row" in run.row else ""
-            served = f", served by {run.inputs.served_as['llm']}" if "llm" in run.inputs.served_as else ""
+            server = run.inputs.served_as.get("llm")
+            asked = f"{keep_name(run.inputs.llm)}{f', served by {keep_name(server)}' if server else ''}"
             prompts = "the user's own" if are_own(run.inputs.benchmark, run.inputs.prompts) else "ours"
-            notes.append(f"Recipe {run.row['recipe']}: {row}asked: {run.inputs.llm}{served}; prompts: {prompts}.")
+            notes.append(f"Recipe {run.row['recipe']}: {row}asked: {asked}; prompts: {prompts}.")
     notes = list(dict.fromkeys(notes))
     told = notes if len(notes) <= _FEW else [Detail(note) for note in notes]
     names = dict.fromkeys(run.row["recipe"] for run in runs if run.row)

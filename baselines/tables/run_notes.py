@@ -18,6 +18,7 @@ from ..systems.rag.system import RAG
 from .answers import note_answers
 from .cells import Row
 from .grid import Alarm, Detail
+from .names import keep_name
 from .notes import note_scores
 from .paper import load_tables
 from .paper_notes import note_beside
@@ -114,9 +115,9 @@ def list_settings(inputs: Inputs) -> list[str]:
     if are_own(inputs.benchmark, inputs.prompts) and not served:
         parts.append("prompts of the user's own")
     if inputs.judge:
-        parts.append(f"judge {inputs.judge.replace('; ', ', ')}")
-    names = {"llm": f"asked as {inputs.llm}"}
-    parts += [f"{names.get(role, role)}, served by {name}" for role, name in inputs.served_as.items()]
+        parts.append(f"judge {', '.join(map(keep_name, inputs.judge.split('; ')))}")
+    names = {"llm": f"asked as {keep_name(inputs.llm)}"}
+    parts += [f"{names.get(role, role)}, served by {keep_name(name)}" for role, name in inputs.served_as.items()]
     return parts
 
 

@@ -19,6 +19,7 @@ from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.tables.cells import NOTHING, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
+from quadrag.baselines.tables.names import keep_name
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import entrance
 from quadrag.measure.evaluation import Evaluation, check_profile, result
@@ -88,7 +89,7 @@ class Comparison(Mapping[str, Pair]):
     @entrance
     def invalid(self) -> list[str]:
         """Why metrics are not compared, a line each: too many of their items failed in one of the two."""
-        told = [f"{side} ({one.name}) is INVALID, {line}" for side, one in self._sides for line in one.invalid]
+        told = [f"{_call(side, one)} is INVALID, {line}" for side, one in self._sides for line in one.invalid]
         return [in_python(line) for line in told]
 
     @property
@@ -140,12 +141,12 @@ class Comparison(Mapping[str, Pair]):
     @property
     def _kept(self) -> list[Alarm]:
         """Say of which of the two answers are kept ones."""
-        return [Alarm(f"{side} ({one.name}): {one.kept}.") for side, one in self._sides if one.kept]
+        return [Alarm(f"{_call(side, one)}: {one.kept}.") for side, one in self._sides if one.kept]
 
     @property
     def _partial(self) -> list[Alarm]:
         """Say what is partial, invalid or failed of either, what is so of both once."""
-        names = {side: f"{side} ({one.name})" for side, one in self._sides}
+        names = {side: _call(side, one) for side, one in self._sides}
         told = tell_once((side, one.result) for side, one in self._sides)
         return [
             Alarm(f"{names[where[0]] if len(where) == 1 else ' and '.join(where)}: {note}")
@@ -203,7 +204,7 @@ class Comparison(Mapping[str, Pair]):
                 lines.append(Line(label, [*values, Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
                 counts = (count_questions(one.result, _place(self.before, name), self.profile) for one in both)
                 uneven = uneven or any(n != pair.n for n in counts)
-        first, second = tell_apart(self._names)
+        first, second = map(keep_name, tell_apart(self._names))
         title = f"{second} minus {first}, paired"
         starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
         ran = (self.before.result, self.after.result)
@@ -224,6 +225,10 @@ class Comparison(Mapping[str, Pair]):
     def _repr_html_(self) -> str:
         """Show a notebook the same as a table."""
         return table_html(self._grid.title, self._grid)
+
+
+def _call(side: str, one: Evaluation) -> str:
+    return f"{side} ({keep_name(one.name)})"
 
 
 def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:

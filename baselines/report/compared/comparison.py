@@ -15,6 +15,7 @@ from ...scoring.rows import ALL
 from ...scoring.validity import is_invalid
 from ...tables.cells import NOTHING, Row, value_cell
 from ...tables.grid import Alarm, Cell, Detail, Form, Grid, Line, Verdict
+from ...tables.names import keep_name
 from ...tables.notes import INTERVALS, TESTS, name_units, note_keys
 from ...tables.run_notes import list_settings, note_partial, note_runs
 from ..run import name_run
@@ -112,7 +113,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         told = [note for note in note_runs([result.run]) if every or not isinstance(note, Detail)]
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
-        who = ", ".join(dict.fromkeys([name, name_run(result.run)]))
+        who = ", ".join(dict.fromkeys([keep_name(name), name_run(result.run)]))
         notes.append(f"{column}: {who}; {' '.join(told).removeprefix('Ours ')}")
     notes += [f"{name_units(shown)}, {profile} profile, {INTERVALS}.", *note_keys(shown)]
     own_names = tell_apart([name for name, _ in runs])

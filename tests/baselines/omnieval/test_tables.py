@@ -13,6 +13,7 @@ from quadrag.baselines.core.result import Result
 from quadrag.baselines.omnieval.matrix import FIELDS, TASKS, TOPICS, matrix_grids
 from quadrag.baselines.omnieval.tables import KEYS, tabulate
 from quadrag.baselines.tables.grid import print_grids
+from quadrag.baselines.tables.names import name_model
 from quadrag.baselines.tables.published import read_published
 from quadrag.data.builders import open_builder, rows
 from quadrag.run_record import Inputs, RunRecord
@@ -151,7 +152,7 @@ def test_runs_stand_under_the_table_that_varies_what_they_vary(runs, table):
     for label, result in zip(ours, runs, strict=True):
         inputs = result.run.inputs
         how = {"none": "alone", "dense": (inputs.retrieval or {}).get("embedding")}
-        assert label == f"{inputs.model} {how.get(inputs.retriever, inputs.retriever)} (ours)"
+        assert label == f"{name_model(inputs)} {how.get(inputs.retriever, inputs.retriever)} (ours)"
 
 
 def test_ours_come_with_bounds_counts_and_the_other_profile(monkeypatch):

@@ -14,6 +14,7 @@ from quadrag.baselines.runs import campaign as campaigns
 from quadrag.baselines.tables import language
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line
 from quadrag.baselines.tables.language import speak, speak_grid
+from quadrag.baselines.tables.names import keep_name
 
 HAN = re.compile("[\u4e00-\u9fff]")
 ENGLISH = re.compile(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}")  # three words of it
@@ -134,6 +135,14 @@ def test_a_table_keeps_its_numbers_names_and_shape():
     assert ours.lines == [Line("  m（本次）", [Cell("1.0")])]
     assert ours.notes == ["不完整：仅 60 题中的前 3 题。", "mrr"] and isinstance(ours.notes[0], Alarm)
     assert speak_grid(grid, "en") is grid
+
+
+@pytest.mark.parametrize("name", ["all", "official", "v2: judge", "judge (ours)", "mine, tuned", "A: all"])
+def test_what_the_user_named_is_never_translated(name):
+    kept = keep_name(name)
+    assert speak(f"rgb qa, {kept}, official profile", "zh") == f"rgb qa，{kept}，官方口径"
+    assert speak(f"{kept} minus {kept}, paired", "zh") == f"{kept} 减 {kept}，配对比较"
+    assert kept == f"'{name}'" and keep_name("my_rag v2") == "my_rag v2"
 
 
 def test_a_translation_has_what_the_english_has():

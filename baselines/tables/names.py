@@ -1,0 +1,16 @@
+"""What a run's model is called in tables, and in whatever says a name among words of ours."""
+
+from quadrag.run_record import Inputs
+
+from .language import CHINESE, is_joined, speak
+
+
+def name_model(inputs: Inputs) -> str:
+    """Return the model's name without the folders or the organisation before it, with what served it where told."""
+    names = [name.rstrip("/").rsplit("/", 1)[-1] for name in (inputs.llm, inputs.served_as.get("llm", ""))]
+    return ", served by ".join(map(keep_name, filter(None, names)))
+
+
+def keep_name(name: str) -> str:
+    """Return what the user named as texts say it: quoted, and so never translated, where it reads as words of ours."""
+    return repr(name) if is_joined(name) or speak(name, CHINESE) != name else name
