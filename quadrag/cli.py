@@ -74,11 +74,12 @@ def _tell(what: str) -> None:
 def _speaker(typed: Sequence[str]) -> Callable[[str], str]:
     """Return what puts a line into the language of the labels, which is known where a mistyped option is not."""
     words = [part for word in typed for part in (word.split("=", 1) if word.startswith("--") else [word])]
-    if ("--labels", "zh") not in pairwise(words):
+    labels = dict(pairwise(words)).get("--labels", "en")
+    if labels == "en":
         return str
     from quadrag.baselines.tables.language import speak_line
 
-    return partial(speak_line, language="zh")
+    return partial(speak_line, language=labels)
 
 
 def _remedy(error: OSError, arguments: argparse.Namespace) -> str:

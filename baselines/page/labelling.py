@@ -1,4 +1,4 @@
-"""The page on which a person labels answers by keys; it saves the sheet that `quadrag label --labels` takes back."""
+"""The page on which a person labels answers by keys; it saves the sheet that `quadrag label --people` takes back."""
 
 import base64
 import hashlib

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from quadrag.errors import QuadragError
+from quadrag.errors import unknown_name
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES
@@ -66,7 +66,7 @@ def find_metric(runs: Sequence[Run], wanted: str | None) -> tuple[str, int, floa
         if wanted in (None, name, key, record.label or None):
             higher = record.direction != "lower"
             return name, 1 if higher else -1, record.range[1 if higher else 0]
-    raise QuadragError(f"no metric {wanted!r}; expected one of {', '.join(names)}")
+    raise unknown_name("metric", str(wanted), dict.fromkeys([*(name.partition(".")[2] for name in names), *names]))
 
 
 def list_others(runs: Sequence[Run], chosen: str) -> list[str]:

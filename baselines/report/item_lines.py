@@ -76,7 +76,7 @@ def write_item(item: ShownItem, manner: Manner, before: ShownItem | None = None)
     yield f"{head('question')}{line(question.query)}"
     for side, one in sides:
         if one.answer is not None:
-            none = ": ".join(filter(None, (manner.spell(one.answer.state), one.failure)))
+            none = manner.spell(": ".join(filter(None, (one.answer.state, one.failure))))
             yield f"{head('answer', side)}{line(none if one.answer.answer is None else one.answer.answer)}"
     yield f"{head('gold')}{line('; '.join(spell_gold(question.references)))}"
     for side, one in sides:

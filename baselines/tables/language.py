@@ -33,15 +33,19 @@ _END = re.compile(r"(?<!\.)\.$")
 _NAMES = re.compile(r"\S+(?:, \S+)*|quadrag [\w-]+")  # or a command
 _EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
 _COUNTED = re.compile(r"(\d+) ([a-z_ ]+)")
+_A_TYPE = re.compile(r"an? (\w{2,})")  # as Python calls it
 _RANGE = re.compile(r"([-+]?[\d.]+%?) to ([-+]?[\d.]+%?)")
-# A text of data or of a model as Python writes it, and the first of the signs that stand for such texts.
-_QUOTED = re.compile(r"""(?<![\w\\])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)""")
+# A text of data or of a model as Python writes it, or a folder that is points alone; and the first of the signs that
+# stand for such texts.
+_QUOTED = re.compile(r"""(?<![\w\\])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)|(?<!\S)\.\.?(?=[ ;,:])""")
 _ASIDE = 0xE000
 # Whether words in the slots of a file's phrases are names.
 _FILES = {"chinese.yaml": False, "chinese_errors.yaml": True, "chinese_help.yaml": True}
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the quick one, where it was built
 _LEAD = "这一行还没有中文，原文："
-_LEFT = re.compile(r"\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b")  # words of English
+_SMALL = "an|and|are|as|be|each|for|from|has|have|is|it|its|not|of|or|that|the|their|to|which|with"
+# Words of English: three together, or one that is no name.
+_LEFT = re.compile(rf"\b[a-z]{{2,}} [a-z]{{2,}} [a-z]{{2,}}\b|(?<![\w./'\"-])(?:{_SMALL})(?![\w./'\"-])")
 _NOT_OURS = re.compile(rf"“.*?”|`.*?`|quadrag [\w-]+|{_QUOTED.pattern}")  # others' words, commands
 Text = TypeVar("Text", bound=str)
 
@@ -68,7 +72,7 @@ def _read() -> _Phrases:
             whole[english] = chinese
             if _SLOT.search(english):
                 changing[english] = _Phrase(_match(english, chinese), chinese, names)
-    order = sorted(changing, key=lambda english: (english.startswith("{"), -len(english)))
+    order = sorted(changing, key=lambda english: (english.startswith("{"), -len(_SLOT.sub("", english))))
     return _Phrases(whole, [changing[english] for english in order])
 
 
@@ -92,9 +96,14 @@ def speak(text: Text, language: str) -> Text:
 
 
 def speak_line(line: str, language: str) -> str:
-    """Return a line of a message in a language: wholly or, where that has no words for a part, in English."""
+    """Return a line of a message in a language: wholly or, where that has no words for a part, in English.
+
+    In one that is none of ours it is said in all of them: who mistyped the name reads one.
+    """
     if language == ENGLISH or line.startswith(_LEAD):
         return line
+    if language not in LANGUAGES:
+        return " / ".join(speak_line(line, known) for known in LANGUAGES)
     ours = speak(line, language)
     return f"{_LEAD}{line}" if _LEFT.search(_NOT_OURS.sub("", ours)) else ours
 
@@ -117,8 +126,10 @@ def _speak_chinese(text: str) -> str:
 
 
 def _translate(text: str) -> str:
-    """Return a text in Chinese, its end as well."""
+    """Return a text in Chinese, its end as well; a sentence may stand without its point."""
     ours = _look_up(text)
+    if ours == text and " " in text and not text.endswith("."):
+        ours = _look_up(f"{text}.").removesuffix(".").removesuffix("。")
     return ours if ours == text else _END.sub("。", ours)
 
 
@@ -147,6 +158,8 @@ def _look_up(text: str) -> str:
     for phrase in changing:
         if found := phrase.english.fullmatch(plain):
             return begin + _fill(phrase, found)
+    if found := _A_TYPE.fullmatch(plain):
+        return begin + _look_up(found[1])
     if found := _PAIR.fullmatch(plain):
         return f"{begin}{found[1]}：{_translate(found[2])}"
     for mark, joint in _JOINTS.items():  # a list, or several sentences

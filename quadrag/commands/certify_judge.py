@@ -32,7 +32,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("labels", metavar="LABELS", nargs="?", help="a known set, or a file")
+    parser.add_argument("people", metavar="LABELS", nargs="?", help="a known set, or a file")
     parser.add_argument("--list", action="store_true", help="the known sets")
     parser.add_argument(
         "--injections", action="store_true", help="hostile texts in place of labels, in the prompts of all metrics"
@@ -69,11 +69,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.injections:
         return _inject(arguments)
-    if arguments.list or not arguments.labels:
+    if arguments.list or not arguments.people:
         print("\n".join(list_sets()))
         return 0
     _check(arguments)
-    labels = open_labels(arguments.labels, arguments.metric, arguments.data_dir)
+    labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
     if arguments.items:
         _write_items(labels, Path(arguments.items))
         if not (arguments.judge or arguments.verdicts):
@@ -109,7 +109,7 @@ def _inject(arguments: argparse.Namespace) -> int:
 
     others = ("list", "verdicts", "against", "items", "data_dir", "out", "judge_large", "keep_agreement")
     given = [f"--{name.replace('_', '-')}" for name in others if getattr(arguments, name) not in (None, [], False)]
-    given += ["LABELS"] * bool(arguments.labels) + ["--repeats"] * (arguments.repeats > 1)
+    given += ["LABELS"] * bool(arguments.people) + ["--repeats"] * (arguments.repeats > 1)
     if given:
         raise QuadragError(f"--injections is asked of one judge, once; leave out {given[0]}")
     if len(arguments.judge) != 1 or is_known(arguments.judge[0]):

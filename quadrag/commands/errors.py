@@ -2,7 +2,7 @@
 
 Its Tables 2, 4 and 6 name the classes; an answer may have several. A judge
 gives them (--judge, written to RUN/errors.jsonl), or people do: --sheet writes
-a sheet to fill in, --labels reads it, or a corrected copy of errors.jsonl.
+a sheet to fill in, --people reads it, or a corrected copy of errors.jsonl.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from quadrag.errors import QuadragError, one_line
 EXAMPLES = (
     "quadrag errors runs/a --judge http://HOST/v1",
     "quadrag errors runs/a --sheet wrong.csv",
-    "quadrag errors runs/a --labels wrong.csv",
+    "quadrag errors runs/a --people wrong.csv",
 )
 FILE = "errors.jsonl"
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("folder", metavar="RUN", help="the folder of a run of rgb")
     parser.add_argument("--sheet", metavar="FILE", help="write the wrong answers here, as CSV for people to fill in")
-    parser.add_argument("--labels", metavar="FILE", help="classes that people gave: such a sheet, or lines of JSON")
+    parser.add_argument("--people", metavar="FILE", help="classes that people gave: such a sheet, or lines of JSON")
     parser.add_argument("--metric", metavar="M", help="what says that an answer is wrong (default: the first headline)")
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
     options.calls(parser)
@@ -48,8 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.tables.grid import Alarm, print_grids
     from quadrag.baselines.tables.run_notes import note_partial
 
-    if sum(map(bool, (arguments.judge, arguments.sheet, arguments.labels))) != 1:
-        raise QuadragError("what sorts the wrong answers? Expected one of --judge SPEC, --sheet FILE, --labels FILE")
+    if sum(map(bool, (arguments.judge, arguments.sheet, arguments.people))) != 1:
+        raise QuadragError("what sorts the wrong answers? Expected one of --judge SPEC, --sheet FILE, --people FILE")
     folder = Path(arguments.folder)
     result = read_result(folder)
     inputs = result.run.inputs
@@ -69,8 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
             print(textwrap.fill(f"{name}: {meaning}", 80, initial_indent="  ", subsequent_indent="    "))
         return 0
     stopped = None
-    if arguments.labels:
-        verdicts, by = sort_by_people(Path(arguments.labels), wrong, testbed), f"people ({arguments.labels})"
+    if arguments.people:
+        verdicts, by = sort_by_people(Path(arguments.people), wrong, testbed), f"people ({arguments.people})"
     else:
         verdicts, by, stopped = _judge(request, calls, wrong, testbed)
         _write_verdicts(folder / FILE, result, wrong, verdicts)
@@ -151,7 +151,7 @@ def _judge(request: Any, calls: Any, wrong: Sequence[Any], testbed: Any) -> tupl
 
 
 def _write_verdicts(path: Path, result: Any, wrong: Sequence[Any], verdicts: Sequence[Any]) -> None:
-    """Write what a judge said of each wrong answer, in the form that --labels reads."""
+    """Write what a judge said of each wrong answer, in the form that --people reads."""
     from quadrag.records import write_jsonl
 
     inputs = result.run.inputs

@@ -1,7 +1,7 @@
 """Draw items of a judged run for people, and correct its score by their labels.
 
 --out writes a CSV sheet, whose column `label` is to be filled in, or, where the
-file ends in .html, a page to label on by keys, which saves that sheet. --labels
+file ends in .html, a page to label on by keys, which saves that sheet. --people
 reads it back, or any CSV file with `id` and `label` of a random draw of the
 run's items.
 """
@@ -16,7 +16,7 @@ from quadrag.errors import QuadragError
 EXAMPLES = (
     "quadrag label runs/a --n 100 --out sheet.csv",
     "quadrag label runs/a --n 100 --out label.html",
-    "quadrag label runs/a --labels sheet.csv",
+    "quadrag label runs/a --people sheet.csv",
 )
 
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="RUN", help="the folder of a judged run")
     parser.add_argument("--n", metavar="N", type=options.whole(1), default=100, help="items to label (default: 100)")
     parser.add_argument("--out", metavar="FILE", help="write a sheet of so many items here: .csv, or .html, a page")
-    parser.add_argument("--labels", metavar="FILE", help="a sheet with labels")
+    parser.add_argument("--people", metavar="FILE", help="a sheet with labels")
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the first judged value of the run)")
     parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="of the draw (default: 2333)")
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
@@ -39,24 +39,24 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.page.labelling import write_labelling
     from quadrag.baselines.tables.grid import print_grids
 
-    if bool(arguments.out) == bool(arguments.labels):
-        raise QuadragError("give --out for a new sheet, or --labels to take one back")
+    if bool(arguments.out) == bool(arguments.people):
+        raise QuadragError("give --out for a new sheet, or --people to take one back")
     graded, items = _read_items(arguments)
     if arguments.out:
         out = Path(arguments.out)
         if out.exists():  # it may hold a person's work
-            raise QuadragError(f"{out} is there already; name another file, or take it back with --labels {out}")
+            raise QuadragError(f"{out} is there already; name another file, or take it back with --people {out}")
         rows, given = draw_sheet(items, arguments.n, graded, arguments.seed)
         said = ", ".join(f"{count} that the judge gave {name}" for name, count in given.items())
         then = f"Fill in the column label: {' or '.join(graded.grades)}."
         if out.suffix == ".html":
             write_labelling(out, rows, list(graded.grades))
-            then = f"Open it in a browser: it saves a sheet, {out.stem}.csv, for --labels."
+            then = f"Open it in a browser: it saves a sheet, {out.stem}.csv, for --people."
         else:
             write_sheet(out, rows)
         print(f"{arguments.out}: {sum(given.values())} of {len(items)} items ({said})\n{then}")
         return
-    sheet = take_back(Path(arguments.labels), items, graded)
+    sheet = take_back(Path(arguments.people), items, graded)
     print_grids([tabulate_corrected(graded.name, correct(items, sheet), sheet)])
 
 

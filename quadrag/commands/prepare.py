@@ -9,6 +9,7 @@ datasets. Upstream's files are downloaded and verified, or read from
 import argparse
 
 from quadrag.commands.shared import options
+from quadrag.progress import spell
 
 EXAMPLES = (
     "quadrag prepare rgb",
@@ -31,16 +32,18 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.data.prepared import find_source
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)
-    done = prepare(benchmark, arguments.config, arguments.data_dir, lambda name: print(f"building {name}", flush=True))
+    done = prepare(
+        benchmark, arguments.config, arguments.data_dir, lambda name: print(spell(f"building {name}"), flush=True)
+    )
     for name, rows in done.built.items():
         print(f"{name}: " + ", ".join(f"{split} {count}" for split, count in rows.items()))
     for name, files in done.partial.items():
-        print(f"{name}: built without {', '.join(files)}")
+        print(spell(f"{name}: built without {', '.join(files)}"))
     for name, files in done.lacking.items():
-        print(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}")
+        print(spell(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}"))
         before = find_source(benchmark, name)
         if before:
-            print(f"  its bare name still loads what was prepared before, from: {before}")
-    print("metrics: " + ", ".join(done.metrics))
+            print(spell(f"  its bare name still loads what was prepared before, from: {before}"))
+    print(spell("metrics: " + ", ".join(done.metrics)))
     name, rows = next(iter(done.built.items()))
-    print(f'now: load_dataset("{benchmark}", "{name}", split="{next(iter(rows))}")')
+    print(spell(f'now: load_dataset("{benchmark}", "{name}", split="{next(iter(rows))}")'))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
+from quadrag.progress import spell
 
 EXAMPLES = ("quadrag trec runs/a", "quadrag trec runs/a runs/b --out trec", "quadrag trec runs/a --passages")
 
@@ -47,11 +48,11 @@ def run(arguments: argparse.Namespace) -> None:
     ]
     for (_, folder), done in zip(found, written, strict=True):
         if not done:
-            print(f"{folder}: a run without passages")
+            print(spell(f"{folder}: a run without passages"))
         for one in done:
             empty = False
-            print(f"{one.run}: {one.lines:,} lines for {one.questions:,} questions")
-            print(f"{one.qrels}: {one.relevant:,} lines" if one.qrels else f"  no qrels: {one.why_not}")
+            print(spell(f"{one.run}: {one.lines:,} lines for {one.questions:,} questions"))
+            print(spell(f"{one.qrels}: {one.relevant:,} lines" if one.qrels else f"  no qrels: {one.why_not}"))
     if empty:
         raise QuadragError(f"no passages stand in {', '.join(arguments.runs)}: nothing was retrieved")
 

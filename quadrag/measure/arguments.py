@@ -47,6 +47,16 @@ def check_names(**named: object) -> None:
             raise QuadragError(f"{name} is {value!r}, a {type(value).__name__}; expected one name as a text")
 
 
+def check_count(name: str, value: object, *, may_lack: bool = False) -> None:
+    """Refuse what is no whole number from 1 where one is expected; None is one that is lacking.
+
+    Raises:
+        QuadragError: it is none.
+    """
+    if not (may_lack and value is None) and (type(value) is not int or value < 1):
+        raise QuadragError(f"{name} is {value!r}; expected a whole number from 1{', or None' * may_lack}")
+
+
 def refuse_unknown(function: Callable[..., object], named: Iterable[str], options: Iterable[str] = ()) -> None:
     """Refuse arguments that a function does not take.
 

@@ -16,7 +16,7 @@ from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.report.compared.words import tell_holm, tell_missing, tell_pairs, tell_same, tell_star
 from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
-from quadrag.baselines.tables.cells import NOTHING, difference_cell, format_value, unit_of
+from quadrag.baselines.tables.cells import FEW, NOTHING, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.names import keep_name
@@ -179,7 +179,7 @@ class Comparison(Mapping[str, Pair]):
         if by == "metric":
             at = attrgetter("n", "p", "p_holm")
             rows = [
-                (name, *(one.value for one in self._both(name)), pair.difference, *pair.interval, *at(pair))
+                (name, *(one.value for one in self._both(name)), pair.difference, *_bounds(pair), *at(pair))
                 for name, pair in self.pairs.items()
             ]
             return score_frame(rows, ["score", "before", "after", "difference", "low", "high", "n", "p", "p_holm"])
@@ -225,6 +225,10 @@ class Comparison(Mapping[str, Pair]):
     def _repr_html_(self) -> str:
         """Show a notebook the same as a table."""
         return table_html(self._grid.title, self._grid)
+
+
+def _bounds(pair: Pair) -> tuple[float | None, float | None]:
+    return pair.interval if pair.n >= FEW else (None, None)
 
 
 def _call(side: str, one: Evaluation) -> str:

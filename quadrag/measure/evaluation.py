@@ -16,12 +16,12 @@ from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
 from quadrag.baselines.runs.campaign import read_runs
 from quadrag.baselines.scoring.validity import is_invalid
-from quadrag.baselines.tables.cells import count_scored
+from quadrag.baselines.tables.cells import FEW, count_scored
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.measure.arguments import entrance
+from quadrag.measure.arguments import check_count, entrance
 from quadrag.measure.frame import check_rows, item_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
@@ -64,7 +64,7 @@ class Evaluation(Mapping[str, Score]):
             key = row["key"] if keys.count((row["split"], row["key"])) == 1 else f"{row['metric']}.{row['key']}"
             found[f"{row['split']}/{key}" if many else key] = Score(
                 value=row["value"],
-                interval=tuple(row["interval"]) if row.get("interval") else None,
+                interval=tuple(row["interval"]) if row.get("interval") and count_scored(row) >= FEW else None,
                 n=count_scored(row),
                 n_total=row["n_total"],
                 unscored=dict(row.get("unscored", {})),
@@ -165,6 +165,7 @@ class Evaluation(Mapping[str, Score]):
             limit: so many questions.
         """
         if wrong or unscored:
+            check_count("limit", limit)
             which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
             print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
             return

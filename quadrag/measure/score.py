@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from quadrag.errors import unknown_name
 from quadrag.measure.words import in_python
 
 
@@ -11,7 +12,7 @@ class Score(NamedTuple):
 
     Attributes:
         value: in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid.
-        interval: its 95% interval; None where there is none.
+        interval: its 95% interval; None where there is none, as of fewer than 5 questions.
         n: the questions that have a value; of a score that is not valid, those that could be read.
         n_total: all questions.
         unscored: how many have none, by reason.
@@ -47,12 +48,13 @@ def find_name(name: str, scores: Mapping[str, Score]) -> str:
     found = [
         known
         for known, one in scores.items()
-        if name.removeprefix(f"{one.split}/") in (one.key, f"{one.metric}.{one.key}")
+        if str(name).removeprefix(f"{one.split}/") in (one.key, f"{one.metric}.{one.key}")
     ]
     if len(found) > 1:
         what = "splits" if len({scores[known].split for known in found}) > 1 else "metrics"
         uses = ", ".join(f"result[{known!r}]" for known in found)
         raise KeyError(in_python(f"{name} stands for several {what}: use {uses}"))
     if not found:
-        raise KeyError(in_python(f"no score {name!r}; expected one of {', '.join(scores)}"))
+        known = dict.fromkeys([*scores, *(one.key for one in scores.values())])
+        raise KeyError(in_python(str(unknown_name("score", name, known))))
     return found[0]

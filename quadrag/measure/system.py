@@ -18,7 +18,7 @@ from quadrag.baselines.scoring.validity import shorten_list
 from quadrag.baselines.systems.function import Function
 from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
-from quadrag.measure.arguments import check_names, entrance, refuse_unknown
+from quadrag.measure.arguments import check_count, check_names, entrance, refuse_unknown
 from quadrag.measure.calls import CALLS, take_calls
 from quadrag.measure.evaluation import PAGE, Evaluation, check_profile
 from quadrag.measure.words import in_python
@@ -86,14 +86,12 @@ def evaluate(
     """
     named = [certificate] if isinstance(certificate, str | Path) else certificate
     certificates = read_certificates([str(one) for one in named])
-    check_names(benchmark=benchmark, config=config)
+    check_names(benchmark=benchmark, config=config, **({} if name is None else {"name": name}))
     check_profile(profile)
     calls = replace(take_calls(judge, concurrency, options, judge_large, certificates), profile=profile)
     refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
-    if batch_size is not None and batch_size < 1:
-        raise QuadragError(f"batch_size is {batch_size}; expected a whole number from 1, or None")
-    if concurrency < 1:
-        raise QuadragError(f"concurrency is {concurrency}; expected a whole number from 1")
+    check_count("batch_size", batch_size, may_lack=True)
+    check_count("concurrency", concurrency)
     if not callable(system):
         raise QuadragError(f"the system is a {type(system).__name__}; expected a function from a question to an answer")
     record = load(benchmark)

@@ -48,12 +48,12 @@ def spell_notes(grid: Grid) -> Grid:
 
 @contextmanager
 def speaking_python(labels: str | None = None) -> Iterator[None]:
-    """Have every QuadragError that is raised inside say its message so; also a decorator.
+    """Have every QuadragError that is raised inside say its message so, and a file's error be one; also a decorator.
 
     Args:
         labels: the language of what is said inside; the one that is in use when None.
     """
-    before = _labels.set((labels if labels in LANGUAGES else None) or _labels.get())
+    before = _labels.set(labels or _labels.get())
     try:
         if labels not in (None, *LANGUAGES):
             raise QuadragError(f"unknown value of labels {str(labels)!r}; known: {', '.join(LANGUAGES)}")
@@ -61,5 +61,9 @@ def speaking_python(labels: str | None = None) -> Iterator[None]:
     except QuadragError as error:
         error.args = (in_python(str(error)),)
         raise
+    except OSError as error:  # of our files: what the user's function raises is a failure of its question
+        if error.filename is None:
+            raise
+        raise QuadragError(in_python(f"cannot use {error.filename} ({error.strerror}); name another place")) from error
     finally:
         _labels.reset(before)

@@ -15,7 +15,7 @@ from quadrag.commands.shared import options
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("labels", metavar="LABELS", help="a known set, or a file")
+    parser.add_argument("people", metavar="LABELS", help="a known set, or a file")
     parser.add_argument("--model", metavar="MODEL", required=True, help="what is trained: a Hub name or a folder")
     parser.add_argument("--out", metavar="JUDGE", required=True, type=Path, help="a new folder for the judge")
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else truthfulness)")
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.tables.grid import print_grids
     from quadrag.chat.ledger import Ledger
 
-    labels = open_labels(arguments.labels, arguments.metric, arguments.data_dir)
+    labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
     named = ("rank", "rate", "passes", "batch", "longest", "seed")
     settings = Settings(**{name: getattr(arguments, name) for name in named})
     print(describe_labels(labels))

@@ -48,7 +48,8 @@ class _Parser(argparse.ArgumentParser):
             group.title = group.title and _say(group.title)
         paragraphs = (self.description or "").split("\n\n")
         self.description = "\n\n".join("\n".join(wrap(_say(" ".join(one.split())), _WIDTH)) for one in paragraphs)
-        self.epilog = re.sub("^examples?:", lambda found: _say(found[0]), self.epilog or "")
+        examples = re.sub("(?m)^  quadrag .+", r"\g<0> --labels zh", self.epilog or "")
+        self.epilog = re.sub("^examples?:", lambda found: _say(found[0]), examples)
         return re.sub(r"(?m)^(\S+):$", r"\1：", super().format_help())
 
     def error(self, message: str) -> NoReturn:
@@ -119,9 +120,18 @@ def build_parser(version: str, typed: str | None = None) -> argparse.ArgumentPar
         )
         if typed in (None, name):
             command.add_arguments(one)
-            if "--labels" not in one._option_string_actions:
-                options.labels(one, "of messages and help")
+            _add_labels(one)
     return parser
+
+
+def _add_labels(parser: argparse.ArgumentParser) -> None:
+    """Let the language be named behind a command, and behind a command's own command."""
+    if "--labels" not in parser._option_string_actions:
+        options.labels(parser, "of messages and help")
+    for action in parser._actions:
+        for inner in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
+            _add_labels(inner)
+            inner.set_defaults(labels=argparse.SUPPRESS)  # what was typed before it stays
 
 
 def _examples(lines: Sequence[str]) -> str:

@@ -48,7 +48,7 @@ def test_a_sheet_goes_out_and_comes_back(judged):
     assert len(rows) == 8 and all(row["question"] and row["gold"] and not row["label"] for row in rows)
     # Each drawn item stands for so many: together for all 15.
     assert sum(1 / float(row["probability"]) for row in rows) == pytest.approx(15, abs=1e-3)
-    back = judged("label", "runs/a", "--labels", fill("sheet.csv", lambda row: "right"))
+    back = judged("label", "runs/a", "--people", fill("sheet.csv", lambda row: "right"))
     assert back.code == 0, back.err
     assert re.search(r"^corrected by labels +1\.0000 +0\.\d+ to 1\.0000 +15$", back.out, flags=re.MULTILINE)
     assert "The judge narrows nothing" in back.out
@@ -63,7 +63,7 @@ def test_labels_of_a_random_draw(judged):
     Path("mine.csv").write_text(
         "id,label\n" + "".join(f"{name},{'right' if n % 2 else ''}\n" for n, name in enumerate(ids))
     )
-    done = judged("label", "runs/a", "--labels", "mine.csv")
+    done = judged("label", "runs/a", "--people", "mine.csv")
     assert done.code == 0, done.err
     assert re.search(r"^labels alone +1\.0000 +0\.6457 to 1\.0000 +7$", done.out, flags=re.MULTILINE)
     assert "8 rows have no label" in done.out and "taken for a random draw" in done.out
@@ -92,7 +92,7 @@ def test_one_line_for_a_wrong_sheet(judged, change, said):
         sheet = csv.DictWriter(text, rows[0])
         sheet.writeheader()
         sheet.writerows(rows)
-    done = judged("label", "runs/a", "--labels", "sheet.csv")
+    done = judged("label", "runs/a", "--people", "sheet.csv")
     assert done.code == 2
     assert re.fullmatch(f"quadrag: [^\n]*{said}[^\n]*\n", done.err), done.err
 
@@ -113,7 +113,7 @@ def test_shares_are_whole_and_no_stratum_is_left_out(sizes, n):
 def test_a_page_to_label_on(judged):
     done = judged("label", "runs/a", "--n", 8, "--out", "label.html")
     assert done.code == 0, done.err
-    assert done.out.endswith("Open it in a browser: it saves a sheet, label.csv, for --labels.\n")
+    assert done.out.endswith("Open it in a browser: it saves a sheet, label.csv, for --people.\n")
     assert "8 answers to label" in Path("label.html").read_text(encoding="utf-8")
     again = judged("label", "runs/a", "--out", "label.html")
     assert again.code == 2 and "label.html is there already" in again.err

@@ -1,4 +1,4 @@
-"""The page to label on, in a real browser: keys, what is kept, the sheet that it saves and `--labels` takes."""
+"""The page to label on, in a real browser: keys, what is kept, the sheet that it saves and `--people` takes."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def test_what_cannot_be_compared_is_one_line(two, cli):
     for typed, message in (
         (("a", "--worse"), "--worse and --better compare two runs, the others show one"),
         (("a", "b", "--wrong"), "expected quadrag show A B --worse"),
-        (("a", "b", "--worse", "--metric", "beauty"), "no metric 'beauty'; expected one of"),
+        (("a", "b", "--worse", "--metric", "beauty"), "unknown metric 'beauty'; "),
         (("a", "b", "--worse", "--split", "noise"), "unknown split of this run 'noise'"),
     ):
         ran = cli("show", *typed)

@@ -72,7 +72,7 @@ def test_the_worst_come_first(judged, capsys):
 def test_what_cannot_be_shown_is_one_line(judged, capsys, tmp_path):
     for more, message in (
         (("--id", "nobody"), "no item of this run has the id 'nobody'"),
-        (("--wrong", "--metric", "beauty"), "no metric 'beauty'; expected one of"),
+        (("--wrong", "--metric", "beauty"), "unknown metric 'beauty'; "),
         (("--data-dir", str(tmp_path / "nowhere")), "nowhere"),
     ):
         code, (_, err) = show(capsys, judged, *more)

@@ -160,7 +160,7 @@ def test_people_fill_in_a_sheet(integrated: Any) -> None:
         first = next(csv.DictReader(file))
     assert first["documents"].startswith("[1] ") and first["documents"].count("\n") == 4 and first["classes"] == ""
     fill_in("filled.csv", {0: "Merging", 1: "merging; long distance", 2: "other"}, delimiter=";")
-    code, out, _ = integrated("--labels", "filled.csv")
+    code, out, _ = integrated("--people", "filled.csv")
     assert code == 0 and "noise_0 2 not sorted; noise_20 7 not sorted" in out
     assert cells(out, "merging")[0] == "66.7" and cells(out, "other")[0] == "33.3"
     assert cells(out, "as under noise", "of all classes given") == ["25.0", "–", "–", "38"]
@@ -172,7 +172,7 @@ def test_what_a_judge_said_can_be_corrected(integrated: Any) -> None:
         integrated("--judge", f"{server.url}#j", "--ledger", "L")
     rows = [{**row, "classes": ["merging"]} if row["split"] == "noise_0" else row for row in lines()]
     Path("mine.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    assert cells(integrated("--labels", "mine.jsonl").out, "merging") == ["100.0", "0.0", "0.0"]
+    assert cells(integrated("--people", "mine.jsonl").out, "merging") == ["100.0", "0.0", "0.0"]
 
 
 def test_a_sheet_holds_no_formula_no_key_and_nothing_that_a_terminal_obeys(cli: Any, monkeypatch: Any) -> None:
@@ -220,7 +220,7 @@ def test_each_sample_of_a_question_is_sorted_by_itself(cli: Any) -> None:
 )
 def test_a_sheet_that_cannot_be_read_is_one_line(integrated: Any, text: str, message: str) -> None:
     Path("filled.csv").write_text(text)
-    code, out, err = integrated("--labels", "filled.csv")
+    code, out, err = integrated("--people", "filled.csv")
     assert (code, out) == (2, "") and message in err and err.count("\n") == 1, err
 
 
@@ -231,14 +231,14 @@ def test_bad_input_is_one_line(integrated: Any, cli: Any) -> None:
     integrated("--sheet", "sheet.csv")
     for arguments, message in (
         ((), "what sorts the wrong answers?"),
-        ((*judge, "--labels", "x"), "what sorts the wrong answers?"),
+        ((*judge, "--people", "x"), "what sorts the wrong answers?"),
         ((*judge, *judge), "errors asks one judge, and 2 were named"),
-        (("--labels", "latin.csv"), "latin.csv is not UTF-8"),
-        (("--labels", "nowhere.csv"), "cannot read nowhere.csv"),
-        (("--labels", "R"), "cannot read R"),
+        (("--people", "latin.csv"), "latin.csv is not UTF-8"),
+        (("--people", "nowhere.csv"), "cannot read nowhere.csv"),
+        (("--people", "R"), "cannot read R"),
         (("--sheet", "sheet.csv"), "sheet.csv is there, and may be filled in"),
         (("--sheet", "s", "--judge-max-tokens", "9"), "--judge-max-tokens is for a judge"),
-        (("--sheet", "s", "--metric", "beauty"), "no metric 'beauty'"),
+        (("--sheet", "s", "--metric", "beauty"), "unknown metric 'beauty'"),
         (judge, "127.0.0.1:9"),
     ):
         code, out, err = integrated(*arguments)

@@ -51,6 +51,15 @@ def told(ran):
         ((*RUN, "--fresh"), "--fresh 用于请求模型时，而这里没有模型；请去掉它"),
         (("report", "no", "--labels", "zh"), "no 中没有 run.json；应为一次运行的文件夹"),
         (("view", "no", "--labels", "zh"), "no 中没有 run.json；应为一次运行的文件夹"),
+        (
+            ("kg", "build", "no", "kg.sqlite", "--labels", "zh"),
+            "'no' 中没有文件夹 finance, movie, music, open, sports 中的任何一个；应为上游",
+        ),
+        (
+            ("construct", "review", "no", "--labels", "zh"),
+            "no 没有 construct.json；应为 `quadrag construct` 所制的数据集",
+        ),
+        (("label", "no", "--labels", "zh"), "请用 --out 写出新的标注表，或用 --people 收回一个"),
         (("--labels", "zh", "list"), "--labels 写在了命令之前；请写在命令之后；见 quadrag --help"),
         (("questions", "--labels", "zh"), "缺少参数：BENCHMARK, CONFIG；见 quadrag questions --help"),
         (("prepare", "no", "--labels", "zh"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),
@@ -77,6 +86,17 @@ def test_a_bad_file_of_answers_is_told_in_chinese(cli, tmp_path, held, line):
     if held is not None:
         (tmp_path / "mine.jsonl").write_text(held, encoding="utf-8")
     assert told(cli(*SCORE)) == line
+
+
+def test_a_mistyped_language_is_told_in_both(cli):
+    english = "argument --labels: invalid choice: 'cn' (choose from 'en', 'zh'); see quadrag list --help"
+    chinese = "参数 --labels：'cn' 不可用，可选：'en', 'zh'；见 quadrag list --help"
+    assert cli("list", "--labels", "cn").err == f"quadrag: {english} / {chinese}\n"
+
+
+def test_a_part_that_is_left_in_english_is_marked():
+    for line in ("no has no x; expected what is of the y", "a b has c; leave it out"):
+        assert speak_line(line, "zh") == f"{_LEAD}{line}"
 
 
 def test_what_a_server_says_is_quoted(cli):
@@ -154,9 +174,24 @@ def test_a_dead_server_is_told_in_chinese():
         (
             "INVALID, a b: 4 of 4 items failed (4 unparsable): acc, hal; returned a list of 1 results; "
             "expected a list of 4.",
-            "无效（INVALID）：a b：4 题中有 4 题失败（读不懂 4）：acc, hal；返回了 1 个结果，"
+            "无效（INVALID）：a b：4 题中有 4 题失败（格式不符 4）：acc, hal；返回了 1 个结果，"
             "类型是 list；应为 4 个结果的 list。",
         ),
+        (
+            "the first 8 calls of the function all failed, and no more are made; the first: returned a tuple; expected "
+            "an answer as a text, (answer, passages), or a dictionary with answer and, if any, passages; correct the "
+            "function and run again",
+            "函数最初的 8 次调用全部失败，不再调用；第一次返回了 tuple；应为文本形式的回答、(answer, passages)，"
+            "或含 answer（及可能的 passages）的字典；请改正函数后再次运行",
+        ),
+        ("unparsable: returned passages as a str; expected a list", "格式不符：返回的 passages 是 str；应为 list"),
+        ("raised: ValueError: all, no; x. (f, b.py:4)", "函数抛出异常：“ValueError: all, no; x. (f, b.py:4)”"),
+        (". lacks a.json, which rgb qa needs", ". 中缺少 a.json，而 rgb qa 需要它"),
+        (
+            "f.txt is a file; expected a folder for the run, name another with --out",
+            "f.txt 是文件；应为运行的文件夹，请用 --out 换一个",
+        ),
+        ("12 of 12 answers are kept ones; --fresh asks anew", "12 个回答中有 12 个是已存的；--fresh 重新提问"),
         ("*: p below 0.05 by Holm's rule.", "*：按 Holm 法校正的 p 小于 0.05。"),
         (
             "f() cannot be called with one question alone; expected one argument",

@@ -75,13 +75,16 @@ def test_errors_and_warnings_are_in_chinese():
     said = refusal(lambda: measure(every, out="d", judge="http://127.0.0.1:9/v1#m"))
     assert said == "rgb noise_robustness_en 这样运行时没有指标需要裁判；请去掉 judge="
     assert refusal(lambda: quadrag.result("no", labels="zh")) == "no 中没有 run.json；应为一次运行的文件夹"
-    assert refusal(lambda: quadrag.result("no", labels="cn")) == "unknown value of labels 'cn'; known: en, zh"
-    assert refusal(lambda: quadrag.result("no", labels="fr")) == "unknown value of labels 'fr'; known: en, zh"
+    said = "unknown value of labels 'cn'; known: en, zh / labels 不能取值 'cn'；可用的：en, zh"
+    assert refusal(lambda: quadrag.result("no", labels="cn")) == said
     with pytest.warns(UserWarning, match="^无效（INVALID）："):
         result = measure(half, out="e")
     assert "无效（INVALID）：" in repr(result)
     assert "题中有" in result.invalid[0] and "题失败" in result["accuracy"].reason
-    with pytest.raises(KeyError, match="没有名为 'acc' 的分数；应为下列之一：accuracy"):
+    assert refusal(lambda: result.report("e")) == "用不了 e（这是一个文件夹）；请换一个位置"
+    with pytest.raises(KeyError, match="没有名为 3 的分数；可用的：accuracy"):
+        result[3]
+    with pytest.raises(KeyError, match="没有名为 'acc' 的分数；最接近的：accuracy"):
         result["acc"]
     said = refusal(lambda: measure(lambda question: None, out="f"))
     assert said.startswith("函数最初的 8 次调用全部失败，不再调用；第一次返回了 None；应为文本形式的回答、")

@@ -34,7 +34,7 @@ def test_a_score_of_one_split_is_found_with_and_without_metric_and_split():
     (column,) = [name for name in found.to_pandas() if name.endswith(".accuracy")]
     assert found[column] is wanted
     assert list(found) == ["accuracy", "accuracy_bounded"]
-    with pytest.raises(KeyError, match="no score 'noise_20/accuracy'; expected one of accuracy"):
+    with pytest.raises(KeyError, match="unknown score 'noise_20/accuracy'; nearest: accuracy"):
         found["noise_20/accuracy"]
     assert "other.accuracy" not in found and found.get("noise_20/accuracy") is None
 
@@ -53,7 +53,7 @@ def test_a_score_of_several_splits_says_which_there_are():
 def test_a_difference_is_found_by_the_same_names():
     pairs = quadrag.compare(*(measure(one, one.__name__, split="noise_80") for one in (first, every)))
     assert pairs["rgb_accuracy.accuracy"] is pairs["noise_80/accuracy"] is pairs["accuracy"]
-    with pytest.raises(KeyError, match="no score 'acuracy'; expected one of accuracy, accuracy_bounded"):
+    with pytest.raises(KeyError, match="unknown score 'acuracy'; nearest: accuracy, accuracy_bounded"):
         pairs["acuracy"]
 
 
