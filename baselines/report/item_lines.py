@@ -51,6 +51,8 @@ def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str
         yield ""
     by = f", the worst by {reader.find_metric(which.metric)[0].partition('.')[2]} first" if which.wrong else ""
     yield manner.spell(f"{len(shown)} of {len(found)} items{by}")
+    if which.unscored and (idle := reader.count_idle(which)):
+        yield manner.spell(f"Not shown: {idle} without a value only where a metric does not apply")
 
 
 def write_item(item: ShownItem, manner: Manner, before: ShownItem | None = None) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.records import Answer, Key, Passage, Question
 from quadrag.run_record import RunRecord
+from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import Benchmark, load
 from ..core.result import PROFILES, Result
@@ -58,7 +59,7 @@ class Which(NamedTuple):
     Attributes:
         ident: the id of one, or its shown beginning.
         wrong: those whose value of a metric is not the best one.
-        unscored: those without a value of some metric, what failed first.
+        unscored: those without a value of some metric that applies to them, what failed first.
         metric: the one that says what is wrong, as ``rouge_l``, shown among the headlines; the first valid one with a
             better end when None.
         split: of this one alone.
@@ -144,7 +145,8 @@ class RunReader:
             ident = find_id(which.ident, called)
             rows = [row for row in rows if row["id"] == ident]
         if which.unscored:
-            rows = sorted((row for row in rows if _reasons(row)), key=lambda row: not _reasons(row) & {*FAILED})
+            rows = [row for row in rows if _reasons(row) - {NOT_APPLICABLE}]
+            rows.sort(key=lambda row: not _reasons(row) & {*FAILED})
         if which.wrong:
             name, sign, best = self.find_metric(which.metric)
             scored = [
@@ -188,13 +190,17 @@ class RunReader:
     def say_none(self, which: Which) -> str:
         """Say in a line why `select` found none."""
         if not which.wrong:
-            return "Every item has a value of every metric"
+            return f"Every item has a value of every metric{' that applies to it' * bool(self.count_idle(which))}"
         name = self.find_metric(which.metric)[0]
         rows = self._items_in(which.split)
         scored = sum(self._value(row, name, which) is not None for row in rows)
         lacking = f"{len(rows) - scored} items have no value, see --unscored" if scored < len(rows) else ""
         right = f"No item is wrong: all {scored} have the best {name.partition('.')[2]}" if scored else ""
         return "; ".join(filter(None, (right, lacking)))
+
+    def count_idle(self, which: Which) -> int:
+        """Count the items that lack no values but those of metrics that do not apply to them."""
+        return sum(_reasons(row) == {NOT_APPLICABLE} for row in self._items_in(which.split))
 
     def _items_in(self, split: str | None) -> list[dict[str, Any]]:
         if split is not None and split not in self.run.inputs.splits:

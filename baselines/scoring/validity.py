@@ -43,6 +43,7 @@ _JUDGE = {  # by the reason of an answer's verdict
 _WRONG = "they count as wrong"
 _READ = "official makes values of them, corrected counts them as wrong"
 _LEFT_OUT = "official leaves them out, corrected counts them as wrong"
+_JSON = "try --judge-format json, or "
 _SHOWN = 4  # keys in a line
 Place = tuple[str, str, str, str]  # config, split, metric, key
 
@@ -85,8 +86,8 @@ class Fault(NamedTuple):
         cause = _CAUSES[most]
         form = self._find_form(run)
         if most == "unparsable" and form and run.verdict is not None:
-            json = "--judge-format json, or " * form.startswith("{")
-            cause = f"a judge said {run.verdict!r}, where a verdict is like {form!r}: try {json}another judge"
+            json = _JSON * form.startswith("{")
+            cause = f"a judge said {run.verdict!r}, where a verdict is like {form!r}: {json}name another judge"
         elif most in ("api_error", "raised", "unparsable") and run.failures:
             cause = next(iter(run.failures.values()))
         elif most == "truncated" and not run.cut:
@@ -230,13 +231,15 @@ def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[
             f"{config} {split}: not judged: {_list_keys([*places])}; {run.stopped}"
             for (config, split), places in found.items()
         ]
-    return [
-        f"{config} {split}: none of the first {FIRST} verdicts of {run.unread_judge} could be read, and it is asked no"
-        f" further: {_list_keys([*places])}; it said {run.verdict!r}, where a verdict is like"
-        f" {metric_record(next(iter(places))[2]).verdict!r}; name another judge, or ask this one again with"
-        " --retry unreadable"
-        for (config, split), places in found.items()
-    ]
+    told = []
+    for (config, split), places in found.items():
+        form = metric_record(next(iter(places))[2]).verdict
+        told.append(
+            f"{config} {split}: none of the first {FIRST} verdicts of {run.unread_judge} could be read, and it is asked"
+            f" no further: {_list_keys([*places])}; it said {run.verdict!r}, where a verdict is like {form!r}; "
+            f"{_JSON * form.startswith('{')}name another judge, or ask this one again with --retry unreadable"
+        )
+    return told
 
 
 def _list_keys(places: Sequence[Place]) -> str:

@@ -193,12 +193,8 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path,
     verdicts = sum(result.run.failed_verdicts for _, result in results)
     if verdicts and not stopped:
         tell(arguments, f"{_tell_failed(verdicts, 'verdict')}; run again to ask again")
-    if unread := next((result.run.unread_judge for _, result in results if result.run.unread_judge), None):
-        tell(
-            arguments,
-            f"The judge {unread} is asked no further: name another --judge, or --retry unreadable asks it again",
-        )
-    elif kinds := _kinds_to_retry([result for _, result in results]):
+    asked = not any(result.run.unread_judge for _, result in results)  # else the line about that says all
+    if asked and (kinds := _kinds_to_retry([result for _, result in results])):
         tell(arguments, f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")
     if stopped:
         tell_bad(stopped[0])

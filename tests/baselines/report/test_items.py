@@ -123,6 +123,18 @@ def test_questions_that_have_changed_are_not_shown_beside_the_old_answers(judged
     assert code == 2 and f"the data of crag are not those that {judged / 'run'} was made on" in err
 
 
+def test_a_metric_that_does_not_apply_hides_no_failure(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    named = {"benchmark": "rgb", "config": "counterfactual_robustness_en"}
+    for name, first in (("null", None), ("fine", "x")):
+        write_jsonl(Path(name), [{**named, "id": str(at), "answer": "x" if at else first} for at in range(12)])
+        assert main(["score", name, "--data-dir", "sample", "--out", f"{name}.run", "--max-failed", "1"]) == 0
+    out = shown(capsys, "null.run", "--unscored")
+    assert out.count("  question  ") == 1 and "– (null)" in out
+    assert out.endswith("\n1 of 1 items\nNot shown: 11 without a value only where a metric does not apply\n")
+    assert shown(capsys, "fine.run", "--unscored").endswith("a value of every metric that applies to it\n")
+
+
 def test_that_nothing_is_wrong_is_said_and_a_split_is_shown_alone(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     right = [row | {"answer": " ".join(one["text"] for one in row["passages"])} for row in ask(capsys)]

@@ -52,9 +52,7 @@ def test_what_needs_no_judge_is_shown_wherever_the_run_is(cli, server, judge, pl
     judge.state.text = "lorem ipsum"
     ran, _ = ask(cli, place, server, judge)
     told = "none of the first 12 verdicts of j could be read, and it is asked no further: .*; it said 'lorem ipsum',"
-    told += (
-        f" where a verdict is like {re.escape(repr(form))}; name another judge, or ask this one again with --retry unr"
-    )
+    told += f" where a verdict is like {re.escape(repr(form))}; try --judge-format json, or name another judge, or ask"
     again = [cli("report", "r"), cli("show", "r", "--wrong", "--ledger", "L"), ask(cli, place, server, judge)[0]]
     assert [one.code for one in again] == [0, 0, 3]
     page = html.unescape(Path("r/report.html").read_text(encoding="utf-8"))
