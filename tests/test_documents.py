@@ -20,7 +20,8 @@ COMMANDS = dict.fromkeys(step.text for page in PAGES for step in steps_of(page) 
 
 
 @pytest.mark.parametrize(
-    ("english", "chinese"), [("README.md", "README.zh.md"), ("docs/own-system.md", "docs/own-system.zh.md")]
+    ("english", "chinese"),
+    [(f"{page}.md", f"{page}.zh.md") for page in ("README", "docs/own-system", "docs/answers")],
 )
 def test_a_translation_has_the_same_commands_and_scripts(english: str, chinese: str) -> None:
     there, here = ([meaning(step) for step in steps_of(page)] for page in (english, chinese))
