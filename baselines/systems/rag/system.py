@@ -36,6 +36,9 @@ class Evidence:
         by: ``id`` or ``text``, the way to the benchmark's documents; ``form`` where ids have the form of theirs and
             none is a gold document's; ``none`` where every search found nothing; None where there is no way.
         why: why retrieval is not ranked; None where it is, or where the benchmark never ranks.
+        bare: how many answers came without passages.
+        gold: how many passages are gold documents of their questions, where texts are the way.
+        strange: how many of the others have a text that is no document of the corpus; None where nobody looked.
     """
 
     passages: int = 0
@@ -43,6 +46,9 @@ class Evidence:
     texts: bool = False
     by: str | None = None
     why: str | None = None
+    bare: int = 0
+    gold: int = 0
+    strange: int | None = None
 
 
 BEFORE = Evidence(texts=True, by="id")  # as long as nothing was asked, a service may give all that is measured
