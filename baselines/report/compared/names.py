@@ -1,13 +1,21 @@
-"""What runs that stand side by side are called: by letters, and by what their names do not share."""
+"""What runs that stand side by side are called: by what their names do not share, or by letters."""
 
 from collections.abc import Sequence
 
 _WIDE = 20  # characters of a name
 
 
-def name_columns(count: int) -> list[str]:
-    """Name the columns of so many runs: by letters, as far as these go."""
-    return [chr(ord("A") + rank) if count <= 26 else str(rank) for rank in range(count)]
+def name_columns(names: Sequence[str]) -> list[str]:
+    """Name runs wherever they stand side by side: two by what tells their names apart, where that does; by letters."""
+    own = tell_apart(names)
+    if len({*own}) == len(own) == 2:
+        return own
+    return [chr(ord("A") + rank) if len(names) <= 26 else str(rank) for rank in range(len(names))]
+
+
+def name_difference(columns: Sequence[str]) -> str:
+    """Name what the second of two runs has more than the first."""
+    return f"{columns[1]} - {columns[0]}"
 
 
 def tell_apart(names: Sequence[str]) -> list[str]:
