@@ -23,6 +23,7 @@ from .pairs import Place, adjust, compare_each, pair_cell, pair_results, pick_pl
 from .words import tell_changes, tell_holm, tell_missing, tell_pairs, tell_same, tell_slices, tell_star
 
 _FEW = 3  # runs whose columns are headed by their names
+_WIDE = 10  # characters of a column's head
 
 
 def merge_runs(results: Sequence[Result]) -> Result:
@@ -113,14 +114,15 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
         who = ", ".join(dict.fromkeys([name, name_run(result.run)]))
-        notes.append(f"{column}: {who}; {' '.join(told).removeprefix('Ours ')}")
+        who = who if who == column else f"{column}: {who}"
+        notes.append(f"{who}; {' '.join(told).removeprefix('Ours ')}")
     notes += [f"{name_units(shown)}, {profile} profile, {INTERVALS}.", *note_keys(shown)]
     own_names = tell_apart([name for name, _ in runs])
     names = [column if column == own else f"{column} {own}" for column, own in zip(columns, own_names, strict=True)]
     heads = [name.replace(" ", "\n", 1) for name in names] if _FEW >= len(runs) > 2 else list(columns)
     if pair:
         difference = name_difference(columns)
-        heads.append(difference.replace(" - ", "\n- "))
+        heads.append(difference if len(difference) < _WIDE else difference.replace(" - ", "\n- "))
         star = tell_star(compared.values())
         notes.append(f"{difference}: on questions scored in both; {star}; –: nothing to pair.")
         notes.append(Detail(TESTS))

@@ -38,13 +38,15 @@ def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -
     for place, label in labels.items():
         rows = [table[place] for table in tables]
         values = [format_value(row.get("value"), unit_of(row), row.get("n_scored")) for row in rows]
-        cells = [Cell(NOTHING), Cell(NOTHING), Cell(f"{columns[0]} {values[0]} → {columns[1]} {values[1]}"), Cell("nothing to pair")]
+        change = Cell(" → ".join(map(" ".join, zip(columns, values, strict=True))))
+        cells = [Cell(NOTHING), Cell(NOTHING), change, Cell("nothing to pair")]
         if any(map(is_invalid, rows)):
             cells[0] = Cell("INVALID")
         elif place in compared:
             pair = compared[place].pair
             cell = pair_cell(pair, place)
-            cells = [Cell(cell.text.rstrip("*")), Cell(cell.sub or NOTHING), cells[2], Cell(tell_shortly(place, pair, columns))]
+            verdict = Cell(tell_shortly(place, pair, columns))
+            cells = [Cell(cell.text.rstrip("*")), Cell(cell.sub or NOTHING), change, verdict]
         lines.append(Line(label, cells))
     shown = [tables[0][place] for place in labels]
     difference = name_difference(columns)

@@ -9,9 +9,7 @@ from ..run import tabulate_matrices
 from .names import name_columns, name_difference
 
 
-def tabulate_changes(
-    runs: Sequence[tuple[str, Result]], profile: str = PROFILES[0], labels: str = "en"
-) -> list[Grid]:
+def tabulate_changes(runs: Sequence[tuple[str, Result]], profile: str = PROFILES[0], labels: str = "en") -> list[Grid]:
     """Make the matrices of two runs' differences, second minus first; [] where their benchmark has none.
 
     Args:

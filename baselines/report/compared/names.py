@@ -7,10 +7,16 @@ _WIDE = 20  # characters of a name
 
 def name_columns(names: Sequence[str]) -> list[str]:
     """Name runs wherever they stand side by side: two by what tells their names apart, where that does; by letters."""
-    own = tell_apart(names)
-    if len({*own}) == len(own) == 2:
+    own = tell_apart(names) if len(names) == 2 else []
+    if len({*own}) == 2:
         return own
     return [chr(ord("A") + rank) if len(names) <= 26 else str(rank) for rank in range(len(names))]
+
+
+def name_fully(names: Sequence[str]) -> list[str]:
+    """Return the names of runs with what they are called side by side before them, where that is less."""
+    columns = zip(name_columns(names), names, strict=True)
+    return [name if name == column else f"{column}: {name}" for column, name in columns]
 
 
 def name_difference(columns: Sequence[str]) -> str:

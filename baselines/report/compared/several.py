@@ -78,7 +78,8 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
                 pair = pairs[place].pair
                 cell = pair_cell(pair, place)
                 marked = Cell(cell.text, figure=cell.figure)
-                lines.append(Line(label, [Cell(name_difference([base, name])), marked, Cell(cell.sub), Cell(str(pair.n))]))
+                which = Cell(name_difference([base, name]))
+                lines.append(Line(label, [which, marked, Cell(cell.sub), Cell(str(pair.n))]))
                 label = ""
     notes: list[str] = []
     for (name, pairs), other in zip(found.items(), others, strict=True):
