@@ -173,7 +173,7 @@ def _words() -> dict[str, dict[str, str]]:
 
 def _name_in(words: str, called: Sequence[str]) -> str:
     """Return words with what the first two of several runs are called in them."""
-    for letter, name in zip("AB", called, strict=False):
+    for letter, name in zip("AB", called or "AB", strict=False):
         words = words.replace(f"{{{letter}}}", name)
     return words
 
