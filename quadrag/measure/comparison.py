@@ -119,8 +119,9 @@ class Comparison(Mapping[str, Pair]):
         both = (self.before, self.after)
         if worse or better:
             which = Which(worse=worse, better=better, metric=metric, profile=self.profile)
-            before, after = (RunReader(one.folder, one.result) for one in both)
-            print("\n".join(write_changes(before, after, which, Manner(limit, every=verbose, spell=in_python))))
+            readers = [RunReader(one.folder, one.result) for one in both]
+            runs = list(zip(self._names, readers, strict=True))
+            print("\n".join(write_changes(runs, which, Manner(limit, every=verbose, spell=in_python))))
             return
         grid = compare_runs(self._runs, self.profile, verbose)
         print_grids([spell_notes(replace(grid, notes=[*self._kept, *grid.notes]))], verbose=verbose)

@@ -104,7 +104,7 @@ def test_the_page_holds_both_runs(tmp_path):
     both = quadrag.compare(measure(first, "v1"), measure(every, "v2"))
     page = both.report(tmp_path / "pages" / "both.html")
     text = page.read_text(encoding="utf-8")
-    assert "B minus A on questions scored in both" in text and "v1, v2" in text
+    assert "v2 - v1 on questions scored in both" in text and "v1, v2" in text
 
 
 def test_failures_and_a_part_are_told_as_the_report_tells_them(capsys):
@@ -140,10 +140,10 @@ def test_a_profile_with_the_opposite_verdict_is_told_in_python_in_the_terminal_a
     told = " But corrected, the other profile, says the opposite: {} is better, "
     both = quadrag.compare(*sides)
     assert "bleu: short is better, " in repr(both) and told.format("long") in repr(both)
-    assert told.format("B") in both.report(tmp_path / "both.html").read_text(encoding="utf-8")
+    assert told.format("long") in both.report(tmp_path / "both.html").read_text(encoding="utf-8")
     capsys.readouterr()
     assert main(["report", *(str(one.folder) for one in sides)]) in (0, None)
-    assert told.format("B") in " ".join(capsys.readouterr().out.split())
+    assert told.format("long") in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_side_that_is_invalid_is_named_with_its_reason():
