@@ -25,8 +25,7 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 _MARKS = "，。；：？！、（）“”"  # which take no blank beside them
 # What parts of a line stand between, the longer parts first, and what stands there in Chinese.
 _JOINTS = {re.compile(r"(?<=\.) "): " ", re.compile("; "): "；", re.compile(": "): "：", re.compile(", "): "，"}
-_SIDES = re.compile("(before and after|before|after): (.+)")  # the same in Python
-_HEAD = re.compile(r"([^\s:]+(?: - [^\s:]+|(?:, [^\s:,]+)*)): (.+)")  # of which runs of a comparison something is said
+_HEAD = re.compile(r"([^\s:\"]+(?: - [^\s:]+|(?:, [^\s:,]+)*)): (.+\.)")  # of which runs something is said
 _COUNT = re.compile(r"(\d+) of (\d+)")
 _END = re.compile(r"(?<!\.)\.$")
 _NAMES = re.compile(r"\S+(?:, \S+)*|quadrag [\w-]+")  # or a command
@@ -129,8 +128,6 @@ def _look_up(text: str) -> str:
     if _EITHER.fullmatch(plain):
         *names, last = re.split(", | or ", plain)
         return f"{begin}{'、'.join(names)} 或 {last}"
-    if found := _SIDES.fullmatch(plain):
-        return f"{begin}{_look_up(found[1])}：{_translate(found[2])}"
     whole, changing = _read()
     if plain in whole:
         return begin + whole[plain]

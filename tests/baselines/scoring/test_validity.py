@@ -101,7 +101,7 @@ def test_what_cannot_be_read_has_no_value_in_show(unread, capsys):
 
     out = show("--unscored", "--limit", "1")
     assert (
-        "  truthfulness.truthfulness: – (unparsable: the judge's verdict could not be read)\n" in out
+        "  truthfulness: – (unparsable: the judge's verdict could not be read)\n" in out
         and "official" not in out
     )
     assert "the worst by accuracy_bounded first" in show("--wrong")

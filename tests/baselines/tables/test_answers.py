@@ -103,7 +103,7 @@ def test_a_file_and_a_function_are_told_alike(cli, given, said):
         assert ("(see above)" in table) == (table not in reprs and UNKNOWN in (said or ""))
     if given["answer"]:  # empty ones have no score
         told = [line for line in repr(quadrag.compare(found, found)).splitlines() if said and said in line]
-        assert told == ([f"before and after: {said}"] if said else []), "once"
+        assert told == ([f"A, B: {said}"] if said else []), "once"
     assert " ".join(cli("report", "mine", "scored").out.split()).count(f"A, B: {said}") == bool(said)
 
 

@@ -105,8 +105,8 @@ def test_what_a_server_says_is_quoted(cli):
     ("line", "chinese"),
     [
         (
-            "before and after: PARTIAL: the first 3 of 12 questions.",
-            "此前与此后：不完整：仅 12 题中的前 3 题。",
+            "first, every: PARTIAL: the first 3 of 12 questions.",
+            "first, every：不完整：仅 12 题中的前 3 题。",
         ),
         (
             'the first 8 calls all failed: the reply cannot be read (http://h/rag): it has no "answer"; found the keys '
