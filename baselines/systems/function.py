@@ -145,7 +145,7 @@ class Function(System):
         """Take a task on, as a service where the function is to search; see `System.take`."""
         self.finds_passages = self.searches(benchmark)
         if self.finds_passages:
-            return take_served(benchmark, task)
+            return take_served(benchmark, task, "the function searches that itself; give it to quadrag.corpus alone")
         return replace(super().take(benchmark, task), prompts=load_service_prompts(task.benchmark))
 
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:

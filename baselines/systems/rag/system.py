@@ -96,8 +96,15 @@ def _served_conditions(inner: Benchmark, conditions: Conditions, shown: bool) ->
     return replace(conditions, options={**conditions.options, **gold}, top_k=top_k)
 
 
-def take_served(benchmark: Benchmark, task: Task) -> Assignment:
+def take_served(
+    benchmark: Benchmark, task: Task, instead: str = "a RAG service has its own; leave it out"
+) -> Assignment:
     """Take a task on for what finds its own passages.
+
+    Args:
+        benchmark: the task's.
+        task: what to answer.
+        instead: what holds of an option of the corpus.
 
     Raises:
         QuadragError: the task says what such a system decides itself.
@@ -108,7 +115,7 @@ def take_served(benchmark: Benchmark, task: Task) -> Assignment:
         raise QuadragError("a RAG service has prompts of its own; leave out --prompts (--option rag_prompt=protocol)")
     for name in benchmark.corpus.options if benchmark.corpus else ():
         if task.options.get(name) is not None:
-            raise QuadragError(f"option {name} is of the corpus, and a RAG service has its own; leave it out")
+            raise QuadragError(f"option {name} is of the corpus, and {instead}")
     served, task = as_served(benchmark), replace(task, retriever=RAG)
     check_retriever(served, task)
     return Assignment(served, task, load_service_prompts(task.benchmark))

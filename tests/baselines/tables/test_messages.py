@@ -109,6 +109,15 @@ def test_what_a_server_says_is_quoted(cli):
             "first, every：不完整：仅 12 题中的前 3 题。",
         ),
         (
+            "option gold is of the corpus, and the function searches that itself; give it to quadrag.corpus alone",
+            "选项 gold 属于语料，由函数自己检索；只把它交给 quadrag.corpus",
+        ),
+        (
+            "the function returned a list of 2 results; expected a list of 3, a result for each question; no more are "
+            "asked, and earlier answers are kept; correct the function and run again",
+            "函数返回了 2 个结果，类型是 list；应为 3 个结果的 list，每题一个；不再提问，已有的回答都保留；请改正函数后再次运行",
+        ),
+        (
             'the first 8 calls all failed: the reply cannot be read (http://h/rag): it has no "answer"; found the keys '
             'a, b; expected {"answer": "...", "passages": [...]}, see docs/own-system.md',
             '最初的 8 次请求全部失败：回复读不懂（http://h/rag）：其中没有 "answer"；找到的键是 a, b；'

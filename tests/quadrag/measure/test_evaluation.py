@@ -256,6 +256,10 @@ def test_a_run_is_read_back(capsys):
     [
         ({"profile": "oficial"}, "official"),
         ({"batch_size": 0}, "batch_size is 0"),
+        (
+            {"gold": "test"},
+            "option gold is of the corpus, and the function searches that itself; give it to quadrag.corpus",
+        ),
         ({"concurrency": 0}, "concurrency is 0"),
         ({"noise": 1}, "noise"),
         ({"split": "tset"}, "test"),
