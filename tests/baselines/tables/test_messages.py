@@ -115,7 +115,8 @@ def test_what_a_server_says_is_quoted(cli):
         (
             "the function returned a list of 2 results; expected a list of 3, a result for each question; no more are "
             "asked, and earlier answers are kept; correct the function and run again",
-            "函数返回了 2 个结果，类型是 list；应为 3 个结果的 list，每题一个；不再提问，已有的回答都保留；请改正函数后再次运行",
+            "函数返回了 2 个结果，类型是 list；应为 3 个结果的 list，每题一个；不再提问，已有的回答都保留；"
+            "请改正函数后再次运行",
         ),
         (
             'the first 8 calls all failed: the reply cannot be read (http://h/rag): it has no "answer"; found the keys '
