@@ -5,7 +5,8 @@ loads no evaluate module.
 """
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -86,6 +87,20 @@ class MetricRecord:
 def show_key(metric: str, key: str) -> str:
     """Return what a key of a metric's result is called wherever it is shown."""
     return metric_record(metric).key(key).label or key
+
+
+def is_called(wanted: str, metric: str, key: str) -> bool:
+    """Whether a name that a person writes is a key's: its own, the one that is shown, or with the metric before it."""
+    return wanted in (key, f"{metric}.{key}", show_key(metric, key))
+
+
+def name_together(names: Iterable[str]) -> dict[str, str]:
+    """Return what metrics, each as items name it, are called where all are shown; of one label, with their modules."""
+    called = {name: show_key(*name.split(".", 1)) for name in names}
+    times = Counter(called.values())
+    return {
+        name: label if times[label] == 1 else f"{label} ({name.partition('.')[0]})" for name, label in called.items()
+    }
 
 
 @cache

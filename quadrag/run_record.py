@@ -110,7 +110,7 @@ class RunRecord:
         cut: a model's replies that were cut by length.
         cascade: how many answers ended at each judge of a cascade, by metric and key.
         verdict: what a judge said most often, as one line.
-        odd_verdicts: judges whose verdicts all are one text, or repeat what was asked, a line each.
+        odd_verdicts: judges whose verdicts all are one text, a line each.
         unread_judge: the judge that was asked no further, since none of its first verdicts could be read.
         dead_judge: whether the judge does not answer, as `stopped` says.
         unreadable: answers whose verdict could not be read.

@@ -167,6 +167,15 @@ def load_rows(
     return rows(builder, check_split(builder, split)), source, known
 
 
+def open_whole_corpus(benchmark: Benchmark, data_dir: str | None, options: Mapping[str, Any]) -> Corpus:
+    """Open the corpus of a benchmark that has one, whatever searches it; raises as `open_corpus` does."""
+    name = next(name for name, retriever in benchmark.retrievers.items() if retriever.searches)
+    task = Task(benchmark.name, benchmark.configs[0], data_dir=data_dir, retriever=name, options=options)
+    opened = open_corpus(task, benchmark)
+    assert opened is not None  # the retriever searches
+    return opened
+
+
 def open_corpus(task: Task, benchmark: Benchmark) -> Corpus | None:
     """Open the corpus that a task searches; None where it searches none.
 

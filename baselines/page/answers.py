@@ -7,11 +7,12 @@ from typing import Any
 from urllib.parse import quote
 
 from quadrag.errors import QuadragError
-from quadrag.metric_record import metric_record, show_key
+from quadrag.metric_record import metric_record, name_together
 from quadrag.records import Passage, document_id
 
 from ..core.result import PROFILES, Result, own_profile
 from ..report.chosen import list_others, order_metrics
+from ..report.compared.names import name_columns, name_fully
 from ..report.item_lines import say_by_profile
 from ..report.items import RunReader, ShownItem
 from ..report.spelled import spell_gold
@@ -29,7 +30,7 @@ class Answers:
     """What the viewer shows.
 
     Attributes:
-        index: the runs' names, the metrics, and of every item what the list shows.
+        index: the runs' names, whole and side by side, the metrics, and of every item what the list shows.
         items: what the list does not have of each.
         passages: the distinct ones, numbered as they come.
         told: what a reader must know of what is not here.
@@ -85,7 +86,8 @@ def collect_answers(
     names = order_metrics(read)  # the first is the one that is chosen
     others = {*list_others(read, names[0])} if names else {}
     answers.index = {
-        "runs": [name for name, _ in runs],
+        "runs": name_fully([name for name, _ in runs]),
+        "called": name_columns([name for name, _ in runs]),
         "metrics": [one | {"other": one["name"] in others} for one in _describe_metrics(names)],
         "items": [_list_item(place, items, names, profile) for place, items in shown.items()],
     }
@@ -101,20 +103,14 @@ def _open(result: Result) -> RunReader:
 
 def _describe_metrics(names: Sequence[str]) -> list[dict[str, Any]]:
     """Name metrics, say which end of each is better (0: neither), and what the best and the worst value is."""
-    labels = Counter(_label(name) for name in names)
     found = []
-    for name in names:
+    for name, label in name_together(names).items():
         module, _, key = name.partition(".")
         record = metric_record(module).key(key)
         sign = {"higher": 1, "lower": -1}.get(record.direction, 0)
         worst, best = record.range[::sign] if sign else (None, None)
-        label = _label(name) if labels[_label(name)] == 1 else f"{_label(name)} ({module})"
         found.append({"name": name, "label": label, "sign": sign, "best": best, "worst": worst})
     return found
-
-
-def _label(name: str) -> str:
-    return show_key(*name.split(".", 1))
 
 
 def _list_item(place: Place, items: Side, metrics: Sequence[str], profile: str) -> dict[str, Any]:

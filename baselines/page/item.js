@@ -37,7 +37,7 @@ function makeItem(index, item, [detail, passages], back) {
         make(
           "section",
           {},
-          ...(several ? [make("h4", { class: "run" }, `${String.fromCharCode(65 + at)}: ${index.runs[at]}`)] : []),
+          ...(several ? [make("h4", { class: "run" }, index.runs[at])] : []),
           ...(run ? [...makeSide(index, item, detail, at, gold), ...(shared ? [] : list(run))] : [make("p", {}, WORDS.absent)]),
         ),
       ),

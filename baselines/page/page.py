@@ -20,7 +20,7 @@ from ..charts.draw import can_draw, draw_grid
 from ..core.result import PROFILES, Result
 from ..report.all import merge_all, tabulate_all
 from ..report.compared.glance import glance_pair
-from ..report.compared.names import name_columns, tell_apart
+from ..report.compared.names import name_columns, name_fully, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import headline_all
@@ -74,14 +74,15 @@ def write_page(
     title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
     headline = headline_all(results) if alone else _glance(runs, profile or PROFILES[0])
     blocks = pack_answers(answers)
+    columns = name_columns([name for name, _ in runs])
     own = []  # what the page alone has
-    for letter, (_, parts) in zip(name_columns(len(runs)), runs, strict=True):
+    for column, (_, parts) in zip(columns, runs, strict=True):
         for grid in (grid for result in parts for grid in tabulate_found(result)):
-            own.append(grid if alone else replace(grid, title=f"{letter}: {grid.title}"))
+            own.append(grid if alone else replace(grid, title=f"{column}: {grid.title}"))
     own += tabulate_judges(results)
     changes = list_changes(answers)
     facts = list_facts(results)
-    page = render_page(title, facts, [*grids, *own], lead, blocks, labels, changes, headline=headline)
+    page = render_page(title, facts, [*grids, *own], lead, blocks, labels, changes, headline=headline, called=columns)
     write_text(path, page)
 
 
@@ -89,9 +90,9 @@ def _glance(runs: Runs, profile: str) -> Grid | None:
     """Make the headline of two runs, which says whose values they are; of more there is none."""
     if len(runs) != 2:
         return None
-    (_, first), (_, second) = merge_all(runs)
-    grid = glance_pair(first, second, profile)
-    grid.notes[:0] = [f"{letter}: {name}." for letter, (name, _) in zip("AB", runs, strict=True)]
+    grid = glance_pair(merge_all(runs), profile)
+    names = [name for name, _ in runs]
+    grid.notes[:0] = [f"{each}." for each in name_fully(names)] if name_columns(names) != names else []
     return grid
 
 
@@ -119,11 +120,12 @@ def render_page(
     live: Live | None = None,
     again: bool = False,
     headline: Grid | None = None,
+    called: Sequence[str] = (),
 ) -> str:
     """Render a self-contained page: heading, what is to be said first, tables with charts, facts, answers.
 
     Its own script and style alone are run, by their sums; all else is text. Of a run at work it says how far it is,
-    and asks to be read again.
+    and asks to be read again. Runs that stand side by side are `called` so.
     """
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
@@ -136,7 +138,7 @@ def render_page(
         "changes": changes and changes._replace(others=speak(changes.others, labels)),
         "headline": headline and speak_grid(headline, labels),
     }
-    words = {name: entry[labels] for name, entry in _words().items()}
+    words = {name: _name_in(entry[labels], called) for name, entry in _words().items()}
     given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in given["grids"]]
     given["undrawn"] = not can_draw() and any(grid.form for grid in grids)
     return (
@@ -168,6 +170,13 @@ def _environment() -> "Environment":
 def _words() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = yaml.safe_load((HERE / "words.yaml").read_text(encoding="utf-8"))
     return found
+
+
+def _name_in(words: str, called: Sequence[str]) -> str:
+    """Return words with what the first two of several runs are called in them."""
+    for letter, name in zip("AB", called or "AB", strict=False):
+        words = words.replace(f"{{{letter}}}", name)
+    return words
 
 
 def name_runs(runs: Runs) -> str:

@@ -92,7 +92,7 @@ class Viewer {
         "span",
         { class: "answer" },
         this.verdict(item, run),
-        this.several ? `${String.fromCharCode(65 + run)}: ` : "",
+        this.several ? `${this.index.called[run]}: ` : "",
         answer === null ? WORDS.absent : answer || item.failed[run] || WORDS.empty,
       ),
     );

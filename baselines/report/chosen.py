@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from quadrag.errors import unknown_name
-from quadrag.metric_record import metric_record, show_key
+from quadrag.metric_record import is_called, metric_record, name_together, show_key
 
 from ..core.result import PROFILES
 
@@ -54,19 +54,21 @@ def find_metric(runs: Sequence[Run], wanted: str | None) -> tuple[str, int, floa
 
     Args:
         runs: those that are looked at together.
-        wanted: its key or name; None: the first of `order_metrics`.
+        wanted: its key or name, or what it is called where it is shown; None: the first of `order_metrics`.
 
     Raises:
         QuadragError: no metric has the name.
     """
     names = order_metrics(runs)
+    called = name_together(names)
     for name in names:
         module, _, key = name.partition(".")
         record = metric_record(module).key(key)
-        if wanted in (None, name, key, record.label or None):
+        if wanted in (None, called[name]) or is_called(wanted, module, key):
             higher = record.direction != "lower"
             return name, 1 if higher else -1, record.range[1 if higher else 0]
-    raise unknown_name("metric", str(wanted), dict.fromkeys([*(name.partition(".")[2] for name in names), *names]))
+    keys = (name.partition(".")[2] for name in names)
+    raise unknown_name("metric", str(wanted), dict.fromkeys([*called.values(), *keys]))
 
 
 def list_others(runs: Sequence[Run], chosen: str) -> list[str]:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from quadrag.chat.keys import known_keys
+from quadrag.metric_record import name_together, show_key
 from quadrag.records import document_id
 
 from ..core.result import PROFILES
@@ -47,47 +48,49 @@ def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str
     shown = found[: manner.limit]
     look_up_verdicts([(reader, shown)], manner.ledger)
     for item in shown:
-        yield from write_item(item, manner)
+        yield from write_item([("", item)], manner)
         yield ""
-    by = f", the worst by {reader.find_metric(which.metric)[0].partition('.')[2]} first" if which.wrong else ""
+    by = f", the worst by {show_key(*reader.find_metric(which.metric)[0].split('.', 1))} first" if which.wrong else ""
     yield manner.spell(f"{len(shown)} of {len(found)} items{by}")
     if which.unscored and (idle := reader.count_idle(which)):
         yield manner.spell(f"Not shown: {idle} without a value only where a metric does not apply")
 
 
-def write_item(item: ShownItem, manner: Manner, before: ShownItem | None = None) -> Iterator[str]:
+def write_item(sides: Sequence[tuple[str, ShownItem]], manner: Manner) -> Iterator[str]:
     """Write an item as lines of text.
 
     Args:
-        item: any.
+        sides: the item as each run has it, by what the run is called; "" where there is one run.
         manner: of passages and metrics.
-        before: the same question in another run, A; the item is then B's, and both answers are written.
     """
-    from rich.cells import set_cell_size
+    from rich.cells import cell_len, set_cell_size
 
-    sides = [("", item)] if before is None else [(" A", before), (" B", item)]
     line = partial(known_keys().line, longest=None)
-    question = item.question
+    items = [item for _, item in sides]
+    item, question = items[-1], items[-1].question
+    heads = [f"{name} " * bool(name) for name, _ in sides]  # before what is of one run
+    width = max(_HEAD, *(cell_len(name + manner.spell("answer")) for name in heads))
 
     def head(word: str, side: str = "") -> str:
-        return f"  {set_cell_size(manner.spell(word) + side, _HEAD)} "
+        return f"  {set_cell_size(side + manner.spell(word), width)} "
 
     yield f"{question.config} {question.split} {item.called}"
     for asked, answered in question.history:
         yield f"{head('before')}{line(asked)} / {line(answered or '')}"
     yield f"{head('question')}{line(question.query)}"
-    for side, one in sides:
+    for side, one in zip(heads, items, strict=True):
         if one.answer is not None:
             none = manner.spell(": ".join(filter(None, (one.answer.state, one.failure))))
             yield f"{head('answer', side)}{line(none if one.answer.answer is None else one.answer.answer)}"
     yield f"{head('gold')}{line('; '.join(spell_gold(question.references)))}"
-    for side, one in sides:
-        yield from (f" {side}{said}" for said in _write_values(one, manner))
-    for side, one in sides if before and before.passages != item.passages else [("", item)]:
-        yield from (f"  {said}" for said in _write_passages(one, side, manner))
+    for side, one in zip(heads, items, strict=True):
+        yield from (f"  {side}{said}" for said in _write_values(one, manner))
+    alike = all(one.passages == item.passages for one in items)
+    for side, one in [("", item)] if alike else zip(heads, items, strict=True):
+        yield from (f"  {side}{said}" for said in _write_passages(one, manner))
 
 
-def _write_passages(item: ShownItem, side: str, manner: Manner) -> Iterator[str]:
+def _write_passages(item: ShownItem, manner: Manner) -> Iterator[str]:
     """Write the beginnings of passages, and which documents are lacking that hold the answer."""
     line = partial(known_keys().line, longest=manner.longest)
     found = [document_id(passage) for passage in item.passages]
@@ -96,14 +99,15 @@ def _write_passages(item: ShownItem, side: str, manner: Manner) -> Iterator[str]
         gold = f" {manner.spell('(gold)')}" if document in item.question.relevant else ""
         ident = line(called[document] + passage.id[len(document) :])
         text = line(" ".join(filter(None, (passage.title, passage.text))))
-        yield f"{manner.spell('passage')}{side} {place}{gold} [{ident}] {text}"
+        yield f"{manner.spell('passage')} {place}{gold} [{ident}] {text}"
     for missed in item.question.relevant if found else ():
         if missed not in found:
-            yield f"{manner.spell('missed')}{side} {manner.spell('(gold)')} [{line(called[missed])}]"
+            yield f"{manner.spell('missed')} {manner.spell('(gold)')} [{line(called[missed])}]"
 
 
 def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
     line = partial(known_keys().line, longest=None)
+    labels = name_together(item.values)
     for metric, entry in item.values.items():
         shown = PROFILES if manner.every else (item.profile,)
         had = {name: f"{entry[name]:.4g}" for name in shown if entry.get(name) is not None}
@@ -112,11 +116,11 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
         own = {name: why for name, why in told.items() if name in shown}
         reasons = manner.spell(say_by_profile(own or told, shown if own else PROFILES))
         if reasons or (values and (manner.every or not item.headlines or metric in item.headlines)):
-            yield f" {metric}{manner.spell(': ')}{values or NOTHING}{f' ({reasons})' if reasons else ''}"
+            yield f"{labels[metric]}{manner.spell(': ')}{values or NOTHING}{f' ({reasons})' if reasons else ''}"
     for name, said in item.verdicts.items():
         for reply in said:
             words = manner.spell(reply) if reply == NOT_KEPT else line(reply)
-            yield f" {name}, {manner.spell('the judge')}{manner.spell(': ')}{words}"
+            yield f"{name}, {manner.spell('the judge')}{manner.spell(': ')}{words}"
 
 
 def say_by_profile(said: Mapping[str, str], profiles: Sequence[str] = PROFILES) -> str:

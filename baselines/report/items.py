@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.metric_record import show_key
 from quadrag.records import Answer, Key, Passage, Question
 from quadrag.run_record import RunRecord
 from quadrag.stats import NOT_APPLICABLE
@@ -195,7 +196,7 @@ class RunReader:
         rows = self._items_in(which.split)
         scored = sum(self._value(row, name, which) is not None for row in rows)
         lacking = f"{len(rows) - scored} items have no value, see --unscored" if scored < len(rows) else ""
-        right = f"No item is wrong: all {scored} have the best {name.partition('.')[2]}" if scored else ""
+        right = f"No item is wrong: all {scored} have the best {show_key(*name.split('.', 1))}" if scored else ""
         return "; ".join(filter(None, (right, lacking)))
 
     def count_idle(self, which: Which) -> int:

@@ -1,6 +1,5 @@
 """The session's judges at the score stage: how many may be named, and what remains where their budget ends."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,16 +20,17 @@ from ..core.task import Task
 from ..systems.system import Completer
 from .cascade import Cascade, ask_cascades
 from .modules import CachedJudge, Embed, Judge, ScoringInputs, compute
-from .probe import FIRST, Unread, find_unread
+from .probe import Unread, find_unread
 from .score import score
 
 _SHOWN = 120  # characters of a verdict
+_FEW = 5  # answers: below, one verdict of all is nothing to tell of
 
 
 class Scored(NamedTuple):
     """Items and scores, why the run stopped, what the judges said most often, and which was asked no further.
 
-    `odd` says that all that a judge says is one text, or repeats what it was asked, a line for each such judge.
+    `odd` says that all that a judge says is one text, a line for each such judge.
     `dead` tells whether it stopped since a judge does not answer: only what needs no judge is scored then.
     """
 
@@ -160,18 +160,18 @@ def _judge_answers(
             items, scores = score(benchmark, by_key, answers, task.conditions, given)
     said = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
     verdict = known_keys().line(said.most_common(1)[0][0], _SHOWN) if said else None
-    return Scored(items, scores, ended[0] if ended else None, verdict, decided=decided, odd=[*_tell_odd(asked)])
+    odd = [*_tell_odd(asked)] if len(answers) >= _FEW else []
+    return Scored(items, scores, ended[0] if ended else None, verdict, decided=decided, odd=odd)
 
 
 def _tell_odd(judges: Sequence[CachedJudge]) -> Iterator[str]:
-    """Say of judges whose verdicts all repeat what was asked, or are one text, that they do."""
+    """Say of judges whose verdicts are one text that they are, which an honest judge's of alike answers may be too."""
     for judge in judges:
-        said = {chat: reply for chat, reply in judge.verdicts.items() if isinstance(reply, str)}
-        if said and all(json.loads(chat)[-1]["content"].strip() in reply for chat, reply in said.items()):
-            yield f"The judge {judge.model} repeats what it is asked: the question to it stands in each of its verdicts"
-        elif len(said) >= FIRST and len(set(said.values())) == 1:
-            text = known_keys().line(next(iter(said.values())), _SHOWN)
-            yield f"All {len(said)} verdicts of the judge {judge.model} are the same text, {text!r}"
+        said = [reply for reply in judge.verdicts.values() if isinstance(reply, str)]
+        if len(said) >= _FEW and len(set(said)) == 1:
+            text = f"the same text, {known_keys().line(said[0], _SHOWN)!r}"
+            either = "all answers may be so, or it says so of any"
+            yield f"All {len(said)} verdicts of the judge {judge.model} are {text}: {either}"
 
 
 def _ask_unreadable_again(

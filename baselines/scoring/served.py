@@ -1,24 +1,26 @@
 """The score stage of a RAG service: its answers, and its rankings apart from them.
 
 Two ways lead from a service's passages to the benchmark's documents, one for the whole run: by id, where at least one
-passage bears the id of a gold document of some question (``DOC#n`` is a passage of ``DOC``); else by text, where at
-least one passage is part of a gold document of its question, or holds one whole, blanks aside, with `LEAST` characters
-or more. Where neither is, but an id has the form of a gold document's, as 64 hexadecimal digits, nothing was found. Of
-ids of another form that cannot be told: nothing is ranked, and the table says so.
+passage bears the id of a gold document of some question (``DOC#n`` is a passage of ``DOC``); else by text. A passage is
+known by its text where it is part of a gold document of its question, or holds one whole, blanks aside, with `LEAST`
+characters or more; else where it is a document of the corpus, whole, which then was found in vain. Where no passage is
+known so, but an id has the form of a gold document's, as 64 hexadecimal digits, or passages have texts alone, nothing
+was found. Of ids of another form that cannot be told: nothing is ranked, and the table says so.
 """
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from quadrag.errors import one_line
+from quadrag.data.prepared import find_source
+from quadrag.errors import QuadragError, one_line
 from quadrag.records import Answer, Key, Passage, Question, document_id
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.settings import Conditions
-from ..core.task import Task, load_rows, script_options
+from ..core.task import Task, load_rows, open_whole_corpus, script_options
 from ..systems.rag.reply import UNNAMED
 from ..systems.rag.system import NOT_GIVEN, Evidence, as_served, generation_metrics, ranking_metrics
 from .judging import Judging, Scored, score_answers
@@ -27,7 +29,6 @@ from .score import score
 LEAST = 32  # characters, blanks aside, from which a piece of a text is taken for a piece of it and no chance
 _LONGEST = 16  # characters of an id that is shown
 _HEX = re.compile("[0-9a-f]")
-_BLANK = re.compile(r"\s+")
 
 
 def score_service(
@@ -45,6 +46,8 @@ def score_service(
         What `score_answers` does, and what the service gave.
     """
     evidence, rankings = find_documents(inner, task, questions, passages, searched)
+    bare = sum(answer.answer is not None and not passages[answer.key] for answer in answers)
+    evidence = replace(evidence, bare=bare)
     served = as_served(inner, evidence)
     generation = replace(
         served, metrics=lambda config, conditions: generation_metrics(inner, evidence, config, conditions)
@@ -103,16 +106,13 @@ def find_documents(
         return replace(evidence, by="none" if searched else None, why=None if searched else NOT_GIVEN), own
     if any(document in gold for found in own.values() for document in found):
         return replace(evidence, by="id"), own
-    if evidence.texts:
-        texts = _read_gold_texts(inner, task, questions)
-        matched = {
-            key: [_match(passage, texts.get(key, ())) or name for passage, name in zip(found, own[key], strict=True)]
-            for key, found in passages.items()
-        }
-        if matched != own:
-            return replace(evidence, by="text"), matched
     forms = {_find_form(document) for document in gold}
-    if any(_find_form(document) in forms for found in own.values() for document in found):
+    formed = any(_find_form(document) in forms for found in own.values() for document in found)
+    if evidence.texts and (by_text := _find_by_text(inner, task, questions, passages, lookup=not formed)):
+        known, gold_found, strange = by_text
+        ids = {key: [name or ident for name, ident in zip(known[key], own[key], strict=True)] for key in own}
+        return replace(evidence, by="text", gold=gold_found, strange=strange), ids
+    if formed:
         return replace(evidence, by="form"), own
     why = "the system gave no id and no text of a gold document"
     if given := next((name for found in own.values() for name in found if not name.startswith(UNNAMED)), None):
@@ -127,9 +127,67 @@ def _find_form(ident: str) -> str:
     return _HEX.sub("0", ident)
 
 
+def _find_by_text(
+    inner: Benchmark,
+    task: Task,
+    questions: Sequence[Question],
+    passages: Mapping[Key, Sequence[Passage]],
+    lookup: bool,
+) -> tuple[dict[Key, list[str | None]], int, int | None] | None:
+    """Find documents by the texts of passages; None where no text is known and passages have ids to go by.
+
+    Args:
+        inner: the benchmark.
+        task: what was run.
+        questions: those of the passages.
+        passages: of each question.
+        lookup: look into the corpus too where no passage is of a gold document.
+
+    Returns:
+        Of each passage the document's id or None; how many are of gold documents, and of how many the text is neither
+        there nor in the corpus, None where that is not here.
+    """
+    golds = _read_gold_texts(inner, task, questions)
+    known = {key: [_match(one, golds.get(key, ())) for one in found] for key, found in passages.items()}
+    missed = [(key, at) for key, names in known.items() for at, name in enumerate(names) if name is None]
+    hits = sum(map(len, known.values())) - len(missed)
+    if not hits and not lookup:
+        return None
+    texts = {(key, at): _squeeze(passages[key][at].text) for key, at in missed}
+    corpus = _find_in_corpus(inner, task, questions[0].split, {*texts.values()} - {""})
+    for (key, at), text in texts.items():
+        known[key][at] = (corpus or {}).get(text)
+    strange = [passages[key][at] for key, at in missed if known[key][at] is None]
+    nameless = bool(golds) and any(one.text and one.id.startswith(UNNAMED) for one in strange)
+    if not hits and len(strange) == len(missed) and not nameless:
+        return None
+    return known, hits, None if corpus is None else len(strange)
+
+
+def _squeeze(text: str) -> str:
+    return "".join(text.split())
+
+
+def _find_in_corpus(inner: Benchmark, task: Task, split: str, texts: Collection[str]) -> dict[str, str] | None:
+    """Return the ids of the corpus' documents that are such texts, by them; None where it is not here to be read.
+
+    The gold documents of a split are looked at too, where the corpus takes them.
+    """
+    if not texts:
+        return {}
+    if inner.corpus is None or (task.data_dir is None and find_source(inner.name, inner.corpus.config) is None):
+        return None  # which is not worth fetching it
+    gold = {"gold": split} if "gold" in inner.corpus.options else {}
+    try:
+        documents = open_whole_corpus(inner, task.data_dir, gold).documents()
+        return {text: one.id for one in documents if (text := _squeeze(one.text)) in texts}
+    except QuadragError:  # a folder with the questions alone
+        return None
+
+
 def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:
     """Return the first gold document that a passage is a part of, or holds; None where there is none."""
-    text = _BLANK.sub("", passage.text)
+    text = _squeeze(passage.text)
     for ident, gold in golds:
         if (len(text) >= LEAST and text in gold) or (len(gold) >= LEAST and gold in text):
             return ident
@@ -150,5 +208,5 @@ def _read_gold_texts(inner: Benchmark, task: Task, questions: Sequence[Question]
             # OmniEval lists ids and texts apart; where they are not as many, which is which is unknown.
             if key in wanted and len(row[ids]) == len(row[texts]):
                 pairs = zip(row[ids], row[texts], strict=True)
-                found[key] = [(ident, _BLANK.sub("", text)) for ident, text in pairs]
+                found[key] = [(ident, _squeeze(text)) for ident, text in pairs]
     return found

@@ -28,7 +28,7 @@ from ..core.task import Task
 from .rag.reply import Served
 from .rag.service import asked_text, shown_turns
 from .rag.system import collect_served, read_manner, take_served
-from .returned import check_signature, name_given, read_failure, read_result, refuse_failing, take_reply
+from .returned import WrongBatch, check_batch, check_signature, read_failure, read_result, refuse_failing, take_reply
 from .system import Assignment, Generated, Passages, Questions, System, Tell
 
 _FIRST_CALLS = 8  # that all failed: the others would
@@ -145,13 +145,16 @@ class Function(System):
         """Take a task on, as a service where the function is to search; see `System.take`."""
         self.finds_passages = self.searches(benchmark)
         if self.finds_passages:
-            return take_served(benchmark, task)
+            return take_served(benchmark, task, "the function searches that itself; give it to quadrag.corpus alone")
         return replace(super().take(benchmark, task), prompts=load_service_prompts(task.benchmark))
 
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
         """Call the function for each question that is not answered yet; see `System.answer`.
 
         What it raises is the failure of that question alone, unless nothing but failures comes of it.
+
+        Raises:
+            QuadragError: all of the first calls failed, or it returned no list of as many results as questions.
         """
         replies = self._read_kept()
         asked = [question for question in questions if question.key not in replies]
@@ -186,6 +189,8 @@ class Function(System):
             try:
                 given = self.function(batch if self.batch_size else batch[0])
                 results = self._read(batch, given, time.perf_counter() - started)
+            except WrongBatch:
+                raise
             except Exception as error:
                 results = [read_failure(error)] * len(batch)
             yield batch, results
@@ -195,17 +200,20 @@ class Function(System):
         try:
             given = await self.function(batch if self.batch_size else batch[0])
             return self._read(batch, given, time.perf_counter() - started)
+        except WrongBatch:
+            raise
         except Exception as error:
             return [read_failure(error)] * len(batch)
 
     def _read(self, batch: Sequence[OpenQuestion], given: Any, seconds: float) -> list[Reply | Failure]:
-        """Read what the function returned for a batch."""
+        """Read what the function returned for a batch.
+
+        Raises:
+            WrongBatch: it is no list of as many results.
+        """
         if not self.batch_size:
             return [read_result(given, seconds)]
-        if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__len__") or len(given) != len(batch):
-            many = f" of {len(given)} results" if hasattr(given, "__len__") else ""
-            what = f"returned {name_given(given)}{many}; expected a list of {len(batch)}"
-            return [Failure("unparsable", what)] * len(batch)
+        check_batch(given, len(batch))
         return [read_result(one, seconds / len(batch)) for one in given]
 
     def _read_kept(self) -> dict[Key, Reply | Failure]:

@@ -38,6 +38,20 @@ def check_signature(function: Any, name: str, taken: str) -> None:
         raise QuadragError(f"{name}{signature} cannot be called with {taken} alone; expected one argument") from None
 
 
+class WrongBatch(QuadragError):
+    """What came back for a list of questions is no list of as many results: whose they are, nobody knows."""
+
+
+def check_batch(given: Any, questions: int) -> None:
+    """Refuse to go on where the results of a list of questions are not as many; raises `WrongBatch`."""
+    if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__len__") or len(given) != questions:
+        many = f" of {len(given)} results" if hasattr(given, "__len__") else ""
+        raise WrongBatch(
+            f"the function returned {name_given(given)}{many}; expected a list of {questions}, a result for each "
+            "question; no more are asked, and earlier answers are kept; correct the function and run again"
+        )
+
+
 def refuse_failing(replies: Sequence[Reply | Failure], calls: int) -> None:
     """Refuse to go on where all that came of the first calls is failures.
 

@@ -45,5 +45,10 @@ def _tell_passages(result: Result) -> Iterator[str]:
     if gave.get("by") == "form":
         lacking = "if that cannot be, the ids are not those of `quadrag.corpus`"
         yield f"none of the {gave['passages']} passages is a gold document; {lacking}"
+    elif gave.get("by") == "text" and gave.get("gold") == 0:
+        strange = f"; {gave['strange']} of their texts are no document of `quadrag.corpus`" if gave["strange"] else ""
+        yield f"none of the {gave['passages']} passages is a gold document{strange}"
     elif gave.get("by") == "none":
         yield "the search found no passage for any question"
+    if gave.get("by") in ("id", "text", "form") and (bare := gave.get("bare")):
+        yield f"{bare} of {gave['questions'] + bare} answers came without passages: their search counts as 0"

@@ -25,9 +25,7 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 _MARKS = "，。；：？！、（）“”"  # which take no blank beside them
 # What parts of a line stand between, the longer parts first, and what stands there in Chinese.
 _JOINTS = {re.compile(r"(?<=\.) "): " ", re.compile("; "): "；", re.compile(": "): "：", re.compile(", "): "，"}
-_COLUMN = re.compile("([A-Z](?:, [A-Z])*): (.+)")  # of which runs of a comparison something is said
-_SIDES = re.compile("(before and after|before|after): (.+)")  # the same in Python
-_PAIR = re.compile("([A-Z] - [A-Z]): (.+)")  # of which two
+_HEAD = re.compile(r"([^\s:\"]+(?: - [^\s:]+|(?:, [^\s:,]+)*)): (.+\.)")  # of which runs something is said
 _COUNT = re.compile(r"(\d+) of (\d+)")
 _END = re.compile(r"(?<!\.)\.$")
 _NAMES = re.compile(r"\S+(?:, \S+)*|quadrag [\w-]+")  # or a command
@@ -77,16 +75,18 @@ def _read() -> _Phrases:
 
 
 def _match(english: str, chinese: str) -> re.Pattern[str]:
-    """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not, nor a head before it."""
+    """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not, nor a head before it or a count."""
     ends = r"\. " if english.endswith(".") else r"; |\. "
     found = ""
-    for piece in _SLOT.split(english):
+    pieces = _SLOT.split(english)
+    for piece, after in zip(pieces, [*pieces[1:], ""], strict=True):
         if not _SLOT.fullmatch(piece):
             found += re.escape(piece)
         elif piece.endswith("…}") or f"“{piece}”" in chinese:
             found += f"(?P<s{piece[1]}>.+?)"
         else:
-            found += f"(?P<s{piece[1]}>(?:(?!{'' if found else ': |'}{ends}).)+?(?<!,))"
+            head = "" if found and not after.startswith(" of ") else ": |"
+            found += f"(?P<s{piece[1]}>(?:(?!{head}{ends}).)+?(?<!,))"
     return re.compile(found)
 
 
@@ -126,10 +126,8 @@ def _speak_chinese(text: str) -> str:
 
 
 def _translate(text: str) -> str:
-    """Return a text in Chinese, its end as well; a sentence may stand without its point."""
+    """Return a text in Chinese, its end as well."""
     ours = _look_up(text)
-    if ours == text and " " in text and not text.endswith("."):
-        ours = _look_up(f"{text}.").removesuffix(".").removesuffix("。")
     return ours if ours == text else _END.sub("。", ours)
 
 
@@ -146,29 +144,34 @@ def _look_up(text: str) -> str:
     if _EITHER.fullmatch(plain):
         *names, last = re.split(", | or ", plain)
         return f"{begin}{'、'.join(names)} 或 {last}"
-    if found := _COLUMN.fullmatch(plain):
-        return f"{begin}{found[1]}：{_translate(found[2])}"
-    if found := _SIDES.fullmatch(plain):
-        return f"{begin}{_look_up(found[1])}：{_translate(found[2])}"
-    whole, changing = _read()
-    if plain in whole:
-        return begin + whole[plain]
-    if (found := _COUNTED.fullmatch(plain)) and found[2] in whole:
-        return f"{begin}{whole[found[2]]} {found[1]}"
-    for phrase in changing:
-        if found := phrase.english.fullmatch(plain):
-            return begin + _fill(phrase, found)
+    if (ours := _find(plain)) is not None:
+        return begin + ours
+    if " " in plain and not plain.endswith(".") and (ours := _find(f"{plain}.")) is not None:
+        return begin + ours.removesuffix("。")  # a sentence may stand without its point
     if found := _A_TYPE.fullmatch(plain):
         return begin + _look_up(found[1])
-    if found := _PAIR.fullmatch(plain):
-        return f"{begin}{found[1]}：{_translate(found[2])}"
+    if found := _HEAD.fullmatch(plain):
+        return f"{begin}{_look_up(found[1])}：{_translate(found[2])}"
     for mark, joint in _JOINTS.items():  # a list, or several sentences
         parts = mark.split(plain, 1)
-        ours = [_translate(part) for part in parts] if len(parts) > 1 else parts
-        if ours != parts:
-            ours[1] = mark.sub(joint, ours[1]) if ours[1] == parts[1] else ours[1]  # a list has one sign between all
-            return begin + _meet(_meet(ours[0], joint), ours[1])
+        spoken = [_translate(part) for part in parts] if len(parts) > 1 else parts
+        if spoken != parts:
+            rest = mark.sub(joint, spoken[1]) if spoken[1] == parts[1] else spoken[1]  # a list has one sign between all
+            return begin + _meet(_meet(spoken[0], joint), rest)
     return text
+
+
+def _find(text: str) -> str | None:
+    """Return the Chinese of a text that has a line; None where it has none."""
+    whole, changing = _read()
+    if text in whole:
+        return whole[text]
+    if (found := _COUNTED.fullmatch(text)) and found[2] in whole:
+        return f"{whole[found[2]]} {found[1]}"
+    for phrase in changing:
+        if found := phrase.english.fullmatch(text):
+            return _fill(phrase, found)
+    return None
 
 
 def _fill(phrase: _Phrase, found: re.Match[str]) -> str:

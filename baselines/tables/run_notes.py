@@ -170,8 +170,13 @@ def _note_services(runs: Sequence[RunRecord]) -> list[str]:
         passages, questions = gave["passages"], gave["questions"]
         told = passages or gave["by"]
         note = f"The system gave {passages} passages, to {questions} questions" if told else "Passages: not given"
-        known = {"id": "by their ids", "text": "by their text, as parts of gold documents"}
-        notes.append(f"{note}; known {known[gave['by']]}." if gave["by"] in known else f"{note}.")
+        strange = gave.get("strange")
+        known = {"id": "by their ids", "text": "by their text"}
+        note += f"; known {known[gave['by']]}" if gave["by"] in known else ""
+        if gave["by"] == "text" and "gold" in gave:
+            note += f": {gave['gold']} are of gold documents"
+            note += f", {strange} are no document of the corpus" if strange else ""
+        notes.append(f"{note}.")
         if lacking := load_tables(run.inputs.benchmark).service:
             notes.append(lacking)
     return list(dict.fromkeys(notes))

@@ -32,6 +32,7 @@ JUDGED = {
 class Judged(Rgb):
     """Goes before `evaluate.Metric` in the bases of a metric that may ask a judge."""
 
+    VERSION = "1.1.0"
     PROMPTS: ClassVar[Mapping[str, str]]  # by language
     read: Callable[[str, str], float | None]  # a reply and the profile to its value, None where it cannot be read
 
@@ -67,6 +68,8 @@ class Judged(Rgb):
                 for question, answer in zip(asked, predictions, strict=True)
                 if answer is not None
             ],
+            options.profile,
+            options.prompt,
         )
 
         def value(text: str | None, why: str) -> float | str:

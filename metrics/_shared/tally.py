@@ -5,13 +5,16 @@ It knows no benchmark. Nothing here opens a connection or a file.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 # In the order in which an item with several is counted. A function of the user's has "raised" an exception,
 # a file of answers "null" in their place.
 UNSCORED = ("api_error", "raised", "unparsable", "truncated", "null")
 NOT_APPLICABLE = "not_applicable"
+_STRETCH, _STEP = 80, 20  # bytes: a stretch is longer than a verdict and than what is quoted of the instructions
 
 
 def is_list(value: Any) -> bool:
@@ -74,12 +77,32 @@ def missing(predictions: Sequence[Any], states: Any) -> list[str]:
     return reasons
 
 
-def ask(judge: Callable[[list[Any]], Any], batch: list[Any]) -> tuple[list[str | None], list[str]]:
+@lru_cache
+def _stretches(instructions: str) -> list[bytes]:
+    """Return overlapping stretches of what stands around the slots of instructions."""
+    around = [" ".join(text.split()).encode("utf-8", "replace") for text in re.split(r"\{\w+\}", instructions)]
+    return [text[at : at + _STRETCH] for text in around for at in range(0, len(text) - _STRETCH + 1, _STEP)]
+
+
+def repeats(reply: str, instructions: str) -> bool:
+    """Whether a reply repeats instructions, whole or some 100 bytes of them; what stands in their slots is not theirs.
+
+    Linear in the length of the reply.
+    """
+    said = " ".join(reply.split()).encode("utf-8", "replace")
+    return any(stretch in said for stretch in _stretches(instructions))
+
+
+def ask(
+    judge: Callable[[list[Any]], Any], batch: list[Any], profile: str, instructions: str
+) -> tuple[list[str | None], list[str]]:
     """Ask a judge everything in one batch.
 
     Args:
         judge: takes a list of chat-message lists, returns for each a text or an object with a `reason`.
         batch: the chat-message lists; an empty batch is not asked.
+        profile: for "corrected" a reply that repeats the instructions, in which verdicts stand, is none.
+        instructions: of the requests, before their slots are filled.
 
     Returns:
         The texts, None where there is none, and the reasons why, "" where there is a text.
@@ -95,11 +118,13 @@ def ask(judge: Callable[[list[Any]], Any], batch: list[Any]) -> tuple[list[str |
         raise ValueError(f"judge returned {len(replies)} replies to {len(batch)} requests; expected one each")
 
     def reason(reply: Any) -> str:
+        if isinstance(reply, str):
+            return "unparsable" if profile == "corrected" and repeats(reply, instructions) else ""
         why = getattr(reply, "reason", None)
         return why if isinstance(why, str) and why in UNSCORED else "api_error"
 
-    texts = [reply if isinstance(reply, str) else None for reply in replies]
-    return texts, ["" if isinstance(reply, str) else reason(reply) for reply in replies]
+    reasons = [reason(reply) for reply in replies]
+    return [None if why else reply for reply, why in zip(replies, reasons, strict=True)], reasons
 
 
 def fingerprint(

@@ -95,7 +95,7 @@ _KWARGS_DESCRIPTION = document(
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Omnieval(Shared, evaluate.Metric):
-    VERSION = "1.1.0"
+    VERSION = "1.2.0"
     OPTIONS = OPTIONS
 
     def _info(self) -> evaluate.MetricInfo:
@@ -137,7 +137,9 @@ class Omnieval(Shared, evaluate.Metric):
             for i in range(n)
             if not reasons[i]
         ]
-        replies, failed = ask(options.judge, [messages(words[key], item) for item in material for key in keys])
+        prompt = "\0".join("\1".join(words[key]) for key in keys)
+        batch = [messages(words[key], item) for item in material for key in keys]
+        replies, failed = ask(options.judge, batch, options.profile, prompt)
         verdicts = zip(replies, failed, strict=True)
 
         def cell(key: str) -> float | str:
@@ -145,6 +147,5 @@ class Omnieval(Shared, evaluate.Metric):
             return why if reply is None else value(READERS[options.profile](reply, key), key)
 
         cells = [{key: why or cell(key) for key in keys} for why in reasons]
-        prompt = "\0".join("\1".join(words[key]) for key in keys)
         got = self.result(keys, cells, options, prompt, options.judge, metrics="+".join(keys))
         return got | (at_worst(got, keys) if options.profile == "corrected" else {})

@@ -8,6 +8,7 @@ request, parses no reply and computes no value: prompts, replies and compose do.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from .cache import (
@@ -59,12 +60,13 @@ class Item:
                 self.expected = [re.sub("</?response>", "", text) for text in entry.answers]
 
 
+Asked = Callable[[list[Any]], tuple[list[str | None], list[str]]]
 Read = Callable[[Item, str], str]
 
 
-def _round(items: Sequence[Item], judge: Any, build: Callable[[Item], Any], read: Read) -> None:
+def _round(items: Sequence[Item], asked: Asked, build: Callable[[Item], Any], read: Read) -> None:
     """Ask about all items in one batch; `read` enters a reply into its item and returns "" or why it cannot."""
-    texts, failed = ask(judge, [build(item) for item in items])
+    texts, failed = asked([build(item) for item in items])
     for item, text, why in zip(items, texts, failed, strict=True):
         item.why = read(item, text) if text is not None else why
 
@@ -93,9 +95,9 @@ def interview(items: Sequence[Item], judge: Any, words: Mapping[str, str], reade
         return UNPARSABLE if item.questions is None else ""
 
     def read_expected(item: Item, reply: str) -> str:
-        asked = len(item.questions or [])
-        found = reader.answers(reply, asked)
-        if profile == "corrected" and len(found or ()) < asked:
+        n = len(item.questions or [])
+        found = reader.answers(reply, n)
+        if profile == "corrected" and len(found or ()) < n:
             return UNPARSABLE if found is None else MISALIGNED
         item.expected = list((found or {}).values())
         return ""
@@ -111,12 +113,13 @@ def interview(items: Sequence[Item], judge: Any, words: Mapping[str, str], reade
                 item.why = NO_QUESTIONS
         return [item for item in items if not item.why]
 
+    asked = partial(ask, judge, profile=profile, instructions="\0".join(words.values()))
     todo = [item for item in open_items() if item.questions is None]
-    _round(todo, judge, lambda item: to_ask(words, item.reference or ""), read_questions)
+    _round(todo, asked, lambda item: to_ask(words, item.reference or ""), read_questions)
     todo = [item for item in open_items() if item.expected is None]
-    _round(todo, judge, lambda item: to_answer(words, item.reference or "", item.questions or []), read_expected)
+    _round(todo, asked, lambda item: to_answer(words, item.reference or "", item.questions or []), read_expected)
     todo = [item for item in open_items() if _needs_answers(item, profile)]
-    _round(todo, judge, lambda item: to_answer(words, item.prediction or "", item.questions or []), read_given)
+    _round(todo, asked, lambda item: to_answer(words, item.prediction or "", item.questions or []), read_given)
 
 
 def values(item: Item, profile: str) -> Values:

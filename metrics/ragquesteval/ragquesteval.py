@@ -98,7 +98,7 @@ _KWARGS_DESCRIPTION = document(
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Ragquesteval(Shared, evaluate.Metric):
-    VERSION = "1.0.0"
+    VERSION = "1.1.0"
     OPTIONS = OPTIONS
 
     def _info(self) -> evaluate.MetricInfo:

@@ -54,7 +54,12 @@ def name_judges(judges: Sequence[Judge], ratings: Any) -> Any:
 
 
 def outcomes(
-    rulings: Sequence[Ruling], judges: Sequence[Judge], requests: Sequence[Sequence[Any]], read: Reader
+    rulings: Sequence[Ruling],
+    judges: Sequence[Judge],
+    requests: Sequence[Sequence[Any]],
+    read: Reader,
+    profile: str,
+    instructions: str,
 ) -> Iterable[Sequence[str]]:
     """Have every item decided.
 
@@ -63,6 +68,8 @@ def outcomes(
         judges: each is asked all requests in one batch.
         requests: of each item the chat messages; an item is correct where a reply to any of them accepts.
         read: a reply to its verdict, 1 or 0, or None.
+        profile: as `ask` takes it.
+        instructions: of the requests, as `ask` takes them.
 
     Returns:
         n times, per judge: "correct" where any accepted answer is, else the reason where a verdict is lacking, else
@@ -72,7 +79,8 @@ def outcomes(
         return [[ruling.outcome or NO_JUDGE] for ruling in rulings]
     counts = list(map(len, requests))
     batch = [request for own in requests for request in own]
-    return list(zip(*(_decide(rulings, counts, *ask(judge, batch), read) for judge in judges), strict=True))
+    replies = (ask(judge, batch, profile, instructions) for judge in judges)
+    return list(zip(*(_decide(rulings, counts, *told, read) for told in replies), strict=True))
 
 
 def _decide(

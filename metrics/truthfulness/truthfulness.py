@@ -123,7 +123,7 @@ _KWARGS_DESCRIPTION = document(
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Truthfulness(Shared, evaluate.Metric):
-    VERSION = "1.1.0"
+    VERSION = "1.2.0"
     OPTIONS = OPTIONS
 
     def _info(self) -> evaluate.MetricInfo:
@@ -175,7 +175,7 @@ class Truthfulness(Shared, evaluate.Metric):
                 requests(prompt, question, ruling.open, answer) if bench else [] for question, ruling, answer in items
             ]
             read = (READERS if prompt == PROMPT else OWN_READERS)[options.profile]
-            cells = [average(found) for found in outcomes(rulings, bench, batch, read)]
+            cells = [average(found) for found in outcomes(rulings, bench, batch, read, options.profile, prompt)]
         failures = options.judge_failure if options.profile == "official" else "unscored"
         more = {"failures": failures, "tokenizer": tokenizer_name(options.tokenizer)}
         if weighing:

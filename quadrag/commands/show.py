@@ -90,22 +90,22 @@ def run(arguments: argparse.Namespace) -> None:
         readers = [RunReader(one.folder, one, arguments.data_dir) for one in results]
         if len(shown) > 1:
             print(f"== {' '.join(str(one.folder) for one in results)}")
-        first, *others = readers
-        lines = write_changes(first, others[0], which, manner) if two else write_items(first, which, manner)
+        pair = list(zip(arguments.runs, readers, strict=False))
+        lines = write_changes(pair, which, manner) if two else write_items(readers[0], which, manner)
         print("\n".join(lines), end="\n\n" if results is not shown[-1] else "\n")
 
 
 def _choose(results: Sequence[Any], which: Any) -> Sequence[Any]:
     """Choose, of the several runs of a folder, those that have the split, the question and the metric wanted."""
     from quadrag.baselines.report.spelled import match_ids
+    from quadrag.metric_record import is_called
 
     found = [
         one
         for one in results
         if which.split in (None, *one.run.inputs.splits)
         and (which.ident is None or match_ids(which.ident, (row["id"] for row in one.items)))
-        and which.metric
-        in (None, *(name for row in one.scores for name in (row["key"], f"{row['metric']}.{row['key']}")))
+        and (which.metric is None or any(is_called(which.metric, row["metric"], row["key"]) for row in one.scores))
     ]
     return found or results[:1]  # which says what it has in their place
 

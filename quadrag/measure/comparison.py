@@ -10,7 +10,7 @@ from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
-from quadrag.baselines.report.compared.names import tell_apart
+from quadrag.baselines.report.compared.names import name_columns
 from quadrag.baselines.report.compared.pairs import compare_each, count_questions, is_same, pick_places
 from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.report.compared.words import tell_holm, tell_missing, tell_pairs, tell_same, tell_star
@@ -19,7 +19,6 @@ from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.tables.cells import FEW, NOTHING, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
-from quadrag.baselines.tables.names import keep_name
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import entrance
 from quadrag.measure.evaluation import Evaluation, check_profile, result
@@ -29,8 +28,7 @@ from quadrag.measure.score import Score, find_name
 from quadrag.measure.words import in_python, spell_notes
 from quadrag.stats import Pair
 
-_UNEVEN = "before, after: over the questions that count in each; the difference is over the n that count in both."
-_SIDES = ("before", "after")
+_UNEVEN = "{0}, {1}: over the questions that count in each; the difference is over the n that count in both."
 
 
 class Comparison(Mapping[str, Pair]):
@@ -89,13 +87,14 @@ class Comparison(Mapping[str, Pair]):
     @entrance
     def invalid(self) -> list[str]:
         """Why metrics are not compared, a line each: too many of their items failed in one of the two."""
-        told = [f"{_call(side, one)} is INVALID, {line}" for side, one in self._sides for line in one.invalid]
+        told = [f"{name} is INVALID, {line}" for name, one in self._sides for line in one.invalid]
         return [in_python(line) for line in told]
 
     @property
     def _sides(self) -> tuple[tuple[str, Evaluation], ...]:
-        before, after = _SIDES
-        return ((before, self.before), (after, self.after))
+        """The two with what they are called side by side."""
+        first, second = name_columns(self._names)
+        return ((first, self.before), (second, self.after))
 
     @entrance
     def show(
@@ -120,8 +119,9 @@ class Comparison(Mapping[str, Pair]):
         both = (self.before, self.after)
         if worse or better:
             which = Which(worse=worse, better=better, metric=metric, profile=self.profile)
-            before, after = (RunReader(one.folder, one.result) for one in both)
-            print("\n".join(write_changes(before, after, which, Manner(limit, every=verbose, spell=in_python))))
+            readers = [RunReader(one.folder, one.result) for one in both]
+            runs = list(zip(self._names, readers, strict=True))
+            print("\n".join(write_changes(runs, which, Manner(limit, every=verbose, spell=in_python))))
             return
         grid = compare_runs(self._runs, self.profile, verbose)
         print_grids([spell_notes(replace(grid, notes=[*self._kept, *grid.notes]))], verbose=verbose)
@@ -136,22 +136,18 @@ class Comparison(Mapping[str, Pair]):
 
     @property
     def _runs(self) -> list[tuple[str, Result]]:
-        return list(zip(self._names, (one.result for _, one in self._sides), strict=True))
+        return list(zip(self._names, (self.before.result, self.after.result), strict=True))
 
     @property
     def _kept(self) -> list[Alarm]:
         """Say of which of the two answers are kept ones."""
-        return [Alarm(f"{_call(side, one)}: {one.kept}.") for side, one in self._sides if one.kept]
+        return [Alarm(f"{name}: {one.kept}.") for name, one in self._sides if one.kept]
 
     @property
     def _partial(self) -> list[Alarm]:
         """Say what is partial, invalid or failed of either, what is so of both once."""
-        names = {side: _call(side, one) for side, one in self._sides}
-        told = tell_once((side, one.result) for side, one in self._sides)
-        return [
-            Alarm(f"{names[where[0]] if len(where) == 1 else ' and '.join(where)}: {note}")
-            for note, where in told.items()
-        ]
+        told = tell_once((name, one.result) for name, one in self._sides)
+        return [Alarm(f"{', '.join(where)}: {note}") for note, where in told.items()]
 
     @property
     def _names(self) -> list[str]:
@@ -204,16 +200,15 @@ class Comparison(Mapping[str, Pair]):
                 lines.append(Line(label, [*values, Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
                 counts = (count_questions(one.result, _place(self.before, name), self.profile) for one in both)
                 uneven = uneven or any(n != pair.n for n in counts)
-        first, second = map(keep_name, tell_apart(self._names))
-        title = f"{second} minus {first}, paired"
+        names = name_columns(self._names)
+        title = "{1} minus {0}, paired".format(*names)
         starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
         ran = (self.before.result, self.after.result)
-        names = (first, second) if first != second else _SIDES
         pairs = {place: self._compared[place] for place in self._heads if place in self._compared}
         told = [*tell_pairs(pairs, self.profile, names), *tell_missing(*ran, self._heads, pairs, self.profile, names)]
         told += [f"{tell_star(pairs.values())}."] * starred + tell_holm(pairs.values())
-        notes = [*self._partial, *self._kept, *tell_same(*ran), *told, *[_UNEVEN] * uneven]
-        columns = ["before", "after", "difference", "95% interval", "n"]
+        notes = [*self._partial, *self._kept, *tell_same(*ran), *told, *[_UNEVEN.format(*names)] * uneven]
+        columns = [*names, "difference", "95% interval", "n"]
         return spell_notes(Grid(title, "metric", columns, lines, notes))
 
     @entrance
@@ -229,10 +224,6 @@ class Comparison(Mapping[str, Pair]):
 
 def _bounds(pair: Pair) -> tuple[float | None, float | None]:
     return pair.interval if pair.n >= FEW else (None, None)
-
-
-def _call(side: str, one: Evaluation) -> str:
-    return f"{side} ({keep_name(one.name)})"
 
 
 def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Corpus, Task, known_options, load_questions, open_corpus
+from quadrag.baselines.core.task import Corpus, known_options, load_questions, open_whole_corpus
 from quadrag.baselines.runs.request import RunRequest, make_task
 from quadrag.baselines.systems.function import Function, OpenQuestion, pose
 from quadrag.baselines.systems.system import Assignment
@@ -60,11 +60,7 @@ def corpus(benchmark: str, *, data_dir: str | None = None, **options: Any) -> It
     if record.corpus is None:
         raise QuadragError(f"{record.name} has no corpus; its passages come with its questions")
     refuse_unknown(corpus, options, record.corpus.options)
-    name = next(name for name, retriever in record.retrievers.items() if retriever.searches)
-    task = Task(record.name, record.configs[0], data_dir=data_dir, retriever=name, options=options)
-    opened = open_corpus(task, record)
-    assert opened is not None  # the retriever searches
-    return _read(opened)
+    return _read(open_whole_corpus(record, data_dir, options))
 
 
 def _read(opened: Corpus) -> Iterator[Passage]:

@@ -1,6 +1,6 @@
-"""Single questions of two runs that a second one, B, answered worse than a first one, A, or better."""
+"""Single questions of two runs that the second one answered worse than the first one, or better."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from quadrag.metric_record import show_key
 from quadrag.records import Key
@@ -11,16 +11,16 @@ from ..chosen import find_metric, list_others, tell_others
 from ..item_lines import Manner, write_item
 from ..items import RunReader, Which
 from ..verdicts import look_up_verdicts
+from .names import name_columns
 from .pairs import count_failed, list_differences
 from .words import tell_failed
 
 
-def write_changes(before: RunReader, after: RunReader, which: Which, manner: Manner) -> Iterator[str]:
+def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: Manner) -> Iterator[str]:
     """Write the questions that changed most between two runs as lines of text, and how many there are.
 
     Args:
-        before: of the first run, A.
-        after: of the second one, B.
+        runs: name and reader of each of the two.
         which: those that are worse or better, by which metric, of which split, under which profile: without one the
             runs' own, of runs with two ``official``.
         manner: how many, and how.
@@ -28,9 +28,11 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
     Raises:
         QuadragError: no metric has the name, or no split.
     """
+    (_, before), (_, after) = runs
+    columns = name_columns([name for name, _ in runs])
     profile = which.profile or own_profile([before.result, after.result]) or PROFILES[0]
-    runs = [[before], [after]]
-    metric = find_metric(runs, which.metric)[0]
+    each = [[before], [after]]
+    metric = find_metric(each, which.metric)[0]
     mine, theirs = (
         {(one.question.key, one.sample): one for one in reader.select(Which(metric=which.metric, split=which.split))}
         for reader in (after, before)
@@ -54,19 +56,19 @@ def write_changes(before: RunReader, after: RunReader, which: Which, manner: Man
     shown = sorted(changed, key=lambda place: -abs(gained[place]))[: manner.limit]
     pairs = [(theirs[at], mine[at]) for place in shown for at in mine if at[0] == place and at in theirs]
     look_up_verdicts([(before, [one for one, _ in pairs]), (after, [one for _, one in pairs])], manner.ledger)
-    for letter, reader in zip("AB", (before, after), strict=True):
+    for name, reader in zip(columns, (before, after), strict=True):
         invalid = note_invalid([reader.result]) if metric in reader.invalid else []
-        yield from (manner.spell(f"{letter}: {note}") for note in invalid)
-    for first, second in pairs:
-        yield from write_item(second, manner, first)
+        yield from (manner.spell(f"{name}: {note}") for note in invalid)
+    for pair in pairs:
+        yield from write_item(list(zip(columns, pair, strict=True)), manner)
         yield ""
     how = "better" if which.better else "worse"
     order = ", the greatest difference first" if len(shown) > 1 else ""
     scored = "scored" if profile == PROFILES[0] else "count"
-    told = "; ".join([f"{len(gained)} {scored} in both", *tell_failed(failed, profile)])
+    told = "; ".join([f"{len(gained)} {scored} in both", *tell_failed(failed, profile, columns)])
     count = f"{len(shown)} of {len(changed)} questions" if shown else "No question"
-    yield manner.spell(f"{count} on which B is {how} by {show_key(module, key)}{order}; {told}")
-    others = {name: gains(name).values() for name in list_others(runs, metric)}
+    yield manner.spell(f"{count} on which {columns[1]} is {how} by {show_key(module, key)}{order}; {told}")
+    others = {name: gains(name).values() for name in list_others(each, metric)}
     counts = {name: (sum(one > 0 for one in found), sum(one < 0 for one in found)) for name, found in others.items()}
     if others_told := tell_others(counts):
         yield manner.spell(others_told)

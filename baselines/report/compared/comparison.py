@@ -19,11 +19,12 @@ from ...tables.names import keep_name
 from ...tables.notes import INTERVALS, TESTS, name_units, note_keys
 from ...tables.run_notes import list_settings, note_partial, note_runs
 from ..run import name_run
-from .names import name_columns, tell_apart
+from .names import name_columns, name_difference, tell_apart
 from .pairs import Place, adjust, compare_each, pair_cell, pair_results, pick_places, place_of
 from .words import tell_changes, tell_holm, tell_missing, tell_pairs, tell_same, tell_slices, tell_star
 
 _FEW = 3  # runs whose columns are headed by their names
+_WIDE = 10  # characters of a column's head
 
 
 def merge_runs(results: Sequence[Result]) -> Result:
@@ -66,7 +67,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         profile: the one shown.
         every: all metrics and settings; else the headlines, and the settings that differ.
     """
-    columns = name_columns(len(runs))
+    columns = name_columns([name for name, _ in runs])
     results = [result for _, result in runs]
     tables = [_select(one.scores, profile) for one in results]
     pair = len(runs) == 2
@@ -101,11 +102,11 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         last = config
     notes: list[str] = []
     if pair:
-        told = [*tell_pairs(compared, profile), *tell_holm(compared.values(), any(rest.values()))]
+        told = [*tell_pairs(compared, profile, columns), *tell_holm(compared.values(), any(rest.values()))]
         notes += [*tell_same(*results), *map(Verdict, told)]
-        notes += tell_missing(results[0], results[1], places, compared, profile)
-        notes += tell_changes(results[0], results[1], compared, profile)
-        notes += tell_slices(results[0], results[1], compared, profile)
+        notes += tell_missing(results[0], results[1], places, compared, profile, columns)
+        notes += tell_changes(results[0], results[1], compared, profile, columns)
+        notes += tell_slices(results[0], results[1], compared, profile, columns)
     told_of = tell_once(zip(columns, results, strict=True))
     notes += [Alarm(f"{', '.join(where)}: {note}") for note, where in told_of.items()]
     settings = [list_settings(result.run.inputs) for result in results]
@@ -114,15 +115,17 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
         who = ", ".join(dict.fromkeys([keep_name(name), name_run(result.run)]))
-        notes.append(f"{column}: {who}; {' '.join(told).removeprefix('Ours ')}")
+        who = who if who == column else f"{column}: {who}"
+        notes.append(f"{who}; {' '.join(told).removeprefix('Ours ')}")
     notes += [f"{name_units(shown)}, {profile} profile, {INTERVALS}.", *note_keys(shown)]
     own_names = tell_apart([name for name, _ in runs])
-    names = [f"{column} {own}" for column, own in zip(columns, own_names, strict=True)]
-    heads = [name.replace(" ", "\n", 1) for name in names] if len(runs) <= _FEW else columns
+    names = [column if column == own else f"{column} {own}" for column, own in zip(columns, own_names, strict=True)]
+    heads = [name.replace(" ", "\n", 1) for name in names] if _FEW >= len(runs) > 2 else list(columns)
     if pair:
-        heads.append("B - A")
+        difference = name_difference(columns)
+        heads.append(difference if len(difference) < _WIDE else difference.replace(" - ", "\n- "))
         star = tell_star(compared.values())
-        notes.append(f"B - A: B minus A on questions scored in both; {star}; –: nothing to pair.")
+        notes.append(f"{difference}: on questions scored in both; {star}; –: nothing to pair.")
         notes.append(Detail(TESTS))
         if any(shared.values()) or not any(map(is_invalid, shown)):
             notes.append(f"Questions scored in both: {_count_shared(shared)}.")

@@ -1,5 +1,7 @@
 """Two runs at a glance: a few differences, each with its interval, both values and a verdict of a few words."""
 
+from collections.abc import Sequence
+
 from ...core.result import Result
 from ...scoring.validity import is_invalid
 from ...tables.cells import NOTHING, format_value, unit_of
@@ -7,12 +9,20 @@ from ...tables.grid import Cell, Grid, Line
 from ...tables.notes import name_units, note_directions
 from ...tables.slices import select_whole
 from ..summary import MOST, pick_headlines
+from .names import name_columns, name_difference
 from .pairs import compare_each, pair_cell, pick_places, place_of
 from .words import name_places, tell_shortly
 
 
-def glance_pair(first: Result, second: Result, profile: str = "official") -> Grid:
-    """Make the few differences that a page of two runs begins with: of several splits the first headline of each."""
+def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -> Grid:
+    """Make the few differences that a page of two named runs begins with: of several splits the first headline of each.
+
+    Args:
+        runs: name and result of each.
+        profile: ``official`` or ``corrected``.
+    """
+    (_, first), (_, second) = runs
+    columns = name_columns([name for name, _ in runs])
     tables = [
         {place_of(row): row for row in select_whole(one.scores) if row["profile"] == profile} for one in (first, second)
     ]
@@ -28,15 +38,18 @@ def glance_pair(first: Result, second: Result, profile: str = "official") -> Gri
     for place, label in labels.items():
         rows = [table[place] for table in tables]
         values = [format_value(row.get("value"), unit_of(row), row.get("n_scored")) for row in rows]
-        cells = [Cell(NOTHING), Cell(NOTHING), Cell(f"A {values[0]} → B {values[1]}"), Cell("nothing to pair")]
+        change = Cell(" → ".join(map(" ".join, zip(columns, values, strict=True))))
+        cells = [Cell(NOTHING), Cell(NOTHING), change, Cell("nothing to pair")]
         if any(map(is_invalid, rows)):
             cells[0] = Cell("INVALID")
         elif place in compared:
             pair = compared[place].pair
             cell = pair_cell(pair, place)
-            cells = [Cell(cell.text.rstrip("*")), Cell(cell.sub or NOTHING), cells[2], Cell(tell_shortly(place, pair))]
+            verdict = Cell(tell_shortly(place, pair, columns))
+            cells = [Cell(cell.text.rstrip("*")), Cell(cell.sub or NOTHING), change, verdict]
         lines.append(Line(label, cells))
     shown = [tables[0][place] for place in labels]
-    notes = [f"{name_units(shown)}; {profile} profile; B minus A on questions scored in both."]
+    difference = name_difference(columns)
+    notes = [f"{name_units(shown)}; {profile} profile; {difference} on questions scored in both."]
     notes += note_directions(place[2:] for place in labels)
-    return Grid("", "", ["B - A", "95% interval", "A → B", "verdict"], lines, notes, "forest")
+    return Grid("", "", [difference, "95% interval", " → ".join(columns), "verdict"], lines, notes, "forest")

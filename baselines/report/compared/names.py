@@ -1,13 +1,29 @@
-"""What runs that stand side by side are called: by letters, and by what their names do not share."""
+"""What runs that stand side by side are called: by what their names do not share, or by letters."""
 
 from collections.abc import Sequence
+
+from ...tables.names import keep_name
 
 _WIDE = 20  # characters of a name
 
 
-def name_columns(count: int) -> list[str]:
-    """Name the columns of so many runs: by letters, as far as these go."""
-    return [chr(ord("A") + rank) if count <= 26 else str(rank) for rank in range(count)]
+def name_columns(names: Sequence[str]) -> list[str]:
+    """Name runs wherever they stand side by side: two by what tells their names apart, where that does; by letters."""
+    own = tell_apart(names) if len(names) == 2 else []
+    if len({*own}) == 2:
+        return own
+    return [chr(ord("A") + rank) if len(names) <= 26 else str(rank) for rank in range(len(names))]
+
+
+def name_fully(names: Sequence[str]) -> list[str]:
+    """Return the names of runs with what they are called side by side before them, where that is less."""
+    columns = zip(name_columns(names), names, strict=True)
+    return [name if name == column else f"{column}: {name}" for column, name in columns]
+
+
+def name_difference(columns: Sequence[str]) -> str:
+    """Name what the second of two runs has more than the first."""
+    return f"{columns[1]} - {columns[0]}"
 
 
 def tell_apart(names: Sequence[str]) -> list[str]:
@@ -23,7 +39,7 @@ def tell_apart(names: Sequence[str]) -> list[str]:
         found = ["/".join(path) for path in _drop_shared(paths)]
     if max(map(len, found)) > _WIDE:
         found = ["-".join(words) for words in _drop_shared([one.split("-") for one in found])]
-    return [one if len(one) <= _WIDE else f"…{one[1 - _WIDE :]}" for one in found]
+    return [keep_name(one if len(one) <= _WIDE else f"…{one[1 - _WIDE :]}") for one in found]
 
 
 def _drop_shared(names: Sequence[list[str]]) -> list[list[str]]:

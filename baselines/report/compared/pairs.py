@@ -125,6 +125,8 @@ def pair_results(
 ) -> Pair | None:
     """Pair two runs on the questions that both have and scored; None where nothing can be paired, or one is invalid.
 
+    Nor is there a pair where the judge of each said one text of all answers.
+
     They are the same questions where their ids, texts and gold agree; where a folder does not say so, the runs must
     have the same ids.
 
@@ -165,6 +167,8 @@ def pair_slices(first: Result, second: Result, place: Place, profile: str, group
 
 def say_unpaired(first: Result, second: Result, place: Place, profile: str) -> str:
     """Say why two runs that both have a valid metric have no pair of it."""
+    if _is_constant(first, second, place):
+        return "the judge of each says the same of every answer"
     found = _find_sides(first, second, place, profile)
     if found is None:
         return "no question is in both"
@@ -187,8 +191,7 @@ def list_differences(first: Result, second: Result, place: Place, profile: str =
 
 def count_questions(result: Result, place: Place, profile: str) -> int:
     """Count the questions that a run's score of a metric is over."""
-    found = _find_sides(result, result, place, profile)
-    return len(_average(found.items[0], choose_fill(profile, found.worst))) if found else 0
+    return len(_average(_find_items(result, place, profile), choose_fill(profile, _find_worst(place))))
 
 
 def _average(items: Iterable[Item], fill: float | None) -> dict[Any, float]:
@@ -210,8 +213,15 @@ def place_of(row: Row) -> Place:
     return (row["config"], row["split"], row["metric"], row["key"])
 
 
+def _is_constant(first: Result, second: Result, place: Place) -> bool:
+    """Whether the judges of both runs said one and the same of all answers, so that no difference is the answers'."""
+    judged = metric_record(place[2]).key(place[3]).needs == "judge"
+    return judged and bool(first.run.odd_verdicts and second.run.odd_verdicts)
+
+
 def _find_sides(first: Result, second: Result, place: Place, profile: str) -> _Sides | None:
-    metric, key = place[2:]
+    if _is_constant(first, second, place):
+        return None
     for row in (*select_whole(first.scores), *select_whole(second.scores)):
         if row["profile"] == profile and place_of(row) == place and is_invalid(row):
             return None
@@ -221,8 +231,11 @@ def _find_sides(first: Result, second: Result, place: Place, profile: str) -> _S
     for here, other in ((first, second), (second, first)):
         items = _find_items(here, place, profile, units)
         sides.append([one for one in items if is_same(here, other, one.question)])
-    worst = metric_record(metric).key(key.removesuffix(_WEIGHTED)).worst
-    return _Sides((sides[0], sides[1]), asked, worst) if all(sides) else None
+    return _Sides((sides[0], sides[1]), asked, _find_worst(place)) if all(sides) else None
+
+
+def _find_worst(place: Place) -> float:
+    return metric_record(place[2]).key(place[3].removesuffix(_WEIGHTED)).worst
 
 
 def _find_items(one: Result, place: Place, profile: str, units: Mapping[Any, str] | None = None) -> list[Item]:

@@ -13,7 +13,7 @@ from ...tables.notes import TESTS
 from ...tables.slices import select_whole
 from .comparison import compare_runs
 from .matrix_change import tabulate_changes
-from .names import name_columns
+from .names import name_columns, name_difference
 from .pairs import compare_each, pair_cell, pick_places, place_of
 from .rankings import tell_rankings
 from .words import tell_holm, tell_missing, tell_pairs, tell_star
@@ -33,9 +33,9 @@ def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
     mixed = len({one.benchmark for inputs in made for one in inputs}) > 1
     if mixed or all(one.isdisjoint(other) for one, other in combinations(places, 2)):
         named = []
-        for letter, inputs in zip(name_columns(len(runs)), made, strict=True):
+        for called, inputs in zip(name_columns([name for name, _ in runs]), made, strict=True):
             parts = (f"{one.config} {one.splits[0]}" if len(one.splits) == 1 else one.config for one in inputs)
-            named.append(f"{letter} is {inputs[0].benchmark} {', '.join(dict.fromkeys(parts))}")
+            named.append(f"{called} is {inputs[0].benchmark} {', '.join(dict.fromkeys(parts))}")
         raise QuadragError(f"nothing to compare: {'; '.join(named)}")
 
 
@@ -54,14 +54,15 @@ def tabulate_several(
     results = [result for _, result in runs]
     grids[0].notes += note_judges(results, profile)
     if len(runs) == 2:
-        return grids + (tabulate_changes(results[0], results[1], profile, labels) if every else [])
-    return [*grids, _tabulate_differences(results, profile, every)]
+        return grids + (tabulate_changes(runs, profile, labels) if every else [])
+    return [*grids, _tabulate_differences(runs, profile, every)]
 
 
-def _tabulate_differences(results: Sequence[Result], profile: str, every: bool) -> Grid:
+def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, every: bool) -> Grid:
     """Tabulate the paired differences of all runs from the first by metric, and say them in words."""
+    results = [result for _, result in runs]
     first, *others = results
-    base, *names = name_columns(len(results))
+    base, *names = name_columns([name for name, _ in runs])
     heads = pick_places(results, profile)
     rows = [row for one in results for row in select_whole(one.scores) if row["profile"] == profile]
     places = list(dict.fromkeys(place_of(row) for row in rows if "not_run" not in row)) if every else heads
@@ -77,14 +78,15 @@ def _tabulate_differences(results: Sequence[Result], profile: str, every: bool) 
                 pair = pairs[place].pair
                 cell = pair_cell(pair, place)
                 marked = Cell(cell.text, figure=cell.figure)
-                lines.append(Line(label, [Cell(f"{name} - {base}"), marked, Cell(cell.sub), Cell(str(pair.n))]))
+                which = Cell(name_difference([base, name]))
+                lines.append(Line(label, [which, marked, Cell(cell.sub), Cell(str(pair.n))]))
                 label = ""
     notes: list[str] = []
     for (name, pairs), other in zip(found.items(), others, strict=True):
         shown = {place: pairs[place] for place in heads if place in pairs}
         told = tell_pairs(shown, profile, (base, name))
         told += tell_missing(first, other, heads, pairs, profile, (base, name))
-        notes += [Verdict(f"{name} - {base}: {one}") for one in told]
+        notes += [Verdict(f"{name_difference([base, name])}: {one}") for one in told]
     headlines = [one for pairs in compared for one in pairs.values()]
     notes += map(Verdict, tell_holm(headlines, any(rest)))
     notes += [f"On questions scored in both; {tell_star(headlines)}.", Detail(TESTS)]

@@ -12,22 +12,21 @@ from ...tables.grid import Alarm
 from ...tables.slices import select_whole
 from .pairs import Compared, Place, adjust, is_same, list_differences, pair_slices, place_of, say_unpaired
 
-_NAMES = ("A", "B")
 _COUNTED = {"official": "both scored", "corrected": "count in both"}
 _P_DECIDES = "p decides, as the interval is the rougher of the two"
 _HUGE = 1_000_000  # questions that nobody has
 _MANY = 20  # slices of a grouping beyond which nothing is told of them
 
 
-def tell_pairs(pairs: Mapping[Place, Compared], profile: str, names: tuple[str, str] = _NAMES) -> list[str]:
+def tell_pairs(pairs: Mapping[Place, Compared], profile: str, names: Sequence[str]) -> list[str]:
     """Say of each metric which run is better and by how much, that the runs are the same, or that it is not decided.
 
     In the same breath it is said what failed, and what the other profile says where that is another verdict.
 
     Args:
-        pairs: of the metrics to tell of, B minus A.
+        pairs: of the metrics to tell of, the second run minus the first.
         profile: ``official`` or ``corrected``.
-        names: what A and B are called.
+        names: what the two are called.
     """
     told = {place: one for place, one in pairs.items() if one.pair.n >= FEW}
     labels = name_places(told)
@@ -50,7 +49,7 @@ def tell_pairs(pairs: Mapping[Place, Compared], profile: str, names: tuple[str, 
     )
 
 
-def tell_failed(failed: Sequence[int], profile: str, names: tuple[str, str] = _NAMES) -> list[str]:
+def tell_failed(failed: Sequence[int], profile: str, names: Sequence[str]) -> list[str]:
     """Say how many questions failed in which run, and how a profile counts them."""
     wrong = " and count as wrong" * (profile == "corrected")
     return [f"{count} failed in {name}{wrong}" for name, count in zip(names, failed, strict=True) if count]
@@ -62,17 +61,17 @@ def tell_missing(
     places: Iterable[Place],
     pairs: Container[Place],
     profile: str,
-    names: tuple[str, str] = _NAMES,
+    names: Sequence[str],
 ) -> list[str]:
     """Say which metrics are not compared, and why.
 
     Args:
-        first: A.
-        second: B.
+        first: a run.
+        second: another one.
         places: of the metrics that either run has.
         pairs: those that are compared.
         profile: ``official`` or ``corrected``.
-        names: what A and B are called.
+        names: what the two are called.
     """
     sides = [
         {place_of(row): row for row in select_whole(one.scores) if row["profile"] == profile and "not_run" not in row}
@@ -95,15 +94,17 @@ def tell_missing(
     return [f"Not compared, {why}: {', '.join(metrics)}." for why, metrics in found.items()]
 
 
-def tell_changes(first: Result, second: Result, places: Iterable[Place], profile: str) -> list[str]:
-    """Say on how many questions B is better than A, worse and equal, by metric; arguments as of `tell_slices`."""
+def tell_changes(
+    first: Result, second: Result, places: Iterable[Place], profile: str, names: Sequence[str]
+) -> list[str]:
+    """Say on how many questions the second is better, worse and equal, by metric; arguments as of `tell_slices`."""
     told = []
     for place, name in name_places(places).items():
         gained = list_differences(first, second, place, profile).values()
         if gained and metric_record(place[2]).key(place[3]).direction != "none":
             better, worse = sum(one > 0 for one in gained), sum(one < 0 for one in gained)
             told.append(f"{name} {better} better, {worse} worse, {len(gained) - better - worse} equal")
-    return [f"B against A, question by question: {'; '.join(told)}."] if told else []
+    return [f"{names[1]} against {names[0]}, question by question: {'; '.join(told)}."] if told else []
 
 
 def tell_same(first: Result, second: Result) -> list[str]:
@@ -116,32 +117,35 @@ def tell_same(first: Result, second: Result) -> list[str]:
     return [Alarm(told)] if same == len(shared) else [told]
 
 
-def tell_slices(first: Result, second: Result, places: Iterable[Place], profile: str) -> list[str]:
+def tell_slices(
+    first: Result, second: Result, places: Iterable[Place], profile: str, names: Sequence[str]
+) -> list[str]:
     """Say in which slices two runs differ, grouping by grouping, the p values of each adjusted together.
 
     Args:
-        first: A.
-        second: B.
+        first: a run.
+        second: another one.
         places: of the metrics to tell of.
         profile: ``official`` or ``corrected``.
+        names: what the two are called.
     """
     groupings: dict[str, set[str]] = {}
     for asked in first.asked.values():
         for name, value in asked.slices.items():
             groupings.setdefault(name, set()).add(value)
-    names = name_places(places)
+    labels = name_places(places)
     notes = []
     for grouping in (name for name, values in groupings.items() if len(values) <= _MANY):
         pairs: dict[tuple[Place, str], Pair | None] = {}
-        for place in names:
+        for place in labels:
             slices = pair_slices(first, second, place, profile, grouping)
             known = {(place, value): pair for value, pair in slices.items() if pair.n >= FEW}
             pairs |= known if len(known) > 1 else {}
         told: dict[str, dict[str, list[str]]] = {}
         for (place, value), pair in adjust(pairs).items():
             if pair and pair.decisive < ALPHA:
-                by_name = told.setdefault(_tell_verdict(place, pair), {})
-                by_name.setdefault(names[place], []).append(f"{value} {_tell_size(place, pair)}")
+                by_name = told.setdefault(_tell_verdict(place, pair, names), {})
+                by_name.setdefault(labels[place], []).append(f"{value} {_tell_size(place, pair)}")
         notes += [
             f"By {grouping.replace('_', ' ')}, p by Holm: {verdict} on "
             + "; ".join(f"{name} ({', '.join(parts)})" for name, parts in by_name.items())
@@ -174,12 +178,12 @@ def tell_holm(pairs: Iterable[Compared], rest: bool = False) -> list[str]:
     ]
 
 
-def tell_shortly(place: Place, pair: Pair) -> str:
+def tell_shortly(place: Place, pair: Pair, names: Sequence[str]) -> str:
     """Say in a few words which run is better, that they are the same, or that it is not decided."""
     if pair.n < FEW:
         return "too few questions"
     if pair.decisive < ALPHA:
-        return _tell_verdict(place, pair)
+        return _tell_verdict(place, pair, names)
     return "the same" if _is_same(place, pair) else "not decided"
 
 
@@ -195,20 +199,20 @@ def _is_same(place: Place, pair: Pair) -> bool:
     return pair.decisive >= ALPHA and not float(_format(place, pair))
 
 
-def _find_better(place: Place, pair: Pair | None, names: tuple[str, str]) -> str | None:
+def _find_better(place: Place, pair: Pair | None, names: Sequence[str]) -> str | None:
     """Name the run that is told to be the better one; None where none is."""
     if pair is None or pair.decisive >= ALPHA or metric_record(place[2]).key(place[3]).direction == "none":
         return None
     return _name_better(place, pair, names)
 
 
-def _tell_facts(one: Compared, profile: str, names: tuple[str, str]) -> list[str]:
+def _tell_facts(one: Compared, profile: str, names: Sequence[str]) -> list[str]:
     """Say on which questions two runs were paired, where not on all of either, and how many failed in which."""
     part = f"on the {one.pair.n} questions that {_COUNTED[profile]}"
     return [part] * (one.pair.n < one.asked) + tell_failed(one.failed, profile, names)
 
 
-def _tell_other(place: Place, one: Compared, profile: str, names: tuple[str, str]) -> str:
+def _tell_other(place: Place, one: Compared, profile: str, names: Sequence[str]) -> str:
     """Say what the other profile says where that is another verdict; "" where it is the same."""
     mine, turned = (_find_better(place, pair, names) for pair in (one.pair, one.other))
     if one.other is None or one.other.n < FEW or mine == turned:
@@ -225,13 +229,13 @@ def _format(place: Place, pair: Pair) -> str:
     return format_difference(pair.difference, metric_record(place[2]).key(place[3]).unit, pair.n)
 
 
-def _tell_pair(place: Place, one: Compared, names: tuple[str, str], facts: Sequence[str]) -> str:
+def _tell_pair(place: Place, one: Compared, names: Sequence[str], facts: Sequence[str]) -> str:
     """Say which run is better and by how much or, where the test does not show it, what would."""
     told = _tell_difference(place, one, names, facts)
     return told if one.pair.decisive < ALPHA else f"not decided. {told}. {_tell_need(one)}"
 
 
-def _tell_difference(place: Place, one: Compared, names: tuple[str, str], facts: Sequence[str] = ()) -> str:
+def _tell_difference(place: Place, one: Compared, names: Sequence[str], facts: Sequence[str] = ()) -> str:
     pair, (low, high) = one.pair, one.pair.interval
     decided, interval = pair.decisive < ALPHA, _tell_interval(place, pair)
     odd = decided != (low > 0 or high < 0)
@@ -255,15 +259,15 @@ def _tell_interval(place: Place, pair: Pair) -> str:
     return f"95% interval {format_bound(low, unit)} to {format_bound(high, unit)}"
 
 
-def _name_better(place: Place, pair: Pair, names: tuple[str, str] = _NAMES) -> str:
+def _name_better(place: Place, pair: Pair, names: Sequence[str]) -> str:
     """Name the better run; where no end is the better one, the higher."""
     lower = metric_record(place[2]).key(place[3]).direction == "lower"
     return names[(pair.difference > 0) != lower]
 
 
-def _tell_verdict(place: Place, pair: Pair) -> str:
+def _tell_verdict(place: Place, pair: Pair, names: Sequence[str]) -> str:
     known = metric_record(place[2]).key(place[3]).direction != "none"
-    return f"{_name_better(place, pair)} is {'better' if known else 'higher'}"
+    return f"{_name_better(place, pair, names)} is {'better' if known else 'higher'}"
 
 
 def _tell_size(place: Place, pair: Pair) -> str:

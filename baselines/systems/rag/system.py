@@ -36,6 +36,9 @@ class Evidence:
         by: ``id`` or ``text``, the way to the benchmark's documents; ``form`` where ids have the form of theirs and
             none is a gold document's; ``none`` where every search found nothing; None where there is no way.
         why: why retrieval is not ranked; None where it is, or where the benchmark never ranks.
+        bare: how many answers came without passages.
+        gold: how many passages are gold documents of their questions, where texts are the way.
+        strange: how many of the others have a text that is no document of the corpus; None where nobody looked.
     """
 
     passages: int = 0
@@ -43,6 +46,9 @@ class Evidence:
     texts: bool = False
     by: str | None = None
     why: str | None = None
+    bare: int = 0
+    gold: int = 0
+    strange: int | None = None
 
 
 BEFORE = Evidence(texts=True, by="id")  # as long as nothing was asked, a service may give all that is measured
@@ -90,8 +96,15 @@ def _served_conditions(inner: Benchmark, conditions: Conditions, shown: bool) ->
     return replace(conditions, options={**conditions.options, **gold}, top_k=top_k)
 
 
-def take_served(benchmark: Benchmark, task: Task) -> Assignment:
+def take_served(
+    benchmark: Benchmark, task: Task, instead: str = "a RAG service has its own; leave it out"
+) -> Assignment:
     """Take a task on for what finds its own passages.
+
+    Args:
+        benchmark: the task's.
+        task: what to answer.
+        instead: what holds of an option of the corpus.
 
     Raises:
         QuadragError: the task says what such a system decides itself.
@@ -102,7 +115,7 @@ def take_served(benchmark: Benchmark, task: Task) -> Assignment:
         raise QuadragError("a RAG service has prompts of its own; leave out --prompts (--option rag_prompt=protocol)")
     for name in benchmark.corpus.options if benchmark.corpus else ():
         if task.options.get(name) is not None:
-            raise QuadragError(f"option {name} is of the corpus, and a RAG service has its own; leave it out")
+            raise QuadragError(f"option {name} is of the corpus, and {instead}")
     served, task = as_served(benchmark), replace(task, retriever=RAG)
     check_retriever(served, task)
     return Assignment(served, task, load_service_prompts(task.benchmark))

@@ -57,7 +57,7 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
         {"name": "m.exact", "label": f"exact{evil}", "sign": 1, "best": 1.0, "worst": 0.0, "other": False},
         {"name": "m.rank", "label": "rank", "sign": 1, "best": 1.0, "worst": 0.0, "other": False},
     ]
-    return Answers({"runs": names, "metrics": metrics, "items": listed}, items, passages)
+    return Answers({"runs": names, "called": [*"AB"[:runs]], "metrics": metrics, "items": listed}, items, passages)
 
 
 @pytest.fixture
@@ -318,6 +318,21 @@ def test_a_chart_is_as_wide_as_the_page_lets_it_and_its_table_is_a_click_away(br
         page.click("details.table summary")
         assert page.is_visible("table")
         context.close()
+
+
+def test_the_difference_of_two_runs_is_in_sight_on_a_narrow_page(browser, tmp_path):
+    cells = [Cell("33.3", "13.8–60.9"), Cell("100.0", "75.8–100"), Cell("+66.7*", "+24.5 to +89.8")]
+    heads = ["a_name_that_is_long", "another_long_name", "another_long_name\n- a_name_that_is_long"]
+    grid = Grid("Comparison", "config, split: metric", heads, [Line("accuracy " * 9, cells)], [], "forest")
+    file = tmp_path / "page.html"
+    file.write_text(render_page("title", [], [grid]), encoding="utf-8")
+    context = browser.new_context(viewport={"width": 390, "height": 900})
+    page = context.new_page()
+    page.goto(file.as_uri())
+    for last in page.locator("td:last-child, thead th:last-child").all():
+        box = last.bounding_box()
+        assert box["x"] > 100 and box["x"] + box["width"] <= 390
+    context.close()
 
 
 def test_of_several_matrices_the_first_is_open_and_a_link_opens_another(browser, tmp_path):

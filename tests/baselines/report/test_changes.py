@@ -11,7 +11,7 @@ from rag_server import RagServer
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
-from quadrag.baselines.report.compared.names import tell_apart
+from quadrag.baselines.report.compared.names import name_columns, tell_apart
 from quadrag.baselines.report.items import RunReader
 from quadrag.baselines.report.spelled import shorten_ids
 from quadrag.baselines.runs.campaign import read_runs
@@ -52,12 +52,12 @@ def test_what_became_worse_is_shown_with_both_answers(two, cli):
     first = worse.out.split("\n\n")[0]
     assert worse.out == cli("show", "a", "b").out, "of two runs it need not be said"
     heads = [line.split("  ")[1].split()[0] for line in first.splitlines() if line.startswith("  ")]
-    assert heads == ["question", "answer", "answer", "gold", "A", "B"] + ["passage"] * 5, "what one looks for first"
+    assert heads == ["question", "a", "b", "gold", "a", "b"] + ["passage"] * 5, "what one looks for first"
     assert first.count("  passage ") == 5, "passages that both have stand once"
-    assert "  answer A  The Pellindale" in first and "  answer B  no idea of 0" in first
-    assert "  A rgb_accuracy.accuracy: 1" in first and "  B rgb_accuracy.accuracy: 0" in first
+    assert "  a answer  The Pellindale" in first and "  b answer  no idea of 0" in first
+    assert "  a accuracy: 1" in first and "  b accuracy: 0" in first
     assert (
-        "2 of 2 questions on which B is worse by accuracy, the greatest difference first; 12 scored in both"
+        "2 of 2 questions on which b is worse by accuracy, the greatest difference first; 12 scored in both"
         in worse.out
     )
     assert shown(cli("show", "a", "b", "--better")) == ["3"] == shown(cli("show", "b", "a", "--worse"))
@@ -95,7 +95,7 @@ def test_terminal_python_and_page_go_by_one_metric_and_tell_of_the_others(cli, c
     both = [search([every[0]], name="b"), search(every, name="c")]
     others = "By other metrics: recall@8 0 worse, 2 better"
     worse = cli("show", "b", "c", "--worse").out
-    assert worse.startswith(f"No question on which B is worse by rouge_l; 3 scored in both\n{others}")
+    assert worse.startswith(f"No question on which c is worse by rouge_l; 3 scored in both\n{others}")
     capsys.readouterr()
     quadrag.compare(*both).show(better=True)
     assert capsys.readouterr().out == worse.replace("worse by", "better by")
@@ -104,7 +104,7 @@ def test_terminal_python_and_page_go_by_one_metric_and_tell_of_the_others(cli, c
     cli("report", "b", "c", "--html", "p.html")
     assert others in Path("p.html").read_text("utf-8")
     asked = cli("show", "b", "c", "--better", "--metric", "mrr").out
-    assert "2 of 2 questions on which B is better by mrr" in asked and "rouge_l" not in asked.splitlines()[-1]
+    assert "2 of 2 questions on which c is better by mrr" in asked and "rouge_l" not in asked.splitlines()[-1]
 
 
 def test_each_search_is_shown_where_the_two_found_other_passages(cli):
@@ -120,8 +120,8 @@ def test_each_search_is_shown_where_the_two_found_other_passages(cli):
 
     quadrag.compare(ask(0), ask(1)).show(worse=True)
     out = cli("show", "--worse", *(one.folder for one in map(ask, (0, 1)))).out
-    assert "  passage A 1 [d0] text 0" in out and "  passage B 1 [d1] text 1" in out
-    assert "  missed A (gold) [" in out and "  missed B (gold) [" in out
+    assert "  v0 passage 1 [d0] text 0" in out and "  v1 passage 1 [d1] text 1" in out
+    assert "  v0 missed (gold) [" in out and "  v1 missed (gold) [" in out
 
 
 def test_python_shows_the_same_questions(two, capsys):
@@ -129,18 +129,18 @@ def test_python_shows_the_same_questions(two, capsys):
     capsys.readouterr()
     both.show(worse=True, limit=1)
     out = capsys.readouterr().out
-    assert "  answer B  no idea of 0" in out and "1 of 2 questions on which B is worse by accuracy" in out
+    assert "  b answer  no idea of 0" in out and "1 of 2 questions on which b is worse by accuracy" in out
     both.show(better=True)
-    assert "  answer A  no idea of 3" in capsys.readouterr().out
+    assert "  a answer  no idea of 3" in capsys.readouterr().out
     quadrag.compare("a", "b").show()
     out = capsys.readouterr().out
-    assert "B against A, question by question: accuracy 1 better, 2 worse, 9 equal." in out
-    assert "config, split: metric a b B - A" in " ".join(out.split()), "of one name, they are called by their folders"
+    assert "b against a, question by question: accuracy 1 better, 2 worse, 9 equal." in out
+    assert "config, split: metric a b b - a" in " ".join(out.split()), "of one name, they are called by their folders"
 
 
 def test_a_comparison_ends_with_what_to_look_at_next(two, cli):
     out = cli("report", "a", "b").out
-    assert "B against A, question by question: accuracy 1 better, 2 worse, 9 equal." in out
+    assert "b against a, question by question: accuracy 1 better, 2 worse, 9 equal." in out
     assert out.endswith("All answers side by side: --html FILE\nnext: quadrag show a b --worse\n")
     out = cli("report", "a", "b", "--html", "page.html").out
     assert out.endswith("\npage.html\nnext: quadrag show a b --worse\n")
@@ -221,6 +221,8 @@ def test_what_cannot_be_compared_is_one_line(two, cli):
 )
 def test_runs_are_called_by_what_they_do_not_share(names, wanted):
     assert tell_apart(names) == wanted
+    if len(names) == 2:
+        assert name_columns(names) == (wanted if wanted[0] != wanted[1] else ["A", "B"])
 
 
 def test_a_reply_of_this_very_command_is_no_kept_one(cli):

@@ -68,22 +68,22 @@ def test_the_mean_of_a_column_is_the_score_where_official_makes_values_of_what_c
 def test_what_failed_is_listed_as_worse_under_the_profile_that_counts_it(two, cli, capsys):
     assert shown(cli("show", "a", "b", "--worse")) == list(FAILED), "the runs' own profile"
     ran = cli("show", "a", "b", "--worse", "--profile", "corrected", "--limit", "1")
-    assert "  answer B  raised: ValueError: no luck" in ran.out
-    assert f"  B {COLUMN}: 0 (raised)\n" in ran.out
-    assert "1 of 2 questions on which B is worse" in ran.out
-    assert ran.out.endswith("; 12 count in both; 2 failed in B and count as wrong\n")
+    assert "  b answer  raised: ValueError: no luck" in ran.out
+    assert "  b accuracy: 0 (raised)\n" in ran.out
+    assert "1 of 2 questions on which b is worse" in ran.out
+    assert ran.out.endswith("; 12 count in both; 2 failed in b and count as wrong\n")
     one = ("show", "b", "--id", FAILED[0], "--profile", "official")
-    assert f"  {COLUMN}: – (raised)\n" in cli(*one).out, "of the profile that is shown alone"
-    assert f"  {COLUMN}: corrected 0 (raised)\n" in cli(*one, "--verbose").out
+    assert "  accuracy: – (raised)\n" in cli(*one).out, "of the profile that is shown alone"
+    assert "  accuracy: corrected 0 (raised)\n" in cli(*one, "--verbose").out
     official = cli("show", "a", "b", "--worse", "--profile", "official").out
-    assert official == "No question on which B is worse by accuracy; 10 scored in both; 2 failed in B\n"
+    assert official == "No question on which b is worse by accuracy; 10 scored in both; 2 failed in b\n"
     assert shown(cli("show", "b", "--wrong")) == list(FAILED)
     assert cli("show", "b", "--wrong", "--profile", "official").out.startswith("noise_robustness_en noise_60: 2 of 12")
     capsys.readouterr()
     quadrag.compare(*two).show(worse=True)
-    assert "2 of 2 questions on which B is worse" in capsys.readouterr().out
+    assert "2 of 2 questions on which b is worse" in capsys.readouterr().out
     quadrag.compare(*two, profile="official").show(worse=True)
-    assert "No question on which B is worse" in capsys.readouterr().out
+    assert "No question on which b is worse" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("profile", ["official", "corrected"])
@@ -100,7 +100,7 @@ def test_a_report_goes_by_the_profile_that_both_runs_were_made_with(two, cli):
     assert [read_run(Path(name)).profile for name in "ab"] == ["corrected"] * 2
     ran = cli("report", "a", "b", "--html", "page.html")
     assert "Percent, corrected profile" in ran.out and ran.out.endswith("next: quadrag show a b --worse\n")
-    assert "B is worse" in Path("page.html").read_text(encoding="utf-8")
+    assert "b is worse" in Path("page.html").read_text(encoding="utf-8")
     named = cli("report", "a", "b", "--profile", "official").out
     assert "Percent, official profile" in named and named.endswith("--worse --profile official\n")
     measure("c")
@@ -128,7 +128,7 @@ def test_failures_among_the_compared_questions_alone_are_told(two, cli):
     part = measure("part", limit=6)
     told = "accuracy: the same on the 5 questions that both scored; 1 failed in"
     assert f"{told} b." in repr(quadrag.compare(part, "b"))
-    assert f"{told} B." in " ".join(cli("report", "part", "b", "--profile", "official").out.split())
+    assert f"{told} b." in " ".join(cli("report", "part", "b", "--profile", "official").out.split())
 
 
 def test_that_only_one_side_was_judged_is_told(cli):
@@ -142,11 +142,11 @@ def test_that_only_one_side_was_judged_is_told(cli):
             r"^Not compared, only (.*) was judged: (.*)\.$", repr(quadrag.compare(*sides)), re.MULTILINE
         )
         assert told[0] == "j" and "truthfulness" in told[1].split(", ")
-    assert "Not compared, only B was judged: truthfulness" in " ".join(cli("report", "p", "j").out.split())
+    assert "Not compared, only j was judged: truthfulness" in " ".join(cli("report", "p", "j").out.split())
     assert "C - A: Not compared, only C was judged: truthfulness" in " ".join(cli("report", "p", "p", "j").out.split())
 
 
 def test_over_which_questions_both_values_are_is_told_where_it_is_not_all(two):
-    told = "before, after: over the questions that count in each; the difference is over the n that count in both."
+    told = ": over the questions that count in each; the difference is over the n that count in both."
     assert told not in repr(quadrag.compare(*two)), "n is all, since failures count"
     assert told in repr(quadrag.compare(*two, profile="official"))

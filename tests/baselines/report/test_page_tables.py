@@ -59,7 +59,7 @@ def test_no_table_where_nothing_was_searched(cli):
 
 
 def test_the_difference_of_two_matrices_is_that_of_their_cells(results):
-    changes = tabulate_changes(*results)
+    changes = tabulate_changes(list(zip("ab", results, strict=True)))
     assert [grid.title.partition(": ")[2].split()[0] for grid in changes] == ["rouge_l", "f1", "em", "map", "mrr"]
     change = next(grid for grid in changes if "map by" in grid.title)
     rows = [{(row["slice"], row["key"]): row for row in one.scores if row["profile"] == "official"} for one in results]
@@ -67,7 +67,7 @@ def test_the_difference_of_two_matrices_is_that_of_their_cells(results):
     line = next(line for line in change.lines if line.label == " retail")
     assert line.cells[-1].figure.value == pytest.approx(100 * (after - before)) != 0
     assert line.cells[-1].text == f"{100 * (after - before):+.1f}" and change.form == "change"
-    assert tabulate_changes(results[0], results[0])[0].lines[1].cells[-1].text == "0.0"
+    assert tabulate_changes([("a", results[0])] * 2)[0].lines[1].cells[-1].text == "0.0"
 
 
 def test_a_comparison_is_a_forest_of_headlines_with_its_verdict(results):
@@ -95,9 +95,9 @@ def test_table_chart_cards_words_and_python_go_by_one_p_adjusted_by_holms_rule(c
     assert len(cells) == 5 and [name for name, cell in cells.items() if "*" in cell.text] == ["noise_60"]
     assert [name for name, cell in cells.items() if cell.figure.sure] == ["noise_60"]
     words = {note.partition(" ")[0]: note for note in grid.notes if note.startswith("noise_")}
-    assert words["noise_60"].startswith("noise_60 accuracy: B is better, 75.0 points higher (95% interval ")
+    assert words["noise_60"].startswith("noise_60 accuracy: b is better, 75.0 points higher (95% interval ")
     assert words["noise_60"].endswith("; p 0.002, by Holm's rule 0.010).")
-    assert words["noise_80"].startswith("noise_80 accuracy: not decided. B is 50.0 points higher, which may be chance")
+    assert words["noise_80"].startswith("noise_80 accuracy: not decided. b is 50.0 points higher, which may be chance")
     assert "; p 0.016, by Holm's rule 0.062, which decides). " in words["noise_80"]
     [told] = [note for note in grid.notes if "differences finds" in note]
     assert told.startswith("Who looks at 5 differences finds some by chance: p is adjusted for all of them by Holm's ")
@@ -106,13 +106,14 @@ def test_table_chart_cards_words_and_python_go_by_one_p_adjusted_by_holms_rule(c
     assert {both[f"noise_{noise}/accuracy"].decisive < 0.05 for noise in (0, 20, 40, 80)} == {False}
     assert both["noise_80/accuracy"].p == pytest.approx(2**-6)
     assert "+75.0*" in repr(both) and "+50.0*" not in repr(both) and told.partition(". ")[0] in repr(both)
-    cards = {line.label: [cell.text for cell in line.cells] for line in glance_pair(first, second).lines}
+    glance = glance_pair([("a", first), ("b", second)])
+    cards = {line.label: [cell.text for cell in line.cells] for line in glance.lines}
     assert len(cards) == 5, "the first headline of each split"
-    assert [cards["noise_60 accuracy"][at] for at in (0, 3)] == ["+75.0", "B is better"]
-    assert cards["noise_60 accuracy"][2] == "A 66.7 → B 66.7", "as the runs' scores have it"
+    assert [cards["noise_60 accuracy"][at] for at in (0, 3)] == ["+75.0", "b is better"]
+    assert cards["noise_60 accuracy"][2] == "a 66.7 → b 66.7", "as the runs' scores have it"
     assert cards["noise_0 accuracy"][3] == "the same"
-    told = [line.cells[3].text for line in glance_pair(second, first).lines]
-    assert told == ["the same", "the same", "the same", "A is better", "not decided"]
+    told = [line.cells[3].text for line in glance_pair([("b", second), ("a", first)]).lines]
+    assert told == ["the same", "the same", "the same", "b is better", "not decided"]
 
 
 def test_questions_won_and_lost_are_listed_the_greatest_difference_first(folders):

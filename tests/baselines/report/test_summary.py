@@ -140,9 +140,9 @@ def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
     assert [name for name in ("accuracy_bounded", "missing") if f"<td>{name}</td>" in page] == list(result.headlines)
     both = quadrag.compare(result, result)
     _, alike, same, _, *lines, words = repr(both).splitlines()
-    assert alike == "before and after: All 15 answers are the same text, 'Paris'."
+    assert alike == "A, B: All 15 answers are the same text, 'Paris'."
     assert same.endswith("answers are the same texts in both.")
-    assert words == "The same in before and after: accuracy_bounded, missing."
+    assert words == "The same in A and B: accuracy_bounded, missing."
     assert [line.split()[0] for line in lines] == list(result.headlines)
 
 

@@ -68,7 +68,7 @@ def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = No
 
 
 def words(first: Result, second: Result, **more: Any) -> list[str]:
-    return compare_runs([("a", first), ("b", second)], **more).notes
+    return compare_runs([("A", first), ("B", second)], **more).notes
 
 
 def span(first: Result, second: Result) -> str:

@@ -115,7 +115,7 @@ def test_the_user_may_have_it_asked_to_the_end_and_is_told_at_the_number(cli, se
         assert lines.pop(0) == "--retry unreadable asks those again that could not be read."
     same = "All 15 answers are the same text, 'The capital is Paris.'."
     assert lines[2].startswith("NOT RELIABLE") and lines[4] == same, "above the numbers, whatever -v"
-    assert re.fullmatch("All [0-9]+ verdicts of the judge j are the same text, 'lorem ipsum'.", lines[5])
+    assert re.fullmatch("All [0-9]+ verdicts of the judge j are the same text, 'lorem ipsum': all answers .*", lines[5])
     assert lines[6].startswith("metric ")
 
 
@@ -232,11 +232,11 @@ def test_each_question_and_score_says_that_it_was_the_judge(cli, judge, capsys, 
     result.show(wrong=True, metric="truthfulness")
     assert capsys.readouterr().out.startswith("INVALID, task_1_2 public: ")
     shown = cli("show", "r", "--unscored", "--limit", "1").out
-    assert f"  truthfulness.truthfulness: – (unjudged: {why})\n" in shown and shown.endswith("1 of 15 items\n")
+    assert f"  truthfulness: – (unjudged: {why})\n" in shown and shown.endswith("1 of 15 items\n")
     both = cli("show", "r", "r", "--worse", "--metric", "truthfulness").out.splitlines()
     assert [line[:12] for line in both] == ["A: INVALID, ", "B: INVALID, ", "No question "]
     chinese = cli("show", "r", "--unscored", "--limit", "1", "--labels", "zh").out
-    assert chinese.startswith("无效") and "裁判" in chinese.split("truthfulness.truthfulness")[1].split("\n")[0]
+    assert chinese.startswith("无效") and "裁判" in chinese.split("  truthfulness")[1].split("\n")[0]
 
 
 @pytest.mark.slow

@@ -100,10 +100,7 @@ def test_what_cannot_be_read_has_no_value_in_show(unread, capsys):
         return capsys.readouterr().out
 
     out = show("--unscored", "--limit", "1")
-    assert (
-        "  truthfulness.truthfulness: – (unparsable: the judge's verdict could not be read)\n" in out
-        and "official" not in out
-    )
+    assert "  truthfulness: – (unparsable: the judge's verdict could not be read)\n" in out and "official" not in out
     assert "the worst by accuracy_bounded first" in show("--wrong")
     read = quadrag.result(unread / "run")["truthfulness"].n
     assert f"{read} of {read} items, the worst by truthfulness first" in show("--wrong", "--metric", "truthfulness")
@@ -119,20 +116,67 @@ def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path):
     assert like in repr(quadrag.result(tmp_path / "run"))
 
 
+@pytest.mark.parametrize("said", [asked_of, lambda body: asked_of(body)[-200:]], ids=["all", "a piece"])
+def test_a_judge_that_repeats_its_instructions_has_not_judged(said, tmp_path, capsys):
+    with ChatServer(models=["j"], text=said) as judge:
+        assert (
+            run(
+                tmp_path,
+                ("run", "rgb", "counterfactual_robustness_en", "--data-dir", "sample"),
+                "--judge",
+                f"{judge.url}#j",
+            )
+            == 3
+        )
+    assert "INVALID, counterfactual_robustness_en test: 12 of 12 items failed" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    found = quadrag.result(tmp_path / "run")
+    assert not found.valid and found["error_detection_judged"].value is None
+    rows = json.loads((tmp_path / "run" / "scores.json").read_text(encoding="utf-8"))
+    judged = [row["value"] for row in rows if row["key"] == "error_detection_judged"]
+    assert judged == [1.0, 0.0], "the file keeps what the authors' code makes of it"
+
+
+SAME = "All {} verdicts of the judge j are the same text, 'No, it is not addressed.': all answers may be so, or"
+
+
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "limit", "told"),
     [
-        (asked_of, "The judge j repeats what it is asked: the question to it stands in each of its verdicts."),
-        ("No, it is not addressed.", "All 12 verdicts of the judge j are the same text, 'No, it is not addressed.'."),
-        (lambda body: f"No, it is not addressed. {len(asked_of(body))}", None),
+        ("No, it is not addressed.", 12, SAME.format(12)),
+        ("No, it is not addressed.", 5, SAME.format(5)),
+        ("No, it is not addressed.", 4, None),
+        (lambda body: f"No, it is not addressed. {len(asked_of(body))}", 12, None),
     ],
 )
-def test_a_judge_that_says_one_text_or_repeats_what_it_is_asked_is_told_of(said, told, tmp_path, capsys):
+def test_a_judge_that_says_one_text_of_all_is_told_of(said, limit, told, tmp_path, capsys):
     with ChatServer(models=["j"], text=said) as judge:
-        assert run(tmp_path, REJECTION, "--judge", f"{judge.url}#j") == 0
+        assert run(tmp_path, REJECTION, "--limit", limit, "--judge", f"{judge.url}#j") == 0
     page = html.unescape((tmp_path / "run" / "report.html").read_text(encoding="utf-8"))
-    for shown in (" ".join(capsys.readouterr().out.split()), repr(quadrag.result(tmp_path / "run")), page):
-        assert shown.count(told) == 1 if told else not re.search("repeats|same text", shown)
+    result = quadrag.result(tmp_path / "run")
+    assert result.valid
+    for shown in (" ".join(capsys.readouterr().out.split()), repr(result), page):
+        assert shown.count(told) == 1 if told else "same text" not in shown
+
+
+def test_between_judges_that_say_one_text_nothing_is_better(tmp_path):
+    runs = []
+    for said in (
+        "No, it is not addressed.",
+        "Yes, it is addressed.",
+        lambda body: f"Yes, addressed. {len(asked_of(body))}",
+    ):
+        with ChatServer(models=["j"], text=said) as judge:
+            out = tmp_path / str(len(runs))
+            assert run(out, REJECTION, "--judge", f"{judge.url}#j", "--llm", "extractive") == 0
+        runs.append(out / "run")
+    told = repr(quadrag.compare(*runs[:2]))
+    assert "Not compared, the judge of each says the same of every answer: rejection_rate_judged." in told
+    assert "better" not in told
+    assert "rejection_rate_judged: " in repr(quadrag.compare(runs[0], runs[2])), (
+        "one judge alone may be right each time"
+    )
 
 
 @pytest.mark.slow

@@ -32,6 +32,39 @@ def test_a_search_without_a_hit_is_zero_and_one_that_tells_nothing_is_not_measur
     assert quadrag.compare(found["others"], found["hit"])["recall@8"].difference == 0.125
 
 
+def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    corpus = list(quadrag.corpus("crud_rag", data_dir="sample", gold="test"))
+    gold = next(one for one in corpus if one.id == GOLD)
+    given = {
+        "hit": [{"text": gold.text}],
+        "others": [{"text": one.text.replace("。", "。\n")} for one in corpus[48:52]],
+        "strange": [{"text": corpus[48].text}, {"text": "春风又绿江南岸，" * 9}],
+        "cut": [{"id": "a-1", "text": corpus[48].text}],
+        "unlike": [{"id": "a-1", "text": "春风又绿江南岸，" * 9}],
+    }
+
+    def measure(name, answer):
+        return quadrag.evaluate(*PLACE, answer, data_dir="sample", out=name)
+
+    found = {name: measure(name, lambda question, each=each: (question.query, each)) for name, each in given.items()}
+    assert [found[name]["recall@8"].value for name in given] == [0.125, 0.0, 0.0, 0.0, None]
+    told = {name: " ".join(repr(one).split()) for name, one in found.items()}
+    missed, strange = (
+        "None of the {} passages is a gold document",
+        "8 of their texts are no document of `quadrag.corpus`",
+    )
+    assert f"{missed.format(32)}." in told["others"] and f"{missed.format(16)}; {strange}." in told["strange"]
+    assert (
+        f"{missed.format(8)}." in told["cut"] and "is a gold document" not in told["hit"] and UNKNOWN in told["unlike"]
+    )
+    # A part of the answers without passages counts as 0, and is told of.
+    asked = [question.id for question in quadrag.questions(*PLACE, data_dir="sample")]
+    some = measure("some", lambda question: (question.id, [GOLD]) if question.id in asked[:5] else question.id)
+    bare = "3 of 8 answers came without passages: their search counts as 0."
+    assert some["recall@8"].n == 8 and bare in repr(some) and "without passages" not in told["hit"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "said"),
@@ -70,7 +103,7 @@ def test_a_file_and_a_function_are_told_alike(cli, given, said):
         assert ("(see above)" in table) == (table not in reprs and UNKNOWN in (said or ""))
     if given["answer"]:  # empty ones have no score
         told = [line for line in repr(quadrag.compare(found, found)).splitlines() if said and said in line]
-        assert told == ([f"before and after: {said}"] if said else []), "once"
+        assert told == ([f"A, B: {said}"] if said else []), "once"
     assert " ".join(cli("report", "mine", "scored").out.split()).count(f"A, B: {said}") == bool(said)
 
 

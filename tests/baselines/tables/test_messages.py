@@ -125,8 +125,18 @@ def test_what_a_server_says_is_quoted(cli):
     ("line", "chinese"),
     [
         (
-            "before and after: PARTIAL: the first 3 of 12 questions.",
-            "此前与此后：不完整：仅 12 题中的前 3 题。",
+            "first, every: PARTIAL: the first 3 of 12 questions.",
+            "first, every：不完整：仅 12 题中的前 3 题。",
+        ),
+        (
+            "option gold is of the corpus, and the function searches that itself; give it to quadrag.corpus alone",
+            "选项 gold 属于语料，由函数自己检索；只把它交给 quadrag.corpus",
+        ),
+        (
+            "the function returned a list of 2 results; expected a list of 3, a result for each question; no more are "
+            "asked, and earlier answers are kept; correct the function and run again",
+            "函数返回了 2 个结果，类型是 list；应为 3 个结果的 list，每题一个；不再提问，已有的回答都保留；"
+            "请改正函数后再次运行",
         ),
         (
             'the first 8 calls all failed: the reply cannot be read (http://h/rag): it has no "answer"; found the keys '

@@ -143,6 +143,28 @@ def test_eight_calls_that_failed_stop_whatever_they_were_handed():
     assert sizes == [4] * 8
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_list_of_other_length_stops_at_once_and_what_was_answered_is_kept(waits, capsys):
+    asked, wrong = [], True
+
+    def answer(questions):
+        asked.append([one.id for one in questions])
+        return ["x"] * (len(questions) - (wrong and len(asked) > 1))
+
+    async def later(questions):
+        return answer(questions)
+
+    told = r"^the function returned a list of 2 results; expected a list of 3, a result for each question; no more are"
+    with pytest.raises(quadrag.QuadragError, match=told):
+        measure(later if waits else answer, batch_size=3, concurrency=1, name="mine")
+    assert len(asked) == 2 or waits
+    asked, wrong = [], False
+    assert measure(later if waits else answer, batch_size=3, concurrency=1, name="mine").valid
+    assert "3 of 8 answers are kept from the earlier run" in capsys.readouterr().err
+    with pytest.raises(quadrag.QuadragError, match="the function returned a str of 1 results; expected a list of 3"):
+        measure(lambda questions: "x", batch_size=3, name="text")
+
+
 def test_single_failures_stop_nothing_and_fewer_than_eight_questions_do_not():
     count = iter(range(100))
 

@@ -1,0 +1,56 @@
+"""A judge that repeats its instructions, whole or in part, gives no verdict: every row for every judged metric."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from quadrag import catalogue
+from quadrag.baselines.scoring.modules import load_module
+from quadrag.metric_record import metric_record
+
+ROWS = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
+ECHOES = [row for row in ROWS if row.get("for") == "verdict"]
+JUDGED = [(name, "en") for name in sorted(catalogue.metrics()) if metric_record(name).verdict]
+JUDGED += [("error_detection", "zh"), ("rejection_rate", "zh")]
+QUESTION = (
+    "Which of the two towns on the river was founded first, and by whom, as far as the chronicle of the abbey tells?"
+)
+ANSWER = "There are factual errors in what was given: it was the northern town, founded by a merchant in the year 1214."
+
+
+def reply_to(row: dict[str, Any], name: str, chat: list[dict[str, str]]) -> str:
+    asked = chat[-1]["content"]
+    verdict = next(reply for found, reply in metric_record(name).replies.items() if found in asked)
+    half, lines = len(asked) // 2, asked.splitlines()
+    texts = {
+        "asked": asked,
+        "line": " ".join(lines),
+        "json": json.dumps(chat, ensure_ascii=False),
+        "head": asked[:half],
+        "tail": asked[-half:],
+        "verdict": verdict,
+        "question": QUESTION,
+        "answer": ANSWER,
+    }
+    said = str(row["reply"])
+    for slot, text in texts.items():
+        said = said.replace(f"<<{slot}>>", text)
+    return said
+
+
+@pytest.mark.parametrize("row", ECHOES, ids=lambda row: row["name"])
+@pytest.mark.parametrize(("name", "language"), JUDGED)
+def test_what_repeats_the_instructions_is_no_verdict(row: dict[str, Any], name: str, language: str) -> None:
+    module = load_module(name, "acc" if name == "omnieval" else None)
+    given: dict[str, Any] = {"judge": lambda chats: [reply_to(row, name, chat) for chat in chats]}
+    given |= {"questions": [QUESTION]} if "questions" in module.OPTIONS else {}
+    given |= {"language": language} if "language" in module.OPTIONS else {}
+    result = module.compute_here(predictions=[ANSWER], references=["1214"], profile="corrected", **given)
+    item = result["per_item"][0]
+    judged = {key: why for key, why in item["reasons"].items() if why != "not_applicable"}
+    assert set(judged.values()) == (set() if row["read"] else {"unparsable"}), (judged, item)
