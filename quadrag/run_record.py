@@ -77,7 +77,12 @@ class Inputs:
 
     @property
     def model(self) -> str:
-        """The model's name without the folders or the organisation before it, with what served it where told."""
+        """The model's name without the folders or the organisation before it, with what served it where told.
+
+        The name that a user gave to a system of one's own stays whole.
+        """
+        if "contract" in self.parameters and "://" not in self.llm:
+            return self.llm
         names = [name.rstrip("/").rsplit("/", 1)[-1] for name in (self.llm, self.served_as.get("llm", ""))]
         return f"{names[0]}, served by {names[1]}" if names[1] else names[0]
 
