@@ -32,12 +32,18 @@ def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
         ("cost", describe_stages(results)),
         ("kept replies", describe_kept(results)),
         ("latency", describe_latency(results)),
-        ("run", f"{runs[0].started}, {seconds:.1f} s" if runs[0].started else ""),
+        ("run", f"{show_time(runs[0].started)}, {seconds:.1f} s" if runs[0].started else ""),
         ("command", join(" ".join(run.command) for run in runs)),
         ("folder", join(str(result.folder or "") for result in results)),
         ("signatures", join(row["signature"] for result in results for row in result.scores)),
     ]
     return [(name, value) for name, value in rows if value]
+
+
+def show_time(moment: str) -> str:
+    """Write a moment of a run's record as people read it: ``2026-11-23 03:10 UTC`` for ``2026-11-23T03:10:22Z``."""
+    day, _, clock = moment.partition("T")
+    return f"{day} {clock[:5]} UTC" if clock else moment
 
 
 def describe_latency(results: Sequence[Result]) -> str:
@@ -75,7 +81,7 @@ def tell_reused(results: Sequence[Result]) -> list[str]:
 def date_answers(runs: Sequence[RunRecord]) -> str:
     """Say when the answers of finished runs were made, the first of them where a command took kept ones."""
     times = [run.usage.get("llm", {}).get("oldest") or run.started for run in runs]
-    return min(filter(None, times), default="an unknown time").replace("T", " ").replace("Z", " UTC")
+    return show_time(min(filter(None, times), default="")) or "an unknown time"
 
 
 def tell_calls(results: Sequence[Result]) -> list[str]:
@@ -115,7 +121,7 @@ def _tell_counted(spent: Sequence[Mapping[str, Any]], what: str) -> str:
     """Say how many of what was asked for are kept, and from when on."""
     known = sum(map(_count_kept, spent))
     times = [one["oldest"] for one in spent if one.get("oldest")]
-    since = f", from {min(times)} on" if times else ""
+    since = f", from {show_time(min(times))} on" if times else ""
     total = known + sum(one.get("calls", 0) for one in spent)
     return f"{known} of {total} {what} are kept ones{since}" if known else ""
 
@@ -132,4 +138,4 @@ def describe_kept(results: Sequence[Result]) -> str:
         for role, spent in run.usage.items():
             if _count_kept(spent) and spent.get("oldest"):
                 found.setdefault(run.inputs.services.get(role, "here"), []).append(spent["oldest"])
-    return "; ".join(f"{place}, oldest of {min(times)}" for place, times in found.items())
+    return "; ".join(f"{place}, oldest of {show_time(min(times))}" for place, times in found.items())

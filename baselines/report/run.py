@@ -20,7 +20,7 @@ from ..tables.paper_notes import note_corpus, note_paper
 from ..tables.published import Published, find_beside
 from ..tables.replicas import head_replaced, note_replicas
 from ..tables.run_notes import note_ours
-from ..tables.slices import select_whole, slice_grids
+from ..tables.slices import select_run, select_whole, slice_grids
 from .samples import tabulate_samples
 
 
@@ -55,7 +55,7 @@ def tabulate_scores(result: Result, profiles: Sequence[str], labels: str = "en",
     splits = list(dict.fromkeys(row["split"] for row in scores)) or result.run.inputs.splits
     head = f"{name_units(scores)}, {profiles[0]} profile, {INTERVALS}."
     notes = [*note_ours([result], [head], scores, profiles), *note_judges([result], profiles[0])]
-    lines = _metric_lines(scores, splits, profiles)
+    lines = _metric_lines(select_run(scores), splits, profiles)
     notes += [*note_profiles(lines), *note_replicas([result], profiles[0], alone=True)]
     matrices = tabulate_matrices(result, profiles[0], labels, every)
     slices = matrices or slice_grids(result.scores, title_of(result), profiles[0])

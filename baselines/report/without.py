@@ -11,9 +11,10 @@ from ..scoring.rows import items_of, summaries
 from ..scoring.validity import is_invalid
 from ..tables.cells import Row, value_cell
 from ..tables.grid import Cell, Grid, Line
-from ..tables.notes import INTERVALS, name_units, note_keys
+from ..tables.notes import INTERVALS, name_units, note_keys, note_not_run
+from ..tables.paper import load_tables
 from ..tables.run_notes import note_partial
-from ..tables.slices import select_whole
+from ..tables.slices import select_run, select_whole
 from .run import name_run
 
 
@@ -33,7 +34,8 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
         checks.setdefault(one.check, set()).update(places.intersection(one.keys()))
     flagged = set[Any]().union(*checks.values())
     kept = [row for row in result.items if (row["config"], row["split"], row["id"]) not in flagged]
-    rows = [row for row in select_whole(result.scores) if row["profile"] == profile]
+    scores = [row for row in select_whole(result.scores) if row["profile"] == profile]
+    rows = select_run(scores)
     lines: list[Line] = []
     for config, split in dict.fromkeys((row["config"], row["split"]) for row in rows):
         here, left = (
@@ -51,8 +53,15 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
     counts = ", ".join(f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys)
     said = [f"Flagged by a rule: {len(flagged)} of {len(places)} questions ({counts})."]
     said.append("Where `confirmed` is false in the file, a question counts again.")
+    not_run = note_not_run(load_tables(inputs.benchmark), scores)
     units = f"{name_units(rows)}, {profile} profile, {INTERVALS}."
-    notes = [*note_partial([result]), units, *note_keys(rows), *(said if flagged else ["No question is flagged."])]
+    notes = [
+        *note_partial([result]),
+        units,
+        *note_keys(rows),
+        *not_run,
+        *(said if flagged else ["No question is flagged."]),
+    ]
     title = f"{inputs.benchmark} {inputs.config}, {name_run(result.run)}: with and without flagged questions"
     return Grid(title, "config, split: metric", ["all", "without"], lines, notes)
 

@@ -16,6 +16,7 @@ from ..core.task import Task
 from .system import Assignment, Generated, Passages, Questions, System, Tell, make_answer
 
 EXTRACTIVE = "extractive"
+NO_PASSAGES = "no passages are shown, so there is no sentence to give"
 
 # A full stop ends an English sentence only before a blank, so that 3.5 holds together (the U.S. market does not).
 _SENTENCE_END = re.compile(r"(?<=[。！？!?；])|(?<=\.)(?=\s)|[\r\n]+")

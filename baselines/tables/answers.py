@@ -6,7 +6,8 @@ from quadrag.chat.keys import known_keys
 
 from ..core.benchmark import load
 from ..core.result import Result
-from ..systems.extractive import EXTRACTIVE
+from ..core.settings import NONE
+from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
 from ..systems.rag.system import NOT_GIVEN
 from .grid import Alarm
 
@@ -14,18 +15,36 @@ _SHOWN = 40  # characters of an answer
 
 
 def note_answers(results: Sequence[Result]) -> list[str]:
-    """Say that all answers of a run are empty or one text, that passages were not read, or that none is known."""
+    """Say that all answers of a run are empty or one text, that passages were not read, or that none is known.
+
+    That the baseline has nothing to say without passages is as it should be, and is no alarm.
+    """
     several = len(results) > 1
+    bare = [one.run.inputs.config for one in results if _is_bare(one) and not any(_list_texts(one))]
+    where = f" of {', '.join(dict.fromkeys(bare))} without documents" * several
     return [
-        Alarm(f"{one.run.inputs.config}: {line}." if several else f"{line[0].upper()}{line[1:]}.")
-        for one in results
-        for line in (*_tell_texts(one), *_tell_passages(one))
+        *(
+            Alarm(f"{one.run.inputs.config}: {line}." if several else f"{line[0].upper()}{line[1:]}.")
+            for one in results
+            for line in (*_tell_texts(one), *_tell_passages(one))
+        ),
+        *[f"All answers{where} are empty: {NO_PASSAGES}."] * bool(bare),
     ]
 
 
+def _is_bare(result: Result) -> bool:
+    """Whether sentences of passages answered where no passages were shown."""
+    return result.run.inputs.llm == EXTRACTIVE and result.run.inputs.retriever == NONE
+
+
+def _list_texts(result: Result) -> list[str]:
+    return [text.strip() for text in result.texts.values() if text is not None]
+
+
 def _tell_texts(result: Result) -> Iterator[str]:
-    texts = [text.strip() for text in result.texts.values() if text is not None]
-    if len(texts) > 1 and len(set(texts)) == 1 and not (texts[0] and result.run.inputs.llm == EXTRACTIVE):
+    texts = _list_texts(result)
+    usual = result.run.inputs.llm == EXTRACTIVE and (any(texts) or _is_bare(result))
+    if len(texts) > 1 and len(set(texts)) == 1 and not usual:
         said = f"the same text, {known_keys().line(texts[0], longest=_SHOWN)!r}" if texts[0] else "empty"
         yield f"all {len(texts)} answers are {said}"
 

@@ -25,7 +25,8 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 _MARKS = "，。；：？！、（）“”"  # which take no blank beside them
 # What parts of a line stand between, the longer parts first, and what stands there in Chinese.
 _JOINTS = {re.compile(r"(?<=\.) "): " ", re.compile("; "): "；", re.compile(": "): "：", re.compile(", "): "，"}
-_HEAD = re.compile(r"([^\s:\"]+(?: - [^\s:]+|(?:, [^\s:,]+)*)): (.+\.)")  # of which runs something is said
+_COLUMN = re.compile("([A-Z](?:, [A-Z])*): (.+)")  # of which runs of a comparison something is said
+_PAIR = re.compile("([A-Z] - [A-Z]): (.+)")  # of which two
 _COUNT = re.compile(r"(\d+) of (\d+)")
 _END = re.compile(r"(?<!\.)\.$")
 _NAMES = re.compile(r"\S+(?:, \S+)*|quadrag [\w-]+")  # or a command
@@ -75,7 +76,10 @@ def _read() -> _Phrases:
 
 
 def _match(english: str, chinese: str) -> re.Pattern[str]:
-    """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not, nor a head before it or a count."""
+    """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not, nor a head before it.
+
+    Nor does a count hold such a head, as in "noise: 1 of 12 items".
+    """
     ends = r"\. " if english.endswith(".") else r"; |\. "
     found = ""
     pieces = _SLOT.split(english)
@@ -144,14 +148,16 @@ def _look_up(text: str) -> str:
     if _EITHER.fullmatch(plain):
         *names, last = re.split(", | or ", plain)
         return f"{begin}{'、'.join(names)} 或 {last}"
+    if found := _COLUMN.fullmatch(plain):
+        return f"{begin}{found[1]}：{_translate(found[2])}"
     if (ours := _find(plain)) is not None:
         return begin + ours
     if " " in plain and not plain.endswith(".") and (ours := _find(f"{plain}.")) is not None:
         return begin + ours.removesuffix("。")  # a sentence may stand without its point
     if found := _A_TYPE.fullmatch(plain):
         return begin + _look_up(found[1])
-    if found := _HEAD.fullmatch(plain):
-        return f"{begin}{_look_up(found[1])}：{_translate(found[2])}"
+    if found := _PAIR.fullmatch(plain):
+        return f"{begin}{found[1]}：{_translate(found[2])}"
     for mark, joint in _JOINTS.items():  # a list, or several sentences
         parts = mark.split(plain, 1)
         spoken = [_translate(part) for part in parts] if len(parts) > 1 else parts
@@ -231,9 +237,17 @@ def speak_grid(grid: Grid, language: str) -> Grid:
         corner=say(grid.corner),
         columns=[say(column) for column in grid.columns],
         lines=[line(one) for one in grid.lines],
-        notes=[speak(note, language) for note in grid.notes],
+        notes=[_speak_note(note, grid.names) for note in grid.notes],
         names=[say(name) for name in grid.names],
     )
+
+
+def _speak_note(note: Text, names: Sequence[str]) -> Text:
+    """Return a note in Chinese; runs that it is said of stand before it by their names."""
+    head, _, told = note.partition(": ")
+    if told and {*head.split(", ")} <= {*names}:
+        return type(note)(f"{head}：{_speak_chinese(told)}")
+    return speak(note, CHINESE)
 
 
 def speak_grids(grids: Sequence[Grid], language: str) -> list[Grid]:

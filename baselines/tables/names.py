@@ -6,7 +6,12 @@ from .language import CHINESE, is_joined, speak
 
 
 def name_model(inputs: Inputs) -> str:
-    """Return the model's name without the folders or the organisation before it, with what served it where told."""
+    """Return the model's name without the folders or the organisation before it, with what served it where told.
+
+    The name that a user gave to a system of one's own stays whole.
+    """
+    if "contract" in inputs.parameters and "://" not in inputs.llm:
+        return keep_name(inputs.llm)
     names = [name.rstrip("/").rsplit("/", 1)[-1] for name in (inputs.llm, inputs.served_as.get("llm", ""))]
     return ", served by ".join(map(keep_name, filter(None, names)))
 

@@ -32,7 +32,7 @@ def note_profiles(lines: Iterable[Line]) -> list[str]:
 
 def note_keys(rows: Iterable[Row]) -> list[str]:
     """Explain the values that no paper defines."""
-    keys = dict.fromkeys((row["metric"], row["key"]) for row in rows)
+    keys = dict.fromkeys((row["metric"], row["key"]) for row in rows if "not_run" not in row)
     return [
         f"{show_key(metric, key)}: {about}." for metric, key in keys if (about := metric_record(metric).key(key).about)
     ]

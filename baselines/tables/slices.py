@@ -20,6 +20,12 @@ def select_whole(scores: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for row in scores if row.get("slice", ALL) == ALL]
 
 
+def select_run(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Select the rows of the metrics that ran anywhere: those that did not are a note, not lines."""
+    ran = {(row["metric"], row["key"]) for row in rows if "not_run" not in row}
+    return [row for row in rows if (row["metric"], row["key"]) in ran]
+
+
 def slice_grids(scores: Sequence[Row], title: str, profile: str) -> list[Grid]:
     """Make a table of slices for every split; [] where there are none.
 

@@ -14,7 +14,7 @@ from typing import Any
 # a file of answers "null" in their place.
 UNSCORED = ("api_error", "raised", "unparsable", "truncated", "null")
 NOT_APPLICABLE = "not_applicable"
-_STRETCH, _STEP = 80, 20  # bytes: a stretch is longer than a verdict and than what is quoted of the instructions
+_STRETCH, _STEP = 140, 20  # bytes: a stretch is longer than a verdict, and than a rule of them that a judge quotes
 
 
 def is_list(value: Any) -> bool:
@@ -85,11 +85,11 @@ def _stretches(instructions: str) -> list[bytes]:
 
 
 def repeats(reply: str, instructions: str) -> bool:
-    """Whether a reply repeats instructions, whole or some 100 bytes of them; what stands in their slots is not theirs.
+    """Whether a reply repeats instructions, whole or 160 bytes of them; what stands in their slots is not theirs.
 
     Linear in the length of the reply.
     """
-    said = " ".join(reply.split()).encode("utf-8", "replace")
+    said = " ".join(reply.replace("\\n", " ").split()).encode("utf-8", "replace")  # JSON too
     return any(stretch in said for stretch in _stretches(instructions))
 
 

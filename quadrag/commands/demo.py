@@ -80,6 +80,7 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.core.settings import NONE
     from quadrag.baselines.report.summary import headline_cells, pick_headlines
+    from quadrag.baselines.systems.extractive import NO_PASSAGES
     from quadrag.baselines.tables.grid import Cell, Grid, Line
     from quadrag.baselines.tables.notes import note_keys
     from quadrag.metric_record import show_key
@@ -104,6 +105,6 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
         begin: reason
         for begin, reason in load(name).beyond.items()
         if any(one.retriever != NONE and one.config.startswith(begin) for one in zero)
-    } | ({"-none": "no passages are shown, so there is no sentence to give"} if bare else {})
+    } | ({"-none": NO_PASSAGES} if bare else {})
     told = [f"0.0 of {begin}: {reason}." for begin, reason in why.items()]
     return Grid(load(name).sample, "task", columns, lines, [*note_keys(rows), *without, *told])

@@ -98,7 +98,9 @@ def evaluate(
     request = RunRequest(benchmark, config, split, data_dir, options, limit, retriever=record.supplied)
     task = make_task(request)
     function = Function(system, name, batch_size, concurrency, asks_failed=FAILED in calls.kept.retry)
-    folder = Path(out) if out is not None else _find_folder(name_folder(task, function.name), calls, limit)
+    folder = (
+        Path(out) if out is not None else _find_folder(name_folder(task, function.name.replace("/", "_")), calls, limit)
+    )
     made = read_run(folder) if (folder / NAME).exists() and not calls.kept.fresh else None
     judged_later = made and calls.judges and made.inputs.judge is None and made.inputs.limit == limit
     if made and not judged_later and not _goes_on(made, calls, limit):

@@ -32,6 +32,7 @@ def reply_to(row: dict[str, Any], name: str, chat: list[dict[str, str]]) -> str:
         "line": " ".join(lines),
         "json": json.dumps(chat, ensure_ascii=False),
         "head": asked[:half],
+        "rule": asked[:45],
         "tail": asked[-half:],
         "verdict": verdict,
         "question": QUESTION,

@@ -58,7 +58,7 @@ def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: M
     look_up_verdicts([(before, [one for one, _ in pairs]), (after, [one for _, one in pairs])], manner.ledger)
     for name, reader in zip(columns, (before, after), strict=True):
         invalid = note_invalid([reader.result]) if metric in reader.invalid else []
-        yield from (manner.spell(f"{name}: {note}") for note in invalid)
+        yield from (f"{name}{manner.spell(': ')}{manner.spell(note)}" for note in invalid)
     for pair in pairs:
         yield from write_item(list(zip(columns, pair, strict=True)), manner)
         yield ""

@@ -16,7 +16,8 @@ from ...scoring.validity import is_invalid
 from ...tables.cells import NOTHING, Row, value_cell
 from ...tables.grid import Alarm, Cell, Detail, Form, Grid, Line, Verdict
 from ...tables.names import keep_name
-from ...tables.notes import INTERVALS, TESTS, name_units, note_keys
+from ...tables.notes import INTERVALS, TESTS, name_units, note_keys, note_not_run
+from ...tables.paper import load_tables
 from ...tables.run_notes import list_settings, note_partial, note_runs
 from ..run import name_run
 from .names import name_columns, name_difference, tell_apart
@@ -82,6 +83,9 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         rows_of |= dict.fromkeys(place for table in tables for place in table)
         configs = list(dict.fromkeys(place[0] for place, _ in rows_of))
         rows_of = dict.fromkeys(sorted(rows_of, key=lambda one: configs.index(one[0][0])))
+    found = {at: [row for table in tables if (row := table.get(at))] for at in rows_of}
+    lacking = {at: rows for at, rows in found.items() if all("not_run" in row for row in rows)}
+    rows_of = {at: None for at in rows_of if at not in lacking}
     others = [(place, part) for place, part in rows_of if part != ALL or place not in places]
     rest = _pair_others(results[0], results[1], others, profile) if pair else {}
     for place, part in rows_of:
@@ -118,6 +122,8 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         who = who if who == column else f"{column}: {who}"
         notes.append(f"{who}; {' '.join(told).removeprefix('Ours ')}")
     notes += [f"{name_units(shown)}, {profile} profile, {INTERVALS}.", *note_keys(shown)]
+    not_run = [row for rows in lacking.values() for row in rows if row.get("slice", ALL) == ALL]
+    notes += note_not_run(load_tables(results[0].run.inputs.benchmark), not_run)
     own_names = tell_apart([name for name, _ in runs])
     names = [column if column == own else f"{column} {own}" for column, own in zip(columns, own_names, strict=True)]
     heads = [name.replace(" ", "\n", 1) for name in names] if _FEW >= len(runs) > 2 else list(columns)

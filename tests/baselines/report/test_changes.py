@@ -1,6 +1,7 @@
 """Two runs question by question: what became worse or better, what is the same, and what the two are called."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -225,6 +226,14 @@ def test_runs_are_called_by_what_they_do_not_share(names, wanted):
         assert name_columns(names) == (wanted if wanted[0] != wanted[1] else ["A", "B"])
 
 
+def test_a_system_keeps_the_name_that_it_was_given(cli):
+    found = measure(None, name="team/v1", limit=2)
+    assert repr(found).startswith("rgb information_integration_en noise_40, team/v1, official profile")
+    assert found.folder.name == "rgb-information_integration_en-noise_40-team_v1"
+    assert "information_integration_en, team/v1, 20" in (found.folder / "report.html").read_text(encoding="utf-8")
+    assert "noise_40, team/v1\n" in cli("report", found.folder).out
+
+
 def test_a_reply_of_this_very_command_is_no_kept_one(cli):
     with ChatServer(models=["meta-llama/Meta-Llama-3-70B-Instruct"]) as server:
         asked = ("run", "--recipe", "crag-table5-llama-3-70b-instruct", "--llm", server.url, "--data-dir", "sample")
@@ -235,3 +244,5 @@ def test_a_reply_of_this_very_command_is_no_kept_one(cli):
         assert "kept ones" not in first.out and "0 kept replies used" in first.out and "oldest" not in first.out
         again = cli(*asked, "--ledger", "L", "--out", "b").out
         assert "64 of 64 replies are kept ones, from 20" in again and "0 made, 64 kept replies used" in again
+        dated = again + Path("b/report.html").read_text(encoding="utf-8")
+        assert len(re.findall(r"20\d\d-\d\d-\d\d \d\d:\d\d UTC", dated)) > 3 and not re.search(r"\d-\d\dT\d\d:", dated)

@@ -216,11 +216,11 @@ def test_runs_of_different_benchmarks_are_not_compared(cli, tmp_path, monkeypatc
     for benchmark, config in (("rgb", "negative_rejection_en"), ("crag", "task_1_2")):
         assert cli("run", benchmark, config, "--data-dir", "sample", "--limit", "2", "--out", benchmark).code == 0
     code, out, err = cli("report", "rgb", "crag")
-    said = "quadrag: nothing to compare: A is rgb negative_rejection_en test; B is crag task_1_2 public\n"
+    said = "quadrag: nothing to compare: rgb is rgb negative_rejection_en test; crag is crag task_1_2 public\n"
     assert (code, out, err) == (2, "", said)
     assert cli("run", "rgb", "noise_robustness_en", "--data-dir", "sample", "--limit", "2", "--out", "many").code == 0
     code, out, err = cli("report", "many", "rgb")
-    said = "quadrag: nothing to compare: A is rgb noise_robustness_en; B is rgb negative_rejection_en test\n"
+    said = "quadrag: nothing to compare: many is rgb noise_robustness_en; rgb is rgb negative_rejection_en test\n"
     assert (code, out, err) == (2, "", said)
     assert cli("report", "many", "rgb", "rgb").code == 0, "two of three have the same questions"
 

@@ -70,6 +70,18 @@ def test_every_configs_tables_fit_into_80_columns(campaign, cli):
         assert "Published" in shown.out
 
 
+def test_metrics_that_did_not_run_are_one_line_that_names_the_option_and_no_rows(campaign, cli, tmp_path):
+    one = campaign / "counterfactual_robustness_en"
+    (tmp_path / "none.jsonl").write_text("")
+    for shown in (
+        cli("report", one, "--verbose"),
+        cli("report", one, one, "--verbose"),
+        cli("report", one, "--without", tmp_path / "none.jsonl"),
+    ):
+        told = " ".join(shown.out.partition("\nPublished\n")[0].split())
+        assert "not run" not in told and told.count("Not run: error_detection_judged (--judge).") == 1
+
+
 def test_a_campaigns_folder_is_shown_as_the_papers_tables(campaign, cli):
     run = cli("run", "rgb", "--all", "--data-dir", "sample", "--llm", "extractive", "--out", campaign)
     again = cli("report", campaign)

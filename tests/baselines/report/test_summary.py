@@ -12,6 +12,9 @@ import quadrag
 from quadrag.baselines.core.benchmark import known, load
 from quadrag.baselines.core.settings import Conditions
 from quadrag.baselines.report.summary import MOST, pick_headlines
+from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.tables.answers import note_answers
+from quadrag.baselines.tables.grid import Alarm
 from quadrag.hub.record import hub_record
 from quadrag.metric_record import metric_record
 
@@ -156,7 +159,13 @@ def test_why_questions_are_missing_is_told_in_python_as_on_the_terminal(cli):
 
 def test_where_empty_answers_are_left_out_the_next_command_shows_them(cli):
     ran = cli("run", "crud_rag", "summary", *SAMPLE, "--limit", 3, "--retriever", "none", "--out", "a")
-    assert ran.code == 0 and "INVALID" not in ran.out and "All 3 answers are empty.\n" in ran.out
+    assert ran.code == 0 and "INVALID" not in ran.out and "All answers are empty: no passages are shown" in ran.out
+    [(_, results)] = read_runs(["a"])
+    several = note_answers(results * 2)
+    assert len(several) == 1 and several[0].startswith("All answers of summary without documents are empty: no pass")
+    assert not isinstance(several[0], Alarm), "the baseline does so by its nature"
+    results[0].run.inputs.llm = "m"
+    assert note_answers(results) == ["All 3 answers are empty."] and isinstance(note_answers(results)[0], Alarm)
     assert ran.out.endswith("next: quadrag show a --unscored\n")
     assert cli("show", "a", "--unscored").out.count("rouge_l: – (empty)") == 3
     assert cli("show", "a", "--unscored", "-v").out.count("rouge_l: corrected 0 (official empty)") == 3

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, Rule
 
+from quadrag.baselines.report.facts import show_time
 from quadrag.baselines.runs.folder import STAGES
 
 ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")  # 12 questions
@@ -151,7 +152,7 @@ def test_a_finished_folder_is_shown_again_without_a_call(cli, server, stages):
     calls = server.requests
     Path("L").unlink()
     again = cli(*ONE, *llm(server), "--out", "r")
-    date = json.loads(record)["started"].replace("T", " ").replace("Z", " UTC")
+    date = show_time(json.loads(record)["started"])
     head = "Nothing was asked: the run was finished before and is shown again.\n"
     head += f"The answers shown again are of {date}; --fresh asks anew.\n"
     made = f"calls: {calls} made, 0 kept replies used\n"

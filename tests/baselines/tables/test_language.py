@@ -145,6 +145,14 @@ def test_what_the_user_named_is_never_translated(name):
     assert kept == f"'{name}'" and keep_name("my_rag v2") == "my_rag v2"
 
 
+def test_runs_keep_their_names_before_what_is_said_of_them():
+    notes = [Alarm("all: PARTIAL: the first 3 of 60 questions."), "all, b: a, m; on: bundled sample."]
+    ours = speak_grid(Grid("", "", [], [], notes, names=["all", "b"]), "zh").notes
+    assert ours == ["all：不完整：仅 60 题中的前 3 题。", "all, b：a, m；数据：自带样例。"] and isinstance(
+        ours[0], Alarm
+    )
+
+
 def test_a_translation_has_what_the_english_has():
     slots = [[sorted(SLOT.findall(text.replace("…}", "}"))) for text in pair] for pair in CHINESE.items()]
     assert [pair for pair in slots if pair[0] != pair[1]] == []

@@ -63,7 +63,7 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     low, high = (f"{100 * one['accuracy'].value:.1f}" for one in (before, after))
     title, head, line, *notes = repr(pairs).splitlines()
     assert title == "every minus first, paired"
-    assert re.split(r" {2,}", head) == ["metric", "before", "after", "difference", "95% interval", "n"]
+    assert re.split(r" {2,}", head) == ["metric", "first", "every", "difference", "95% interval", "n"]
     assert re.split(r" {2,}", line)[1:3] == [low, high]
     page = pairs._repr_html_()
     assert page.index(f"<td>{low}</td><td>{high}</td>") < page.index("</table>")
