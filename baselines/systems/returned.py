@@ -10,7 +10,7 @@ from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import QuadragError, one_line
 from quadrag.records import Passage
 
-from .rag.reply import Served, find_unread, read_found
+from .rag.reply import Served, find_unread, read_found, says_nothing
 
 _OURS = str(Path(__file__).parent)
 _LONGEST = 100  # characters of the keys that are shown
@@ -86,13 +86,20 @@ def read_result(given: Any, seconds: float) -> Reply | Failure:
     if not isinstance(answer, str):
         whose = "" if answer is given else f" whose answer is {name_given(answer)}"
         if answer is given and isinstance(given, Mapping):
-            whose = f" with the keys {one_line(', '.join(map(str, given)), _LONGEST)}" if given else " without keys"
+            whose = _name_keys(given)
         return Failure("unparsable", f"returned {name_given(given)}{whose}; {_EXPECTED}")
     if found is None or unread:
         return take_reply(answer, None, seconds, unread)
     if isinstance(found, (str, bytes, Mapping)) or not hasattr(found, "__iter__"):
         return Failure("unparsable", f"returned passages as {name_given(found)}; expected a list")
+    found = list(found)
+    if (strange := next(filter(says_nothing, found), None)) is not None:
+        return Failure("unparsable", f"returned a passage{_name_keys(strange)}; expected an id, a text, or both")
     return take_reply(answer, tuple(read_found(place, one) for place, one in enumerate(found)), seconds)
+
+
+def _name_keys(given: Mapping[Any, Any]) -> str:
+    return f" with the keys {one_line(', '.join(map(str, given)), _LONGEST)}" if given else " without keys"
 
 
 def name_given(given: Any) -> str:

@@ -173,6 +173,11 @@ def read_found(place: int, one: Any) -> Passage:
     return _read_entry(place, {name: getattr(one, name) for name in _PARTS if getattr(one, name, None) is not None})
 
 
+def says_nothing(one: Any) -> bool:
+    """Whether a passage is an object that has neither an id nor a text under a name that is usual."""
+    return isinstance(one, Mapping) and not {*_IDS, *_TEXTS, "metadata"} & {*one}
+
+
 def _read_entry(place: int, one: Any) -> Passage:
     """Read an object with an id, a text, a title and a score under the names that are usual; each may be lacking."""
     entry: Mapping[str, Any] = one if isinstance(one, Mapping) else {}

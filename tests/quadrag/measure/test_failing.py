@@ -47,6 +47,7 @@ def test_an_answer_may_be_a_dictionary_as_over_http():
         ({}, "returned a dict without keys;"),
         ((["x"], []), "returned a tuple whose answer is a list;"),
         ({"answer": "x", "passages": "y"}, "returned passages as a str; expected a list"),
+        (("x", ["d", {"txt": "y"}]), "returned a passage with the keys txt; expected an id, a text, or both"),
     ],
 )
 def test_a_function_that_returns_no_answers_is_stopped(returned, what):
