@@ -31,6 +31,7 @@ _COUNT = re.compile(r"(\d+) of (\d+)")
 _END = re.compile(r"(?<!\.)\.$")
 _NAMES = re.compile(r"\S+(?:, \S+)*|quadrag [\w-]+")  # or a command
 _EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
+_BOTH = re.compile(r"(\S+) and (\S+)")  # names
 _COUNTED = re.compile(r"(\d+) ([a-z_ ]+)")
 _A_TYPE = re.compile(r"an? (\w{2,})")  # as Python calls it
 _RANGE = re.compile(r"([-+]?[\d.]+%?) to ([-+]?[\d.]+%?)")
@@ -156,6 +157,8 @@ def _look_up(text: str) -> str:
         return begin + ours.removesuffix("。")  # a sentence may stand without its point
     if found := _A_TYPE.fullmatch(plain):
         return begin + _look_up(found[1])
+    if found := _BOTH.fullmatch(plain):
+        return f"{begin}{found[1]} 与 {found[2]}"
     if found := _PAIR.fullmatch(plain):
         return f"{begin}{found[1]}：{_translate(found[2])}"
     for mark, joint in _JOINTS.items():  # a list, or several sentences

@@ -57,6 +57,16 @@ def check_count(name: str, value: object, *, may_lack: bool = False) -> None:
         raise QuadragError(f"{name} is {value!r}; expected a whole number from 1{', or None' * may_lack}")
 
 
+def check_one(**named: bool) -> None:
+    """Refuse several arguments each of which says which questions are shown.
+
+    Raises:
+        QuadragError: more than one is True.
+    """
+    if all(named.values()):
+        raise QuadragError(f"{' and '.join(named)} each say which questions are shown; leave one out")
+
+
 def refuse_unknown(function: Callable[..., object], named: Iterable[str], options: Iterable[str] = ()) -> None:
     """Refuse arguments that a function does not take.
 

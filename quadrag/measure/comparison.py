@@ -20,7 +20,7 @@ from quadrag.baselines.tables.cells import FEW, NOTHING, difference_cell, format
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
 from quadrag.errors import QuadragError
-from quadrag.measure.arguments import entrance
+from quadrag.measure.arguments import check_count, check_one, entrance
 from quadrag.measure.evaluation import Evaluation, check_profile, result
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
@@ -118,6 +118,8 @@ class Comparison(Mapping[str, Pair]):
         """
         both = (self.before, self.after)
         if worse or better:
+            check_count("limit", limit)
+            check_one(worse=worse, better=better)
             which = Which(worse=worse, better=better, metric=metric, profile=self.profile)
             readers = [RunReader(one.folder, one.result) for one in both]
             runs = list(zip(self._names, readers, strict=True))

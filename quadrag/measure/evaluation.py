@@ -21,7 +21,7 @@ from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainl
 from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.measure.arguments import check_count, entrance
+from quadrag.measure.arguments import check_count, check_one, entrance
 from quadrag.measure.frame import check_rows, item_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
@@ -166,6 +166,7 @@ class Evaluation(Mapping[str, Score]):
         """
         if wrong or unscored:
             check_count("limit", limit)
+            check_one(wrong=wrong, unscored=unscored)
             which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
             print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
             return

@@ -92,6 +92,8 @@ def evaluate(
     refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     check_count("batch_size", batch_size, may_lack=True)
     check_count("concurrency", concurrency)
+    if not isinstance(out, str | Path | None):
+        raise QuadragError(f"out is {out!r}; expected the path of a folder")
     if not callable(system):
         raise QuadragError(f"the system is a {type(system).__name__}; expected a function from a question to an answer")
     record = load(benchmark)

@@ -18,7 +18,7 @@ from quadrag.measure.calls import CALLS
 _SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
 _ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
 _VALUE = rf"json|'[^']*'|[\d.]*\d|(?:{'|'.join(RETRIED)})(?:,(?:{'|'.join(RETRIED)}))*"
-_OPTION = re.compile(rf"--([a-z]+(?:-[a-z]+)*)(?: ({_VALUE})(?!\w))?")
+_OPTION = re.compile(rf"`quadrag [^`]*`|--([a-z]+(?:-[a-z]+)*)(?: ({_VALUE})(?!\w))?")
 _labels: ContextVar[str] = ContextVar("labels", default=ENGLISH)
 
 
@@ -31,6 +31,8 @@ def in_python(text: str) -> str:
 
 
 def _spell(option: re.Match[str]) -> str:
+    if option[1] is None:  # a command
+        return option[0]
     name, value = option[1].replace("-", "_"), option[2] or ""
     if name not in _ARGUMENTS:
         return option[0]

@@ -196,6 +196,10 @@ def test_a_dead_server_is_told_in_chinese():
         ),
         ("unparsable: returned passages as a str; expected a list", "格式不符：返回的 passages 是 str；应为 list"),
         ("raised: ValueError: all, no; x. (f, b.py:4)", "函数抛出异常：“ValueError: all, no; x. (f, b.py:4)”"),
+        (
+            "x.csv holds no row; expected a line of names (id and label) and a row for each item",
+            "x.csv 中没有行；应先有一行栏名（id 与 label），再每题一行",
+        ),
         (". lacks a.json, which rgb qa needs", ". 中缺少 a.json，而 rgb qa 需要它"),
         (
             "f.txt is a file; expected a folder for the run, name another with --out",

@@ -41,6 +41,7 @@ def paris(question):
         ("no service (2; --reuse-unnamed)", "no service (2; reuse_unnamed=True)"),
         ("of others (3; --judge-service 'http://a:1/v1')", "of others (3; judge_service='http://a:1/v1')"),
         ("has them with --option gold=full", "has them with gold=full"),
+        ("one of `quadrag certify-judge --out`", "one of `quadrag certify-judge --out`"),
         ("leave out --samples, a -- and --judges", "leave out --samples, a -- and --judges"),
     ],
 )
