@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from chat_server import ChatServer
+from chat_server import ChatServer, asked_of
 
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.packed import ONE, TWO, pack_all, pack_answers
@@ -255,7 +255,11 @@ def test_references_of_every_shape_are_texts(references, texts):
 
 
 def test_the_judges_words_stand_at_every_answer(cli, monkeypatch):
-    with ChatServer(models=["j"]) as judge:  # which says back what it was asked
+    def quoted(body):
+        question = re.findall("<question>(.*)</question>", asked_of(body))[-1]
+        return f"On {question}: not addressed."
+
+    with ChatServer(models=["j"], text=quoted) as judge:
         run = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--judge", judge.url, "--ledger", "L")
         assert cli(*run, "--max-failed", "1", "--out", "r").code == 0
     reads = []

@@ -181,7 +181,7 @@ def test_verbose_shows_every_metric_and_setting(run):
 
 
 def test_the_second_profile_is_explained(run):
-    with ChatServer(models=["j"]) as judge:
+    with ChatServer(models=["j"], text="No, it has not identified them. Yes?") as judge:  # "Yes", for official
         out = run(ZH, "--out", "r", "--judge", judge.url)
     assert ("corrected" in out.split("Published")[0]) == ("corrected: what the paper defines" in out)
     assert "corrected: what the paper defines" in out

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from chat_server import ChatServer, Rule
+from chat_server import ChatServer, Rule, echo
 
 from quadrag.baselines.report.facts import show_time
 from quadrag.baselines.runs.folder import STAGES
@@ -61,7 +61,10 @@ def test_the_stage_files_of_a_run(cli, server, judge, stages):
 def test_two_runs_are_equal_to_the_byte_whatever_the_order_of_the_replies(cli, jitter, stages):
     found = []
     for seed in (1, 2):
-        with ChatServer() as server, ChatServer(models=["j"]) as judge:
+        with (
+            ChatServer() as server,
+            ChatServer(models=["j"], text=lambda body: f"{echo(body)[:8]} not addressed") as judge,
+        ):
             jitter(server, seed)
             jitter(judge, seed + 10)
             asked = ("--concurrency", 7, "--samples", 2, "--seed", 5, "--judge", f"{judge.url}#j")
