@@ -53,7 +53,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         # The file does not say how its passages were found: least of all by this benchmark's default.
         one.retriever = UNKNOWN
     if out:
-        refuse_full(out)
+        refuse_full(out, session.command)
     logged = _check_conditions(path, one)
     asked, source = load_questions(one, benchmark)
     if one.split is None:
@@ -130,9 +130,9 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
 
 
 def _write(out: Path, files: Mapping[str, str], run: RunRecord, kept: Mapping[Key, Asked]) -> None:
-    """Write a folder of scores, all or nothing: what is half-made would be refused when it is scored again.
+    """Write a folder of scores, all or nothing.
 
-    Into a folder where scoring has stopped the files are moved, its `run.json` last, which says so until then.
+    Into a folder that holds scores the files are moved, its `run.json` last, which says what they are until then.
     """
     try:
         with scratch(out) as part:
@@ -178,13 +178,17 @@ def _name_one(file: Path) -> str:
     return file.stem if file.suffix in (".json", ".jsonl") else file.name
 
 
-def refuse_full(out: Path) -> None:
-    """Refuse a folder for scores that is not empty, unless scoring has stopped there, as where the judge was dead.
+def refuse_full(out: Path, command: Sequence[str]) -> None:
+    """Refuse a folder for scores that is not empty.
+
+    Not where scoring has stopped there, as where the judge was dead, nor where the same command made them: it may have
+    been cut short before its page was there.
 
     Raises:
         QuadragError: something else is in it.
     """
-    if (out / NAME).exists() and (made := read_run(out)).state == "stopped" and made.command[:2] == _COMMAND:
+    made = read_run(out) if (out / NAME).exists() else None
+    if made and made.command[:2] == _COMMAND and (made.state == "stopped" or made.command == list(command)):
         return
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")

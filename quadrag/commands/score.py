@@ -130,9 +130,9 @@ def _score_files(
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     if len(names := {make_task(request).benchmark for request in requests}) > 1:
         raise QuadragError(f"the files answer {' and '.join(sorted(names))}; score each benchmark's by themselves")
-    for named in filter(None, folders):
-        refuse_full(named)
     calls, scored = call_request(arguments, estimate), []
+    for named in filter(None, folders):
+        refuse_full(named, calls.command)
     budget = open_budget(calls)
     for file, request, folder in zip(files, requests, folders, strict=True):
         with open_session(request, calls, budget) as session:

@@ -1,9 +1,9 @@
 """CRAG's mock knowledge graph over HTTP: upstream's 38 routes and bodies, so that its clients work unchanged.
 
 A body is what the table of `tools.py` says; an answer is ``{"result": ...}``, an error of a function 500 with plain
-text; what is refused says `refusing.py`. The functions run in a few threads of their own, each with its own SQLite
-connection, so that no slow one holds up the others. NaN becomes null. It checks no keys and limits no rates: it is for
-one machine.
+text; what is refused says `refusing.py`. Most functions take less time than handing them to a thread does, so they
+are called where the request is read; those that may return thousands of rows run in threads, so that none holds up the
+others. NaN becomes null. It checks no keys and limits no rates: it is for one machine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from pydantic import BaseModel
 
-THREADS = 4
+_LONG = "sports_"  # functions that begin so may return whole tables
+_THREADS = 4  # for them
 _ERROR = "Internal Server Error"
 # Functions that return what a table holds under a name; its text goes out as it is, 9 ms sooner where it is long.
 _STORED = {
@@ -43,18 +44,17 @@ _STORED = {
 _log = logging.getLogger(__name__)
 
 
-def app(graph: Any, threads: int = THREADS) -> FastAPI:
+def app(graph: Any) -> FastAPI:
     """Make the server's application.
 
     Args:
         graph: a `Graph`, or what wraps one; its functions are called from several threads.
-        threads: how many functions run at a time.
 
     Raises:
         QuadragError: FastAPI is not installed.
     """
     fastapi = _import("fastapi")
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="kg")
+    pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="kg")
 
     @contextlib.asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
@@ -122,7 +122,10 @@ def _endpoint(
             return 500, _ERROR.encode()
 
     async def respond(values: list[Any]) -> Any:
-        status, content = await asyncio.get_running_loop().run_in_executor(pool, work, values)
+        if function.name.startswith(_LONG):
+            status, content = await asyncio.get_running_loop().run_in_executor(pool, work, values)
+        else:
+            status, content = work(values)
         kind = "application/json" if status == 200 else "text/plain; charset=utf-8"
         return response(content, status, {"content-type": kind})
 

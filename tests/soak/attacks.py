@@ -39,11 +39,6 @@ def find_bad_end(ended: Ended) -> Iterator[str]:
             yield f"code 2 without one line that says why: {ended.err[-300:]}"
 
 
-def is_refused(ended: Ended) -> bool:
-    """Tell whether a command refused a folder that holds something, as `score` does when it is asked again."""
-    return ended.code == 2 and "is no empty folder" in ended.err
-
-
 def find_torn(place: Path) -> Iterator[str]:
     """Yield the files that stand in their place and are not whole; journals, whose last line may be half, are left."""
     for path in (place / "out").rglob("*.json*"):
@@ -62,7 +57,7 @@ def goes_on(world: World, job: Job, place: Path, hub: object = None, calls: int 
     """Run the command again, to its end; of what was asked, `calls` may have been lost in flight."""
     whole = world.whole(job)
     ended = world.run(place, job, **env_of(hub))
-    if ended.code and not (is_refused(ended) and world.result(place, job, hub) == whole.files):
+    if ended.code:
         yield f"the same command does not go on: code {ended.code}, {ended.err[-500:]}"
         return
     found = world.result(place, job, hub)
@@ -103,7 +98,7 @@ def kill(world: World, job: Job, draw: Random) -> Iterator[str]:
             process = world.start(place, job, before=before, **env_of(hub))
             ended = process.end(draw.uniform(0, whole.seconds) if how == "time" else None)
             kills += ended.code < 0
-            if ended.code > 0 and not is_refused(ended):
+            if ended.code > 0:
                 yield from find_bad_end(ended)
             yield from find_torn(place)
         yield from goes_on(world, job, place, hub, kills * CONCURRENCY)

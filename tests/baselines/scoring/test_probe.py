@@ -260,7 +260,10 @@ def test_answers_are_scored_without_a_dead_judge_as_in_a_run_and_again_in_the_sa
     judge.state.text = READABLE
     again = cli(*score, "--judge", f"{judge.url}#j")
     assert again.code == 0 and "INVALID" not in again.out
+    Path("s", "report.html").unlink()
     ran = cli(*score, "--judge", f"{judge.url}#j")
+    assert ran.code == 0 and Path("s", "report.html").exists()
+    ran = cli(*score, "--judge", f"{judge.url}#k")
     assert ran.code == 2 and "s is there and is no empty folder" in ran.err
 
 

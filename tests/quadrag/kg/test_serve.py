@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -201,6 +203,27 @@ def test_many_at_once_get_their_own_answers(server: str, graph: Graph) -> None:
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda one: post(server, *one).json()["result"], EACH * 4))
     assert answers == expected * 4
+
+
+def test_a_function_that_takes_long_holds_up_no_other() -> None:
+    pytest.importorskip("fastapi", reason=NEEDED)
+    httpx = pytest.importorskip("httpx")
+    asked = threading.Event()
+
+    class Slow:
+        def sports_nba_get_games_on_date(self, *_: Any) -> bool:
+            return asked.wait(10)
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_: asked.set()
+
+    async def both() -> list[Any]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(serve.app(Slow())), base_url="http://kg") as client:
+            bodies = {"sports_nba_get_games_on_date": {"date": "2023"}, "open_get_entity": {"query": "A"}}
+            sent = [client.post(FUNCTIONS[name].route, json=body) for name, body in bodies.items()]
+            return [reply.json()["result"] for reply in await asyncio.gather(*sent)]
+
+    assert asyncio.run(both()) == [True, None]
 
 
 def test_nan_is_null(graph_of: Callable[..., Graph]) -> None:
