@@ -128,8 +128,8 @@ def evaluate(
 def _tell_invalid(measured: Evaluation) -> list[str]:
     """Say in a few words which scores are not valid, and why; the table says the rest."""
     found: dict[str, list[str]] = {}
-    for name, one in measured.scores.items():
-        if not one.valid:
+    for name in dict.fromkeys([*measured.headlines.values(), *measured.scores]):
+        if not (one := measured.scores[name]).valid:
             found.setdefault(one.reason, []).append(name)
     told = [f"{shorten_list(names)}: {why}; result.invalid says more" for why, names in found.items()]
     return told or measured.invalid

@@ -70,7 +70,9 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     assert "*: p below 0.05." in notes
     assert page.index("</table>") < page.index("<p>*: p below 0.05.</p>") and page.count("<b>") == 1
     fewer = measure(first, "fewer", split="noise_80", limit=6)
-    assert repr(quadrag.compare(before, fewer)).endswith("the difference is over the n that count in both.")
+    uneven = repr(quadrag.compare(before, fewer))
+    assert " ".join(uneven.split()).endswith("the difference is over the n that count in both.")
+    assert max(map(len, uneven.splitlines())) <= 80 < len(uneven.splitlines()[-2] + uneven.splitlines()[-1])
     assert "the n that count in both" not in repr(pairs)
 
 
