@@ -112,7 +112,7 @@ def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path):
     score = quadrag.result(tmp_path / "run")["rejection_rate_judged"]
     assert (score.value, score.interval, score.n, score.valid) == (None, None, 0, False)
     assert score.unscored == {"unparsable": 12}
-    like = "where a verdict is like 'No, the question is not addressed by the documents.': try another judge"
+    like = "where a verdict is like 'No, the question is not addressed by the documents.': name another judge"
     assert like in repr(quadrag.result(tmp_path / "run"))
 
 
