@@ -34,6 +34,7 @@ class KeyRecord:
         grades: what a person, or a judge, may say of one answer, with its value; None: the key does not apply to it.
         by_rule: what a rule says in place of a judge's reply, by grade.
         among: the key whose value decides, by the answer, whether an item has this one; "" where the question does.
+        none: why, then, no item has it.
     """
 
     name: str
@@ -47,6 +48,7 @@ class KeyRecord:
     grades: Mapping[str, float | None] = field(default_factory=dict)
     by_rule: Mapping[str, str] = field(default_factory=dict)
     among: str = ""
+    none: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ def is_wide(text: str) -> bool:
 def wrap(text: str, width: int) -> list[str]:
     """Break a text into lines of so many columns at most."""
     if not is_wide(text):
-        return textwrap.wrap(text, width)
+        return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
     from rich.cells import cell_len
 
     lines = [""]

@@ -17,7 +17,7 @@ from quadrag.records import Answer
 from quadrag.run_record import RunRecord
 from quadrag.stats.items import choose_fill, counted
 
-from ..core.benchmark import NO_JUDGE
+from ..core.benchmark import NO_JUDGE, load
 from ..core.result import PROFILES, Result
 from .probe import FIRST
 from .rows import ALL, items_of, reason_of
@@ -68,7 +68,7 @@ class Fault(NamedTuple):
         """Say in one line what failed, with a reply of the judge's, and its likely cause."""
         config, split = self.places[0][:2]
         what, cause = self.tell_shortly(), self._find_cause(run)
-        return f"{config} {split}: {what}: {_list_keys(self.places)}; {cause}"
+        return f"{config} {split}: {what}: {_list_keys(self.places, run)}; {cause}"
 
     def tell_shortly(self) -> str:
         """Say how many failed, by reason."""
@@ -106,7 +106,7 @@ class Fault(NamedTuple):
             what = f"{'verdicts' if self._find_form(run) else 'results'} could not be read"
         elif [*self.reasons] == [_EMPTY]:
             what, counts = "replies of the model are empty", "they are scored as such"
-        return f"{config} {split}: {self.failed} of {self.total} {what}, {counts}: {_list_keys(self.places)}"
+        return f"{config} {split}: {self.failed} of {self.total} {what}, {counts}: {_list_keys(self.places, run)}"
 
 
 def count_empty(answers: Iterable[Answer]) -> dict[str, int]:
@@ -227,21 +227,27 @@ def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[
             found.setdefault((row["config"], row["split"]), {})[_place(row)] = None
     if run.dead_judge:
         return [
-            f"{config} {split}: not judged: {_list_keys([*places])}; {run.stopped}"
+            f"{config} {split}: not judged: {_list_keys([*places], run)}; {run.stopped}"
             for (config, split), places in found.items()
         ]
     return [
         f"{config} {split}: none of the first {FIRST} verdicts of {run.unread_judge} could be read, and it is asked no"
-        f" further: {_list_keys([*places])}; it said {run.verdict!r}, where a verdict is like"
+        f" further: {_list_keys([*places], run)}; it said {run.verdict!r}, where a verdict is like"
         f" {metric_record(next(iter(places))[2]).verdict!r}; name another judge, or ask this one again with"
         " --retry unreadable"
         for (config, split), places in found.items()
     ]
 
 
-def _list_keys(places: Sequence[Place]) -> str:
-    """List the keys of metrics, the first few alone where there are many."""
-    return shorten_list([show_key(*place[2:]) for place in places])
+def _list_keys(places: Sequence[Place], run: RunRecord) -> str:
+    """List the keys of metrics, those of a summary first, and the first few alone where there are many."""
+    heads = load(run.inputs.benchmark).headlines
+
+    def rank(place: Place) -> int:
+        name = metric_record(place[2]).key(place[3]).name
+        return heads.index(name) if name in heads else len(heads)
+
+    return shorten_list([show_key(*place[2:]) for place in sorted(places, key=rank)])
 
 
 def shorten_list(names: Sequence[str]) -> str:

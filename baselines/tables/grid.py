@@ -11,6 +11,7 @@ from typing import IO, Any, Literal, NamedTuple
 from quadrag.wrapping import is_wide, wrap
 
 Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest", "scatter"]
+_WIDTH = 80  # columns of a narrow terminal
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*]?)")
 
 
@@ -103,7 +104,7 @@ def print_grids(grids: Sequence[Grid], file: IO[str] | None = None, verbose: boo
 
     # In a notebook too it is text: the library would make a display of its own of every line.
     console = Terminal(file=file, highlight=False, soft_wrap=False, force_jupyter=False)
-    console.width = max(console.width, 80)
+    console.width = max(console.width, _WIDTH)
     for grid in grids:
         _draw(console, grid, verbose)
 
@@ -112,13 +113,14 @@ def write_plainly(title: str, grid: Grid) -> Iterator[str]:
     """Yield a table as plain lines: a title, its alarms, its head and lines without rules, its other notes."""
     from rich.cells import cell_len
 
-    yield from (title, *(note for note in grid.notes if isinstance(note, Alarm)))
+    yield title
+    yield from (line for note in grid.notes if isinstance(note, Alarm) for line in wrap(note, _WIDTH))
     labels = [grid.corner, *(line.label for line in grid.lines)]
     width = max(map(cell_len, labels))
     columns = [[head, *(cell.text for cell in cells)] for head, cells in _justify(grid)]
     for label, *texts in zip(labels, *columns, strict=True):
         yield "  ".join((label + " " * (width - cell_len(label)), *texts)).rstrip()
-    yield from (note for note in grid.notes if not isinstance(note, Alarm))
+    yield from (line for note in grid.notes if not isinstance(note, Alarm) for line in wrap(note, _WIDTH))
 
 
 def align_cells(grid: Grid, blank: str = " ") -> list[list[Cell]]:

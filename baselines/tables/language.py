@@ -74,14 +74,14 @@ def _read() -> _Phrases:
 def _match(english: str, chinese: str) -> re.Pattern[str]:
     """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not, nor a head before it."""
     ends = r"\. " if english.endswith(".") else r"; |\. "
-    found = ""
+    found, last = "", english.count("{") - 1
     for piece in _SLOT.split(english):
         if not _SLOT.fullmatch(piece):
             found += re.escape(piece)
         elif piece.endswith("…}") or f"“{piece}”" in chinese:
             found += f"(?P<s{piece[1]}>.+?)"
         else:
-            found += f"(?P<s{piece[1]}>(?:(?!{'' if found else ': |'}{ends}).)+?(?<!,))"
+            found += f"(?P<s{piece[1]}>(?:(?!{': |' * (int(piece[1]) < last)}{ends}).)+?(?<!,))"
     return re.compile(found)
 
 

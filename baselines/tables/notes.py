@@ -95,7 +95,10 @@ def _note_judged(rows: Sequence[Row]) -> list[str]:
 
 
 def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
-    """List what could not be scored, by metric, profile, split and reason, and say what becomes of it."""
+    """List what could not be scored, by metric, profile, split and reason, and say what becomes of it.
+
+    Of a metric that applies to no item it is said why.
+    """
     found: dict[str, dict[str, list[str]]] = {}
     lacking = [row for row in rows if row.get("unscored") and not is_invalid(row)]  # of those a line on top says it
     for row in filter(list_untold, lacking):
@@ -107,10 +110,22 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
         same = len(profiles) > 1 and len({tuple(places) for places in profiles.values()}) == 1
         for profile, places in list(profiles.items())[: 1 if same else None]:
             alike.setdefault(f"{'' if same else f' ({profile})'}: {'; '.join(places)}.", []).append(key)
-    notes = [f"Unscored, {', '.join(keys)}{said}" for said, keys in alike.items()]
+    notes = [*_note_none(rows), *(f"Unscored, {', '.join(keys)}{said}" for said, keys in alike.items())]
     if any(row["metric"] not in tables.unscored for row in lacking):
         notes.append(Detail("Official leaves unscored items out, corrected counts them as wrong."))
     for metric, say in tables.unscored.items():
         if own := [row for row in lacking if row["metric"] == metric]:
             notes.append(Detail(say(own)))
     return notes
+
+
+def _note_none(rows: Sequence[Row]) -> list[str]:
+    """Say why metrics apply to none of the items of a split."""
+    notes = []
+    several = len({(row["config"], row["split"]) for row in rows}) > 1
+    for row in rows:
+        if row["n_total"] and row["n_total"] == row.get("n_not_applicable"):
+            why = metric_record(row["metric"]).key(row["key"]).none or "it applies to none of the questions"
+            where = f" of {row['config']} {row['split']}" * several
+            notes.append(f"{show_key(row['metric'], row['key'])}{where} has no value: {why}.")
+    return list(dict.fromkeys(notes))

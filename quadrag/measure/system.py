@@ -100,7 +100,9 @@ def evaluate(
     request = RunRequest(benchmark, config, split, data_dir, options, limit, retriever=record.supplied)
     task = make_task(request)
     function = Function(system, name, batch_size, concurrency, asks_failed=FAILED in calls.kept.retry)
-    folder = Path(out) if out is not None else _find_folder(name_folder(task, function.name.replace("/", "_")), calls, limit)
+    folder = (
+        Path(out) if out is not None else _find_folder(name_folder(task, function.name.replace("/", "_")), calls, limit)
+    )
     made = read_run(folder) if (folder / NAME).exists() and not calls.kept.fresh else None
     judged_later = made and calls.judges and made.inputs.judge is None and made.inputs.limit == limit
     if made and not judged_later and not _goes_on(made, calls, limit):
@@ -126,8 +128,8 @@ def evaluate(
 def _tell_invalid(measured: Evaluation) -> list[str]:
     """Say in a few words which scores are not valid, and why; the table says the rest."""
     found: dict[str, list[str]] = {}
-    for name, one in measured.scores.items():
-        if not one.valid:
+    for name in dict.fromkeys([*measured.headlines.values(), *measured.scores]):
+        if not (one := measured.scores[name]).valid:
             found.setdefault(one.reason, []).append(name)
     told = [f"{shorten_list(names)}: {why}; result.invalid says more" for why, names in found.items()]
     return told or measured.invalid

@@ -24,6 +24,13 @@ def measure(system, *place, **more):
     return quadrag.evaluate(*(place or SUMMARY), system, data_dir="sample", **more)
 
 
+def test_what_a_summary_begins_with_is_named_first_where_scores_are_invalid():
+    count = iter(range(9))
+    with pytest.warns(UserWarning, match=r"^INVALID, rouge_l, bleu, length, bleu_bp and 4 more: 4 of 8 items failed"):
+        found = measure(lambda question: question.query if next(count) % 2 else 1 / 0)
+    assert ": rouge_l, bleu, length, bleu_bp and 4 more; " in found.invalid[0]
+
+
 def test_an_answer_may_be_a_dictionary_as_over_http():
     found = [{"id": "d", "text": "t"}]
     pair = measure(lambda question: (question.query, found), out="pair")

@@ -39,7 +39,7 @@ def test_a_result_and_a_comparison_are_in_chinese(capsys):
     )
     assert "<th>指标</th><th>数值</th>" in before._repr_html_()
     both = quadrag.compare(before, "b")
-    assert repr(both).split("\n")[0] == "every 减 first，配对比较" and "<th>此前</th>" in both._repr_html_()
+    assert repr(both).split("\n")[0] == "every 减 first，配对比较" and "<th>first</th>" in both._repr_html_()
     assert "accuracy：every 更好，高 100.0 个百分点（95% 区间" in repr(both)
     capsys.readouterr()
     for show in (before.show, both.show):
@@ -51,7 +51,7 @@ def test_a_result_and_a_comparison_are_in_chinese(capsys):
     tables = [line for line in shown.split("\n") if not line.startswith(("  ", " A", " B"))]
     assert [line for line in tables if ENGLISH.search(re.sub("“.*?”", "", line))] == []
     page = both.report("both.html").read_text(encoding="utf-8")
-    assert 'lang="zh' in page and "逐题比较 B 与 A" in page
+    assert 'lang="zh' in page and "逐题比较 every 与 first" in page
     assert repr(quadrag.result("a")).startswith("rgb noise_robustness_en noise_80, first, official profile")
     assert repr(quadrag.result("a", labels="zh")) == repr(before)
 

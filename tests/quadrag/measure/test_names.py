@@ -63,14 +63,16 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     low, high = (f"{100 * one['accuracy'].value:.1f}" for one in (before, after))
     title, head, line, *notes = repr(pairs).splitlines()
     assert title == "every minus first, paired"
-    assert re.split(r" {2,}", head) == ["metric", "before", "after", "difference", "95% interval", "n"]
+    assert re.split(r" {2,}", head) == ["metric", "first", "every", "difference", "95% interval", "n"]
     assert re.split(r" {2,}", line)[1:3] == [low, high]
     page = pairs._repr_html_()
     assert page.index(f"<td>{low}</td><td>{high}</td>") < page.index("</table>")
     assert "*: p below 0.05." in notes
     assert page.index("</table>") < page.index("<p>*: p below 0.05.</p>") and page.count("<b>") == 1
     fewer = measure(first, "fewer", split="noise_80", limit=6)
-    assert repr(quadrag.compare(before, fewer)).endswith("the difference is over the n that count in both.")
+    uneven = repr(quadrag.compare(before, fewer))
+    assert " ".join(uneven.split()).endswith("the difference is over the n that count in both.")
+    assert max(map(len, uneven.splitlines())) <= 80 < len(uneven.splitlines()[-2] + uneven.splitlines()[-1])
     assert "the n that count in both" not in repr(pairs)
 
 

@@ -105,7 +105,7 @@ def test_a_verdict_that_cannot_be_read_names_the_argument_that_may_help(server, 
     shown = " ".join(capsys.readouterr().out.split())
     result.show(unscored=True)
     single = capsys.readouterr().out
-    for text in (*result.invalid, repr(result), shown, single):
+    for text in (*result.invalid, " ".join(repr(result).split()), shown, single):
         assert 'try judge_format="json"' in text and "--judge" not in text
     assert "try judge_format=&quot;json&quot;" in result._repr_html_()
     quadrag.evaluate(*CRAG, paris, **PART).show()
