@@ -77,21 +77,16 @@ def _read() -> _Phrases:
 
 
 def _match(english: str, chinese: str) -> re.Pattern[str]:
-    """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not, nor a head before it.
-
-    Nor does a count hold such a head, as in "noise: 1 of 12 items".
-    """
+    """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not, nor a head before it."""
     ends = r"\. " if english.endswith(".") else r"; |\. "
-    found = ""
-    pieces = _SLOT.split(english)
-    for piece, after in zip(pieces, [*pieces[1:], ""], strict=True):
+    found, last = "", english.count("{") - 1
+    for piece in _SLOT.split(english):
         if not _SLOT.fullmatch(piece):
             found += re.escape(piece)
         elif piece.endswith("…}") or f"“{piece}”" in chinese:
             found += f"(?P<s{piece[1]}>.+?)"
         else:
-            head = "" if found and not after.startswith(" of ") else ": |"
-            found += f"(?P<s{piece[1]}>(?:(?!{head}{ends}).)+?(?<!,))"
+            found += f"(?P<s{piece[1]}>(?:(?!{': |' * (int(piece[1]) < last)}{ends}).)+?(?<!,))"
     return re.compile(found)
 
 

@@ -113,7 +113,7 @@ def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path):
     assert (score.value, score.interval, score.n, score.valid) == (None, None, 0, False)
     assert score.unscored == {"unparsable": 12}
     like = "where a verdict is like 'No, the question is not addressed by the documents.': name another judge"
-    assert like in repr(quadrag.result(tmp_path / "run"))
+    assert like in " ".join(repr(quadrag.result(tmp_path / "run")).split())
 
 
 @pytest.mark.parametrize("said", [asked_of, lambda body: asked_of(body)[-200:]], ids=["all", "a piece"])
@@ -156,7 +156,8 @@ def test_a_judge_that_says_one_text_of_all_is_told_of(said, limit, told, tmp_pat
     page = html.unescape((tmp_path / "run" / "report.html").read_text(encoding="utf-8"))
     result = quadrag.result(tmp_path / "run")
     assert result.valid
-    for shown in (" ".join(capsys.readouterr().out.split()), repr(result), page):
+    for shown in (capsys.readouterr().out, repr(result), page):
+        shown = " ".join(shown.split())
         assert shown.count(told) == 1 if told else "same text" not in shown
 
 
@@ -171,7 +172,7 @@ def test_between_judges_that_say_one_text_nothing_is_better(tmp_path):
             out = tmp_path / str(len(runs))
             assert run(out, REJECTION, "--judge", f"{judge.url}#j", "--llm", "extractive") == 0
         runs.append(out / "run")
-    told = repr(quadrag.compare(*runs[:2]))
+    told = " ".join(repr(quadrag.compare(*runs[:2])).split())
     assert "Not compared, the judge of each says the same of every answer: rejection_rate_judged." in told
     assert "better" not in told
     assert "rejection_rate_judged: " in repr(quadrag.compare(runs[0], runs[2])), (

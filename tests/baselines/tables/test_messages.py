@@ -129,6 +129,10 @@ def test_what_a_server_says_is_quoted(cli):
             "first, every：不完整：仅 12 题中的前 3 题。",
         ),
         (
+            "first: rgb_en noise_80: 1 of 12 items failed (1 raised), they count as wrong: accuracy.",
+            "first：rgb_en noise_80：12 题中有 1 题失败（函数抛出异常 1），计为错误：accuracy。",
+        ),
+        (
             "option gold is of the corpus, and the function searches that itself; give it to quadrag.corpus alone",
             "选项 gold 属于语料，由函数自己检索；只把它交给 quadrag.corpus",
         ),
