@@ -71,6 +71,7 @@ def write_page(
     alone = len(runs) == 1
     partial = note_partial(results) if alone else []
     lead = [*dict.fromkeys([*invalid, *partial]), *_warn(results), *answers.told]
+    lead.sort(key=lambda line: not isinstance(line, Alarm))
     title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
     headline = headline_all(results) if alone else _glance(runs, profile or PROFILES[0])
     blocks = pack_answers(answers)

@@ -93,7 +93,7 @@ def test_a_page_holds_no_markup_of_the_datas():
     page = render_page(evil, [(evil, evil)], [grid], [evil], [("index", "utf-8 x")])
     parser = parse(page)
     assert parser.tags.count("script") == 3, "the words, a block and the page's own"
-    assert "".join(parser.text).count(evil) == 12
+    assert "".join(parser.text).count(evil) == 11
 
 
 def test_only_the_pages_own_script_and_style_are_run(campaign):

@@ -321,7 +321,8 @@ def test_a_chart_is_as_wide_as_the_page_lets_it_and_its_table_is_a_click_away(br
 
 
 def test_the_difference_of_two_runs_is_in_sight_on_a_narrow_page(browser, tmp_path):
-    cells = [Cell("33.3", "13.8–60.9"), Cell("100.0", "75.8–100"), Cell("+66.7*", "+24.5 to +89.8")]
+    wide = "1,234–2,345 or so"
+    cells = [Cell("33.3", wide), Cell("100.0", wide), Cell("+66.7*", "+24.5 to +89.8")]
     heads = ["a_name_that_is_long", "another_long_name", "another_long_name\n- a_name_that_is_long"]
     grid = Grid("Comparison", "config, split: metric", heads, [Line("accuracy " * 9, cells)], [], "forest")
     file = tmp_path / "page.html"
