@@ -446,7 +446,7 @@ def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
         "two.1",
         "one #3",
     ]
-    assert "runs/a/one is there" in refused("score", *files, "--data-dir", "sample", "--out", "runs")
+    assert "runs/b/one is there" in refused("score", *files[::-1], "--data-dir", "sample", "--out", "runs")
     Path("c.json").write_text(json.dumps([{"benchmark": "crud_rag", "config": "summary", "id": "x", "answer": ""}]))
     assert "answer crud_rag and rgb" in refused("score", "a/one.json", "c.json", "--data-dir", "sample")
     Path("c.json").write_text('["x"]')

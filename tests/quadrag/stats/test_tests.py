@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
@@ -37,7 +37,7 @@ def test_mcnemar_by_hand() -> None:
         mcnemar(-1, 2)
 
 
-@pytest.mark.slow
+@settings(max_examples=20)  # statsmodels collects garbage at each call, a second in a large process
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_statsmodels(values: list[float]) -> None:
     assert holm(values) == pytest.approx(list(multipletests(values, method="holm")[1]), abs=1e-9)
