@@ -131,7 +131,7 @@ def _add_labels(parser: argparse.ArgumentParser) -> None:
     for action in parser._actions:
         for inner in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
             _add_labels(inner)
-            inner.set_defaults(labels=argparse.SUPPRESS)  # what was typed before it stays
+            inner._option_string_actions["--labels"].default = argparse.SUPPRESS  # what was typed before it stays
 
 
 def _examples(lines: Sequence[str]) -> str:

@@ -69,7 +69,7 @@ def test_replies_say_from_where_and_since_when(cli, server):
     assert "calls: 4 made, 0 kept replies used\n" in cli(*asked, "--out", "a").out
     with Ledger(Path("L")) as ledger:
         oldest = sqlite3.connect(ledger.path).execute("SELECT min(json_extract(value, '$.created')) FROM replies")
-        then = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(oldest.fetchone()[0]))
+        then = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(oldest.fetchone()[0]))
     ran = cli(*asked, "--out", "b")
     assert f"calls: 0 made, 4 kept replies used\nkept replies: {server.url}, oldest of {then}\n" in ran.out
     assert then in Path("b/report.html").read_text(encoding="utf-8")

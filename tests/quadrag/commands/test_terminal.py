@@ -1,0 +1,241 @@
+"""Terminals, pipes, logs and signals: what is printed fits where it goes, and a reader that leaves is no error."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer, Rule
+
+from quadrag.cli import main
+
+CONFIG = ("run", "rgb", "negative_rejection_en")
+RUN = (*CONFIG, "--data-dir", "sample", "--out", "out")
+SCORE = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")
+
+ENTRY = "import sys; from quadrag.cli import main; sys.exit(main())"
+
+
+NO_DESCRIPTORS = """
+import asyncio, os, resource, sys
+from quadrag.cli import main
+from quadrag.commands import list as command
+def run(arguments):
+    number = len(os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
+    asyncio.new_event_loop()
+command.run = run
+sys.exit(main(["list"]))
+"""
+
+
+def test_no_descriptors_left_is_one_line(forked_python):
+    done = forked_python(NO_DESCRIPTORS, env=os.environ)
+    said = "quadrag: the system: Too many open files; allow more with `ulimit -n`, and run again\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
+def test_the_demo_says_what_it_does_before_it_loads_what_takes_long(environment):
+    with subprocess.Popen(
+        [sys.executable, "-c", ENTRY, "demo"], env=environment(), stdout=subprocess.PIPE, text=True
+    ) as process:
+        started = time.monotonic()
+        assert process.stdout.readline().startswith("Four benchmarks")
+        assert time.monotonic() - started < 5
+        process.kill()
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(environment):
+    command = f"{sys.executable} -c '{ENTRY}' list | true; echo ${{PIPESTATUS[0]}}"
+    ran = subprocess.run(["bash", "-c", command], env=environment(), capture_output=True, text=True)
+    assert ran.stdout.strip() == "0" and ran.stderr == ""
+
+
+@pytest.mark.slow
+def test_a_stream_that_cannot_show_a_sign_shows_another(quadrag, environment):
+    asked = ("run", "rgb", "negative_rejection_zh", "--data-dir", "sample", "--out", "out")
+    ran = quadrag(*asked, env=environment(PYTHONIOENCODING="ascii"))
+    assert ran.returncode == 0, ran.stderr
+    assert "rejection_rate" in ran.stdout and ran.stderr == ""
+
+
+# Progress.
+
+
+@pytest.mark.slow
+def test_a_log_holds_no_carriage_return(quadrag, environment):
+    with ChatServer(latency=0.05) as server:
+        asked = (*RUN, "--llm", f"{server.url}#m", "--ledger", "L", "--concurrency", "2")
+        ran = quadrag(*asked, "--judge", f"{server.url}#m", env=environment())
+    assert ran.returncode == 0
+    assert "\r" not in ran.stderr + ran.stdout and "\x1b" not in ran.stderr + ran.stdout
+    # Where the machine is busy, ten seconds pass, and a line is due.
+    assert all(re.fullmatch(r"negative_rejection_en: \w+: \d+ of 12", line) for line in ran.stderr.splitlines())
+
+
+def test_a_long_run_says_in_a_log_how_far_it_is(cli, monkeypatch):
+    monkeypatch.setattr("quadrag.progress._LOG_EVERY", 0.1)
+    with ChatServer(latency=0.1) as server:
+        code, _, err = cli(*RUN, "--llm", f"{server.url}#m", "--ledger", "L", "--concurrency", "2")
+    assert code == 0
+    lines = err.splitlines()
+    assert 2 <= len(lines) <= 12
+    assert all(re.fullmatch(r"negative_rejection_en: answers: \d+ of 12, [\d,]+ tokens", line) for line in lines)
+
+
+@pytest.mark.slow
+def test_a_terminal_shows_a_bar_and_takes_it_away(environment):
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    env = environment(TERM="xterm")
+    env.pop("COLUMNS", None)
+    with ChatServer(latency=0.1) as server:
+        asked = [*RUN, "--llm", f"{server.url}#m", "--ledger", "L", "--concurrency", "2"]
+        process = subprocess.Popen(
+            [sys.executable, "-c", ENTRY, *asked], env=env, stdout=subprocess.DEVNULL, stderr=follower
+        )
+        os.close(follower)
+        shown = b""
+        while True:
+            try:
+                part = os.read(leader, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            shown += part
+        assert process.wait() == 0
+    os.close(leader)
+    text = shown.decode()
+    assert "negative_rejection_en: answers" in text and "12" in text and "\r" in text
+    assert len({part for part in text.split("\r") if "answers" in part}) >= 3, "it moves"
+    assert text.endswith("\r") and text.split("\r")[-2].strip() == "", "the line is blank again"
+    assert max(len(part) for part in text.split("\r")) <= 80
+
+
+# Secrets.
+
+
+@pytest.mark.slow
+def test_no_key_leaves_the_process(environment):
+    marker, password = "sk-marker-0123456789abcdef", "pa55word-fedcba"
+    env = environment(QUADRAG_API_KEY=marker)
+    with ChatServer(key=marker) as server:
+        server.rules.append(Rule("echo_key", times=2))
+        url = server.url.replace("http://", f"http://user:{password}@") + "?token=query-secret-77"
+        outputs = []
+        for spec, out in ((f"{server.url}#m", "a"), (f"{server.url}#m", "a"), (f"{url}#m", "b")):
+            asked = [*CONFIG, "--data-dir", "sample", "--out", out, "--llm", spec, "--ledger", "L"]
+            asked += ["--service", server.url]  # so that the server, which wants the key, is not asked with the login
+            ran = subprocess.run([sys.executable, "-c", ENTRY, *asked], env=env, capture_output=True)
+            outputs.append(ran.stdout + ran.stderr)
+            assert ran.returncode == 0, ran.stderr
+        assert server.authorizations >= {f"Bearer {marker}"}
+    with ChatServer(key="another") as server:
+        asked = [*CONFIG, "--data-dir", "sample", "--out", "c", "--llm", f"{server.url}#m", "--ledger", "L2"]
+        ran = subprocess.run([sys.executable, "-c", ENTRY, *asked], env=env, capture_output=True)
+        assert ran.returncode == 2 and b"QUADRAG_API_KEY" in ran.stderr
+        outputs.append(ran.stdout + ran.stderr)
+    contents = {str(path): path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    assert "L" in contents and "a/run.json" in contents and "a/report.html" in contents
+    for secret in (marker, password, "query-secret-77"):
+        assert not [name for name, content in contents.items() if secret.encode() in content], secret
+        assert not any(secret.encode() in output for output in outputs), secret
+
+
+# Interrupts, and several at once.
+
+
+@pytest.mark.slow
+def test_an_interrupt_is_one_line_and_the_run_goes_on(environment):
+    # So slow that this process cannot come too late, however busy the machine is.
+    with ChatServer(latency=0.5) as server:
+        asked = [*RUN, "--llm", f"{server.url}#m", "--ledger", "L", "--concurrency", "1"]
+        command = [sys.executable, "-c", ENTRY, *asked]
+        process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while server.requests < 4 and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 130
+        assert out == b"" and err.startswith(b"quadrag: stopped") and err.count(b"\n") == 1
+        server.state.latency = 0.0
+        ran = subprocess.run(command, env=environment(), capture_output=True)
+        assert ran.returncode == 0 and server.requests <= 12 + 1
+
+
+@pytest.mark.slow
+def test_runs_at_the_same_time_share_ledger_and_caches(environment):
+    with ChatServer(latency=0.02) as server:
+        configs = ("noise_robustness_en", "noise_robustness_zh", "counterfactual_robustness_en")
+        asked = [
+            ["run", "rgb", config, "--data-dir", "sample", "--out", config, "--llm", f"{server.url}#m", "--ledger", "L"]
+            for config in configs
+        ]
+        running = [
+            subprocess.Popen([sys.executable, "-c", ENTRY, *one], env=environment(), stderr=subprocess.PIPE)
+            for one in asked
+        ]
+        for process in running:
+            _, err = process.communicate(timeout=60)
+            assert process.returncode == 0 and err == b"", err.decode()
+        assert server.requests == 5 * 12 + 5 * 12 + 12
+    for config, one in zip(configs, asked, strict=True):
+        again = [*one[:6], f"{config}-again", *one[7:], "--replay"]
+        assert subprocess.run([sys.executable, "-c", ENTRY, *again], env=environment()).returncode == 0
+        for stage in ("answers.jsonl", "items.jsonl", "scores.json"):
+            assert Path(config, stage).read_bytes() == Path(f"{config}-again", stage).read_bytes()
+
+
+def test_a_pipe_closed_early_is_no_error_for_tables_either(environment):
+    command = f"{sys.executable} -c '{ENTRY}' demo | true; echo ${{PIPESTATUS[0]}}"
+    ran = subprocess.run(["bash", "-c", command], env=environment(), capture_output=True, text=True)
+    assert ran.stdout.strip() == "0" and ran.stderr == ""
+
+
+@pytest.fixture
+def unread(monkeypatch):
+    """A function that runs the command into a pipe whose reader has gone."""
+
+    def run(*arguments):
+        read, write = os.pipe()
+        os.close(read)
+        with os.fdopen(write, "w", buffering=1) as pipe, monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", pipe)
+            return main([*map(str, arguments)])
+
+    return run
+
+
+def test_what_a_command_writes_is_there_though_nobody_reads_what_it_prints(cli, unread):
+    with ChatServer(models=["j"], text="Yes, the question is addressed by the documents.") as judge:
+        assert cli(*RUN, "--judge", f"{judge.url}#j", "--ledger", "L")[0] == 0
+    shutil.copytree("out", "other")
+    Path("l.csv").write_text("id,question,answer,gold,label\n1,Who?,Paris,Paris,right\n2,Who?,Oslo,Rome,wrong\n")
+    Path("v.csv").write_text("id,verdict\n1,right\n2,wrong\n")
+    for written, *command in (
+        ("page.html", "report", "out", "--html", "page.html"),
+        ("scored/report.html", "score", "out/answers.jsonl", *SCORE, "--out", "scored"),
+        ("sheet.csv", "label", "out", "--n", 4, "--out", "sheet.csv"),
+        ("sheet.html", "label", "out", "--n", 4, "--out", "sheet.html"),
+        ("certificate.json", "certify-judge", "l.csv", "--verdicts", "v.csv", "--out", "certificate.json"),
+        ("trec/other", "trec", "out", "other", "--out", "trec"),
+    ):
+        assert unread(*command) == 0 and Path(written).exists(), command
+
+
+def test_narrow_terminals_cut_no_number(cli, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    _, out, _ = cli("run", "rgb", "--all", "--data-dir", "sample")
+    assert "…" not in out and "vicuna-7b-v1.3" in out and "96.33 94.67 94.00 90.00 76.00" in out
