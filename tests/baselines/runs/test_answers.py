@@ -180,6 +180,10 @@ def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does(read):
         ([{"id": 0, "answer": "x", "config": {}}], (":1", "config")),
         ([{"id": 0, "answer": "x", "split": "noise_40"}], (":1", "'noise_40'", "test")),
         ([{"id": 0, "answer": "x", "config": "noise_robustness_zh"}], (":1", "expected --config noise_robustness_zh")),
+        (
+            [{"id": 0, "answer": "x", "benchmark": "RGB"}, {"id": 1, "answer": "x", "benchmark": "crag"}],
+            (":2", "'crag'", "rgb is scored", "expected --benchmark crag"),
+        ),
         ([{"id": None, "answer": "x"}], (":1", "id is None")),
         ([{"id": 0.0, "answer": "x"}], (":1", "id is 0.0")),
         ([{"id": [0], "answer": "x"}], (":1", "id")),
