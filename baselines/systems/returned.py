@@ -66,12 +66,18 @@ def refuse_failing(replies: Sequence[Reply | Failure], calls: int) -> None:
         )
 
 
-def read_failure(error: Exception) -> Failure:
-    """Read an exception, with the last line of the user's own file that led to it."""
+def read_failure(error: Exception, batch: Sequence[Any]) -> Failure:
+    """Read an exception, with the last line of the user's own file that led to it.
+
+    Args:
+        error: what the function raised.
+        batch: the questions asked; where they are what lacks an attribute, the function was made for one question.
+    """
     frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith(_OURS)]
     own = [one for one in frames if one.filename == frames[0].filename]
     place = f" ({own[-1].name}, {Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    return Failure("raised", one_line(f"{type(error).__name__}: {error}{place}"))
+    meant_one = "; with batch_size the function gets a list of questions" * (getattr(error, "obj", None) is batch)
+    return Failure("raised", one_line(f"{type(error).__name__}: {error}{place}") + meant_one)
 
 
 def read_result(given: Any, seconds: float) -> Reply | Failure:

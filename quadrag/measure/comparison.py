@@ -21,7 +21,7 @@ from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, 
 from quadrag.baselines.tables.language import ENGLISH
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_count, check_one, entrance
-from quadrag.measure.evaluation import Evaluation, check_profile, result
+from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
@@ -63,8 +63,9 @@ class Comparison(Mapping[str, Pair]):
             name: self._compared[place].pair for name, place in places.items() if place in self._compared
         }
         if not self.pairs:
+            again = "".join(tell_retries(one.result.run) for _, one in self._sides if one.invalid)
             why = "; ".join(self.invalid) or "no question was scored in both; expected runs over the same questions"
-            raise QuadragError(f"nothing to compare: {why}")
+            raise QuadragError(f"nothing to compare: {why}{again}")
 
     @entrance
     def __getitem__(self, name: str) -> Pair:

@@ -26,6 +26,7 @@ from quadrag.measure.frame import check_rows, item_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
 from quadrag.measure.words import in_python, spell_notes
+from quadrag.run_record import RunRecord
 
 PAGE = "report.html"  # of a run, in its folder
 
@@ -272,3 +273,11 @@ def check_profile(profile: str) -> str:
     if profile not in PROFILES:
         raise unknown_name("profile", profile, dict.fromkeys(PROFILES))
     return profile
+
+
+def tell_retries(run: RunRecord) -> str:
+    """Say which part of a finished run may be asked again; "" where all is well."""
+    failed, unread = len(run.failures), run.unreadable
+    again = f'; retry="failed" asks it again about the {failed} questions on which it failed'
+    judge = f'; retry="unreadable" asks the judge again about the {unread} answers whose verdict cannot be read'
+    return again * bool(failed) + judge * bool(unread)

@@ -156,7 +156,7 @@ def test_a_side_that_is_invalid_is_named_with_its_reason():
             quadrag.compare(*sides)
         said = str(told.value)
         assert said.startswith("nothing to compare: mine-2 is INVALID, noise_robustness_en noise_60: 6 of 12")
-        assert "same questions" not in said
+        assert said.endswith('; retry="failed" asks it again about the 6 questions on which it failed')
 
 
 def test_answers_of_a_run_that_stopped_are_counted_wherever_numbers_are_shown(capsys):
