@@ -16,6 +16,7 @@ from quadrag.records import read_jsonl
 
 CRAG = ("run", "crag", "task_1_2", "--split", "public", "--data-dir", "sample", "--limit", "10")
 REJECTION = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")
+REJECTION_FILE = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")
 BAD = {
     "yes": "Yes",
     "garbage": "lorem ipsum 0",
@@ -159,6 +160,11 @@ def test_a_judge_that_says_the_same_of_all_is_told_of(said, limit, told, tmp_pat
     for shown in (capsys.readouterr().out, repr(result), page):
         shown = " ".join(shown.split())
         assert shown.count(told) == 1 if told else "are the same" not in shown
+    file = ("score", str(tmp_path / "run" / "answers.jsonl"), *REJECTION_FILE)
+    with ChatServer(models=["j"], text=said) as judge:
+        assert main([*file, "--judge", f"{judge.url}#j", "--json", "--ledger", str(tmp_path / "other")]) == 0
+    for notes in (result.notes, json.loads(capsys.readouterr().out)["notes"]):
+        assert notes.count(told) == 1 if told else not any("are the same" in note for note in notes)
 
 
 def _answer_nothing(body):
@@ -248,8 +254,7 @@ def test_a_model_that_replies_with_nothing_is_invalid_and_an_empty_line_of_a_fil
     assert record(tmp_path)["empty"] == {"negative_rejection_en/test": 12}
     assert quadrag.result(tmp_path / "run")["rejection_rate"].unscored == {"empty reply": 12}
     answers = tmp_path / "run" / "answers.jsonl"
-    score = ["score", str(answers), "--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample"]
-    assert main(score) == 0
+    assert main(["score", str(answers), *REJECTION_FILE]) == 0
 
 
 def test_code_2_wins(tmp_path, capsys):
