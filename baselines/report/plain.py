@@ -27,9 +27,9 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
     Returns:
         ``benchmark``, ``config`` and ``name`` (what answered), null where runs differ; ``folder``; ``valid``, and why
         not (``invalid``); ``notes``, what stands above a table; what is partial (``stopped``, ``coverage``: of the
-        bundled sample too, ``12 of 100``); the ``recipe``, null where runs differ, and what keeps them from its row (``not_replicated``); and ``rows``, one for
-        every metric over all questions of a split. A row that could not be computed says why (``not_run``), one of
-        several samples says how far they lie apart (``samples``).
+        bundled sample too, ``12 of 100``); the ``recipe``, null where runs differ, and what keeps them from its row
+        (``not_replicated``); and ``rows``, one for every metric over all questions of a split. A row that could not be
+        computed says why (``not_run``), one of several samples says how far they lie apart (``samples``).
     """
     runs = [result.run for result in results]
 
