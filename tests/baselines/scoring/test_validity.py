@@ -163,21 +163,14 @@ def test_a_judge_that_says_one_text_of_all_is_told_of(said, limit, told, tmp_pat
 
 def test_between_judges_that_say_one_text_nothing_is_better(tmp_path):
     runs = []
-    for said in (
-        "No, it is not addressed.",
-        "Yes, it is addressed.",
-        lambda body: f"Yes, addressed. {len(asked_of(body))}",
-    ):
+    for said in ("No, it is not addressed.", "Yes, it is addressed."):
         with ChatServer(models=["j"], text=said) as judge:
             out = tmp_path / str(len(runs))
             assert run(out, REJECTION, "--judge", f"{judge.url}#j", "--llm", "extractive") == 0
         runs.append(out / "run")
-    told = " ".join(repr(quadrag.compare(*runs[:2])).split())
+    told = " ".join(repr(quadrag.compare(*runs)).split())
     assert "Not compared, the judge of each says the same of every answer: rejection_rate_judged." in told
     assert "better" not in told
-    assert "rejection_rate_judged: " in repr(quadrag.compare(runs[0], runs[2])), (
-        "one judge alone may be right each time"
-    )
 
 
 @pytest.mark.slow
