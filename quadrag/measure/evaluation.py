@@ -216,7 +216,7 @@ class Evaluation(Mapping[str, Score]):
 
     def _mark(self, grid: Grid) -> Grid:
         """Say above a table what is kept, below it which answers failed; and its notes in words of Python."""
-        told = filter(None, (self.kept, tell_verdicts([self.result])))
+        told = filter(None, (self.kept, tell_verdicts([self.result], every=True)))
         kept = [Alarm(" ".join(f"{each}.".splitlines())) for each in told]
         return spell_notes(replace(grid, notes=[*kept, *grid.notes, *self._failed]))
 
