@@ -22,7 +22,7 @@ from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.run_notes import note_partial
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.measure.arguments import check_count, check_one, entrance
+from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
 from quadrag.measure.frame import check_rows, item_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
@@ -178,6 +178,7 @@ class Evaluation(Mapping[str, Score]):
             which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
             print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
             return
+        refuse_metric(metric, "wrong=True", "unscored=True")
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
         summary = [summarise_run(self.result, self.profile), *spread]
         grids = tabulate_run(self.result, self._profiles, self.labels) if verbose else summary

@@ -257,3 +257,18 @@ def test_scores_that_could_not_be_written_leave_no_folder_that_is_refused(cli, t
 
 def full(folder, asked):
     raise OSError(errno.ENOSPC, "No space left on device", str(folder / "questions.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("named", "lacking"),
+    [
+        ((), "--benchmark and --config"),
+        (("--benchmark", "rgb"), "--config"),
+        (("--config", "negative_rejection_en"), "--benchmark"),
+    ],
+)
+def test_what_neither_the_file_nor_the_user_names_is_asked_for_alone(cli, tmp_path, named, lacking):
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"id": 0, "answer": "x"}')
+    ran = cli("score", path, *named, "--data-dir", "sample")
+    assert ran.code == 2 and ran.err.endswith(f"does not say what it answers; name it with {lacking}\n")
