@@ -173,7 +173,7 @@ def _lay_out(grid: Grid, aligned: bool, gap: int, fold_last: bool = False) -> An
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap, 0, 0), show_edge=False)
     depth = max((column.count("\n") for column in grid.columns), default=0)
     table.add_column(Text("\n" * depth + grid.corner), overflow="fold", no_wrap=fold_last)
-    columns = []
+    columns: list[list[Cell]] = []
     for head, cells in _justify(grid, aligned):
         last = len(columns) == len(grid.columns) - 1
         table.add_column(Text("\n" * (depth - head.count("\n")) + head), no_wrap=not (fold_last and last))
