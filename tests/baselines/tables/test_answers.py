@@ -18,6 +18,11 @@ UNKNOWN = "Retrieval is not measured: the system gave no id and no text of a gol
 MISSED = "None of the {} passages is a gold document; if that cannot be, the ids are not those of `quadrag.corpus`."
 
 
+def count(table, said):
+    """How often something is said in a table, whose lines may break within it."""
+    return " ".join(table.split()).count(said)
+
+
 def test_a_search_without_a_hit_is_zero_and_one_that_tells_nothing_is_not_measured(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     others = list(quadrag.corpus("crud_rag", data_dir="sample", gold="test"))[48:56]
@@ -102,9 +107,8 @@ def test_a_file_and_a_function_are_told_alike(cli, given, said):
         assert table.count("one of its ids") <= 1
         assert ("(see above)" in table) == (table not in reprs and UNKNOWN in (said or ""))
     if given["answer"]:  # empty ones have no score
-        told = [line for line in repr(quadrag.compare(found, found)).splitlines() if said and said in line]
-        assert told == ([f"A, B: {said}"] if said else []), "once"
-    assert " ".join(cli("report", "mine", "scored").out.split()).count(f"A, B: {said}") == bool(said)
+        assert count(repr(quadrag.compare(found, found)), f"A, B: {said}") == bool(said)
+    assert count(cli("report", "mine", "scored").out, f"mine, scored: {said}") == bool(said)
 
 
 @pytest.mark.parametrize("place", [("rgb", "noise_robustness_en"), ("crag", "task_1_2")])
