@@ -46,6 +46,8 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
         "others": [{"text": one.text.replace("。", "。\n")} for one in corpus[48:52]],
         "strange": [{"text": corpus[48].text}, {"text": "春风又绿江南岸，" * 9}],
         "cut": [{"id": "a-1", "text": corpus[48].text}],
+        "short": [{"text": corpus[48].text[:20]}],
+        "named": [{"id": "a-1", "text": gold.text[:20]}],
         "unlike": [{"id": "a-1", "text": "春风又绿江南岸，" * 9}],
     }
 
@@ -53,7 +55,7 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
         return quadrag.evaluate(*PLACE, answer, data_dir="sample", out=name)
 
     found = {name: measure(name, lambda question, each=each: (question.query, each)) for name, each in given.items()}
-    assert [found[name]["recall@8"].value for name in given] == [0.125, 0.0, 0.0, 0.0, None]
+    assert [found[name]["recall@8"].value for name in given] == [0.125, 0.0, 0.0, 0.0, 0.0, None, None]
     told = {name: " ".join(repr(one).split()) for name, one in found.items()}
     missed, strange = (
         "None of the {} passages is a gold document",
@@ -63,6 +65,9 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
     assert (
         f"{missed.format(8)}." in told["cut"] and "is a gold document" not in told["hit"] and UNKNOWN in told["unlike"]
     )
+    short = "8 of 8 passages are under 32 characters: too short to be known."
+    assert [name for name in given if "too short" in told[name]] == ["short", "named"] and short in told["short"]
+    assert f"{UNKNOWN}; one of its ids is 'a-1'" in told["named"] and short in told["named"]
     # A part of the answers without passages counts as 0, and is told of.
     asked = [question.id for question in quadrag.questions(*PLACE, data_dir="sample")]
     some = measure("some", lambda question: (question.id, [GOLD]) if question.id in asked[:5] else question.id)
