@@ -1,6 +1,7 @@
 """Two runs paired metric by metric on the questions that both have: over all of them, by slices, over groups."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from statistics import fmean
 from typing import Any, NamedTuple, TypeVar
 
@@ -125,7 +126,7 @@ def pair_results(
 ) -> Pair | None:
     """Pair two runs on the questions that both have and scored; None where nothing can be paired, or one is invalid.
 
-    Nor is there a pair where the judge of each said one text of all answers.
+    Nor is there a pair where the judge of each said the same of all answers.
 
     They are the same questions where their ids, texts and gold agree; where a folder does not say so, the runs must
     have the same ids.
@@ -215,8 +216,8 @@ def place_of(row: Row) -> Place:
 
 def _is_constant(first: Result, second: Result, place: Place) -> bool:
     """Whether the judges of both runs said one and the same of all answers, so that no difference is the answers'."""
-    judged = metric_record(place[2]).key(place[3]).needs == "judge"
-    return judged and bool(first.run.odd_verdicts and second.run.odd_verdicts)
+    value = f"{place[2]}.{place[3].removesuffix(_WEIGHTED)}"
+    return all(value in chain(*one.run.constant_verdicts.values()) for one in (first, second))
 
 
 def _find_sides(first: Result, second: Result, place: Place, profile: str) -> _Sides | None:
