@@ -140,15 +140,12 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     for note in grid.notes:
         if isinstance(note, Alarm):
             console.print(Text(_fit(note, console.width)))
-    # From wide to narrow; numbers are kept whole, labels are broken before a table is drawn too wide, and before them a
-    # last column of remarks.
-    tables = [_lay_out(grid, aligned, gap) for aligned, gap in ((True, 1), (True, 0), (False, 0))]
+    # From wide to narrow; numbers are kept whole, words of the last column and then labels are broken before a table is
+    # drawn too wide.
+    manners = [(True, 1), (True, 0), (False, 0)]
+    tables = [_lay_out(grid, *manner, whole) for whole in (True, False) for manner in manners]
     widths = [console.measure(table, options=console.options.update(max_width=1000)) for table in tables]
     narrow = [table for table, width in zip(tables, widths, strict=True) if width.maximum <= console.width]
-    if not narrow and any(", " in line.cells[-1].text for line in grid.lines if line.cells):
-        remarks = _lay_out(grid, True, 0, fold_last=True)
-        fits = console.measure(remarks, options=console.options.update(max_width=1000)).minimum <= console.width
-        narrow += [remarks] * fits
     narrow += [table for table, width in zip(tables, widths, strict=True) if width.minimum <= console.width]
     console.print((narrow or tables[-1:])[0])
     for note in grid.notes:
@@ -161,10 +158,10 @@ def _fit(note: str, width: int) -> str:
     return "\n".join(wrap(note, width)) if is_wide(note) else note
 
 
-def _lay_out(grid: Grid, aligned: bool, gap: int, fold_last: bool = False) -> Any:
+def _lay_out(grid: Grid, aligned: bool, gap: int, whole: bool) -> Any:
     """Make the table; it is narrower where points are not aligned, and with a gap of 0 between columns, one blank.
 
-    With `fold_last` the last column may be broken at blanks in place of the labels.
+    Labels are `whole`, and words of the last column may be broken, or the other way round.
     """
     from rich import box
     from rich.table import Table
@@ -172,11 +169,14 @@ def _lay_out(grid: Grid, aligned: bool, gap: int, fold_last: bool = False) -> An
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap, 0, 0), show_edge=False)
     depth = max((column.count("\n") for column in grid.columns), default=0)
-    table.add_column(Text("\n" * depth + grid.corner), overflow="fold", no_wrap=fold_last)
-    columns: list[list[Cell]] = []
-    for head, cells in _justify(grid, aligned):
-        last = len(columns) == len(grid.columns) - 1
-        table.add_column(Text("\n" * (depth - head.count("\n")) + head), no_wrap=not (fold_last and last))
+    table.add_column(Text("\n" * depth + grid.corner), overflow="fold", no_wrap=whole)
+    columns = []
+    for at, (head, cells) in enumerate(_justify(grid, aligned), 1):
+        breaks = whole and at == len(grid.columns)
+        if breaks:
+            head, cells = head.lstrip(" "), [Cell(cell.text.lstrip(" "), cell.sub.lstrip(" ")) for cell in cells]
+        name = Text("\n" * (depth - head.count("\n")) + head)
+        table.add_column(name, no_wrap=not breaks, justify="right" if breaks else "left")
         columns.append(cells)
     for at, line in enumerate(grid.lines):
         if line.rule:

@@ -11,8 +11,9 @@ from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
 from quadrag.baselines.report.compared.names import name_columns
-from quadrag.baselines.report.compared.pairs import compare_each, count_questions, is_same, pick_places
+from quadrag.baselines.report.compared.pairs import compare_each, count_questions, pick_places
 from quadrag.baselines.report.compared.several import tabulate_several
+from quadrag.baselines.report.compared.shared import is_same, tell_judges
 from quadrag.baselines.report.compared.words import tell_holm, tell_missing, tell_pairs, tell_same, tell_star
 from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
@@ -209,7 +210,8 @@ class Comparison(Mapping[str, Pair]):
         pairs = {place: self._compared[place] for place in self._heads if place in self._compared}
         told = [*tell_pairs(pairs, self.profile, names), *tell_missing(*ran, self._heads, pairs, self.profile, names)]
         told += [f"{tell_star(pairs.values())}."] * starred + tell_holm(pairs.values())
-        notes = [*self._partial, *self._kept, *tell_same(*ran), *told, *[_UNEVEN.format(*names)] * uneven]
+        notes = [*self._partial, *self._kept, *tell_judges(*ran), *tell_same(*ran), *told]
+        notes += [_UNEVEN.format(*names)] * uneven
         columns = [*names, "difference", "95% interval", "n"]
         return spell_notes(Grid(title, "metric", columns, lines, notes))
 

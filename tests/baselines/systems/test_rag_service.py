@@ -182,6 +182,7 @@ PLAIN = [
     ({"answer": "x", "passages": [{"score": 10**400}]}, Unreadable, "score of passage 0"),
     ({"error": {"message": "overloaded"}}, NoAnswer, "overloaded"),
     ({"answer": None, "error": "gone"}, NoAnswer, "gone"),
+    ({"answer": "Sorry.", "error": "rate limit"}, NoAnswer, "rate limit"),
 ]
 CHAT = [
     ({}, Unreadable, "no choices"),
@@ -190,6 +191,7 @@ CHAT = [
     ({"choices": [{"message": {"content": None}}]}, NoAnswer, "content is null"),
     ({"choices": [{"message": {"content": 7}}]}, Unreadable, "content is a number"),
     ({"error": {"message": "no such index"}}, NoAnswer, "no such index"),
+    ({"choices": [{"message": {"content": "Sorry."}}], "error": "rate limit"}, NoAnswer, "rate limit"),
 ]
 
 
