@@ -7,7 +7,7 @@ from quadrag.errors import unknown_name
 from quadrag.metric_record import is_called, metric_record, name_together, show_key
 
 from ..core.result import PROFILES, Result
-from .compared.shared import doubt_verdicts, is_judged
+from .compared.shared import doubt_verdicts
 
 
 class Reader(Protocol):
@@ -57,9 +57,9 @@ def find_unfit(runs: Sequence[Run]) -> set[str]:
     readers = [reader for run in runs for reader in run]
     invalid = {name for reader in readers for name in reader.invalid}
     pairs = [(one.result, other.result) for run in runs[1:] for one in runs[0] for other in run]
-    if not any(doubt_verdicts(one, other) for one, other in pairs if one.run.inputs.config == other.run.inputs.config):
-        return invalid
-    return invalid | {name for reader in readers for name in reader.metrics if is_judged(*name.split(".", 1))}
+    pairs = [(one, other) for one, other in pairs if one.run.inputs.config == other.run.inputs.config]
+    names = {name for reader in readers for name in reader.metrics}
+    return invalid | {name for name in names if any(doubt_verdicts(*pair, name) for pair in pairs)}
 
 
 def find_metric(runs: Sequence[Run], wanted: str | None) -> tuple[str, int, float | None]:

@@ -19,6 +19,7 @@ from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_scored
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
+from quadrag.baselines.tables.run_notes import note_partial
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.arguments import check_count, check_one, entrance
@@ -106,6 +107,12 @@ class Evaluation(Mapping[str, Score]):
         run = self.result.run
         stopped = [self.result.stopped] if self.result.stopped and not run.dead_judge else []
         return [in_python(line) for line in (*stopped, *run.invalid)]
+
+    @property
+    @entrance
+    def notes(self) -> list[str]:
+        """What is to be known before the scores are believed, a line each: what is partial, invalid, failed or odd."""
+        return [in_python(line) for line in note_partial([self.result])]
 
     @property
     def valid(self) -> bool:

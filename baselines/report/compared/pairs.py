@@ -18,7 +18,7 @@ from ...tables.cells import FEW, Row, difference_cell
 from ...tables.grid import Cell
 from ...tables.slices import select_whole
 from ..summary import pick_headlines
-from .shared import doubt_verdicts, is_judged, is_same
+from .shared import doubt_verdicts, is_same
 
 Place = tuple[str, str, str, str]  # config, split, metric, key
 Where = TypeVar("Where")
@@ -216,7 +216,7 @@ def place_of(row: Row) -> Place:
 
 def _doubt(first: Result, second: Result, place: Place) -> str:
     """Say why a difference of two runs is not the answers'; "" where it is."""
-    return doubt_verdicts(first, second) if is_judged(*place[2:]) else ""
+    return doubt_verdicts(first, second, f"{place[2]}.{place[3].removesuffix(_WEIGHTED)}")
 
 
 def _find_sides(first: Result, second: Result, place: Place, profile: str) -> _Sides | None:

@@ -20,6 +20,7 @@ from quadrag.baselines.tables.language import speak
 from quadrag.run_record import Inputs, RunRecord
 
 PLACE = {"benchmark": "crud_rag", "config": "qa_1doc", "split": "test"}
+JUDGED = "ragquesteval.precision"
 TOLD = "Judged by different judges (m; m2): differences of judged metrics are the judges' as well as the answers'."
 
 
@@ -69,11 +70,12 @@ def test_of_the_same_answers_only_the_verdicts_differ() -> None:
     notes = compare_runs([("A", run(0.1)), ("B", run(0.9))]).notes
     assert "Not compared, the answers are the same; only the verdicts differ: RAGQuestEval precision." in notes
     assert not any("precision" in note and "better" in note for note in notes)
-    assert doubt_verdicts(run(0.1), run(0.1)) == "", "nor do the verdicts differ"
+    assert doubt_verdicts(run(0.1), run(0.1), JUDGED) == "", "nor do the verdicts differ"
     one_text = run(0.9, "B")
-    one_text.run.odd_verdicts = ["All 40 verdicts are the same text."]
-    assert doubt_verdicts(run(0.1), one_text) == "", "one judge alone may be right each time"
-    assert doubt_verdicts(one_text, one_text).endswith("says the same of every answer")
+    one_text.run.constant_verdicts = {"All 40 verdicts are the same": [JUDGED]}
+    assert doubt_verdicts(run(0.1), one_text, JUDGED) == "", "one judge alone may be right each time"
+    assert doubt_verdicts(one_text, one_text, "crud_overlap.rouge_l") == ""
+    assert doubt_verdicts(one_text, one_text, JUDGED).endswith("says the same of every answer")
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ Chinese is not looked at. The cross-encoder is made on the spot.
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -45,7 +46,8 @@ def test_milvus_finds_what_exact_search_finds(cli, quadrag, environment, tmp_pat
     assert cli(*dense, "--out", "a")[0] == 0
     # In a process of its own: the embedded server keeps threads that write where they like.
     arguments = (*dense, "--index", f"milvus:{tmp_path / 'm.db'}", "--out", tmp_path / "b")
-    ran = quadrag(*arguments, env=environment(), timeout=250)
+    # With the vectors that were encoded above.
+    ran = quadrag(*arguments, env=environment(QUADRAG_CACHE=os.environ["QUADRAG_CACHE"]), timeout=250)
     assert ran.returncode == 0, ran.stderr
     assert Path("a/retrieved.jsonl").read_bytes() == (tmp_path / "b" / "retrieved.jsonl").read_bytes()
 
@@ -81,7 +83,8 @@ def test_a_recipe_takes_another_embedding_in_place_of_its_own(cli, quadrag, envi
     code, out, _ = cli("report", folder / "qa_1doc")
     assert code == 0 and "Embedding replaced: crud_rag qa_1doc" in out and not PUBLISHED.search(out)
     arguments = (*recipe, "--limit", 1, "--index", f"milvus:{tmp_path / 'm.db'}", "--out", tmp_path / "m")
-    ran = quadrag(*arguments, env=environment(), timeout=250)
+    # With the vectors that were encoded above.
+    ran = quadrag(*arguments, env=environment(QUADRAG_CACHE=os.environ["QUADRAG_CACHE"]), timeout=250)
     assert ran.returncode == 0, ran.stderr
     for config in ("qa_1doc", "summary"):
         assert (tmp_path / "m" / config / "retrieved.jsonl").read_bytes() == (
