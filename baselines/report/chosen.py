@@ -57,9 +57,9 @@ def find_unfit(runs: Sequence[Run]) -> set[str]:
     readers = [reader for run in runs for reader in run]
     invalid = {name for reader in readers for name in reader.invalid}
     pairs = [(one.result, other.result) for run in runs[1:] for one in runs[0] for other in run]
-    pairs = [(one, other) for one, other in pairs if one.run.inputs.config == other.run.inputs.config]
+    alike = [(one, other) for one, other in pairs if one.run.inputs.config == other.run.inputs.config]
     names = {name for reader in readers for name in reader.metrics}
-    return invalid | {name for name in names if any(doubt_verdicts(*pair, name) for pair in pairs)}
+    return invalid | {name for name in names if any(doubt_verdicts(*pair, name) for pair in alike)}
 
 
 def find_metric(runs: Sequence[Run], wanted: str | None) -> tuple[str, int, float | None]:
