@@ -192,7 +192,7 @@ class Function(System):
             except WrongBatch:
                 raise
             except Exception as error:
-                results = [read_failure(error)] * len(batch)
+                results = [read_failure(error, batch)] * len(batch)
             yield batch, results
 
     async def _call_async(self, batch: list[OpenQuestion]) -> list[Reply | Failure]:
@@ -203,7 +203,7 @@ class Function(System):
         except WrongBatch:
             raise
         except Exception as error:
-            return [read_failure(error)] * len(batch)
+            return [read_failure(error, batch)] * len(batch)
 
     def _read(self, batch: Sequence[OpenQuestion], given: Any, seconds: float) -> list[Reply | Failure]:
         """Read what the function returned for a batch.

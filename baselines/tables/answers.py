@@ -9,6 +9,7 @@ from quadrag.records import Key
 from ..core.benchmark import load
 from ..core.result import Result
 from ..core.settings import NONE
+from ..scoring.served import LEAST
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
 from ..systems.rag.system import NOT_GIVEN
 from .grid import Alarm
@@ -96,6 +97,8 @@ def _tell_passages(result: Result) -> Iterator[str]:
         yield f"the answers have {names}, which {are} not read: passages belong under `{place}`{then}"
     elif gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
         yield f"retrieval is not measured: {gave['why']}"
+    if (short := gave.get("short")) and not gave.get("gold"):
+        yield f"{short} of {gave['passages']} passages are under {LEAST} characters: too short to be known"
     if gave.get("by") == "form":
         lacking = "if that cannot be, the ids are not those of `quadrag.corpus`"
         yield f"none of the {gave['passages']} passages is a gold document; {lacking}"
