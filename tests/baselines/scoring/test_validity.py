@@ -210,7 +210,6 @@ def test_between_judges_that_say_the_same_of_all_nothing_is_better(tmp_path):
     for said in (
         "No, it is not addressed.",
         lambda body: f"Yes, it is addressed. {len(asked_of(body))}",
-        lambda body: ("Yes, it is addressed.", "No, it is not addressed.")[len(asked_of(body)) % 2],
     ):
         with ChatServer(models=["j"], text=said) as judge:
             out = tmp_path / str(len(runs))

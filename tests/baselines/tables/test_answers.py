@@ -2,12 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rag_server import RagServer, Rule
 
 import quadrag
-from quadrag.baselines.core.result import Result
+from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.systems.rag.reply import find_unread
 from quadrag.baselines.tables.answers import note_answers
 from quadrag.baselines.tables.language import speak
@@ -124,8 +125,10 @@ LIMIT = "Error code: 429 - rate limit"
 DECLINED = "I can not answer the question because of the insufficient information in documents."
 
 
-def told_of(texts: list[str | None], samples: int = 1, metric: str = "rgb_accuracy.accuracy", value: float = 0) -> str:
-    """What is told of questions that were answered so, each as often as there are samples."""
+def told_of(
+    texts: list[str | None], samples: int = 1, metric: str = "rgb_accuracy.accuracy", value: float = 0, same: int = 0
+) -> str:
+    """What is told of questions that were answered so, each as often as there are samples, the first ones the same."""
     inputs = Inputs(quadrag="0", benchmark="rgb", config="c", splits=["s"], retriever="own", llm="m")
     places = [(str(i), sample) for i in range(len(texts)) for sample in range(samples)]
     rows = [
@@ -134,7 +137,8 @@ def told_of(texts: list[str | None], samples: int = 1, metric: str = "rgb_accura
         for i, sample in places
     ]
     known = {(("c", "s", i), sample): texts[int(i)] for i, sample in places}
-    return "|".join(note_answers([Result(RunRecord(inputs), [], rows, texts=known)]))
+    asked: dict[Any, Asked] = {("c", "s", str(i)): Asked(str(max(i, same - 1))) for i in range(len(texts))}
+    return "|".join(note_answers([Result(RunRecord(inputs), [], rows, asked=asked, texts=known)]))
 
 
 def test_a_text_that_answers_many_questions_is_told_of():
@@ -143,6 +147,7 @@ def test_a_text_that_answers_many_questions_is_told_of():
     assert told_of([LIMIT] * 11 + own[11:]) != told_of([LIMIT] * 10 + own[10:]) == "", "more than 5%"
     assert told_of([LIMIT] * 5 + own[:9]) != told_of([LIMIT] * 4 + own[:9]) == "", "of 5 questions or more"
     assert told_of(own[:9], samples=5) == "", "samples of one question"
+    assert told_of([LIMIT] * 5 + own[:9], same=5) == "", "one question in five splits"
     assert told_of([""] * 9 + own[:9]) == told_of([None] * 9 + own[:9]) == ""
     assert told_of(["yes"] * 60 + [LIMIT] * 50 + own[:90]).count("200 answers are the same text") == 2
     assert speak(told_of([LIMIT] * 67 + own[67:]), "zh") == f"200 个回答中有 67 个是同一段文字：'{LIMIT}'。"
