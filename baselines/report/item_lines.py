@@ -13,7 +13,7 @@ from ..tables.cells import NOTHING
 from ..tables.run_notes import note_failed, note_invalid
 from .items import RunReader, ShownItem, Which
 from .spelled import shorten_ids, spell_gold
-from .verdicts import NOT_KEPT, look_up_verdicts
+from .verdicts import ASKED_SINCE, NOT_KEPT, look_up_verdicts
 
 _HEAD = 9  # columns of the words before a question, its answers and its gold
 
@@ -119,7 +119,7 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
             yield f"{labels[metric]}{manner.spell(': ')}{values or NOTHING}{f' ({reasons})' if reasons else ''}"
     for name, said in item.verdicts.items():
         for reply in said:
-            words = manner.spell(reply) if reply == NOT_KEPT else line(reply)
+            words = manner.spell(reply) if reply in (NOT_KEPT, ASKED_SINCE) else line(reply)
             yield f"{name}, {manner.spell('the judge')}{manner.spell(': ')}{words}"
 
 

@@ -82,7 +82,8 @@ def tell_constant(
         return {}
     told = {}
     for place, judge in enumerate(given.judges):
-        count, same = 0, {}
+        count = 0
+        same: dict[str, float | str] = {}
         for metric in _list_asking(benchmark, task, given, place):
             read = _read_asked(benchmark, metric, questions, answers, task, given, judge)
             verdicts = {key: [one for one in column if _is_verdict(metric, key, one)] for key, column in read.items()}

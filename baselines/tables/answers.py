@@ -9,6 +9,7 @@ from quadrag.records import Key
 from ..core.benchmark import load
 from ..core.result import Result
 from ..core.settings import NONE
+from ..scoring.served import LEAST
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
 from ..systems.rag.system import NOT_GIVEN
 from .grid import Alarm
@@ -49,8 +50,9 @@ def _tell_texts(result: Result) -> Iterator[str]:
     if result.run.inputs.llm == EXTRACTIVE and (any(by_text) or _is_bare(result)):
         return
     total = sum(map(len, by_text.values()))
-    asked = len({question for places in by_text.values() for question, _ in places})
-    many = [text for text, places in by_text.items() if _is_repeated(text, places, asked)]
+    asked = _count_questions(result, [place for places in by_text.values() for place in places])
+    answered = {text: _count_questions(result, places) for text, places in by_text.items() if text}
+    many = [text for text, n in answered.items() if n >= _FEW and n > _SHARE * asked]
     if len(by_text) == 1 and total > 1:
         many = [*by_text]
     told = [text for text in many if not _is_looked_for(result, by_text[text])]
@@ -69,10 +71,10 @@ def _sort_texts(result: Result) -> dict[str, set[_Place]]:
     return found
 
 
-def _is_repeated(text: str, places: Collection[_Place], asked: int) -> bool:
-    """Whether a text answers more questions than may have one answer; samples of a question are often the same."""
-    n = len({question for question, _ in places})
-    return bool(text) and n >= _FEW and n > _SHARE * asked
+def _count_questions(result: Result, places: Collection[_Place]) -> int:
+    """Count the questions of answers: one with several samples, or in several splits, may well have one answer."""
+    asked = result.asked
+    return len({asked[question].sha256 if question in asked else question for question, _ in places})
 
 
 def _is_looked_for(result: Result, places: Collection[_Place]) -> bool:
@@ -95,6 +97,8 @@ def _tell_passages(result: Result) -> Iterator[str]:
         yield f"the answers have {names}, which {are} not read: passages belong under `{place}`{then}"
     elif gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
         yield f"retrieval is not measured: {gave['why']}"
+    if (short := gave.get("short")) and not gave.get("gold"):
+        yield f"{short} of {gave['passages']} passages are under {LEAST} characters: too short to be known"
     if gave.get("by") == "form":
         lacking = "if that cannot be, the ids are not those of `quadrag.corpus`"
         yield f"none of the {gave['passages']} passages is a gold document; {lacking}"

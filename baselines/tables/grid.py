@@ -140,8 +140,10 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     for note in grid.notes:
         if isinstance(note, Alarm):
             console.print(Text(_fit(note, console.width)))
-    # From wide to narrow; numbers are kept whole, labels are broken before a table is drawn too wide.
-    tables = [_lay_out(grid, aligned, gap) for aligned, gap in ((True, 1), (True, 0), (False, 0))]
+    # From wide to narrow; numbers are kept whole, words of the last column and then labels are broken before a table is
+    # drawn too wide.
+    manners = [(True, 1), (True, 0), (False, 0)]
+    tables = [_lay_out(grid, *manner, whole) for whole in (True, False) for manner in manners]
     widths = [console.measure(table, options=console.options.update(max_width=1000)) for table in tables]
     narrow = [table for table, width in zip(tables, widths, strict=True) if width.maximum <= console.width]
     narrow += [table for table, width in zip(tables, widths, strict=True) if width.minimum <= console.width]
@@ -156,18 +158,25 @@ def _fit(note: str, width: int) -> str:
     return "\n".join(wrap(note, width)) if is_wide(note) else note
 
 
-def _lay_out(grid: Grid, aligned: bool, gap: int) -> Any:
-    """Make the table; it is narrower where points are not aligned, and with a gap of 0 between columns, one blank."""
+def _lay_out(grid: Grid, aligned: bool, gap: int, whole: bool) -> Any:
+    """Make the table; it is narrower where points are not aligned, and with a gap of 0 between columns, one blank.
+
+    Labels are `whole`, and words of the last column may be broken, or the other way round.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap, 0, 0), show_edge=False)
     depth = max((column.count("\n") for column in grid.columns), default=0)
-    table.add_column(Text("\n" * depth + grid.corner), overflow="fold")
+    table.add_column(Text("\n" * depth + grid.corner), overflow="fold", no_wrap=whole)
     columns = []
-    for head, cells in _justify(grid, aligned):
-        table.add_column(Text("\n" * (depth - head.count("\n")) + head), no_wrap=True)
+    for at, (head, cells) in enumerate(_justify(grid, aligned), 1):
+        breaks = whole and at == len(grid.columns)
+        if breaks:
+            head, cells = head.lstrip(" "), [Cell(cell.text.lstrip(" "), cell.sub.lstrip(" ")) for cell in cells]
+        name = Text("\n" * (depth - head.count("\n")) + head)
+        table.add_column(name, no_wrap=not breaks, justify="right" if breaks else "left")
         columns.append(cells)
     for at, line in enumerate(grid.lines):
         if line.rule:

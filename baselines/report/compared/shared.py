@@ -1,6 +1,6 @@
 """What two runs have in common: questions, answers, judges; and what their verdicts can thus say of the answers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -27,12 +27,12 @@ def match_answers(first: Result, second: Result) -> Iterator[bool]:
 
 
 def doubt_verdicts(first: Result, second: Result, name: str) -> str:
-    """Say why a metric's values of two runs do not tell which answers are better; "" where they may, or none judged.
+    """Say why a metric's values of two runs, by a judge, do not tell which answers are better; "" where they may.
 
     Args:
         first: a run.
         second: another one.
-        name: the metric, as items name it.
+        name: of the metric, as items name it.
     """
     if not is_judged(*name.split(".", 1)):
         return ""
@@ -41,7 +41,7 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
     matches = match_answers(first, second)
     if next(matches, False) and all(matches):
         mine, theirs = ({_key(row): row for row in one.items} for one in (first, second))
-        differ = any(_verdicts(mine[key]) != _verdicts(theirs[key]) for key in mine.keys() & theirs.keys())
+        differ = any(mine[key].get(name) != theirs[key].get(name) for key in mine.keys() & theirs.keys())
         return "the answers are the same; only the verdicts differ" if differ else ""
     return "the judges are not the same" if _name_judges(first, second) else ""
 
@@ -83,7 +83,3 @@ def _describe_judges(inputs: Inputs) -> list[str]:
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["config"], row["split"], row["id"], row["sample"]
-
-
-def _verdicts(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: one for name, one in row.items() if isinstance(one, Mapping) and is_judged(*name.split(".", 1))}
