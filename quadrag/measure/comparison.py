@@ -21,8 +21,8 @@ from quadrag.baselines.tables.cells import FEW, NOTHING, difference_cell, format
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
 from quadrag.errors import QuadragError
-from quadrag.measure.arguments import check_count, check_one, entrance
-from quadrag.measure.evaluation import Evaluation, check_profile, result
+from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
+from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
@@ -64,7 +64,9 @@ class Comparison(Mapping[str, Pair]):
             name: self._compared[place].pair for name, place in places.items() if place in self._compared
         }
         if not self.pairs:
-            why = "; ".join(self.invalid) or "no question was scored in both; expected runs over the same questions"
+            bad = [(name, one) for name, one in self._sides if one.invalid]
+            told = ["; ".join(_tell_invalid(name, one)) + tell_retries(one.result.run) for name, one in bad]
+            why = "; ".join(told) or "no question was scored in both; expected runs over the same questions"
             raise QuadragError(f"nothing to compare: {why}")
 
     @entrance
@@ -88,8 +90,7 @@ class Comparison(Mapping[str, Pair]):
     @entrance
     def invalid(self) -> list[str]:
         """Why metrics are not compared, a line each: too many of their items failed in one of the two."""
-        told = [f"{name} is INVALID, {line}" for name, one in self._sides for line in one.invalid]
-        return [in_python(line) for line in told]
+        return [in_python(line) for side in self._sides for line in _tell_invalid(*side)]
 
     @property
     def _sides(self) -> tuple[tuple[str, Evaluation], ...]:
@@ -126,6 +127,7 @@ class Comparison(Mapping[str, Pair]):
             runs = list(zip(self._names, readers, strict=True))
             print("\n".join(write_changes(runs, which, Manner(limit, every=verbose, spell=in_python))))
             return
+        refuse_metric(metric, "worse=True", "better=True")
         grid = compare_runs(self._runs, self.profile, verbose)
         print_grids([spell_notes(replace(grid, notes=[*self._kept, *grid.notes]))], verbose=verbose)
 
@@ -224,6 +226,10 @@ class Comparison(Mapping[str, Pair]):
     def _repr_html_(self) -> str:
         """Show a notebook the same as a table."""
         return table_html(self._grid.title, self._grid)
+
+
+def _tell_invalid(name: str, one: Evaluation) -> list[str]:
+    return [f"{name} is INVALID, {line}" for line in one.invalid]
 
 
 def _bounds(pair: Pair) -> tuple[float | None, float | None]:

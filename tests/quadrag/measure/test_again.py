@@ -102,6 +102,19 @@ def test_a_good_run_with_a_few_unreadable_verdicts_is_asked_again_only_when_that
     assert system.asked == asked and 0 < judge.requests - calls <= 2 and "could not be read" not in repr(again)
 
 
+def test_verdicts_that_are_kept_ones_are_told_where_the_same_answers_are_judged_again(judge):
+    judge.state.text = READABLE
+    call = {"judge": f"{judge.url}#j", "limit": 2}
+    first = evaluate(System(), **call, name="one")
+    asked = judge.requests
+    assert "kept ones" not in repr(first)
+    same = evaluate(System(), **call, name="two")
+    kept = rf"{asked} of {asked} verdicts are kept ones, from 20[-\d]+ [:\d]+ UTC on; fresh=True asks anew\."
+    assert judge.requests == asked and re.search(kept, " ".join(repr(same).split()))
+    with_labels = quadrag.result(same.folder, labels="zh")
+    assert f"{asked} 个判断中有 {asked} 个是已存的" in repr(with_labels)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [("rgb", "noise_robustness_en"), ("crud_rag", "summary")])
 def test_the_questions_on_which_a_function_failed_are_asked_alone_again(place):

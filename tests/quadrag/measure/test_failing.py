@@ -161,16 +161,21 @@ def test_of_a_coroutine_function_eight_calls_are_made_too_and_then_all_at_once()
     assert len(asked) == 60 and running.count(38) > 1
 
 
-def test_eight_calls_that_failed_stop_whatever_they_were_handed():
+@pytest.mark.parametrize("waits", [False, True])
+def test_eight_questions_that_failed_stop_however_few_the_calls(waits):
     sizes = []
 
-    def mine(questions):
-        sizes.append(len(questions))
-        raise ValueError("no luck")
+    def mine(question):
+        sizes.append(len(question))
+        return question.passages
 
-    with pytest.raises(quadrag.QuadragError, match="no luck"):
-        measure(mine, *RGB, batch_size=4)
-    assert sizes == [4] * 8
+    async def later(question):
+        return mine(question)
+
+    told = r"first 2 calls .* 'passages' \(mine, .*\); with batch_size the function gets a list of questions; correct"
+    with pytest.raises(quadrag.QuadragError, match=told):
+        measure(later if waits else mine, *RGB, batch_size=4)
+    assert sizes == [4] * 2
 
 
 @pytest.mark.parametrize("waits", [False, True])
