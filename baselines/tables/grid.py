@@ -143,11 +143,13 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     # From wide to narrow; numbers are kept whole, words of the last column and then labels are broken before a table is
     # drawn too wide.
     manners = [(True, 1), (True, 0), (False, 0)]
-    tables = [_lay_out(grid, *manner, whole) for whole in (True, False) for manner in manners]
-    widths = [console.measure(table, options=console.options.update(max_width=1000)) for table in tables]
-    narrow = [table for table, width in zip(tables, widths, strict=True) if width.maximum <= console.width]
-    narrow += [table for table, width in zip(tables, widths, strict=True) if width.minimum <= console.width]
-    console.print((narrow or tables[-1:])[0])
+    whole, broken = ([_lay_out(grid, *manner, labels) for manner in manners] for labels in (True, False))
+    wide = console.options.update(max_width=1000)
+    narrow = [table for table in broken if console.measure(table, options=wide).maximum <= console.width]
+    spare = _count_spare(grid)
+    narrow += [table for table in whole if console.measure(table, options=wide).maximum - spare <= console.width]
+    narrow += [table for table in broken if console.measure(table, options=wide).minimum <= console.width]
+    console.print((narrow or broken[-1:])[0])
     for note in grid.notes:
         if not isinstance(note, Alarm) and (verbose or not isinstance(note, Detail)):
             console.print(Text(_fit(note, console.width), style="dim"))
@@ -156,6 +158,15 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
 def _fit(note: str, width: int) -> str:
     """Return a note with its lines broken where Chinese may be; the library does so with other words."""
     return "\n".join(wrap(note, width)) if is_wide(note) else note
+
+
+def _count_spare(grid: Grid) -> int:
+    """Count by how much the last column is narrower where its words are broken."""
+    from rich.cells import cell_len
+
+    texts = [text for line in grid.lines for text in (line.cells[-1].text, line.cells[-1].sub)]
+    texts += grid.columns[-1].split("\n")
+    return max(map(cell_len, texts)) - max(cell_len(word) for text in texts for word in text.split(" "))
 
 
 def _lay_out(grid: Grid, aligned: bool, gap: int, whole: bool) -> Any:
