@@ -6,7 +6,7 @@ its tables (`run.py`).
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
@@ -116,12 +116,12 @@ def headline_all(results: Sequence[Result]) -> Grid:
 
 def _tell_other(result: Result, row: Row) -> str:
     """Return a rate's value by the other profile where it is far from that of a row; "" elsewhere."""
-    place = ("split", "metric", "key")
+    place = itemgetter("split", "metric", "key")
     for other in select_whole(result.scores):
-        if [other[name] for name in place] == [row[name] for name in place] and other["profile"] != row["profile"]:
-            values = [None if is_invalid(one) else one.get("value") for one in (row, other)]
-            if None not in values and unit_of(row) == RATE and abs(values[0] - values[1]) >= _FAR:
-                return format_value(values[1], RATE, count_items(other))
+        if place(other) == place(row) and other["profile"] != row["profile"] and unit_of(row) == RATE:
+            mine, theirs = (None if is_invalid(one) else one.get("value") for one in (row, other))
+            if mine is not None and theirs is not None and abs(mine - theirs) >= _FAR:
+                return format_value(theirs, RATE, count_items(other))
     return ""
 
 
