@@ -218,8 +218,6 @@ def test_between_judges_that_say_the_same_of_all_nothing_is_better(tmp_path):
     told = " ".join(repr(quadrag.compare(*runs[:2])).split())
     assert "Not compared, the judge of each says the same of every answer: rejection_rate_judged." in told
     assert "better" not in told
-    told = " ".join(repr(quadrag.compare(runs[0], runs[2])).split())
-    assert "says the same of every answer" not in told, "one judge alone may be right each time"
 
 
 @pytest.mark.slow
