@@ -67,16 +67,12 @@ def refuse_failing(replies: Sequence[Reply | Failure], calls: int) -> None:
 
 
 def read_failure(error: Exception, batch: Sequence[Any]) -> Failure:
-<<<<<<< HEAD
     """Read an exception, with the last line of the user's own file that led to it, and what the questions have.
 
     Args:
         error: what the function raised.
         batch: the questions asked.
     """
-=======
-    """Read an exception, with the last line of the user's own file that led to it, and what the questions have."""
->>>>>>> own10
     frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith(_OURS)]
     own = [one for one in frames if one.filename == frames[0].filename]
     place = f" ({own[-1].name}, {Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
@@ -84,11 +80,7 @@ def read_failure(error: Exception, batch: Sequence[Any]) -> Failure:
 
 
 def _hint(error: Exception, batch: Sequence[Any]) -> str:
-<<<<<<< HEAD
     """Say what a function gets where it took it for something else."""
-=======
-    """Say what a question has where the function took it for something else, or what a batch is."""
->>>>>>> own10
     if getattr(error, "obj", None) is batch:
         return "; with batch_size the function gets a list of questions"
     kind = type(batch[0]).__name__
