@@ -1,4 +1,4 @@
-"""What a comparison of two runs says, in Chinese: every branch of its words has its own, and none is marked as lacking."""
+"""What a comparison of two runs says, in Chinese: every branch of its words has its own."""
 
 from __future__ import annotations
 
