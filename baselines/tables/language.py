@@ -21,6 +21,7 @@ from .grid import Grid, Line
 
 ENGLISH, CHINESE = LANGUAGES = ("en", "zh")
 _SLOT = re.compile(r"(\{\d…?\})")
+_BRACKET = re.compile(r"[^(]*\)")  # that a slot stands in, whose end is its own
 _HAN = re.compile("[\u4e00-\u9fff]")
 _MARKS = "，。；：？！、（）“”"  # which take no blank beside them
 # What parts of a line stand between, the longer parts first, and what stands there in Chinese.
@@ -80,15 +81,17 @@ def _read() -> _Phrases:
 
 def _match(english: str, chinese: str) -> re.Pattern[str]:
     """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not, nor a head before it."""
-    ends = r"\. " if english.endswith(".") else r"; |\. |\), "
+    ends = r"\. " if english.endswith(".") else r"; |\. "
     found, last = "", english.count("{") - 1
-    for piece in _SLOT.split(english):
+    pieces = _SLOT.split(english)
+    for piece, after in zip(pieces, [*pieces[1:], ""], strict=True):
         if not _SLOT.fullmatch(piece):
             found += re.escape(piece)
         elif piece.endswith("…}") or f"“{piece}”" in chinese:
             found += f"(?P<s{piece[1]}>.+?)"
         else:
-            found += f"(?P<s{piece[1]}>(?:(?!{': |' * (int(piece[1]) < last)}{ends}).)+?(?<![,:]))"
+            here = ": |" * (int(piece[1]) < last) + r"\), |" * bool(_BRACKET.match(after))
+            found += f"(?P<s{piece[1]}>(?:(?!{here}{ends}).)+?(?<![,:]))"
     return re.compile(found)
 
 
