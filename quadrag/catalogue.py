@@ -59,10 +59,15 @@ def metric_name(text: str) -> str:
 
 def _find_name(kind: str, text: str, known: Mapping[str, Path]) -> str:
     """Find a name whatever the case of its letters, with hyphens, underscores or blanks between them, or nothing."""
-    found = text if text in known else next((name for name in known if _letters(name) == _letters(text)), None)
+    found = text if text in known else next((name for name in known if is_called(text, name)), None)
     if found is None:
         raise unknown_name(kind, text, known)
     return found
+
+
+def is_called(text: str, name: str) -> bool:
+    """Whether a text is a name, however it is spelled."""
+    return _letters(text) == _letters(name)
 
 
 def _letters(name: str) -> str:

@@ -35,6 +35,7 @@ class KeyRecord:
         by_rule: what a rule says in place of a judge's reply, by grade.
         among: the key whose value decides, by the answer, whether an item has this one; "" where the question does.
         none: why, then, no item has it.
+        phrase: whether 1 says that an answer holds a phrase that its prompt asks for.
     """
 
     name: str
@@ -49,6 +50,7 @@ class KeyRecord:
     by_rule: Mapping[str, str] = field(default_factory=dict)
     among: str = ""
     none: str = ""
+    phrase: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ class RunRecord:
         cut: a model's replies that were cut by length.
         cascade: how many answers ended at each judge of a cascade, by metric and key.
         verdict: what a judge said most often, as one line.
-        odd_verdicts: judges whose verdicts all are one text, a line each.
+        constant_verdicts: judges whose verdicts are all the same, a line each, with the values concerned.
         unread_judge: the judge that was asked no further, since none of its first verdicts could be read.
         dead_judge: whether the judge does not answer, as `stopped` says.
         unreadable: answers whose verdict could not be read.
@@ -153,7 +153,7 @@ class RunRecord:
     cut: int = 0
     cascade: dict[str, dict[str, int]] = field(default_factory=dict)
     verdict: str | None = None
-    odd_verdicts: list[str] = field(default_factory=list)
+    constant_verdicts: dict[str, list[str]] = field(default_factory=dict)
     unread_judge: str | None = None
     dead_judge: bool = False
     unreadable: int = 0

@@ -6,6 +6,7 @@ from typing import Any
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES, Result
+from ..tables.cells import join_bounds
 from ..tables.grid import Cell, Figure, Grid, Line
 from ..tables.slices import select_whole
 from .asking import read_signature
@@ -39,7 +40,7 @@ def _judge_line(one: Certificate) -> Line:
     for name in ("agreement", "kappa", "ac1"):
         value, between = one.figures.get(name), one.figures.get(f"{name}_interval")
         bounds = tuple(between[:2]) if between else None
-        text = "–".join(map(round_two, bounds or ()))
+        text = join_bounds([*map(round_two, bounds or ())])
         cells.append(Cell(round_two(value), text, Figure(value, bounds)) if value is not None else Cell("–"))
     return Line(f"{one.judge}, {one.labels['name']}", [*cells, Cell(str(one.figures.get("n", one.labels["n"])))])
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError
-from quadrag.metric_record import metric_record
+from quadrag.metric_record import KeyRecord, metric_record
 from quadrag.records import Key, Passage, Question
 
 from .document import CorpusSpec
@@ -65,9 +65,9 @@ class MetricUse(NamedTuple):
         """The keys that need a sentence embedding."""
         return tuple(key for key in self.keys if metric_record(self.module).key(key).needs == "embed")
 
-    def worst(self, key: str) -> float:
-        """Return what an unscored item of a key counts as under ``corrected``."""
-        return metric_record(self.module).key(key).worst
+    def record(self, key: str) -> KeyRecord:
+        """Return the record of a key."""
+        return metric_record(self.module).key(key)
 
     def find_lacking(self, key: str, judge: bool, embed: bool) -> str | None:
         """Say what a key needs and does not have, as ``no judge``; None where it can be computed."""

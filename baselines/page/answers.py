@@ -11,7 +11,7 @@ from quadrag.metric_record import metric_record, name_together
 from quadrag.records import Passage, document_id
 
 from ..core.result import PROFILES, Result, own_profile
-from ..report.chosen import list_others, order_metrics
+from ..report.chosen import find_unfit, list_others, order_metrics
 from ..report.compared.names import name_columns, name_fully
 from ..report.item_lines import say_by_profile
 from ..report.items import RunReader, ShownItem
@@ -88,10 +88,13 @@ def collect_answers(
                 )
     names = order_metrics(read)  # the first is the one that is chosen
     others = {*list_others(read, names[0])} if names else {}
+    unfit = find_unfit(read)
     answers.index = {
         "runs": name_fully([name for name, _ in runs]),
         "called": name_columns([name for name, _ in runs]),
-        "metrics": [one | {"other": one["name"] in others} for one in _describe_metrics(names)],
+        "metrics": [
+            one | {"other": one["name"] in others, "unfit": one["name"] in unfit} for one in _describe_metrics(names)
+        ],
         "items": [_list_item(place, items, names, profile, labels) for place, items in shown.items()],
     }
     answers.items = [_whole_item(items, answers.passages) for items in shown.values()]

@@ -43,7 +43,7 @@ def list_changes(answers: Answers) -> Changes | None:
     index = answers.index
     if len(index["runs"]) != 2 or not index["metrics"]:
         return None
-    won, lost = _split(index, 0)
+    won, lost = ([], []) if index["metrics"][0]["unfit"] else _split(index, 0)
     counts = {}
     for at, metric in enumerate(index["metrics"]):
         if metric["other"]:

@@ -64,11 +64,11 @@ function makeSide(index, item, detail, side, gold) {
 /** Make a row for each value; of a second run an arrow says what changed. */
 function makeValues(index, item, run, side) {
   const other = side > 0 && item.answers[0] !== null ? item.values[0] : null;
-  return index.metrics.flatMap(({ name, label, sign }, at) => {
+  return index.metrics.flatMap(({ name, label, sign, unfit }, at) => {
     const value = item.values[side][at];
     if (value === null && !run.reasons[name]) return []; // a metric of other questions
     const changed = other && value !== other[at];
-    const better = changed && sign && value !== null && other[at] !== null ? (value - other[at]) * sign : 0;
+    const better = changed && sign && !unfit && value !== null && other[at] !== null ? (value - other[at]) * sign : 0;
     const arrow = changed ? (better > 0 ? " ▲" : better < 0 ? " ▼" : " ≠") : "";
     return make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, show(value) + arrow), make("td", {}, run.reasons[name] ?? ""));
   });

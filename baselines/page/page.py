@@ -21,6 +21,7 @@ from ..core.result import PROFILES, Result
 from ..report.all import merge_all, tabulate_all
 from ..report.compared.glance import glance_pair
 from ..report.compared.names import name_columns, name_fully, tell_apart
+from ..report.compared.shared import tell_judges
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import headline_all
@@ -70,10 +71,12 @@ def write_page(
     invalid = note_invalid(results)
     alone = len(runs) == 1
     partial = note_partial(results) if alone else []
-    lead = [*dict.fromkeys([*invalid, *partial]), *_warn(results), *answers.told]
+    pair = merge_all(runs) if len(runs) == 2 else []
+    judges = tell_judges(*(one for _, one in pair)) if pair else []
+    lead = [*dict.fromkeys([*invalid, *partial, *judges]), *_warn(results), *answers.told]
     lead.sort(key=lambda line: not isinstance(line, Alarm))
     title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
-    headline = headline_all(results) if alone else _glance(runs, profile or PROFILES[0])
+    headline = headline_all(results) if alone else _glance(pair, profile or PROFILES[0])
     blocks = pack_answers(answers)
     columns = name_columns([name for name, _ in runs])
     own = []  # what the page alone has
@@ -87,12 +90,12 @@ def write_page(
     write_text(path, page)
 
 
-def _glance(runs: Runs, profile: str) -> Grid | None:
+def _glance(pair: Sequence[tuple[str, Result]], profile: str) -> Grid | None:
     """Make the headline of two runs, which says whose values they are; of more there is none."""
-    if len(runs) != 2:
+    if not pair:
         return None
-    grid = glance_pair(merge_all(runs), profile)
-    names = [name for name, _ in runs]
+    grid = glance_pair(pair, profile)
+    names = [name for name, _ in pair]
     grid.notes[:0] = [f"{each}." for each in name_fully(names)] if name_columns(names) != names else []
     return grid
 

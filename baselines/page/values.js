@@ -40,10 +40,10 @@ class Values {
     if (!some(this.at)) this.at = Math.max(metrics.findIndex((_, metric) => some(metric)), 0);
   }
 
-  /** Return how much better the second run is than the first. */
+  /** Return how much better the second run is than the first; 0 where the metric does not tell. */
   change(item) {
     const [before, after] = [this.of(item, 0), this.of(item, 1)];
-    return before === null || after === null ? 0 : (after - before) * (this.metric.sign || 1);
+    return before === null || after === null || this.metric.unfit ? 0 : (after - before) * (this.metric.sign || 1);
   }
 
   /** Say whether runs have other values of an item than the first. */

@@ -1,16 +1,19 @@
 """By which metric answers are wrong, worse or better: one rule for the terminal, Python and the page."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from quadrag.errors import unknown_name
 from quadrag.metric_record import is_called, metric_record, name_together, show_key
 
-from ..core.result import PROFILES
+from ..core.result import PROFILES, Result
+from .compared.shared import doubt_verdicts
 
 
 class Reader(Protocol):
     """What of a run's `RunReader` the rule needs."""
+
+    result: Result
 
     @property
     def items(self) -> Sequence[Mapping[str, Any]]:
@@ -29,24 +32,34 @@ class Reader(Protocol):
         """Those of which too many items failed."""
 
 
-Run = Iterable[Reader]  # one, or one a config
+Run = Sequence[Reader]  # one, or one a config
 
 
 def order_metrics(runs: Sequence[Run]) -> list[str]:
     """Order the metrics of runs, the headlines first; the first of all decides.
 
-    It is the first headline with a better end that every run scored, and that is valid in all of them.
+    It is the first headline with a better end that every run scored, and that tells which answers are better.
     """
     readers = [reader for run in runs for reader in run]
     headlines = [name for reader in readers for name in reader.headlines]
     names = dict.fromkeys([*headlines, *(name for reader in readers for name in reader.metrics)])
-    invalid = {name for reader in readers for name in reader.invalid}
+    unfit = find_unfit(runs)
     scored = [{name for reader in run for name in names if _has_value(reader, name)} for run in runs]
 
     def lacks(name: str) -> tuple[bool, ...]:
-        return name in invalid, not all(name in known for known in scored), _direction(name) == "none"
+        return name in unfit, not all(name in known for known in scored), _direction(name) == "none"
 
     return sorted(names, key=lacks)
+
+
+def find_unfit(runs: Sequence[Run]) -> set[str]:
+    """Find the metrics that do not tell which answers are better: invalid in a run, or judged otherwise than before."""
+    readers = [reader for run in runs for reader in run]
+    invalid = {name for reader in readers for name in reader.invalid}
+    pairs = [(one.result, other.result) for run in runs[1:] for one in runs[0] for other in run]
+    alike = [(one, other) for one, other in pairs if one.run.inputs.config == other.run.inputs.config]
+    names = {name for reader in readers for name in reader.metrics}
+    return invalid | {name for name in names if any(doubt_verdicts(*pair, name) for pair in alike)}
 
 
 def find_metric(runs: Sequence[Run], wanted: str | None) -> tuple[str, int, float | None]:
@@ -72,11 +85,11 @@ def find_metric(runs: Sequence[Run], wanted: str | None) -> tuple[str, int, floa
 
 
 def list_others(runs: Sequence[Run], chosen: str) -> list[str]:
-    """List the other headlines with a better end that every run has and that are valid in all of them."""
-    readers = [[*run] for run in runs]
-    valid = [{name for one in run for name in one.headlines if name not in one.invalid} for run in readers]
-    names = order_metrics(readers)
-    return [one for one in names if one != chosen and _direction(one) != "none" and all(one in run for run in valid)]
+    """List the other headlines with a better end that every run has and that tell which answers are better."""
+    unfit = find_unfit(runs)
+    known = [{name for one in run for name in one.headlines} for run in runs]
+    fit = [name for name in order_metrics(runs) if name != chosen and name not in unfit]
+    return [name for name in fit if _direction(name) != "none" and all(name in run for run in known)]
 
 
 def tell_others(counts: Mapping[str, tuple[int, int]]) -> str:

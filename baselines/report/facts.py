@@ -102,19 +102,26 @@ def tell_kept(results: Sequence[Result]) -> str:
     return counted and f"{counted}; --fresh asks anew"
 
 
-def tell_verdicts(results: Sequence[Result]) -> str:
+def tell_verdicts(results: Sequence[Result], every: bool = False) -> str:
     """Say how many verdicts are kept ones, of runs of which some cannot be read, and what asks those again; "" if none.
 
     Of a run that is shown again all are.
+
+    Args:
+        results: the runs.
+        every: also of runs whose verdicts can all be read, as no count of calls stands below them; not of those that
+            are shown again.
     """
+    unread = [one for one in results if one.run.unreadable or one.run.unread_judge]
     spent = []
-    for one in (one for one in results if one.run.unreadable or one.run.unread_judge):
+    for one in unread or [one for one in results if every and not one.reused]:
         for usage in (usage for role, usage in one.run.usage.items() if role.startswith("judge")):
             known = _count_kept(usage) + usage["calls"]
             again = {"earlier": known, "calls": 0, "oldest": usage.get("oldest") or one.run.started}
             spent.append({**usage, **again} if one.reused else usage)
     counted = _tell_counted(spent, "verdicts")
-    return counted and f"{counted}.\n--retry unreadable asks those again that could not be read"
+    way = ".\n--retry unreadable asks those again that could not be read" if unread else "; --fresh asks anew"
+    return counted and counted + way
 
 
 def _tell_counted(spent: Sequence[Mapping[str, Any]], what: str) -> str:

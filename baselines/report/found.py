@@ -58,14 +58,14 @@ def _tabulate(title: str, lines: Sequence[Mapping[str, Any]], recall: str, said:
     answers = f"{said['metric']}.{said['key']}"
     found = {one.question: one.value for one in items_of(lines, recall, profile) if one.value is not None}
     items = [one for one in items_of(lines, answers, profile) if one.question in found]
-    worst = metric_record(said["metric"]).key(said["key"]).worst
+    record = metric_record(said["metric"]).key(said["key"])
     rows: list[Line] = []
     for label, fits in _BANDS.items():
         here = [one for one in items if fits(found[one.question])]
         values = [one.value for one in here if one.value is not None]
         if not values:
             continue
-        summary = summaries([here], profile, worst)[0]
+        summary = summaries([here], profile, record)[0]
         n = len({one.question for one in here})
         across = interval_cell(fmean(found[one.question] for one in here), None, n)
         up = interval_cell(summary["value"], summary["interval"], len(values), unit_of(said))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quadrag.chat.keys import known_keys
 from quadrag.metric_record import name_together, show_key
@@ -13,7 +13,7 @@ from ..tables.cells import NOTHING
 from ..tables.run_notes import note_failed, note_invalid
 from .items import RunReader, ShownItem, Which
 from .spelled import shorten_ids, spell_gold
-from .verdicts import NOT_KEPT, look_up_verdicts
+from .verdicts import ASKED_SINCE, NOT_KEPT, look_up_verdicts
 
 _HEAD = 9  # columns of the words before a question, its answers and its gold
 
@@ -111,7 +111,7 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
     for metric, entry in item.values.items():
         shown = PROFILES if manner.every else (item.profile,)
         had = {name: f"{entry[name]:.4g}" for name in shown if entry.get(name) is not None}
-        values = manner.spell(say_by_profile(had, shown))
+        values = manner.spell(say_by_profile(had, shown)) + _add_other(item, entry, manner)
         told = entry.get("reason") or {}
         own = {name: why for name, why in told.items() if name in shown}
         reasons = manner.spell(say_by_profile(own or told, shown if own else PROFILES))
@@ -119,8 +119,17 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
             yield f"{labels[metric]}{manner.spell(': ')}{values or NOTHING}{f' ({reasons})' if reasons else ''}"
     for name, said in item.verdicts.items():
         for reply in said:
-            words = manner.spell(reply) if reply == NOT_KEPT else line(reply)
+            words = manner.spell(reply) if reply in (NOT_KEPT, ASKED_SINCE) else line(reply)
             yield f"{name}, {manner.spell('the judge')}{manner.spell(': ')}{words}"
+
+
+def _add_other(item: ShownItem, entry: Mapping[str, Any], manner: Manner) -> str:
+    """Return a value by the profile that is not shown, where the two disagree; "" elsewhere."""
+    other = next(name for name in PROFILES if name != item.profile)
+    values = [entry.get(item.profile), entry.get(other)]
+    if manner.every or None in values or values[0] == values[1]:
+        return ""
+    return f" ({manner.spell(other)}{manner.spell(': ')}{values[1]:.4g})"
 
 
 def say_by_profile(said: Mapping[str, str], profiles: Sequence[str] = PROFILES) -> str:

@@ -95,6 +95,7 @@ class RunReader:
         """
         self.result = result
         self.items = read_items(result)
+        self.scored = (folder / "items.jsonl").stat().st_mtime  # Unix time
         self.run: RunRecord = result.run
         inputs = self.run.inputs
         self.benchmark: Benchmark = load(inputs.benchmark)

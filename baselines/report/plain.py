@@ -26,10 +26,10 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
 
     Returns:
         ``benchmark``, ``config`` and ``name`` (what answered), null where runs differ; ``folder``; ``valid``, and why
-        not (``invalid``); what is partial (``stopped``, ``coverage``: of the bundled sample too, ``12 of 100``); the
-        ``recipe``, null where runs differ, and what keeps them from its row (``not_replicated``); and ``rows``, one for
-        every metric over all questions of a split. A row that could not be computed says why (``not_run``), one of
-        several samples says how far they lie apart (``samples``).
+        not (``invalid``); ``notes``, what stands above a table; what is partial (``stopped``, ``coverage``: of the
+        bundled sample too, ``12 of 100``); the ``recipe``, null where runs differ, and what keeps them from its row
+        (``not_replicated``); and ``rows``, one for every metric over all questions of a split. A row that could not be
+        computed says why (``not_run``), one of several samples says how far they lie apart (``samples``).
     """
     runs = [result.run for result in results]
 
@@ -43,6 +43,7 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         "folder": None if folder is None else str(folder),
         "valid": not any(run.invalid for run in runs),
         "invalid": [line for run in runs for line in run.invalid],
+        "notes": note_partial(results),
         "stopped": next((result.stopped for result in results if result.stopped), None),
         "coverage": _cover_sample(results) or next((run.coverage for run in runs if run.coverage), None),
         "recipe": shared([run.row.get("recipe") for run in runs]),

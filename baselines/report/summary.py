@@ -6,16 +6,16 @@ its tables (`run.py`).
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
 
 from ..certify.notes import note_judges
 from ..core.benchmark import load
-from ..core.result import Result
-from ..scoring.validity import is_invalid
-from ..tables.cells import FEW, NOTHING, Row, count_items, scored_of, value_cell
+from ..core.result import PROFILES, Result
+from ..scoring.validity import is_invalid, shorten_list
+from ..tables.cells import FEW, NOTHING, RATE, Row, count_items, format_value, scored_of, unit_of, value_cell
 from ..tables.grid import Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_unscored
 from ..tables.paper import load_tables
@@ -28,6 +28,7 @@ from .run import rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
 
 MOST = 5  # headlines of a split
+_FAR = 0.1  # between a value by the two profiles: beyond it the other one is told
 _Beside = tuple[Published | None, bool]  # a printed number, and whether ours is on a part of the questions
 _ON_ALL = "on all: the published value is on all questions, ours on a part of them."
 
@@ -61,7 +62,9 @@ def headline_grid(result: Result, profile: str) -> Grid:
     many = len(splits) > 1
     lines = [Line(f"{row['split']}/" * many + show_key(row["metric"], row["key"]), headline_cells(row)) for row in rows]
     title = title_of(result, "" if many else "".join(splits))
-    notes = [*note_keys(rows), *note_unscored(load_tables(result.run.inputs.benchmark), rows)]
+    far = [f"{line.label} {told}" for line, row in zip(lines, rows, strict=True) if (told := _tell_other(result, row))]
+    notes = [f"{note} --verbose shows both." for note in _note_other(far, profile)]
+    notes += [*note_keys(rows), *note_unscored(load_tables(result.run.inputs.benchmark), rows)]
     return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *notes])
 
 
@@ -75,6 +78,7 @@ def headline_all(results: Sequence[Result]) -> Grid:
     best: list[_Beside] = []
     shown: list[Row] = []
     notes: list[str] = []
+    far: list[str] = []
     several = len({result.run.inputs.benchmark for result in results}) > 1
     for result in results:
         inputs = result.run.inputs
@@ -95,6 +99,7 @@ def headline_all(results: Sequence[Result]) -> Grid:
             cells = headline_cells(row)
             lines.append(Line(label, [Cell("INVALID"), *cells[1:]] if is_invalid(row) else cells, rule=new))
             shown.append(row)
+            far += [f"{label} {told}"] if (told := _tell_other(result, row)) else []
         best += [(one, is_part(result.run)) for one in found]
         if any(found):
             notes += [*note_paper(inputs.benchmark, list(filter(None, found))), *note_corpus([result.run])]
@@ -103,9 +108,27 @@ def headline_all(results: Sequence[Result]) -> Grid:
         columns.append("best published")
         for line, cell in zip(lines, _best_cells(best), strict=True):
             line.cells.append(Cell(cell.text.rstrip()))
-    head = [f"{name_units(shown)}; official profile.", *note_directions((row["metric"], row["key"]) for row in shown)]
+    head = [f"{name_units(shown)}; official profile.", *_note_other(far, "official")]
+    head += note_directions((row["metric"], row["key"]) for row in shown)
     head += [_ON_ALL] if any(one and part for one, part in best) else []
     return Grid("", "", columns, lines, [*head, *dict.fromkeys(map(Detail, notes))])
+
+
+def _tell_other(result: Result, row: Row) -> str:
+    """Return a rate's value by the other profile where it is far from that of a row; "" elsewhere."""
+    place = itemgetter("split", "metric", "key")
+    for other in select_whole(result.scores):
+        if place(other) == place(row) and other["profile"] != row["profile"] and unit_of(row) == RATE:
+            mine, theirs = (None if is_invalid(one) else one.get("value") for one in (row, other))
+            if mine is not None and theirs is not None and abs(mine - theirs) >= _FAR:
+                return format_value(theirs, RATE, count_items(other))
+    return ""
+
+
+def _note_other(far: Sequence[str], profile: str) -> list[str]:
+    """Say which headlines are far from their values by the other profile."""
+    other = next(name for name in PROFILES if name != profile)
+    return [f"By the {other} profile: {shorten_list(far)}."] if far else []
 
 
 def headline_cells(row: Row) -> list[Cell]:

@@ -14,6 +14,8 @@ from ..scoring.modules import CachedJudge, ScoringInputs, compute
 from .items import RunReader, ShownItem
 
 NOT_KEPT = "not kept in the ledger"
+ASKED_SINCE = "the judge was asked again since; its words then are not kept"
+_TICK = 1.0  # seconds by which a file's time may be before the clock's
 
 
 def look_up_verdicts(shown: Sequence[tuple[RunReader, Sequence[ShownItem]]], ledger: str | None) -> None:
@@ -41,7 +43,7 @@ def _enter(reader: RunReader, items: Sequence[ShownItem], ledger: Ledger) -> Non
         parameters=judging["parameters"],
         alias=Alias(inputs.services.get("judge")),
     )
-    judge = CachedJudge(_forgiving(client))
+    judge = CachedJudge(_forgiving(client, reader.scored + _TICK))
     conditions = reader.task.conditions
     uses = [use for use in reader.benchmark.metrics(reader.task.config, conditions) if use.judged and not use.ranks]
     answered = [(item, item.answer) for item in items if item.answer is not None]
@@ -68,14 +70,20 @@ def _name_use(use: MetricUse, uses: Sequence[MetricUse]) -> str:
     return ", ".join(show_key(use.module, key) for key in use.keys) if several else use.module
 
 
-def _forgiving(judge: ChatClient) -> Any:
-    """Return the judge, to whom a replay that finds nothing at all is no error."""
+def _forgiving(judge: ChatClient, scored: float) -> Any:
+    """Return the judge, to whom a replay that finds nothing at all is no error.
+
+    What it said after a run was scored, in Unix time, is not of that run.
+    """
 
     def ask(batch: list[list[dict[str, str]]]) -> list[Any]:
         try:
-            return list(judge(batch))
+            replies = list(judge(batch))
         except QuadragError:
             return [Failure("api_error", NOT_KEPT) for _ in batch]
+        since = [(judge.find_made(messages) or 0) > scored for messages in batch]
+        again = Failure("api_error", ASKED_SINCE)
+        return [again if later else reply for reply, later in zip(replies, since, strict=True)]
 
     ask.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
     return ask

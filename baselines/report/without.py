@@ -73,5 +73,5 @@ def _again(row: Row, lines: Sequence[Mapping[str, Any]]) -> Row | None:
     items = items_of(lines, f"{row['metric']}.{row['key']}", row["profile"])
     if not items:
         return None
-    worst = metric_record(row["metric"]).key(row["key"]).worst
-    return {**row, **summaries([items], row["profile"], worst)[0]}
+    record = metric_record(row["metric"]).key(row["key"])
+    return {**row, **summaries([items], row["profile"], record)[0]}

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from quadrag.catalogue import is_called
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.records import Answer, Key, Passage, Question, read_jsonl
@@ -161,6 +162,7 @@ class _Places:
     def __init__(self, questions: Mapping[Key, Question], defaults: Mapping[str, str]) -> None:
         self.questions = questions
         self._defaults = defaults
+        self._benchmarks = dict.fromkeys(question.benchmark for question in questions.values())
         self._configs = dict.fromkeys(key[0] for key in questions)
         self._splits = dict.fromkeys(key[1] for key in questions)
         self._by_id: defaultdict[str, list[Key]] = defaultdict(list)
@@ -177,11 +179,14 @@ class _Places:
         if type(row["id"]) not in (str, int):
             raise QuadragError(f"{where}: id is {row['id']!r}; expected a string or a whole number")
         ident, config, split = str(row["id"]), said["config"], said["split"]
-        if config is not None and config not in self._configs:
-            raise QuadragError(
-                f"{where} answers a question of {config!r}, and {' or '.join(self._configs)} is scored here; expected "
-                f"--config {config}, or another file"
-            )
+        benchmark = row.get("benchmark")
+        meant = next((one for one in self._benchmarks if is_called(str(benchmark), one)), benchmark)
+        for name, one, scored in (("benchmark", meant, self._benchmarks), ("config", config, self._configs)):
+            if one is not None and one not in scored:
+                raise QuadragError(
+                    f"{where} answers a question of {str(one)!r}, and {' or '.join(scored)} is scored here; expected "
+                    f"--{name} {one}, or another file"
+                )
         if split is not None and split not in self._splits:
             raise QuadragError(f"{where}: the split {split!r} is not scored here; expected {' or '.join(self._splits)}")
         fits = [key for key in self._by_id[ident] if config in (None, key[0]) and split in (None, key[1])]

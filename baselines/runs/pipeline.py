@@ -193,8 +193,8 @@ class Session:
         else:
             answered = generated.asked if stopped else generated.answers
             scored = self._score(job, answered, passages, stopped)
-            items, scores, stopped, run.verdict, run.unread_judge, decided, run.dead_judge, odd = scored
-            run.odd_verdicts = list(odd)
+            items, scores, stopped, run.verdict, run.unread_judge, decided, run.dead_judge, constant = scored
+            run.constant_verdicts = dict(constant)
             if run.dead_judge:
                 stopped = f"{stopped}; the answers are kept in {folder.path}: run again to go on with a judge that does"
                 if finished:

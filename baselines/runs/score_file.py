@@ -107,7 +107,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.latency = spread(list(run.latency_seconds.values()))
     run.command, run.max_failed, run.profile = list(session.command), session.max_failed, session.profile
     run.verdict, run.unread_judge, run.dead_judge = scored.verdict, scored.unread, scored.dead
-    run.odd_verdicts = list(scored.odd)
+    run.constant_verdicts = dict(scored.constant)
     run.unreadable = 0 if stopped else count_verdicts(answers, scored.items, "unparsable")
     run.usage = session.spent_since(before)
     run.cascade = {name: dict(counts) for name, counts in scored.decided.items()}

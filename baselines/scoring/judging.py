@@ -1,7 +1,7 @@
 """The session's judges at the score stage: how many may be named, and what remains where their budget ends."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -20,17 +20,16 @@ from ..core.task import Task
 from ..systems.system import Completer
 from .cascade import Cascade, ask_cascades
 from .modules import CachedJudge, Embed, Judge, ScoringInputs, compute
-from .probe import Unread, find_unread
+from .probe import Unread, find_unread, tell_constant
 from .score import score
 
 _SHOWN = 120  # characters of a verdict
-_FEW = 5  # answers: below, one verdict of all is nothing to tell of
 
 
 class Scored(NamedTuple):
     """Items and scores, why the run stopped, what the judges said most often, and which was asked no further.
 
-    `odd` says that all that a judge says is one text, a line for each such judge.
+    `constant` says which judges' verdicts are all the same, a line for each with the values concerned.
     `dead` tells whether it stopped since a judge does not answer: only what needs no judge is scored then.
     """
 
@@ -41,7 +40,7 @@ class Scored(NamedTuple):
     unread: str | None = None
     decided: Mapping[str, Mapping[str, int]] = MappingProxyType({})  # verdicts of a cascade's judges, by metric and key
     dead: bool = False
-    odd: Sequence[str] = ()
+    constant: Mapping[str, list[str]] = MappingProxyType({})
 
 
 class DeadJudge(QuadragError):
@@ -160,18 +159,8 @@ def _judge_answers(
             items, scores = score(benchmark, by_key, answers, task.conditions, given)
     said = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
     verdict = known_keys().line(said.most_common(1)[0][0], _SHOWN) if said else None
-    odd = [*_tell_odd(asked)] if len(answers) >= _FEW else []
-    return Scored(items, scores, ended[0] if ended else None, verdict, decided=decided, odd=odd)
-
-
-def _tell_odd(judges: Sequence[CachedJudge]) -> Iterator[str]:
-    """Say of judges whose verdicts are one text that they are, which an honest judge's of alike answers may be too."""
-    for judge in judges:
-        said = [reply for reply in judge.verdicts.values() if isinstance(reply, str)]
-        if len(said) >= _FEW and len(set(said)) == 1:
-            text = f"the same text, {known_keys().line(said[0], _SHOWN)!r}"
-            either = "all answers may be so, or it says so of any"
-            yield f"All {len(said)} verdicts of the judge {judge.model} are {text}: {either}"
+    constant = tell_constant(benchmark, by_key, answers, task, given)
+    return Scored(items, scores, ended[0] if ended else None, verdict, decided=decided, constant=constant)
 
 
 def _ask_unreadable_again(

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from quadrag.metric_record import KeyRecord
 from quadrag.records import Key, Question
 from quadrag.stats import NOT_APPLICABLE, Item, Mean, Summary, macro, summarise_all
 
@@ -136,9 +137,9 @@ def _slice_rows(
     itemised = [key for key, items in columns.items() if (items if one.values is None else len(items) == len(lines))]
     found: dict[str, dict[str, Any]] = {}
     # The user's own items may be others for each key; else keys share their draws.
-    alike = [[key] for key in itemised] if one.values is None else _by_worst(metric, itemised)
+    alike = [[key] for key in itemised] if one.values is None else _by_scale(metric, itemised)
     for keys in alike:
-        found |= zip(keys, summaries([columns[k] for k in keys], one.profile, metric.worst(keys[0])), strict=True)
+        found |= zip(keys, summaries([columns[k] for k in keys], one.profile, metric.record(keys[0])), strict=True)
     values = one.values or {}
     made = []
     for key in metric.keys:
@@ -149,19 +150,21 @@ def _slice_rows(
                 continue
             weighed = key.removesuffix("_weighted")
             entry = {**found.get(weighed, {"n_total": len(lines)}), "value": values[key], "over_scored": None}
-            entry |= _weigh(columns.get(weighed, []), strata, one.profile, metric.worst(weighed))
+            entry |= _weigh(columns.get(weighed, []), strata, one.profile, metric.record(weighed))
         else:
             entry = not_run(one.lacking[key] or "no references", len(lines))
         made.append(_row(place, one, key, entry))
     return made
 
 
-def _weigh(items: Sequence[Item], strata: Mapping[Key, Stratum], profile: str, worst: float) -> dict[str, Any]:
+def _weigh(items: Sequence[Item], strata: Mapping[Key, Stratum], profile: str, record: KeyRecord) -> dict[str, Any]:
     """Find the interval of a weighted mean; None where the strata are not known."""
     if not items or not strata:
         return {"interval": None}
     groups, weights = stratify(items, strata, profile)
-    found = macro([[group] for group in groups], weights=weights, profile=profile, worst=worst)
+    found = macro(
+        [[group] for group in groups], weights=weights, profile=profile, worst=record.worst, ends=record.range
+    )
     return _interval(found[0]) if found else {"interval": None}
 
 
@@ -170,11 +173,12 @@ def _interval(mean: Mean | Summary) -> dict[str, Any]:
     return {"interval": list(mean.interval), "method": mean.method} if mean.interval else {"interval": None}
 
 
-def _by_worst(metric: MetricUse, keys: Iterable[str]) -> list[list[str]]:
-    """Put keys together whose unscored items count alike."""
-    found: dict[float, list[str]] = {}
+def _by_scale(metric: MetricUse, keys: Iterable[str]) -> list[list[str]]:
+    """Put keys together that have one range, and whose unscored items count alike."""
+    found: dict[Any, list[str]] = {}
     for key in keys:
-        found.setdefault(metric.worst(key), []).append(key)
+        record = metric.record(key)
+        found.setdefault((record.worst, record.range), []).append(key)
     return list(found.values())
 
 
@@ -188,10 +192,14 @@ def not_run(why: str, n: int) -> dict[str, Any]:
     return {"value": None, "interval": None, "not_run": why, "n_total": n}
 
 
-def summaries(columns: Sequence[Sequence[Item]], profile: str, worst: float = 0.0) -> list[dict[str, Any]]:
-    """Summarise values of the same items; an item that has both value and reason was filled in by its metric."""
+def summaries(columns: Sequence[Sequence[Item]], profile: str, record: KeyRecord) -> list[dict[str, Any]]:
+    """Summarise values of the same items, of keys on the scale of a record.
+
+    An item that has both value and reason was filled in by its metric.
+    """
     found = []
-    for items, summary in zip(columns, summarise_all(columns, profile=profile, worst=worst), strict=True):
+    made = summarise_all(columns, profile=profile, worst=record.worst, ends=record.range)
+    for items, summary in zip(columns, made, strict=True):
         filled = Counter(item.reason for item in items if item.value is not None and item.reason)
         unscored = Counter(summary.unscored) + filled
         entry = _entry(summary) | {"n_scored": summary.n_scored - filled.total()}
@@ -217,9 +225,10 @@ def _macro_rows(
 ) -> list[dict[str, Any]]:
     """Make the rows of the means over groups, which count alike whatever their size; `columns` are items by group."""
     means: dict[str, Mean] = {}
-    for keys in _by_worst(one.metric, columns):
+    for keys in _by_scale(one.metric, columns):
         stacked = list(zip(*(columns[key] for key in keys), strict=True))
-        found = macro(stacked, profile=one.profile, worst=one.metric.worst(keys[0]))
+        record = one.metric.record(keys[0])
+        found = macro(stacked, profile=one.profile, worst=record.worst, ends=record.range)
         means |= dict(zip(keys, found, strict=bool(stacked)))
     made = []
     for key, mean in means.items():

@@ -10,8 +10,9 @@ was found. Of ids of another form that cannot be told: nothing is ranked, and th
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from quadrag.data.prepared import find_source
@@ -111,7 +112,8 @@ def find_documents(
     if evidence.texts and (by_text := _find_by_text(inner, task, questions, passages, lookup=not formed)):
         known, gold_found, strange = by_text
         ids = {key: [name or ident for name, ident in zip(known[key], own[key], strict=True)] for key in own}
-        return replace(evidence, by="text", gold=gold_found, strange=strange), ids
+        unknown = [one for key in own for one, name in zip(passages[key], known[key], strict=True) if name is None]
+        return replace(evidence, by="text", gold=gold_found, strange=strange, short=_count_short(unknown)), ids
     if formed:
         return replace(evidence, by="form"), own
     why = "the system gave no id and no text of a gold document"
@@ -120,7 +122,11 @@ def find_documents(
         shown, known = one_line(given, _LONGEST), one_line(whole or min(gold), _LONGEST)
         why += f"; one of its ids is {shown!r}, one of the corpus is {known!r}"
         why += "; the first is shorter, give ids whole" * (whole is not None)
-    return replace(evidence, why=why), own
+    return replace(evidence, why=why, short=_count_short(chain(*passages.values()))), own
+
+
+def _count_short(passages: Iterable[Passage]) -> int:
+    return sum(0 < len(_squeeze(one.text)) < LEAST for one in passages)
 
 
 def _find_form(ident: str) -> str:

@@ -8,6 +8,7 @@ killed goes on from there; whether the function has changed since cannot be seen
 import asyncio
 import inspect
 import json
+import math
 import sys
 import threading
 import time
@@ -31,7 +32,7 @@ from .rag.system import collect_served, read_manner, take_served
 from .returned import WrongBatch, check_batch, check_signature, read_failure, read_result, refuse_failing, take_reply
 from .system import Assignment, Generated, Passages, Questions, System, Tell
 
-_FIRST_CALLS = 8  # that all failed: the others would
+_FIRST = 8  # questions that all failed: the others would
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,18 +172,23 @@ class Function(System):
                 found = dict(zip((one.key for one in batch), results, strict=True))
                 self._keep(found)
                 replies |= found
-                if number == _FIRST_CALLS:
-                    refuse_failing(list(replies.values()), _FIRST_CALLS)
+                if number == self._first and len(asked) >= _FIRST:
+                    refuse_failing(list(replies.values()), number)
                 if tell is not None:
                     tell(len(replies), len(questions))
         return collect_served(questions, [replies[question.key] for question in questions])
+
+    @property
+    def _first(self) -> int:
+        """How many calls the first questions take."""
+        return math.ceil(_FIRST / (self.batch_size or 1))
 
     def _call_all(
         self, batches: Sequence[list[OpenQuestion]]
     ) -> Generator[tuple[list[OpenQuestion], list[Reply | Failure]], None, None]:
         """Yield every batch with what came of it, as it comes."""
         if _is_async(self.function):
-            yield from _run_beside(self._call_async, batches, self.concurrency)
+            yield from _run_beside(self._call_async, batches, self._first, self.concurrency)
             return
         for batch in batches:
             started = time.perf_counter()
@@ -192,7 +198,7 @@ class Function(System):
             except WrongBatch:
                 raise
             except Exception as error:
-                results = [read_failure(error)] * len(batch)
+                results = [read_failure(error, batch)] * len(batch)
             yield batch, results
 
     async def _call_async(self, batch: list[OpenQuestion]) -> list[Reply | Failure]:
@@ -203,7 +209,7 @@ class Function(System):
         except WrongBatch:
             raise
         except Exception as error:
-            return [read_failure(error)] * len(batch)
+            return [read_failure(error, batch)] * len(batch)
 
     def _read(self, batch: Sequence[OpenQuestion], given: Any, seconds: float) -> list[Reply | Failure]:
         """Read what the function returned for a batch.
@@ -268,11 +274,12 @@ def _is_async(function: Any) -> bool:
 
 
 def _run_beside(
-    call: Callable[[Any], Coroutine[Any, Any, Any]], batches: Sequence[Any], concurrency: int
+    call: Callable[[Any], Coroutine[Any, Any, Any]], batches: Sequence[Any], first: int, concurrency: int
 ) -> Generator[tuple[Any, Any], None, None]:
     """Call a coroutine function for all batches in a loop of another thread, and yield what comes as it comes.
 
-    A loop that runs here already, as a notebook's, is no obstacle. The first calls are waited for before others begin.
+    A loop that runs here already, as a notebook's, is no obstacle. The `first` calls are waited for before the
+    others begin.
     """
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
@@ -290,7 +297,7 @@ def _run_beside(
         await asyncio.gather(*others, return_exceptions=True)
 
     try:
-        for part in (batches[:_FIRST_CALLS], batches[_FIRST_CALLS:]):
+        for part in (batches[:first], batches[first:]):
             for future in as_completed([asyncio.run_coroutine_threadsafe(one(batch), loop) for batch in part]):
                 yield future.result()
     finally:

@@ -66,12 +66,29 @@ def refuse_failing(replies: Sequence[Reply | Failure], calls: int) -> None:
         )
 
 
-def read_failure(error: Exception) -> Failure:
-    """Read an exception, with the last line of the user's own file that led to it."""
+def read_failure(error: Exception, batch: Sequence[Any]) -> Failure:
+    """Read an exception, with the last line of the user's own file that led to it, and what the questions have.
+
+    Args:
+        error: what the function raised.
+        batch: the questions asked.
+    """
     frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith(_OURS)]
     own = [one for one in frames if one.filename == frames[0].filename]
     place = f" ({own[-1].name}, {Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    return Failure("raised", one_line(f"{type(error).__name__}: {error}{place}"))
+    return Failure("raised", one_line(f"{type(error).__name__}: {error}{place}{_hint(error, batch)}"))
+
+
+def _hint(error: Exception, batch: Sequence[Any]) -> str:
+    """Say what a function gets where it took it for something else."""
+    if getattr(error, "obj", None) is batch:
+        return "; with batch_size the function gets a list of questions"
+    kind = type(batch[0]).__name__
+    if isinstance(error, (AttributeError, TypeError)) and str(error).startswith(f"{kind!r} object "):
+        return "; a question has id, query, history, passages"
+    if str(error) == "tuple index out of range" and not any(one.passages for one in batch):
+        return "; no passages are handed out here: the function searches itself (`quadrag.corpus`)"
+    return ""
 
 
 def read_result(given: Any, seconds: float) -> Reply | Failure:

@@ -1,26 +1,33 @@
 """What is odd of the answers behind a table, so that its values say less than they seem to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from quadrag.chat.keys import known_keys
+from quadrag.metric_record import metric_record
+from quadrag.records import Key
 
 from ..core.benchmark import load
 from ..core.result import Result
 from ..core.settings import NONE
+from ..scoring.served import LEAST
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
 from ..systems.rag.system import NOT_GIVEN
 from .grid import Alarm
 
 _SHOWN = 40  # characters of an answer
+_FEW, _SHARE = 5, 0.05  # questions, and their share, that may have one answer by chance
+_MOST = 3  # texts that are told
+
+_Place = tuple[Key, int]  # a question and its sample
 
 
 def note_answers(results: Sequence[Result]) -> list[str]:
-    """Say that all answers of a run are empty or one text, that passages were not read, or that none is known.
+    """Say that all answers of a run are empty, that many are one text, that passages were not read, or none is known.
 
     That the baseline has nothing to say without passages is as it should be, and is no alarm.
     """
     several = len(results) > 1
-    bare = [one.run.inputs.config for one in results if _is_bare(one) and not any(_list_texts(one))]
+    bare = [one.run.inputs.config for one in results if _is_bare(one) and not any(_sort_texts(one))]
     where = f" of {', '.join(dict.fromkeys(bare))} without documents" * several
     return [
         *(
@@ -37,16 +44,45 @@ def _is_bare(result: Result) -> bool:
     return result.run.inputs.llm == EXTRACTIVE and result.run.inputs.retriever == NONE
 
 
-def _list_texts(result: Result) -> list[str]:
-    return [text.strip() for text in result.texts.values() if text is not None]
-
-
 def _tell_texts(result: Result) -> Iterator[str]:
-    texts = _list_texts(result)
-    usual = result.run.inputs.llm == EXTRACTIVE and (any(texts) or _is_bare(result))
-    if len(texts) > 1 and len(set(texts)) == 1 and not usual:
-        said = f"the same text, {known_keys().line(texts[0], longest=_SHOWN)!r}" if texts[0] else "empty"
-        yield f"all {len(texts)} answers are {said}"
+    """Say which texts answer many questions, as an error's does; not one that a metric looks for, as a rejection."""
+    by_text = _sort_texts(result)
+    if result.run.inputs.llm == EXTRACTIVE and (any(by_text) or _is_bare(result)):
+        return
+    total = sum(map(len, by_text.values()))
+    asked = _count_questions(result, [place for places in by_text.values() for place in places])
+    answered = {text: _count_questions(result, places) for text, places in by_text.items() if text}
+    many = [text for text, n in answered.items() if n >= _FEW and n > _SHARE * asked]
+    if len(by_text) == 1 and total > 1:
+        many = [*by_text]
+    told = [text for text in many if not _is_looked_for(result, by_text[text])]
+    for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
+        n = len(by_text[text])
+        said = f"the same text, {known_keys().line(text, longest=_SHOWN)!r}" if text else "empty"
+        yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}"
+
+
+def _sort_texts(result: Result) -> dict[str, set[_Place]]:
+    """Return the texts of a run's answers, each with where it stands."""
+    found: dict[str, set[_Place]] = {}
+    for place, text in result.texts.items():
+        if text is not None:
+            found.setdefault(text.strip(), set()).add(place)
+    return found
+
+
+def _count_questions(result: Result, places: Collection[_Place]) -> int:
+    """Count the questions of answers: one with several samples, or in several splits, may well have one answer."""
+    asked = result.asked
+    return len({asked[question].sha256 if question in asked else question for question, _ in places})
+
+
+def _is_looked_for(result: Result, places: Collection[_Place]) -> bool:
+    """Whether a metric looks for what stands in an answer, and found it in all answers of these places."""
+    rows = [row for row in result.items if ((row["config"], row["split"], row["id"]), row["sample"]) in places]
+    names = dict.fromkeys(name for row in rows for name, entry in row.items() if isinstance(entry, Mapping))
+    looking = [name for name in names if metric_record(name.partition(".")[0]).key(name.partition(".")[2]).phrase]
+    return any(all((row.get(name) or {}).get("official") == 1 for row in rows) for name in looking)
 
 
 def _tell_passages(result: Result) -> Iterator[str]:
@@ -61,6 +97,8 @@ def _tell_passages(result: Result) -> Iterator[str]:
         yield f"the answers have {names}, which {are} not read: passages belong under `{place}`{then}"
     elif gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
         yield f"retrieval is not measured: {gave['why']}"
+    if (short := gave.get("short")) and not gave.get("gold"):
+        yield f"{short} of {gave['passages']} passages are under {LEAST} characters: too short to be known"
     if gave.get("by") == "form":
         lacking = "if that cannot be, the ids are not those of `quadrag.corpus`"
         yield f"none of the {gave['passages']} passages is a gold document; {lacking}"

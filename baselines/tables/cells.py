@@ -61,6 +61,11 @@ def format_bound(value: float, unit: str = RATE) -> str:
     return write_number(value * 100, 0 if value >= 1 else 1)
 
 
+def join_bounds(bounds: Sequence[str]) -> str:
+    """Write an interval, as ``1.2–3.4``; beside a minus a dash would be taken for another: ``-1.2 to 3.4``."""
+    return (" to " if any(side.startswith("-") for side in bounds) else "–").join(bounds)
+
+
 def break_heading(key: str) -> str:
     """Return a metric's key as the head of a narrow column, in two lines where it is long."""
     return _BROKEN.get(key, key.replace("_", "_\n", 1) if len(key) > 13 else key)
@@ -71,7 +76,7 @@ def interval_cell(value: float | None, interval: Sequence[float] | None, n: int 
     bounds = (interval or ()) if n is not None and n >= FEW else ()
     return Cell(
         format_value(value, unit, n),
-        "–".join(format_bound(side, unit) for side in bounds),
+        join_bounds([format_bound(side, unit) for side in bounds]),
         figure_of(value, bounds, n, unit),
     )
 

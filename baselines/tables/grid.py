@@ -140,12 +140,16 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     for note in grid.notes:
         if isinstance(note, Alarm):
             console.print(Text(_fit(note, console.width)))
-    # From wide to narrow; numbers are kept whole, labels are broken before a table is drawn too wide.
-    tables = [_lay_out(grid, aligned, gap) for aligned, gap in ((True, 1), (True, 0), (False, 0))]
-    widths = [console.measure(table, options=console.options.update(max_width=1000)) for table in tables]
-    narrow = [table for table, width in zip(tables, widths, strict=True) if width.maximum <= console.width]
-    narrow += [table for table, width in zip(tables, widths, strict=True) if width.minimum <= console.width]
-    console.print((narrow or tables[-1:])[0])
+    # From wide to narrow; numbers are kept whole, words of the last column and then labels are broken before a table is
+    # drawn too wide.
+    manners = [(True, 1), (True, 0), (False, 0)]
+    whole, broken = ([_lay_out(grid, *manner, labels) for manner in manners] for labels in (True, False))
+    wide = console.options.update(max_width=1000)
+    narrow = [table for table in broken if console.measure(table, options=wide).maximum <= console.width]
+    spare = _count_spare(grid)
+    narrow += [table for table in whole if console.measure(table, options=wide).maximum - spare <= console.width]
+    narrow += [table for table in broken if console.measure(table, options=wide).minimum <= console.width]
+    console.print((narrow or broken[-1:])[0])
     for note in grid.notes:
         if not isinstance(note, Alarm) and (verbose or not isinstance(note, Detail)):
             console.print(Text(_fit(note, console.width), style="dim"))
@@ -156,18 +160,34 @@ def _fit(note: str, width: int) -> str:
     return "\n".join(wrap(note, width)) if is_wide(note) else note
 
 
-def _lay_out(grid: Grid, aligned: bool, gap: int) -> Any:
-    """Make the table; it is narrower where points are not aligned, and with a gap of 0 between columns, one blank."""
+def _count_spare(grid: Grid) -> int:
+    """Count by how much the last column is narrower where its words are broken."""
+    from rich.cells import cell_len
+
+    texts = [text for line in grid.lines for text in (line.cells[-1].text, line.cells[-1].sub)]
+    texts += grid.columns[-1].split("\n")
+    return max(map(cell_len, texts)) - max(cell_len(word) for text in texts for word in text.split(" "))
+
+
+def _lay_out(grid: Grid, aligned: bool, gap: int, whole: bool) -> Any:
+    """Make the table; it is narrower where points are not aligned, and with a gap of 0 between columns, one blank.
+
+    Labels are `whole`, and words of the last column may be broken, or the other way round.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap, 0, 0), show_edge=False)
     depth = max((column.count("\n") for column in grid.columns), default=0)
-    table.add_column(Text("\n" * depth + grid.corner), overflow="fold")
+    table.add_column(Text("\n" * depth + grid.corner), overflow="fold", no_wrap=whole)
     columns = []
-    for head, cells in _justify(grid, aligned):
-        table.add_column(Text("\n" * (depth - head.count("\n")) + head), no_wrap=True)
+    for at, (head, cells) in enumerate(_justify(grid, aligned), 1):
+        breaks = whole and at == len(grid.columns)
+        if breaks:
+            head, cells = head.lstrip(" "), [Cell(cell.text.lstrip(" "), cell.sub.lstrip(" ")) for cell in cells]
+        name = Text("\n" * (depth - head.count("\n")) + head)
+        table.add_column(name, no_wrap=not breaks, justify="right" if breaks else "left")
         columns.append(cells)
     for at, line in enumerate(grid.lines):
         if line.rule:

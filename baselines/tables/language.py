@@ -113,9 +113,18 @@ def speak_line(line: str, language: str) -> str:
     return f"{_LEAD}{line}" if _LEFT.search(_NOT_OURS.sub("", ours)) else ours
 
 
-def is_joined(text: str) -> bool:
-    """Whether a text has a sign between parts, each of which is looked up."""
-    return any(mark.search(text) for mark in _JOINTS)
+def is_ours(name: str) -> bool:
+    """Whether a name reads as words of ours: it would be translated, or has a sign between parts, each looked up."""
+    if " " not in name and f"\n{name}:".lower() not in _written():
+        return False  # told without parsing the phrases, half a second for nothing in English
+    return any(mark.search(name) for mark in _JOINTS) or speak(name, CHINESE) != name
+
+
+@cache
+def _written() -> str:
+    """Return the files of phrases as they stand, without quotes and capitals."""
+    texts = (Path(__file__).with_name(file).read_text(encoding="utf-8") for file in _FILES)
+    return re.sub("""(?m)^["']|["'](?=: )""", "", "\n".join(["", *texts])).lower()
 
 
 def _speak_chinese(text: str) -> str:

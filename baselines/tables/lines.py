@@ -3,6 +3,7 @@
 Ours come with their 95% intervals, with how many items they are over, and with the second profile where it differs.
 """
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter, itemgetter
@@ -92,5 +93,5 @@ def printed_lines(
 
 
 def _bound_line(label: str, rows: Sequence[Row | None], side: int) -> Line:
-    bounds = [value_cell(row).sub.split("–") for row in rows]
+    bounds = [re.split("–| to ", value_cell(row).sub) for row in rows]
     return Line(label, [Cell(both[side] if len(both) > 1 else NOTHING) for both in bounds])

@@ -2,7 +2,7 @@
 
 from quadrag.run_record import Inputs
 
-from .language import CHINESE, is_joined, speak
+from .language import is_ours
 
 
 def name_model(inputs: Inputs) -> str:
@@ -18,4 +18,4 @@ def name_model(inputs: Inputs) -> str:
 
 def keep_name(name: str) -> str:
     """Return what the user named as texts say it: quoted, and so never translated, where it reads as words of ours."""
-    return repr(name) if is_joined(name) or speak(name, CHINESE) != name else name
+    return repr(name) if is_ours(name) else name

@@ -51,7 +51,7 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     held = dict.fromkeys(part for one in results for part in _PART.findall(one.run.source))
     partial += [f"PARTIAL: the files that were read hold {', '.join(held)}."] if held else []
     notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results), *note_answers(results)]
-    notes += [Alarm(f"{line}.") for one in results for line in one.run.odd_verdicts]
+    notes += [Alarm(f"{line}.") for one in results for line in one.run.constant_verdicts]
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
 
 

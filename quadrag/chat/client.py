@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from quadrag import parallel
 from quadrag.chat.batch import Batch
 from quadrag.chat.calling import Calling
-from quadrag.chat.ledger import Ledger
+from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.prices import BudgetReached, Prices
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
 from quadrag.chat.saved import Saved
@@ -158,6 +158,11 @@ class ChatClient:
     def is_kept(self, messages: Messages, parameters: Mapping[str, Any]) -> bool:
         """Whether a call with these parameters would be answered from the ledger."""
         return bool(Batch(self.model, [self._transport.compose(messages)], parameters, [0], self.shelf).stored)
+
+    def find_made(self, messages: Messages) -> float | None:
+        """Return the Unix time of a reply that was taken from the ledger; None where none was, or it is not known."""
+        key = call_key(self.model, self._transport.compose(messages), self.parameters)
+        return self.shelf.taken.get(key) if self.shelf is not None else None
 
     def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
         """Ask for a batch of texts: the contract of a judge.

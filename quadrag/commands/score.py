@@ -150,8 +150,8 @@ def _request(arguments: argparse.Namespace, file: Path) -> Any:
 
     given = {name: value for name in ("benchmark", "config") if (value := getattr(arguments, name))}
     named = {**read_place(file), **given}
-    if len(named) < 2:
-        raise QuadragError(f"{file} does not say what it answers; name it with --benchmark and --config")
+    if lacking := [f"--{name}" for name in ("benchmark", "config") if name not in named]:
+        raise QuadragError(f"{file} does not say what it answers; name it with {' and '.join(lacking)}")
     if arguments.ratings:
         if len(arguments.answers) > 1:
             raise QuadragError("--ratings are of the answers of one file; score each by itself, then compare them")

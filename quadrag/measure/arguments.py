@@ -67,6 +67,16 @@ def check_one(**named: bool) -> None:
         raise QuadragError(f"{' and '.join(named)} each say which questions are shown; leave one out")
 
 
+def refuse_metric(metric: str | None, *ways: str) -> None:
+    """Refuse a metric where no question is shown by it.
+
+    Raises:
+        QuadragError: one is named.
+    """
+    if metric is not None:
+        raise QuadragError(f"metric={metric!r} says which questions are shown; give {' or '.join(ways)} with it")
+
+
 def refuse_unknown(function: Callable[..., object], named: Iterable[str], options: Iterable[str] = ()) -> None:
     """Refuse arguments that a function does not take.
 

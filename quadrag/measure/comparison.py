@@ -11,8 +11,9 @@ from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
 from quadrag.baselines.report.compared.names import name_columns
-from quadrag.baselines.report.compared.pairs import compare_each, count_questions, is_same, pick_places
+from quadrag.baselines.report.compared.pairs import compare_each, count_questions, pick_places
 from quadrag.baselines.report.compared.several import tabulate_several
+from quadrag.baselines.report.compared.shared import is_same, tell_judges
 from quadrag.baselines.report.compared.words import tell_holm, tell_missing, tell_pairs, tell_same, tell_star
 from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
@@ -20,8 +21,8 @@ from quadrag.baselines.tables.cells import FEW, NOTHING, difference_cell, format
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
 from quadrag.errors import QuadragError
-from quadrag.measure.arguments import check_count, check_one, entrance
-from quadrag.measure.evaluation import Evaluation, check_profile, result
+from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
+from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
@@ -63,7 +64,9 @@ class Comparison(Mapping[str, Pair]):
             name: self._compared[place].pair for name, place in places.items() if place in self._compared
         }
         if not self.pairs:
-            why = "; ".join(self.invalid) or "no question was scored in both; expected runs over the same questions"
+            bad = [(name, one) for name, one in self._sides if one.invalid]
+            told = ["; ".join(_tell_invalid(name, one)) + tell_retries(one.result.run) for name, one in bad]
+            why = "; ".join(told) or "no question was scored in both; expected runs over the same questions"
             raise QuadragError(f"nothing to compare: {why}")
 
     @entrance
@@ -87,8 +90,7 @@ class Comparison(Mapping[str, Pair]):
     @entrance
     def invalid(self) -> list[str]:
         """Why metrics are not compared, a line each: too many of their items failed in one of the two."""
-        told = [f"{name} is INVALID, {line}" for name, one in self._sides for line in one.invalid]
-        return [in_python(line) for line in told]
+        return [in_python(line) for side in self._sides for line in _tell_invalid(*side)]
 
     @property
     def _sides(self) -> tuple[tuple[str, Evaluation], ...]:
@@ -125,6 +127,7 @@ class Comparison(Mapping[str, Pair]):
             runs = list(zip(self._names, readers, strict=True))
             print("\n".join(write_changes(runs, which, Manner(limit, every=verbose, spell=in_python))))
             return
+        refuse_metric(metric, "worse=True", "better=True")
         grid = compare_runs(self._runs, self.profile, verbose)
         print_grids([spell_notes(replace(grid, notes=[*self._kept, *grid.notes]))], verbose=verbose)
 
@@ -209,7 +212,8 @@ class Comparison(Mapping[str, Pair]):
         pairs = {place: self._compared[place] for place in self._heads if place in self._compared}
         told = [*tell_pairs(pairs, self.profile, names), *tell_missing(*ran, self._heads, pairs, self.profile, names)]
         told += [f"{tell_star(pairs.values())}."] * starred + tell_holm(pairs.values())
-        notes = [*self._partial, *self._kept, *tell_same(*ran), *told, *[_UNEVEN.format(*names)] * uneven]
+        notes = [*self._partial, *self._kept, *tell_judges(*ran), *tell_same(*ran), *told]
+        notes += [_UNEVEN.format(*names)] * uneven
         columns = [*names, "difference", "95% interval", "n"]
         return spell_notes(Grid(title, "metric", columns, lines, notes))
 
@@ -222,6 +226,10 @@ class Comparison(Mapping[str, Pair]):
     def _repr_html_(self) -> str:
         """Show a notebook the same as a table."""
         return table_html(self._grid.title, self._grid)
+
+
+def _tell_invalid(name: str, one: Evaluation) -> list[str]:
+    return [f"{name} is INVALID, {line}" for line in one.invalid]
 
 
 def _bounds(pair: Pair) -> tuple[float | None, float | None]:

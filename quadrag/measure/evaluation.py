@@ -19,13 +19,15 @@ from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_scored
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
+from quadrag.baselines.tables.run_notes import note_partial
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.measure.arguments import check_count, check_one, entrance
+from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
 from quadrag.measure.frame import check_rows, item_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
 from quadrag.measure.words import in_python, spell_notes
+from quadrag.run_record import RunRecord
 
 PAGE = "report.html"  # of a run, in its folder
 
@@ -108,6 +110,12 @@ class Evaluation(Mapping[str, Score]):
         return [in_python(line) for line in (*stopped, *run.invalid)]
 
     @property
+    @entrance
+    def notes(self) -> list[str]:
+        """What is to be known before the scores are believed, a line each: what is partial, invalid, failed or odd."""
+        return [in_python(line) for line in note_partial([self.result])]
+
+    @property
     def valid(self) -> bool:
         """Whether the run came to its end, and no metric lost more than a fifth of its items to failures."""
         return not self.invalid
@@ -170,6 +178,7 @@ class Evaluation(Mapping[str, Score]):
             which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
             print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
             return
+        refuse_metric(metric, "wrong=True", "unscored=True")
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
         summary = [summarise_run(self.result, self.profile), *spread]
         grids = tabulate_run(self.result, self._profiles, self.labels) if verbose else summary
@@ -208,7 +217,7 @@ class Evaluation(Mapping[str, Score]):
 
     def _mark(self, grid: Grid) -> Grid:
         """Say above a table what is kept, below it which answers failed; and its notes in words of Python."""
-        told = filter(None, (self.kept, tell_verdicts([self.result])))
+        told = filter(None, (self.kept, tell_verdicts([self.result], every=True)))
         kept = [Alarm(" ".join(f"{each}.".splitlines())) for each in told]
         return spell_notes(replace(grid, notes=[*kept, *grid.notes, *self._failed]))
 
@@ -272,3 +281,11 @@ def check_profile(profile: str) -> str:
     if profile not in PROFILES:
         raise unknown_name("profile", profile, dict.fromkeys(PROFILES))
     return profile
+
+
+def tell_retries(run: RunRecord) -> str:
+    """Say which part of a finished run may be asked again; "" where all is well."""
+    failed, unread = len(run.failures), run.unreadable
+    again = f'; retry="failed" asks it again about the {failed} questions on which it failed'
+    judge = f'; retry="unreadable" asks the judge again about the {unread} answers whose verdict cannot be read'
+    return again * bool(failed) + judge * bool(unread)

@@ -20,7 +20,7 @@ from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_count, check_names, entrance, refuse_unknown
 from quadrag.measure.calls import CALLS, take_calls
-from quadrag.measure.evaluation import PAGE, Evaluation, check_profile
+from quadrag.measure.evaluation import PAGE, Evaluation, check_profile, tell_retries
 from quadrag.measure.words import in_python
 from quadrag.progress import say
 from quadrag.run_record import NAME, RunRecord, read_run
@@ -109,7 +109,7 @@ def evaluate(
         raise QuadragError(
             f"{folder} holds a finished run, whose answers are of {date_answers([made])}; whether the system has "
             "changed cannot be seen: fresh=True asks it anew, out=... names another folder, and quadrag.result reads "
-            f"this one{_tell_retries(made)}"
+            f"this one{tell_retries(made)}"
         )
     function.kept = folder / ANSWERING
     with open_session(request, calls, system=function) as session:
@@ -152,11 +152,3 @@ def _goes_on(run: RunRecord, calls: CallRequest, limit: int | None) -> bool:
         return False
     in_vain = bool(calls.judges) and run.judged_in_vain
     return in_vain or bool(calls.kept.retry) or (bool(run.invalid) and calls.max_failed > run.max_failed)
-
-
-def _tell_retries(run: RunRecord) -> str:
-    """Say which part of a finished run may be asked again; "" where all is well."""
-    failed, unread = len(run.failures), run.unreadable
-    again = f'; retry="failed" asks it again about the {failed} questions on which it failed'
-    judge = f'; retry="unreadable" asks the judge again about the {unread} answers whose verdict cannot be read'
-    return again * bool(failed) + judge * bool(unread)

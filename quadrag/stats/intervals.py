@@ -1,5 +1,7 @@
 """How an interval is found: Wilson's for shares, the logit where shares come in clusters, the bootstrap for the rest.
 
+Wilson's, put on their range, is that of values too that all lie at one end of it, of which a bootstrap says nothing.
+
 Which one fits is decided in `means`. What each of them covers is measured by ``benchmarks/intervals.py``.
 """
 
@@ -81,6 +83,26 @@ def share_interval(groups: Sequence[Group], level: float = LEVEL) -> tuple[Inter
         return _rounded(wilson(min(share * size, size), size, level)), "wilson"
     error = math.sqrt(share * (1 - share) / size * effect / simple)
     return _rounded(logit_interval(share, error, float((units - 1).sum()), level)), "logit"
+
+
+def end_interval(groups: Sequence[Group], low: float, high: float, level: float = LEVEL) -> tuple[Interval, str]:
+    """Return the interval of a mean whose values all lie at one end of their range, and its name.
+
+    A draw would say nothing, since all draws are alike. It is that of a share of none, or of all, put on the range: it
+    would be so wide had each value been one end or the other.
+
+    Args:
+        groups: each with a value at least.
+        low: the least value that there can be.
+        high: the greatest.
+        level: in (0, 1).
+    """
+    size = high - low
+    shares = [
+        group._replace(sums=np.stack([(group.sums[0] - low * group.sums[1]) / size, group.sums[1]])) for group in groups
+    ]
+    bounds, method = share_interval(shares, level)
+    return _rounded(low + size * bound for bound in bounds), method
 
 
 def percentile(resampled: NDArray[np.float64], level: float = LEVEL) -> Interval | None:

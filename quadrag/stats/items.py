@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEVEL = 0.95
+Ends = tuple[float | None, float | None]  # the least and the greatest value that there can be, None for no bound
+SHARE: Ends = (0.0, 1.0)
 NOT_APPLICABLE = "not_applicable"
 
 
@@ -57,6 +59,10 @@ class Group(NamedTuple):
         """The mean over its values; not a number where it has none."""
         total, count = self.sums.sum(axis=1)
         return float(total / count) if count else float("nan")
+
+    def has_only(self, value: float) -> bool:
+        """Whether the mean of every unit is a value."""
+        return bool((self.sums[0] == value * self.sums[1]).all())
 
     @property
     def single(self) -> bool:

@@ -1,7 +1,8 @@
 """Means over groups of items with their intervals; which interval fits is decided here.
 
 The mean over all items is that over one group. Values that are all 0 or 1 are shares, of which `share_interval` tells;
-all others are drawn anew, with the interval that is corrected for bias and skewness (`bca`).
+of values that all lie at one end of their range `end_interval` does. All others are drawn anew, with the interval that
+is corrected for bias and skewness (`bca`).
 """
 
 from collections.abc import Sequence
@@ -9,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .intervals import bca, influences, share_interval, stretch_of
-from .items import Group, Interval, Item, choose_fill, make_group, number_units
+from .intervals import bca, end_interval, influences, share_interval, stretch_of
+from .items import SHARE, Ends, Group, Interval, Item, choose_fill, make_group, number_units
 from .resampling import DRAWS, Draws, resample_groups
 
 
@@ -31,6 +32,7 @@ def macro(
     weights: Sequence[float] | None = None,
     profile: str = "official",
     worst: float = 0.0,
+    ends: Ends = SHARE,
     draws: Draws = DRAWS,
 ) -> list[Mean]:
     """Means over groups of items, weighted or not, with intervals by groups.
@@ -40,6 +42,7 @@ def macro(
         weights: of each group, at least 0; where one has no value the others' grow in proportion. Alike when None.
         profile: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
         worst: that value.
+        ends: the least and the greatest value of an item.
         draws: for the intervals; every group is drawn from by itself.
 
     Returns:
@@ -56,18 +59,19 @@ def macro(
         [make_group(items, units[at], fill, 1.0 if weights is None else weights[at]) for items in columns]
         for at, columns in enumerate(groups)
     ]
-    return mean_groups(list(zip(*table, strict=True)), draws)
+    return mean_groups(list(zip(*table, strict=True)), draws, ends)
 
 
-def mean_groups(columns: Sequence[Sequence[Group]], draws: Draws = DRAWS) -> list[Mean]:
+def mean_groups(columns: Sequence[Sequence[Group]], draws: Draws = DRAWS, ends: Ends = SHARE) -> list[Mean]:
     """Means of several metrics over the same groups, with one set of draws.
 
     Args:
         columns: of each metric its groups; those of other metrics have the same units in the same order.
         draws: for the intervals.
+        ends: the least and the greatest value of an item.
     """
     counting = [[group for group in groups if group.weight and group.sums[1].any()] for groups in columns]
-    found = [_mean(groups, draws.level) if groups else NO_MEAN for groups in counting]
+    found = [_mean(groups, draws.level, ends) if groups else NO_MEAN for groups in counting]
     drawn = [at for at, mean in enumerate(found) if mean.value is not None and mean.interval is None]
     if drawn:
         sums = [
@@ -82,10 +86,13 @@ def mean_groups(columns: Sequence[Sequence[Group]], draws: Draws = DRAWS) -> lis
     return found
 
 
-def _mean(groups: Sequence[Group], level: float) -> Mean:
+def _mean(groups: Sequence[Group], level: float, ends: Ends) -> Mean:
     """The mean of groups that have values, and its interval where no draw is needed."""
     means, weights = [group.mean for group in groups], [group.weight for group in groups]
     value = float(np.mean(means) if len(set(weights)) == 1 else np.average(means, weights=weights))
     if all(group.shares for group in groups):
         return Mean(value, *share_interval(groups, level))
+    low, high = ends
+    if low is not None and high is not None and value in ends and all(group.has_only(value) for group in groups):
+        return Mean(value, *end_interval(groups, low, high, level))
     return Mean(value, None, None)

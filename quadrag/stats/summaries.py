@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .items import NOT_APPLICABLE, Interval, Item, choose_fill, make_group, number_units
+from .items import NOT_APPLICABLE, SHARE, Ends, Interval, Item, choose_fill, make_group, number_units
 from .means import Mean, mean_groups
 from .resampling import DRAWS, Draws
 
@@ -35,10 +35,11 @@ def summarise(
     *,
     profile: str = "official",
     worst: float = 0.0,
+    ends: Ends = SHARE,
     draws: Draws = DRAWS,
 ) -> Summary:
     """Summarise one metric; see `summarise_all`."""
-    return summarise_all([items], profile=profile, worst=worst, draws=draws)[0]
+    return summarise_all([items], profile=profile, worst=worst, ends=ends, draws=draws)[0]
 
 
 def summarise_all(
@@ -46,6 +47,7 @@ def summarise_all(
     *,
     profile: str = "official",
     worst: float = 0.0,
+    ends: Ends = SHARE,
     draws: Draws = DRAWS,
 ) -> list[Summary]:
     """Summarise metrics over the same questions, under one profile, with one set of draws.
@@ -54,6 +56,7 @@ def summarise_all(
         columns: of each metric all items; those without a value carry the reason.
         profile: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
         worst: that value.
+        ends: the least and the greatest value of an item.
         draws: for the interval.
 
     Returns:
@@ -64,7 +67,7 @@ def summarise_all(
     """
     fill = choose_fill(profile, worst)
     units = number_units(columns[0]) if columns else {}
-    means = mean_groups([[make_group(items, units, fill)] for items in columns], draws)
+    means = mean_groups([[make_group(items, units, fill)] for items in columns], draws, ends)
     return [_summary(items, profile, worst, mean) for items, mean in zip(columns, means, strict=True)]
 
 

@@ -13,7 +13,8 @@ from ..items import RunReader, Which
 from ..verdicts import look_up_verdicts
 from .names import name_columns
 from .pairs import count_failed, list_differences
-from .words import tell_failed
+from .shared import tell_judges
+from .words import tell_failed, tell_missing
 
 
 def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: Manner) -> Iterator[str]:
@@ -59,15 +60,20 @@ def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: M
     for name, reader in zip(columns, (before, after), strict=True):
         invalid = note_invalid([reader.result]) if metric in reader.invalid else []
         yield from (f"{name}{manner.spell(': ')}{manner.spell(note)}" for note in invalid)
+    yield from map(manner.spell, tell_judges(before.result, after.result))
     for pair in pairs:
         yield from write_item(list(zip(columns, pair, strict=True)), manner)
         yield ""
+    places = [(*split, module, key) for split in splits]
+    missing = [] if gained else tell_missing(before.result, after.result, places, (), profile, columns)
+    yield from map(manner.spell, missing)
     how = "better" if which.better else "worse"
     order = ", the greatest difference first" if len(shown) > 1 else ""
     scored = "scored" if profile == PROFILES[0] else "count"
     told = "; ".join([f"{len(gained)} {scored} in both", *tell_failed(failed, profile, columns)])
     count = f"{len(shown)} of {len(changed)} questions" if shown else "No question"
-    yield manner.spell(f"{count} on which {columns[1]} is {how} by {show_key(module, key)}{order}; {told}")
+    if not missing:
+        yield manner.spell(f"{count} on which {columns[1]} is {how} by {show_key(module, key)}{order}; {told}")
     others = {name: gains(name).values() for name in list_others(each, metric)}
     counts = {name: (sum(one > 0 for one in found), sum(one < 0 for one in found)) for name, found in others.items()}
     if others_told := tell_others(counts):

@@ -22,6 +22,7 @@ from ...tables.run_notes import list_settings, note_partial, note_runs
 from ..run import name_run
 from .names import name_columns, name_difference, tell_apart
 from .pairs import Place, adjust, compare_each, pair_cell, pair_results, pick_places, place_of
+from .shared import tell_judges
 from .words import tell_changes, tell_holm, tell_missing, tell_pairs, tell_same, tell_slices, tell_star
 
 _FEW = 3  # runs whose columns are headed by their names
@@ -107,7 +108,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     notes: list[str] = []
     if pair:
         told = [*tell_pairs(compared, profile, columns), *tell_holm(compared.values(), any(rest.values()))]
-        notes += [*tell_same(*results), *map(Verdict, told)]
+        notes += [*tell_judges(*results), *tell_same(*results), *map(Verdict, told)]
         notes += tell_missing(results[0], results[1], places, compared, profile, columns)
         notes += tell_changes(results[0], results[1], compared, profile, columns)
         notes += tell_slices(results[0], results[1], compared, profile, columns)

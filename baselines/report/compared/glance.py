@@ -39,7 +39,7 @@ def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -
         rows = [table[place] for table in tables]
         values = [format_value(row.get("value"), unit_of(row), row.get("n_scored")) for row in rows]
         change = Cell(" → ".join(map(" ".join, zip(columns, values, strict=True))))
-        cells = [Cell(NOTHING), Cell(NOTHING), change, Cell("nothing to pair")]
+        cells = [Cell(NOTHING), Cell(NOTHING), change, Cell("not compared")]
         if any(map(is_invalid, rows)):
             cells[0] = Cell("INVALID")
         elif place in compared:

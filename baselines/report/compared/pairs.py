@@ -18,6 +18,7 @@ from ...tables.cells import FEW, Row, difference_cell
 from ...tables.grid import Cell
 from ...tables.slices import select_whole
 from ..summary import pick_headlines
+from .shared import doubt_verdicts, is_same
 
 Place = tuple[str, str, str, str]  # config, split, metric, key
 Where = TypeVar("Where")
@@ -125,7 +126,7 @@ def pair_results(
 ) -> Pair | None:
     """Pair two runs on the questions that both have and scored; None where nothing can be paired, or one is invalid.
 
-    Nor is there a pair where the judge of each said one text of all answers.
+    Nor is there a pair of judged metrics whose verdicts do not tell which answers are better (`shared.py`).
 
     They are the same questions where their ids, texts and gold agree; where a folder does not say so, the runs must
     have the same ids.
@@ -167,8 +168,8 @@ def pair_slices(first: Result, second: Result, place: Place, profile: str, group
 
 def say_unpaired(first: Result, second: Result, place: Place, profile: str) -> str:
     """Say why two runs that both have a valid metric have no pair of it."""
-    if _is_constant(first, second, place):
-        return "the judge of each says the same of every answer"
+    if why := _doubt(first, second, place):
+        return why
     found = _find_sides(first, second, place, profile)
     if found is None:
         return "no question is in both"
@@ -213,14 +214,13 @@ def place_of(row: Row) -> Place:
     return (row["config"], row["split"], row["metric"], row["key"])
 
 
-def _is_constant(first: Result, second: Result, place: Place) -> bool:
-    """Whether the judges of both runs said one and the same of all answers, so that no difference is the answers'."""
-    judged = metric_record(place[2]).key(place[3]).needs == "judge"
-    return judged and bool(first.run.odd_verdicts and second.run.odd_verdicts)
+def _doubt(first: Result, second: Result, place: Place) -> str:
+    """Say why a difference of two runs is not the answers'; "" where it is."""
+    return doubt_verdicts(first, second, f"{place[2]}.{place[3].removesuffix(_WEIGHTED)}")
 
 
 def _find_sides(first: Result, second: Result, place: Place, profile: str) -> _Sides | None:
-    if _is_constant(first, second, place):
+    if _doubt(first, second, place):
         return None
     for row in (*select_whole(first.scores), *select_whole(second.scores)):
         if row["profile"] == profile and place_of(row) == place and is_invalid(row):
@@ -241,14 +241,6 @@ def _find_worst(place: Place) -> float:
 def _find_items(one: Result, place: Place, profile: str, units: Mapping[Any, str] | None = None) -> list[Item]:
     rows = [row for row in one.items if (row["config"], row["split"]) == place[:2]]
     return items_of(rows, f"{place[2]}.{place[3].removesuffix(_WEIGHTED)}", profile, units)
-
-
-def is_same(first: Result, second: Result, question: Any) -> bool:
-    """Whether a question of two runs is the same by its text and gold; where a folder does not say so, by its id."""
-    here, there = first.asked, second.asked
-    if not (here and there):
-        return True
-    return question in there and question in here and here[question].sha256 == there[question].sha256
 
 
 def _by_slice(items: Sequence[Item], known: Mapping[Any, Asked], name: str) -> dict[str, list[Item]]:

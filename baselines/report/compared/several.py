@@ -8,7 +8,7 @@ from quadrag.metric_record import show_key
 
 from ...certify.notes import note_judges
 from ...core.result import Result
-from ...tables.grid import Cell, Detail, Grid, Line, Verdict
+from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.notes import TESTS
 from ...tables.slices import select_whole
 from .comparison import compare_runs
@@ -16,6 +16,7 @@ from .matrix_change import tabulate_changes
 from .names import name_columns, name_difference
 from .pairs import compare_each, pair_cell, pick_places, place_of
 from .rankings import tell_rankings
+from .shared import tell_judges
 from .words import tell_holm, tell_missing, tell_pairs, tell_star
 
 
@@ -84,6 +85,7 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     notes: list[str] = []
     for (name, pairs), other in zip(found.items(), others, strict=True):
         shown = {place: pairs[place] for place in heads if place in pairs}
+        notes += [Alarm(f"{name_difference([base, name])}: {one}") for one in tell_judges(first, other)]
         told = tell_pairs(shown, profile, (base, name))
         told += tell_missing(first, other, heads, pairs, profile, (base, name))
         notes += [Verdict(f"{name_difference([base, name])}: {one}") for one in told]

@@ -10,7 +10,8 @@ from ...scoring.validity import is_invalid
 from ...tables.cells import ALPHA, CHARACTERS, FEW, STAR, format_bound, format_difference
 from ...tables.grid import Alarm
 from ...tables.slices import select_whole
-from .pairs import Compared, Place, adjust, is_same, list_differences, pair_slices, place_of, say_unpaired
+from .pairs import Compared, Place, adjust, list_differences, pair_slices, place_of, say_unpaired
+from .shared import is_judged, match_answers
 
 _COUNTED = {"official": "both scored", "corrected": "count in both"}
 _P_DECIDES = "p decides, as the interval is the rougher of the two"
@@ -86,8 +87,7 @@ def tell_missing(
         if invalid:
             why = f"INVALID in {' and '.join(invalid)}"
         elif len(there) == 1:
-            judged = metric_record(place[2]).key(place[3]).needs == "judge"
-            why = f"only {there[0]} {'was judged' if judged else 'has it'}"
+            why = f"only {there[0]} {'was judged' if is_judged(*place[2:]) else 'has it'}"
         else:
             why = say_unpaired(first, second, place, profile)
         found.setdefault(why, []).append(label)
@@ -109,12 +109,11 @@ def tell_changes(
 
 def tell_same(first: Result, second: Result) -> list[str]:
     """Say how many answers of two runs are the same texts; where all are, no system was changed and asked anew."""
-    shared = [place for place in first.texts if place in second.texts and is_same(first, second, place[0])]
-    same = sum(first.texts[place] is not None and first.texts[place] == second.texts[place] for place in shared)
-    if not same:
+    matches = [*match_answers(first, second)]
+    if not any(matches):
         return []
-    told = f"{same} of {len(shared)} answers are the same texts in both."
-    return [Alarm(told)] if same == len(shared) else [told]
+    told = f"{sum(matches)} of {len(matches)} answers are the same texts in both."
+    return [Alarm(told)] if all(matches) else [told]
 
 
 def tell_slices(

@@ -73,6 +73,7 @@ def read_reply(contract: str, reply: Any) -> dict[str, Any]:
         raise Unreadable(f"it is more than {_DEEPEST} deep")
     if not isinstance(reply, Mapping):
         raise Unreadable(f"it is a JSON {_kind(reply)}; expected an object")
+    _refuse_error(reply)
     read = _chat(reply) if contract == "openai" else _plain(reply)
     unread = () if read["passages"] else find_unread(reply)
     return {**read, "unread": unread, "passages": None if unread else read["passages"]}
@@ -86,11 +87,9 @@ def find_unread(reply: Mapping[str, Any]) -> tuple[str, ...]:
 def _plain(reply: Mapping[str, Any]) -> dict[str, Any]:
     """Read a reply of the contract."""
     if "answer" not in reply:
-        _refuse_error(reply)
         raise Unreadable(f'it has no "answer"; found the keys {_keys(reply)}')
     answer, given = reply["answer"], reply.get("passages")
     if answer is None:
-        _refuse_error(reply)
         raise NoAnswer("the answer is null")
     if not isinstance(answer, str):
         raise Unreadable(f"its answer is a {_kind(answer)}; expected a string")
@@ -119,7 +118,6 @@ def _chat(reply: Mapping[str, Any]) -> dict[str, Any]:
     """Read a chat completion, its reasoning apart."""
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-        _refuse_error(reply)
         raise Unreadable(f"it has no choices; found the keys {_keys(reply)}")
     message = choices[0].get("message")
     if not isinstance(message, Mapping):
@@ -130,7 +128,6 @@ def _chat(reply: Mapping[str, Any]) -> dict[str, Any]:
     try:
         read = read_message(message, choices[0].get("finish_reason"), reply.get("usage"))
     except NoText as none:
-        _refuse_error(reply)
         raise NoAnswer(str(none)) from None
     # An empty list does not say that something was searched: `annotations` stand in every message of some services.
     cited = tuple(_read_citation(place, one) for place, one in enumerate(_places(reply, message))) or None
@@ -198,7 +195,7 @@ def _passage(place: int, ident: Any, title: str | None, text: str | None, score:
 
 
 def _refuse_error(reply: Mapping[str, Any]) -> None:
-    """Raise where a reply holds an error in place of an answer."""
+    """Raise where a reply holds an error, in place of an answer or beside one."""
     error = reply.get("error")
     if error:
         message = error.get("message", error) if isinstance(error, Mapping) else error

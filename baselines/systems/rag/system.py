@@ -39,6 +39,7 @@ class Evidence:
         bare: how many answers came without passages.
         gold: how many passages are gold documents of their questions, where texts are the way.
         strange: how many of the others have a text that is no document of the corpus; None where nobody looked.
+        short: how many that are not known have a text that is too short for it.
     """
 
     passages: int = 0
@@ -49,6 +50,7 @@ class Evidence:
     bare: int = 0
     gold: int = 0
     strange: int | None = None
+    short: int = 0
 
 
 BEFORE = Evidence(texts=True, by="id")  # as long as nothing was asked, a service may give all that is measured

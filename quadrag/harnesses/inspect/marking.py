@@ -142,7 +142,7 @@ class Marking:
             value = None if lacks else row[key]
             if value is None:
                 counts = examined.profile == "corrected" and not lacks and reason != NOT_APPLICABLE
-                value = metric.worst(key) if counts else math.nan
+                value = metric.record(key).worst if counts else math.nan
             marks.values[key] = value
 
     def _keywords_of(self, question: Question, metric: MetricUse, *_: Any) -> dict[str, Any]:

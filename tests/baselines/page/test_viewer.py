@@ -320,19 +320,22 @@ def test_a_chart_is_as_wide_as_the_page_lets_it_and_its_table_is_a_click_away(br
         context.close()
 
 
-def test_the_difference_of_two_runs_is_in_sight_on_a_narrow_page(browser, tmp_path):
-    wide = "1,234–2,345 or so"
-    cells = [Cell("33.3", wide), Cell("100.0", wide), Cell("+66.7*", "+24.5 to +89.8")]
+@pytest.mark.parametrize("width", [390, 320])
+def test_two_runs_and_their_difference_are_whole_on_a_narrow_page(browser, tmp_path, width):
+    cells = [Cell("2,210.5", "1,198–2,222"), Cell("1,473.6", "1,444–1,499"), Cell("-1,263.1*", "-1,277 to -1,247")]
     heads = ["a_name_that_is_long", "another_long_name", "another_long_name\n- a_name_that_is_long"]
     grid = Grid("Comparison", "config, split: metric", heads, [Line("accuracy " * 9, cells)], [], "forest")
     file = tmp_path / "page.html"
     file.write_text(render_page("title", [], [grid]), encoding="utf-8")
-    context = browser.new_context(viewport={"width": 390, "height": 900})
+    context = browser.new_context(viewport={"width": width, "height": 900})
     page = context.new_page()
     page.goto(file.as_uri())
-    for last in page.locator("td:last-child, thead th:last-child").all():
-        box = last.bounding_box()
-        assert box["x"] > 100 and box["x"] + box["width"] <= 390
+    for row in page.locator("tr").all():
+        boxes = [cell.bounding_box() for cell in row.locator("th, td").all()]
+        ends = [box["x"] + box["width"] for box in boxes]
+        assert len(ends) == 4 and ends[-1] <= width, "in sight"
+        assert all(end <= box["x"] + 1 for end, box in zip(ends, boxes[1:], strict=False)), "none lies over another"
+    assert page.evaluate("[...document.querySelectorAll('td')].every(cell => cell.scrollWidth <= cell.clientWidth)")
     context.close()
 
 

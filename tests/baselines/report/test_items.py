@@ -1,12 +1,15 @@
 """`quadrag show`: single questions with passages, answer, gold, values, and what the judge said of them."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, Rule
 
+from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.report.spelled import match_ids, shorten_ids
+from quadrag.baselines.runs.campaign import read_runs
 from quadrag.cli import main
 from quadrag.records import read_jsonl, write_jsonl
 from quadrag.run_files import sha256
@@ -57,6 +60,24 @@ def test_the_judges_words_stand_beside_the_question_they_are_about(judged, capsy
     assert code in (0, None) and "not kept in the ledger" in out
     _, (out, _) = show(capsys, judged, "--limit", "100", "--labels", "zh")
     assert ", 裁判：账本中没有" in out
+
+
+def test_words_of_a_later_run_are_not_shown_as_this_ones(judged, capsys):
+    with ChatServer(models=["j"], text='{"score": 1} it is right') as judge:
+        more = ("--judge", f"{judge.url}#j", "--judge-service", read_run(judged / "run").inputs.services["judge"])
+        assert main([*CRAG, *more, "--fresh", "--ledger", str(judged / "ledger"), "--out", str(judged / "later")]) == 0
+    items = judged / "run" / "items.jsonl"
+    before = items.stat().st_mtime - 60
+    os.utime(items, (before, before))  # as if it had ended long before
+    _, (out, _) = show(capsys, judged, "--limit", "100")
+    assert "it is" not in out and "the judge: the judge was asked again since; its words then are not kept" in out
+    _, (out, _) = show(capsys, judged, "--limit", "1", "--labels", "zh")
+    assert ", 裁判：此后又问过裁判；它当时的话没有保存" in out
+    shown = collect_answers(read_runs([judged / "run"]), str(judged / "ledger")).items  # on the page
+    said = {reply for item in shown for replies in item["runs"][0]["verdicts"].values() for reply in replies}
+    assert said == {"the judge was asked again since; its words then are not kept"}
+    assert main(["show", str(judged / "later"), "--ledger", str(judged / "ledger")]) in (0, None)
+    assert 'the judge: {"score": 1} it is right' in capsys.readouterr().out
 
 
 def test_the_worst_come_first(judged, capsys):

@@ -11,6 +11,7 @@ import pytest
 import quadrag
 from quadrag.baselines.core.benchmark import known, load
 from quadrag.baselines.core.settings import Conditions
+from quadrag.baselines.core.task import Task, load_questions
 from quadrag.baselines.report.summary import MOST, pick_headlines
 from quadrag.baselines.runs.campaign import read_runs
 from quadrag.baselines.tables.answers import note_answers
@@ -46,7 +47,7 @@ def test_a_summary_is_what_a_newcomer_reads(cli):
     code, out, err = cli("run", "crud_rag", "summary", "--limit", "4", *SAMPLE, "--out", "a")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert len(lines) <= 19 and max(map(len, lines)) <= 80
+    assert len(lines) <= 20 and max(map(len, lines)) <= 80
     assert lines[-2:] == ["a/report.html", "next: quadrag show a --wrong"]
     assert rows(out) == [
         ["rouge_l", "25.6", "–", "4 of 4", "33.77 gpt-3.5-turbo, on all"],
@@ -57,7 +58,7 @@ def test_a_summary_is_what_a_newcomer_reads(cli):
     assert "25.19 gpt-3.5-turbo, on all" in Path("a/report.html").read_text(encoding="utf-8")
     assert "on all: the published value is on all questions" in " ".join(out.split())
     assert "No interval for fewer than 5 questions." in " ".join(out.split())
-    for word in ("bleu_1", "corrected", "chunk_size", "whole files cut by tokens"):
+    for word in ("bleu_1", "chunk_size", "whole files cut by tokens"):
         assert word not in out
         assert word in cli("report", "a", "-v").out and word in Path("a/report.html").read_text(encoding="utf-8")
     assert cli("report", "a").out.strip() == out.partition("\n")[2].rpartition("\n\n")[0].strip()
@@ -172,3 +173,32 @@ def test_where_empty_answers_are_left_out_the_next_command_shows_them(cli):
     assert ran.out.endswith("next: quadrag show a --unscored\n")
     assert cli("show", "a", "--unscored").out.count("rouge_l: – (empty)") == 3
     assert cli("show", "a", "--unscored", "-v").out.count("rouge_l: corrected 0 (official empty)") == 3
+
+
+@pytest.fixture
+def never_declines(cli):
+    """A run of a system that knows every answer, and takes no notice of the passages."""
+    asked, _ = load_questions(Task("rgb", "negative_rejection_zh", data_dir="sample"), load("rgb"))
+    gold = {question.id: question.references[0][0] for question in asked}
+
+    def system(question):
+        return gold[question.id]
+
+    return quadrag.evaluate("rgb", "negative_rejection_zh", system, data_dir="sample", out="never")
+
+
+def test_what_the_other_profile_says_is_told_where_it_is_far_away(never_declines, cli, capsys):
+    far = "By the corrected profile: rejection_rate 0.0."
+    assert f"{far} verbose=True shows both." in repr(never_declines)
+    assert cli("report", "never", "--html", "one.html").out.count(f"{far} --verbose shows both.") == 1
+    assert Path("one.html").read_text(encoding="utf-8").count(far) == 1
+    assert "按修正口径：rejection_rate 0.0。--verbose 显示两种口径。" in cli("report", "never", "--labels", "zh").out
+    swapped = repr(quadrag.result("never", profile="corrected"))
+    assert "By the official profile: rejection_rate 66.7." in swapped
+    capsys.readouterr()
+    quadrag.result("never", profile="corrected").show(wrong=True, limit=1)
+    assert "rejection_rate: 0 (official: 1)\n  unsupported_correct: 1\n" in capsys.readouterr().out
+
+
+def test_profiles_that_agree_have_no_such_line(cli):
+    assert "By the" not in cli("run", "rgb", "noise_robustness_en", "--limit", "4", *SAMPLE, "--out", "a").out

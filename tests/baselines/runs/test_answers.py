@@ -180,6 +180,10 @@ def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does(read):
         ([{"id": 0, "answer": "x", "config": {}}], (":1", "config")),
         ([{"id": 0, "answer": "x", "split": "noise_40"}], (":1", "'noise_40'", "test")),
         ([{"id": 0, "answer": "x", "config": "noise_robustness_zh"}], (":1", "expected --config noise_robustness_zh")),
+        (
+            [{"id": 0, "answer": "x", "benchmark": "RGB"}, {"id": 1, "answer": "x", "benchmark": "crag"}],
+            (":2", "'crag'", "rgb is scored", "expected --benchmark crag"),
+        ),
         ([{"id": None, "answer": "x"}], (":1", "id is None")),
         ([{"id": 0.0, "answer": "x"}], (":1", "id is 0.0")),
         ([{"id": [0], "answer": "x"}], (":1", "id")),
@@ -253,3 +257,18 @@ def test_scores_that_could_not_be_written_leave_no_folder_that_is_refused(cli, t
 
 def full(folder, asked):
     raise OSError(errno.ENOSPC, "No space left on device", str(folder / "questions.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("named", "lacking"),
+    [
+        ((), "--benchmark and --config"),
+        (("--benchmark", "rgb"), "--config"),
+        (("--config", "negative_rejection_en"), "--benchmark"),
+    ],
+)
+def test_what_neither_the_file_nor_the_user_names_is_asked_for_alone(cli, tmp_path, named, lacking):
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"id": 0, "answer": "x"}')
+    ran = cli("score", path, *named, "--data-dir", "sample")
+    assert ran.code == 2 and ran.err.endswith(f"does not say what it answers; name it with {lacking}\n")

@@ -78,6 +78,23 @@ def test_the_rows_of_a_split_are_by_units_and_name_their_method() -> None:
         assert row["value"] == {"em": 0.5, "f1": 0.25}[key], "the module's own"
 
 
+def test_where_every_answer_is_a_hallucination_truthfulness_has_an_interval() -> None:
+    """By Wilson at most 0.203883 of all answers are no hallucination: 2 * 0.203883 - 1, were those all right."""
+    asked = [question(str(i), topic="t") for i in range(15)]
+    place = {"config": "all", "split": "auto", "truthfulness.truthfulness": {"official": -1.0}}
+    metric = MetricUse("truthfulness", ("truthfulness", "truthfulness_weighted"))
+    values = dict.fromkeys(metric.keys, -1.0)
+    measured = Measured(metric, "official", "s", dict.fromkeys(metric.keys), values)
+    strata = {one.key: Stratum("d", "k", 1.0) for one in asked}
+    lines = [{**place, "id": one.id} for one in asked]
+    rows = rows_of(load("omnieval"), "all", "auto", lines, asked, [measured], strata)
+    assert {(row["slice"], row["key"]) for row in rows} >= {("all", key) for key in metric.keys} | {
+        ("macro:topic", "truthfulness")
+    }
+    for row in rows:
+        assert row["interval"] == pytest.approx([-1, -0.592233], abs=1e-6) and row["method"] == "wilson"
+
+
 def test_what_is_kept_of_questions_is_read_back(tmp_path) -> None:
     from quadrag.baselines.core.settings import Conditions
 

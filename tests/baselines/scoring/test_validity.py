@@ -16,6 +16,7 @@ from quadrag.records import read_jsonl
 
 CRAG = ("run", "crag", "task_1_2", "--split", "public", "--data-dir", "sample", "--limit", "10")
 REJECTION = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")
+REJECTION_FILE = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")
 BAD = {
     "yes": "Yes",
     "garbage": "lorem ipsum 0",
@@ -138,19 +139,19 @@ def test_a_judge_that_repeats_its_instructions_has_not_judged(said, tmp_path, ca
     assert judged == [1.0, 0.0], "the file keeps what the authors' code makes of it"
 
 
-SAME = "All {} verdicts of the judge j are the same text, 'No, it is not addressed.': all answers may be so, or"
+SAME = "All {} verdicts of the judge j are the same, {}: all answers may be so, or it says so of any."
 
 
 @pytest.mark.parametrize(
     ("said", "limit", "told"),
     [
-        ("No, it is not addressed.", 12, SAME.format(12)),
-        ("No, it is not addressed.", 5, SAME.format(5)),
+        ("No, it is not addressed.", 12, SAME.format(12, "rejection_rate_judged 1")),
+        (lambda body: f"Yes, it is addressed. {len(asked_of(body))}", 5, SAME.format(5, "rejection_rate_judged 0")),
         ("No, it is not addressed.", 4, None),
-        (lambda body: f"No, it is not addressed. {len(asked_of(body))}", 12, None),
+        (lambda body: ("Yes, it is addressed.", "No, it is not addressed.")[len(asked_of(body)) % 2], 12, None),
     ],
 )
-def test_a_judge_that_says_one_text_of_all_is_told_of(said, limit, told, tmp_path, capsys):
+def test_a_judge_that_says_the_same_of_all_is_told_of(said, limit, told, tmp_path, capsys):
     with ChatServer(models=["j"], text=said) as judge:
         assert run(tmp_path, REJECTION, "--limit", limit, "--judge", f"{judge.url}#j") == 0
     page = html.unescape((tmp_path / "run" / "report.html").read_text(encoding="utf-8"))
@@ -158,15 +159,57 @@ def test_a_judge_that_says_one_text_of_all_is_told_of(said, limit, told, tmp_pat
     assert result.valid
     for shown in (capsys.readouterr().out, repr(result), page):
         shown = " ".join(shown.split())
-        assert shown.count(told) == 1 if told else "same text" not in shown
+        assert shown.count(told) == 1 if told else "are the same" not in shown
+    file = ("score", str(tmp_path / "run" / "answers.jsonl"), *REJECTION_FILE)
+    with ChatServer(models=["j"], text=said) as judge:
+        assert main([*file, "--judge", f"{judge.url}#j", "--json", "--ledger", str(tmp_path / "other")]) == 0
+    for notes in (result.notes, json.loads(capsys.readouterr().out)["notes"]):
+        assert notes.count(told) == 1 if told else not any("are the same" in note for note in notes)
 
 
-def test_between_judges_that_say_one_text_nothing_is_better(tmp_path):
+def _answer_nothing(body):
+    """Say of each question about a text that it has no answer there."""
+    return "\n".join(
+        ["<response>\n无法推断\n</response>"] * len(re.findall(r"^问题 \d+：", asked_of(body), re.MULTILINE))
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "said", "told"),
+    [
+        (
+            CRAG,
+            lambda body: json.dumps({"score": 0, "explanation": f"{len(asked_of(body))}"}),
+            "8 verdicts of the judge j are the same, truthfulness -1, accuracy 0, hallucination 1:",
+        ),
+        (
+            ("run", "rgb", "counterfactual_robustness_en", "--data-dir", "sample"),
+            lambda body: f"Yes, the model has identified the factual errors.{'!' * (len(asked_of(body)) % 2)}",
+            "12 verdicts of the judge j are the same, error_detection_judged 1:",
+        ),
+        (
+            ("run", "omnieval", "extractive_qa", "--retriever", "none", "--data-dir", "sample", "--limit", "6"),
+            lambda body: '{"prediction":' + " " * (len(asked_of(body)) % 2) + "1}",
+            "18 verdicts of the judge j are the same, acc 0.5, com 0.5, nac 1:",
+        ),
+        (
+            ("run", "crud_rag", "summary", "--data-dir", "sample"),
+            _answer_nothing,
+            "5 verdicts of the judge j are the same, RAGQuestEval recall 0:",
+        ),
+    ],
+)
+def test_every_judged_metric_is_told_of(place, said, told, tmp_path, capsys):
+    with ChatServer(models=["j"], text=said) as judge:
+        run(tmp_path, place, "--llm", "extractive", "--judge", f"{judge.url}#j")
+    assert f"All {told}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_between_judges_that_say_the_same_of_all_nothing_is_better(tmp_path):
     runs = []
     for said in (
         "No, it is not addressed.",
-        "Yes, it is addressed.",
-        lambda body: f"Yes, addressed. {len(asked_of(body))}",
+        lambda body: f"Yes, it is addressed. {len(asked_of(body))}",
     ):
         with ChatServer(models=["j"], text=said) as judge:
             out = tmp_path / str(len(runs))
@@ -175,9 +218,6 @@ def test_between_judges_that_say_one_text_nothing_is_better(tmp_path):
     told = " ".join(repr(quadrag.compare(*runs[:2])).split())
     assert "Not compared, the judge of each says the same of every answer: rejection_rate_judged." in told
     assert "better" not in told
-    assert "rejection_rate_judged: " in repr(quadrag.compare(runs[0], runs[2])), (
-        "one judge alone may be right each time"
-    )
 
 
 @pytest.mark.slow
@@ -210,8 +250,7 @@ def test_a_model_that_replies_with_nothing_is_invalid_and_an_empty_line_of_a_fil
     assert record(tmp_path)["empty"] == {"negative_rejection_en/test": 12}
     assert quadrag.result(tmp_path / "run")["rejection_rate"].unscored == {"empty reply": 12}
     answers = tmp_path / "run" / "answers.jsonl"
-    score = ["score", str(answers), "--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample"]
-    assert main(score) == 0
+    assert main(["score", str(answers), *REJECTION_FILE]) == 0
 
 
 def test_code_2_wins(tmp_path, capsys):

@@ -182,6 +182,7 @@ PLAIN = [
     ({"answer": "x", "passages": [{"score": 10**400}]}, Unreadable, "score of passage 0"),
     ({"error": {"message": "overloaded"}}, NoAnswer, "overloaded"),
     ({"answer": None, "error": "gone"}, NoAnswer, "gone"),
+    ({"answer": "Sorry.", "error": "rate limit"}, NoAnswer, "rate limit"),
 ]
 CHAT = [
     ({}, Unreadable, "no choices"),
@@ -190,6 +191,7 @@ CHAT = [
     ({"choices": [{"message": {"content": None}}]}, NoAnswer, "content is null"),
     ({"choices": [{"message": {"content": 7}}]}, Unreadable, "content is a number"),
     ({"error": {"message": "no such index"}}, NoAnswer, "no such index"),
+    ({"choices": [{"message": {"content": "Sorry."}}], "error": "rate limit"}, NoAnswer, "rate limit"),
 ]
 
 
@@ -421,7 +423,8 @@ def test_a_dead_service_is_one_line(server, ledger, rule, path, words):
         server.rules.append(rule)
     with pytest.raises(QuadragError) as caught:
         ask(server.base + path, asked(6), ledger, concurrency=2, retries=1)
-    assert words in str(caught.value) and "\n" not in str(caught.value)
+    assert words in str(caught.value) and ("no JSON" not in words or "start the server" not in str(caught.value))
+    assert "\n" not in str(caught.value)
     assert server.requests <= 2 * 3, "the rest is not asked"
 
 

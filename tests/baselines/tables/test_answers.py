@@ -2,13 +2,18 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rag_server import RagServer, Rule
 
 import quadrag
+from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.systems.rag.reply import find_unread
+from quadrag.baselines.tables.answers import note_answers
+from quadrag.baselines.tables.language import speak
 from quadrag.records import write_jsonl
+from quadrag.run_record import Inputs, RunRecord
 
 PLACE = ("crud_rag", "qa_1doc")
 UNREAD = "The answers have `contexts`, which is not read: passages belong under `passages`; retrieval is not measured."
@@ -16,6 +21,11 @@ GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
 UNKNOWN = "Retrieval is not measured: the system gave no id and no text of a gold document"
 
 MISSED = "None of the {} passages is a gold document; if that cannot be, the ids are not those of `quadrag.corpus`."
+
+
+def count(table, said):
+    """How often something is said in a table, whose lines may break within it."""
+    return " ".join(table.split()).count(said)
 
 
 def test_a_search_without_a_hit_is_zero_and_one_that_tells_nothing_is_not_measured(tmp_path, monkeypatch):
@@ -41,6 +51,8 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
         "others": [{"text": one.text.replace("。", "。\n")} for one in corpus[48:52]],
         "strange": [{"text": corpus[48].text}, {"text": "春风又绿江南岸，" * 9}],
         "cut": [{"id": "a-1", "text": corpus[48].text}],
+        "short": [{"text": corpus[48].text[:20]}],
+        "named": [{"id": "a-1", "text": gold.text[:20]}],
         "unlike": [{"id": "a-1", "text": "春风又绿江南岸，" * 9}],
     }
 
@@ -48,7 +60,7 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
         return quadrag.evaluate(*PLACE, answer, data_dir="sample", out=name)
 
     found = {name: measure(name, lambda question, each=each: (question.query, each)) for name, each in given.items()}
-    assert [found[name]["recall@8"].value for name in given] == [0.125, 0.0, 0.0, 0.0, None]
+    assert [found[name]["recall@8"].value for name in given] == [0.125, 0.0, 0.0, 0.0, 0.0, None, None]
     told = {name: " ".join(repr(one).split()) for name, one in found.items()}
     missed, strange = (
         "None of the {} passages is a gold document",
@@ -58,6 +70,9 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
     assert (
         f"{missed.format(8)}." in told["cut"] and "is a gold document" not in told["hit"] and UNKNOWN in told["unlike"]
     )
+    short = "8 of 8 passages are under 32 characters: too short to be known."
+    assert [name for name in given if "too short" in told[name]] == ["short", "named"] and short in told["short"]
+    assert f"{UNKNOWN}; one of its ids is 'a-1'" in told["named"] and short in told["named"]
     # A part of the answers without passages counts as 0, and is told of.
     asked = [question.id for question in quadrag.questions(*PLACE, data_dir="sample")]
     some = measure("some", lambda question: (question.id, [GOLD]) if question.id in asked[:5] else question.id)
@@ -79,6 +94,11 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
         ({"answer": "id", "passages": [GOLD], "contexts": []}, None),
         ({"answer": "id", "passages": []}, "The search found no passage for any question."),
         ({"answer": "id", "passages": ["ab" * 32]}, MISSED.format(8)),
+        (
+            {"answer": "id", "passages": [GOLD[:14]]},
+            f"{UNKNOWN}; one of its ids is '{GOLD[:14]}', one of the corpus is '{GOLD[:15]}…'; "
+            "the first is shorter, give ids whole.",
+        ),
         (
             {"answer": "id", "passages": ["nowhere"], "contexts": ["a"]},
             f"{UNKNOWN}; one of its ids is 'nowhere', one of the corpus is '{GOLD[:15]}…'.",
@@ -102,9 +122,63 @@ def test_a_file_and_a_function_are_told_alike(cli, given, said):
         assert table.count("one of its ids") <= 1
         assert ("(see above)" in table) == (table not in reprs and UNKNOWN in (said or ""))
     if given["answer"]:  # empty ones have no score
-        told = [line for line in repr(quadrag.compare(found, found)).splitlines() if said and said in line]
-        assert told == ([f"A, B: {said}"] if said else []), "once"
-    assert " ".join(cli("report", "mine", "scored").out.split()).count(f"A, B: {said}") == bool(said)
+        assert count(repr(quadrag.compare(found, found)), f"A, B: {said}") == bool(said)
+    assert count(cli("report", "mine", "scored").out, f"mine, scored: {said}") == bool(said)
+
+
+LIMIT = "Error code: 429 - rate limit"
+DECLINED = "I can not answer the question because of the insufficient information in documents."
+
+
+def told_of(
+    texts: list[str | None], samples: int = 1, metric: str = "rgb_accuracy.accuracy", value: float = 0, same: int = 0
+) -> str:
+    """What is told of questions that were answered so, each as often as there are samples, the first ones the same."""
+    inputs = Inputs(quadrag="0", benchmark="rgb", config="c", splits=["s"], retriever="own", llm="m")
+    places = [(str(i), sample) for i in range(len(texts)) for sample in range(samples)]
+    rows = [
+        {"config": "c", "split": "s", "id": i, "sample": sample}
+        | {metric: {"official": value * (texts[int(i)] == DECLINED)}}
+        for i, sample in places
+    ]
+    known = {(("c", "s", i), sample): texts[int(i)] for i, sample in places}
+    asked: dict[Any, Asked] = {("c", "s", str(i)): Asked(str(max(i, same - 1))) for i in range(len(texts))}
+    return "|".join(note_answers([Result(RunRecord(inputs), [], rows, asked=asked, texts=known)]))
+
+
+def test_a_text_that_answers_many_questions_is_told_of():
+    own = [f"answer {i}" for i in range(200)]
+    assert told_of([LIMIT] * 67 + own[67:]) == f"67 of 200 answers are the same text, '{LIMIT}'."
+    assert told_of([LIMIT] * 11 + own[11:]) != told_of([LIMIT] * 10 + own[10:]) == "", "more than 5%"
+    assert told_of([LIMIT] * 5 + own[:9]) != told_of([LIMIT] * 4 + own[:9]) == "", "of 5 questions or more"
+    assert told_of(own[:9], samples=5) == "", "samples of one question"
+    assert told_of([LIMIT] * 5 + own[:9], same=5) == "", "one question in five splits"
+    assert told_of([""] * 9 + own[:9]) == told_of([None] * 9 + own[:9]) == ""
+    assert told_of(["yes"] * 60 + [LIMIT] * 50 + own[:90]).count("200 answers are the same text") == 2
+    assert speak(told_of([LIMIT] * 67 + own[67:]), "zh") == f"200 个回答中有 67 个是同一段文字：'{LIMIT}'。"
+
+
+def test_a_text_that_a_metric_looks_for_is_not_told_of():
+    own = [f"answer {i}" for i in range(9)]
+    for texts in ([DECLINED] * 9 + own, [DECLINED] * 9):
+        assert told_of(texts, metric="rejection_rate.rejection_rate", value=1) == ""
+        assert DECLINED[:20] in told_of(texts), "accuracy does not look for it"
+        assert DECLINED[:20] in told_of(texts, metric="retrieval_ranking.recall@8", value=1), "that is of its passages"
+    assert LIMIT in told_of([LIMIT] * 9 + own, metric="rejection_rate.rejection_rate", value=1)
+
+
+@pytest.mark.parametrize(
+    ("place", "said", "key"),
+    [
+        (("rgb", "negative_rejection_en"), DECLINED, "rejection_rate.rejection_rate"),
+        (("rgb", "counterfactual_robustness_en"), "There are factual errors.", "error_detection.error_detection"),
+        (("crag", "task_1_2"), "I don't know", "truthfulness.missing"),
+    ],
+)
+def test_the_phrases_that_prompts_ask_for_are_known(place, said, key, tmp_path):
+    result = quadrag.evaluate(*place, lambda question: said, data_dir="sample", out=tmp_path / "a")
+    assert result[key].value == 1 and "same text" not in repr(result)
+    assert "same text" in repr(quadrag.evaluate(*place, lambda question: LIMIT, data_dir="sample", out=tmp_path / "b"))
 
 
 @pytest.mark.parametrize("place", [("rgb", "noise_robustness_en"), ("crag", "task_1_2")])

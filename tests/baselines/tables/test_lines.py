@@ -36,6 +36,14 @@ def test_a_rate_is_in_percent_and_a_length_in_characters_as_the_metric_says():
     assert name_units([score("bleu", 0.5), score("length", 1.0)]) == "Percent, length in characters"
 
 
+def test_beside_a_minus_the_bounds_of_an_interval_have_a_word_between_them():
+    low = score("bleu", -1.0, interval=[-1.0, -0.114])
+    (cell,) = our_lines("ours", [low], ["bleu"], ["official"])[0].cells
+    assert cell.sub == "-100.0 to -11.4"
+    bounds = shown(our_lines("ours", [low], ["bleu"], ["official"], bounds=True))[1:3]
+    assert bounds == [("  95% from", ["-100.0"]), ("  95% to", ["-11.4"])]
+
+
 def test_the_second_profile_stands_only_where_it_differs():
     profiles = ["official", "corrected"]
     same = [score("bleu", 0.5), score("bleu", 0.5, "corrected")]

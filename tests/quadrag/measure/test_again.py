@@ -63,7 +63,7 @@ def test_a_judge_is_asked_again_and_the_function_is_not(judge, limit, out, befor
         f"{calls} of {calls} verdicts are kept ones, from 20[-\\d]+ [:\\d]+ UTC on\\. "
         'retry="unreadable" asks those again that could'
     )
-    assert re.search(kept, repr(same)) and "--retry" not in repr(same)
+    assert re.search(kept, " ".join(repr(same).split())) and "--retry" not in repr(same)
     shown = evaluate(system, **call, max_failed=1.0)
     assert shown.valid and "NOT RELIABLE" in repr(shown) and (limit is None or judge.requests == calls)
     judge.state.text = READABLE
@@ -100,6 +100,19 @@ def test_a_good_run_with_a_few_unreadable_verdicts_is_asked_again_only_when_that
     asked, calls = list(system.asked), judge.requests
     again = evaluate(system, **call, retry="unreadable")
     assert system.asked == asked and 0 < judge.requests - calls <= 2 and "could not be read" not in repr(again)
+
+
+def test_verdicts_that_are_kept_ones_are_told_where_the_same_answers_are_judged_again(judge):
+    judge.state.text = READABLE
+    call = {"judge": f"{judge.url}#j", "limit": 2}
+    first = evaluate(System(), **call, name="one")
+    asked = judge.requests
+    assert "kept ones" not in repr(first)
+    same = evaluate(System(), **call, name="two")
+    kept = rf"{asked} of {asked} verdicts are kept ones, from 20[-\d]+ [:\d]+ UTC on; fresh=True asks anew\."
+    assert judge.requests == asked and re.search(kept, " ".join(repr(same).split()))
+    with_labels = quadrag.result(same.folder, labels="zh")
+    assert f"{asked} 个判断中有 {asked} 个是已存的" in repr(with_labels)
 
 
 @pytest.mark.slow

@@ -156,7 +156,15 @@ def test_a_side_that_is_invalid_is_named_with_its_reason():
             quadrag.compare(*sides)
         said = str(told.value)
         assert said.startswith("nothing to compare: mine-2 is INVALID, noise_robustness_en noise_60: 6 of 12")
-        assert "same questions" not in said
+        assert said.endswith('; retry="failed" asks it again about the 6 questions on which it failed')
+    with pytest.raises(quadrag.QuadragError, match=r"A is INVALID, .* on which it failed; B is INVALID, .* failed$"):
+        quadrag.compare(bad, bad)
+
+
+def test_a_metric_by_which_no_question_is_shown_is_refused():
+    mine = measure(first, "mine")
+    with pytest.raises(quadrag.QuadragError, match=r"'zzz' says which questions .* worse=True or better=True with it"):
+        quadrag.compare(mine, mine).show(metric="zzz")
 
 
 def test_answers_of_a_run_that_stopped_are_counted_wherever_numbers_are_shown(capsys):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import quadrag
+from quadrag.baselines.tables.language import speak_line
 
 SUMMARY = ("crud_rag", "summary")
 RGB = ("rgb", "noise_robustness_en")
@@ -29,6 +30,27 @@ def test_what_a_summary_begins_with_is_named_first_where_scores_are_invalid():
     with pytest.warns(UserWarning, match=r"^INVALID, rouge_l, bleu, length, bleu_bp and 4 more: 4 of 8 items failed"):
         found = measure(lambda question: question.query if next(count) % 2 else 1 / 0)
     assert ": rouge_l, bleu, length, bleu_bp and 4 more; " in found.invalid[0]
+
+
+@pytest.mark.parametrize(
+    ("system", "place", "hint"),
+    [
+        (lambda question: question.question, RGB, "; a question has id, query, history, passages;"),
+        (lambda question: question["query"], RGB, "; a question has id, query, history, passages;"),
+        (
+            lambda question: question.passages[0].text,
+            SUMMARY,
+            "; no passages are handed out here: the function searches itself (`quadrag.corpus`);",
+        ),
+        (lambda question: (1,)[len(question.passages)], RGB, ");"),
+        (lambda question: question.query.text, RGB, ");"),
+    ],
+)
+def test_who_takes_a_question_for_something_else_is_told_what_it_has(system, place, hint):
+    with pytest.raises(quadrag.QuadragError) as raised:
+        measure(system, *place)
+    assert f"{hint} correct the function" in str(raised.value)
+    assert not speak_line(str(raised.value), "zh").startswith("这一行还没有中文")
 
 
 def test_an_answer_may_be_a_dictionary_as_over_http():
@@ -139,16 +161,21 @@ def test_of_a_coroutine_function_eight_calls_are_made_too_and_then_all_at_once()
     assert len(asked) == 60 and running.count(38) > 1
 
 
-def test_eight_calls_that_failed_stop_whatever_they_were_handed():
+@pytest.mark.parametrize("waits", [False, True])
+def test_eight_questions_that_failed_stop_however_few_the_calls(waits):
     sizes = []
 
-    def mine(questions):
-        sizes.append(len(questions))
-        raise ValueError("no luck")
+    def mine(question):
+        sizes.append(len(question))
+        return question.passages
 
-    with pytest.raises(quadrag.QuadragError, match="no luck"):
-        measure(mine, *RGB, batch_size=4)
-    assert sizes == [4] * 8
+    async def later(question):
+        return mine(question)
+
+    told = r"first 2 calls .* 'passages' \(mine, .*\); with batch_size the function gets a list of questions; correct"
+    with pytest.raises(quadrag.QuadragError, match=told):
+        measure(later if waits else mine, *RGB, batch_size=4)
+    assert sizes == [4] * 2
 
 
 @pytest.mark.parametrize("waits", [False, True])

@@ -84,6 +84,8 @@ def test_errors_and_warnings_are_in_chinese():
     assert refusal(lambda: result.report("e")) == "用不了 e（这是一个文件夹）；请换一个位置"
     said = "wrong 与 unscored 都说明要显示哪些题；请去掉其一"
     assert refusal(lambda: result.show(wrong=True, unscored=True)) == said
+    said = "metric='zzz' 说明要显示哪些题；请同时给出 wrong=True 或 unscored=True"
+    assert refusal(lambda: result.show(metric="zzz")) == said
     assert refusal(lambda: measure(every, out=5)) == "out 的值为 5；应为文件夹的路径"
     assert refusal(lambda: measure(every, batch_size="4")) == "batch_size 的值为 '4'；应为从 1 起的整数，或 None"
     with pytest.raises(KeyError, match="没有名为 3 的分数；可用的：accuracy"):

@@ -184,6 +184,21 @@ def test_equal_values_have_no_width_but_for_shares(n: int, value: float) -> None
     assert summarise(ones(*[1] * n)).interval == pytest.approx(wilson(n, n))
 
 
+@pytest.mark.parametrize(("value", "expected"), [(-1, (-1, -0.592233)), (3, (2.184467, 3))])
+def test_values_all_at_one_end_of_their_range_have_the_width_of_a_share_of_it(value: float, expected: Any) -> None:
+    """Wilson of 0 of 15 reaches to z^2 / (15 + z^2) = 3.841459 / 18.841459 = 0.203883 of the range."""
+    ends = (-1, 1) if value == -1 else (-1, 3)
+    found = summarise(ones(*[value] * 15), ends=ends)
+    assert (found.interval, found.method) == (pytest.approx(expected, abs=1e-6), "wilson")
+    assert macro([[ones(*[value] * 15)]], ends=ends) == [Mean(value, found.interval, "wilson")]
+    samples = [Item(i // 2, float(value)) for i in range(30)]
+    assert summarise(samples, ends=ends).interval == found.interval, "two samples a question tell no more of others"
+    inside = ones(*[value] * 14, 0.5)
+    assert summarise(inside, ends=ends) == summarise(inside), "where a draw has a width it stands"
+    beyond = ones(*[value - 1, value + 1] * 8)
+    assert summarise(beyond, ends=ends) == summarise(beyond), "values may pass their range"
+
+
 def test_the_interval_holds_the_value_and_narrows_with_more_questions() -> None:
     widths = []
     for n in (20, 80, 320):

@@ -1,0 +1,85 @@
+"""What two runs have in common: questions, answers, judges; and what their verdicts can thus say of the answers."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from quadrag.metric_record import metric_record
+from quadrag.run_record import Inputs
+
+from ...core.result import Result
+from ...tables.grid import Alarm
+
+
+def is_same(first: Result, second: Result, question: Any) -> bool:
+    """Whether a question of two runs is the same by its text and gold; where a folder does not say so, by its id."""
+    here, there = first.asked, second.asked
+    if not (here and there):
+        return True
+    return question in there and question in here and here[question].sha256 == there[question].sha256
+
+
+def match_answers(first: Result, second: Result) -> Iterator[bool]:
+    """Yield of each answer to a question that both have whether it is the same text in both."""
+    for place, text in first.texts.items():
+        if place in second.texts and is_same(first, second, place[0]):
+            yield text is not None and text == second.texts[place]
+
+
+def doubt_verdicts(first: Result, second: Result, name: str) -> str:
+    """Say why a metric's values of two runs, by a judge, do not tell which answers are better; "" where they may.
+
+    Args:
+        first: a run.
+        second: another one.
+        name: of the metric, as items name it.
+    """
+    if not is_judged(*name.split(".", 1)):
+        return ""
+    if all(name in chain(*one.run.constant_verdicts.values()) for one in (first, second)):
+        return "the judge of each says the same of every answer"
+    matches = match_answers(first, second)
+    if next(matches, False) and all(matches):
+        mine, theirs = ({_key(row): row for row in one.items} for one in (first, second))
+        differ = any(mine[key].get(name) != theirs[key].get(name) for key in mine.keys() & theirs.keys())
+        return "the answers are the same; only the verdicts differ" if differ else ""
+    return "the judges are not the same" if _name_judges(first, second) else ""
+
+
+def is_judged(metric: str, key: str) -> bool:
+    """Whether a metric's value is a judge's verdict."""
+    return metric_record(metric).key(key).needs == "judge"
+
+
+def tell_judges(first: Result, second: Result) -> list[Alarm]:
+    """Say that different judges judged two runs; [] where it was one, or either run was not judged."""
+    names = _name_judges(first, second)
+    what = "differences of judged metrics are the judges' as well as the answers'"
+    return [Alarm(f"Judged by different judges ({names}): {what}.")] if names else []
+
+
+def _name_judges(first: Result, second: Result) -> str:
+    """Name the different judges of two runs by the first thing in which they differ; "" where none is known."""
+    pairs = zip(_describe_judges(first.run.inputs), _describe_judges(second.run.inputs), strict=True)
+    return next((f"{one}; {other}" for one, other in pairs if one and other and one != other), "")
+
+
+def _describe_judges(inputs: Inputs) -> list[str]:
+    """Name the judges of a run by their models, where they are asked, and their prompt; "" for what is not known."""
+    if inputs.judge is None:
+        return [""] * 4
+    services, served = (
+        ", ".join(name for role, name in by_role.items() if role.startswith("judge"))
+        for by_role in (inputs.services, inputs.served_as)
+    )
+    prompt = (inputs.judging or {}).get("prompt")
+    return [
+        inputs.judge,
+        f"{inputs.judge}, served by {served or inputs.judge}",
+        f"{inputs.judge} at {services}" if services else "",
+        f"{inputs.judge}, own prompt {prompt}" if prompt else f"{inputs.judge}, no own prompt",
+    ]
+
+
+def _key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["config"], row["split"], row["id"], row["sample"]

@@ -1,0 +1,117 @@
+"""Two runs whose verdicts differ for another reason than their answers: by judged metrics neither is the better one."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_server import ChatServer
+
+import quadrag
+from quadrag.baselines.core.result import Result
+from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.several import tabulate_several
+from quadrag.baselines.report.compared.shared import doubt_verdicts, tell_judges
+from quadrag.baselines.tables.language import speak
+from quadrag.run_record import Inputs, RunRecord
+
+PLACE = {"benchmark": "crud_rag", "config": "qa_1doc", "split": "test"}
+JUDGED = "ragquesteval.precision"
+TOLD = "Judged by different judges (m; m2): differences of judged metrics are the judges' as well as the answers'."
+
+
+def run(value: float, text: str = "A", judge: str | None = "m", prompt: str = "", services: Any = None) -> Result:
+    """A run whose 40 answers all have one value of a judged metric, and of one without a judge."""
+    judging = {"prompt": prompt} if prompt else {}
+    inputs = Inputs(quadrag="0", benchmark="crud_rag", config="qa_1doc", splits=["test"], retriever="bm25", llm="l")
+    record = RunRecord(replace(inputs, judge=judge, judging=judging, services=services or {}))
+    values = {"official": value, "corrected": value}
+    keys = [("ragquesteval", "precision"), ("crud_overlap", "rouge_l")]
+    names = [".".join(key) for key in keys]
+    items = [PLACE | {"id": str(i), "sample": 0} | dict.fromkeys(names, values) for i in range(40)]
+    counts = {"interval": None, "n_total": 40, "n_scored": 40, "unscored": {}, "signature": "s"}
+    rows = [
+        PLACE | {"slice": "all", "metric": metric, "key": key, "profile": name, "value": value} | counts
+        for metric, key in keys
+        for name in values
+    ]
+    return Result(record, rows, items, texts={(("qa_1doc", "test", str(i)), 0): f"{text}{i}" for i in range(40)})
+
+
+def test_between_runs_of_different_judges_no_judged_metric_has_a_winner() -> None:
+    grid = compare_runs([("A", run(0.1)), ("B", run(0.9, "B", "m2"))])
+    assert grid.notes[0] == TOLD
+    assert "Not compared, the judges are not the same: RAGQuestEval precision." in grid.notes
+    assert [note for note in grid.notes if "better" in note and "precision" in note] == []
+    assert any(note.startswith("rouge_l: B is better") for note in grid.notes), "no judge stands behind it"
+    cells = {line.label.split()[-1]: [cell.text for cell in line.cells] for line in grid.lines}
+    assert cells["precision"] == ["10.0", "90.0", "–"] and cells["rouge_l"][2] == "+80.0*"
+    several = tabulate_several([("A", run(0.1)), ("B", run(0.9, "B", "m2")), ("C", run(0.9, "C"))])[1].notes
+    assert several[0] == f"B - A: {TOLD}"
+    assert any(note.startswith("C - A: RAGQuestEval precision: C is better") for note in several)
+
+
+def test_judges_differ_by_model_service_or_prompt_where_both_are_known() -> None:
+    def named(first: Result, second: Result) -> str:
+        return "".join(tell_judges(first, second)).partition(")")[0]
+
+    assert named(run(0.1), run(0.9)) == named(run(0.1), run(0.9, judge=None)) == ""
+    here, there, moved = ({"judge": f"http://{a}/v1", "llm": b} for a, b in (("a", "x"), ("b", "x"), ("a", "y")))
+    assert named(run(0.1, services=here), run(0.9, services=there)).endswith("(m at http://a/v1; m at http://b/v1")
+    assert named(run(0.1, services=here), run(0.9, services=moved)) == named(run(0.1, services=here), run(0.9)) == ""
+    assert named(run(0.1), run(0.9, prompt="12ab")).endswith("(m, no own prompt; m, own prompt 12ab")
+
+
+def test_of_the_same_answers_only_the_verdicts_differ() -> None:
+    notes = compare_runs([("A", run(0.1)), ("B", run(0.9))]).notes
+    assert "Not compared, the answers are the same; only the verdicts differ: RAGQuestEval precision." in notes
+    assert not any("precision" in note and "better" in note for note in notes)
+    assert doubt_verdicts(run(0.1), run(0.1), JUDGED) == "", "nor do the verdicts differ"
+    one_text = run(0.9, "B")
+    one_text.run.constant_verdicts = {"All 40 verdicts are the same": [JUDGED]}
+    assert doubt_verdicts(run(0.1), one_text, JUDGED) == "", "one judge alone may be right each time"
+    assert doubt_verdicts(one_text, one_text, "crud_overlap.rouge_l") == ""
+    assert doubt_verdicts(one_text, one_text, JUDGED).endswith("says the same of every answer")
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """CRAG's sample answered by two systems, and judged mildly the second time."""
+
+    def judge(share: int) -> ChatServer:
+        def said(body: dict) -> str:
+            return json.dumps({"score": int(zlib.crc32(json.dumps(body["messages"]).encode()) % 10 < share)})
+
+        return ChatServer(models=[f"m{share}"], text=said)
+
+    folder = tmp_path_factory.mktemp("judged")
+    for name, share in (("a", 1), ("b", 9)):
+        with judge(share) as server:
+            given = {"judge": f"{server.url}#m{share}", "out": folder / name, "ledger": str(folder / "L")}
+            quadrag.evaluate("crag", "task_1_2", lambda one: f"{name} {one.id}", data_dir="sample", name=name, **given)  # noqa: B023
+    return [folder / "a", folder / "b"]
+
+
+def test_neither_python_nor_show_nor_the_page_names_a_winner(judged, cli, tmp_path) -> None:
+    told = "Judged by different judges (m1; m9): "
+    shown = " ".join(repr(quadrag.compare(*judged)).split())
+    assert shown.startswith(f"b minus a, paired {told}") and "is better" not in shown
+    shown = cli("show", *judged, "--worse").out
+    assert told in shown and "accuracy_bounded" in shown and "By other metrics" not in shown
+    assert (
+        "Not compared, the judges are not the same: accuracy.\n"
+        in cli("show", *judged, "--better", "--metric", "accuracy").out
+    )
+    page = quadrag.compare(*judged).report(tmp_path / "p.html").read_text(encoding="utf-8")
+    assert page.index(told) < page.index('class="cards"')
+    assert page.count('<span class="told">not compared</span>') == 3 and ">b is better: " not in page
+    assert '<span class="told">b is' not in page and '<span class="told">a is' not in page
+
+
+def test_the_lines_are_said_in_chinese() -> None:
+    assert speak(TOLD, "zh").startswith("两次由不同的裁判评判（m; m2）")
+    assert "更好" not in speak("Not compared, the answers are the same; only the verdicts differ: acc.", "zh")
