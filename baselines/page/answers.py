@@ -17,6 +17,7 @@ from ..report.item_lines import say_by_profile
 from ..report.items import RunReader, ShownItem
 from ..report.spelled import spell_gold
 from ..report.verdicts import look_up_verdicts
+from ..tables.language import ENGLISH, speak
 
 MOST = 10_000  # items of a page
 BEGINNING = 160  # characters of a text in the list
@@ -47,6 +48,7 @@ def collect_answers(
     ledger: str | None = None,
     most: int = MOST,
     profile: str | None = None,
+    labels: str = ENGLISH,
 ) -> Answers:
     """Collect the answers of runs; those to the same question stand together.
 
@@ -55,6 +57,7 @@ def collect_answers(
         ledger: where the judge's words are kept; in the user's cache folder when None.
         most: how many items are taken of a run, of each part alike; that others are left out is told.
         profile: whose values they are shown with; the runs' own, of runs with two ``official``, when None.
+        labels: the language of why an answer is lacking.
     """
     profile = profile or own_profile(result for _, results in runs for result in results) or PROFILES[0]
     answers = Answers()
@@ -92,7 +95,7 @@ def collect_answers(
         "metrics": [
             one | {"other": one["name"] in others, "unfit": one["name"] in unfit} for one in _describe_metrics(names)
         ],
-        "items": [_list_item(place, items, names, profile) for place, items in shown.items()],
+        "items": [_list_item(place, items, names, profile, labels) for place, items in shown.items()],
     }
     answers.items = [_whole_item(items, answers.passages) for items in shown.values()]
     return answers
@@ -116,7 +119,7 @@ def _describe_metrics(names: Sequence[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _list_item(place: Place, items: Side, metrics: Sequence[str], profile: str) -> dict[str, Any]:
+def _list_item(place: Place, items: Side, metrics: Sequence[str], profile: str, labels: str) -> dict[str, Any]:
     """Return an item as the list shows it: the beginnings of its texts, its values by run and metric."""
     benchmark, config, split, ident, sample, _ = place
     question = next(item for item in items if item).question
@@ -126,7 +129,7 @@ def _list_item(place: Place, items: Side, metrics: Sequence[str], profile: str) 
         "sample": sample,
         "question": question.query[:BEGINNING],
         "answers": [None if item is None else _answer_of(item)[:BEGINNING] for item in items],
-        "failed": [_tell_failure(item) for item in items],
+        "failed": [speak(_tell_failure(item), labels) for item in items],
         "values": [[_value_of(item, name, profile) for name in metrics] for item in items],
         "groups": {"benchmark": benchmark, "config": config, "split": split, **question.slices},
     }

@@ -67,7 +67,7 @@ def write_page(
         profile: whose values single answers are shown with; the runs' own when None.
     """
     results = [result for _, parts in runs for result in parts]
-    answers = collect_answers(runs, ledger, profile=profile)
+    answers = collect_answers(runs, ledger, profile=profile, labels=labels)
     invalid = note_invalid(results)
     alone = len(runs) == 1
     partial = note_partial(results) if alone else []

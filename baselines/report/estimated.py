@@ -42,10 +42,6 @@ def tabulate_estimate(
     if len(stages) > 1:
         lines.append(Line("all", _estimate_cells(stages, bool(currency)), rule=True))
     title = "What it will take; no model was asked"
-    if not stages:
-        return Grid(
-            title, "stage", columns, [], ["No model is to be asked: none is named, or all replies stand already."]
-        )
     notes = ["calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies."]
     for how in dict.fromkeys(estimate.how.values()):
         notes.append(f"Tokens of {', '.join(one for one in estimate.how if estimate.how[one] == how)}: {how}.")

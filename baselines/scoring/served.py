@@ -118,9 +118,10 @@ def find_documents(
         return replace(evidence, by="form"), own
     why = "the system gave no id and no text of a gold document"
     if given := next((name for found in own.values() for name in found if not name.startswith(UNNAMED)), None):
-        why += (
-            f"; one of its ids is {one_line(given, _LONGEST)!r}, one of the corpus is {one_line(min(gold), _LONGEST)!r}"
-        )
+        whole = next((one for one in sorted(gold) if one.startswith(given)), None)
+        shown, known = one_line(given, _LONGEST), one_line(whole or min(gold), _LONGEST)
+        why += f"; one of its ids is {shown!r}, one of the corpus is {known!r}"
+        why += "; the first is shorter, give ids whole" * (whole is not None)
     return replace(evidence, why=why, short=_count_short(chain(*passages.values()))), own
 
 

@@ -21,6 +21,7 @@ from .grid import Grid, Line
 
 ENGLISH, CHINESE = LANGUAGES = ("en", "zh")
 _SLOT = re.compile(r"(\{\d…?\})")
+_BRACKET = re.compile(r"[^(]*\)")  # that a slot stands in, whose end is its own
 _HAN = re.compile("[\u4e00-\u9fff]")
 _MARKS = "，。；：？！、（）“”"  # which take no blank beside them
 # What parts of a line stand between, the longer parts first, and what stands there in Chinese.
@@ -38,6 +39,8 @@ _RANGE = re.compile(r"([-+]?[\d.]+%?) to ([-+]?[\d.]+%?)")
 # A text of data or of a model as Python writes it, or a folder that is points alone; and the first of the signs that
 # stand for such texts.
 _QUOTED = re.compile(r"""(?<![\w\\])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)|(?<!\S)\.\.?(?=[ ;,:])""")
+# An exception as Python tells it.
+_RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Expired)(?:: .+)?")
 _ASIDE = 0xE000
 # Whether words in the slots of a file's phrases are names.
 _FILES = {"chinese.yaml": False, "chinese_errors.yaml": True, "chinese_help.yaml": True}
@@ -80,13 +83,15 @@ def _match(english: str, chinese: str) -> re.Pattern[str]:
     """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not, nor a head before it."""
     ends = r"\. " if english.endswith(".") else r"; |\. "
     found, last = "", english.count("{") - 1
-    for piece in _SLOT.split(english):
+    pieces = _SLOT.split(english)
+    for piece, after in zip(pieces, [*pieces[1:], ""], strict=True):
         if not _SLOT.fullmatch(piece):
             found += re.escape(piece)
         elif piece.endswith("…}") or f"“{piece}”" in chinese:
             found += f"(?P<s{piece[1]}>.+?)"
         else:
-            found += f"(?P<s{piece[1]}>(?:(?!{': |' * (int(piece[1]) < last)}{ends}).)+?(?<!,))"
+            here = ": |" * (int(piece[1]) < last) + r"\), |" * bool(_BRACKET.match(after))
+            found += f"(?P<s{piece[1]}>(?:(?!{here}{ends}).)+?(?<![,:]))"
     return re.compile(found)
 
 
@@ -165,12 +170,16 @@ def _look_up(text: str) -> str:
         return f"{begin}{found[1]} 与 {found[2]}"
     if found := _PAIR.fullmatch(plain):
         return f"{begin}{found[1]}：{_translate(found[2])}"
+    if _RAISED.fullmatch(plain):
+        return f"{begin}“{plain}”"
     for mark, joint in _JOINTS.items():  # a list, or several sentences
         parts = mark.split(plain, 1)
         spoken = [_translate(part) for part in parts] if len(parts) > 1 else parts
         if spoken != parts:
             rest = mark.sub(joint, spoken[1]) if spoken[1] == parts[1] else spoken[1]  # a list has one sign between all
             return begin + _meet(_meet(spoken[0], joint), rest)
+    if plain.endswith(".") and (ours := _find(plain[:-1])) is not None:
+        return f"{begin}{ours}."  # what has no point in the list may end a sentence
     return text
 
 

@@ -73,6 +73,11 @@ def run(arguments: argparse.Namespace) -> None:
         "Next, with a model of your own:",
     )
     tell_next(arguments, "quadrag run rgb noise_robustness_en --llm http://HOST:PORT/v1", "  ")
+    tell(
+        arguments,
+        'a function of your own, in Python: quadrag.evaluate("rgb", "noise_robustness_en", my_rag)',
+        "a file of answers to `quadrag questions`: quadrag score FILE",
+    )
 
 
 def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:

@@ -97,6 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
             tell(arguments, *f"{kept}.".splitlines())
         print_results(arguments, stdout, out, results, grids)
         print_calls(arguments, results)
+        if not out and arguments.format == "table":
+            tell(arguments, "Nothing was saved: --out DIR keeps it for `quadrag show`")
         if out:
             print(f"\n{out / 'report.html'}")
             if len(results) == 1:

@@ -91,5 +91,7 @@ def refuse_unknown(function: Callable[..., object], named: Iterable[str], option
     taken = [name for name in inspect.signature(function).parameters if name not in ("self", "options")]
     taken += options
     for name in named:
+        if name == "api_key" and name not in taken:
+            raise QuadragError(f"unknown argument of {function.__name__} {name!r}; set QUADRAG_API_KEY to the key")
         if name not in taken:
             raise unknown_name(f"argument of {function.__name__}", name, taken)

@@ -72,5 +72,5 @@ def steps_of(page: str) -> list[Step]:
 
 
 def meaning(step: Step) -> str:
-    """A step without what a translation changes: a script without its comments."""
-    return ast.unparse(ast.parse(step.text)) if step.kind == "python" else step.text
+    """A step without what a translation changes: a script without its comments and the language of what it prints."""
+    return ast.unparse(ast.parse(step.text)).replace(", labels='zh'", "") if step.kind == "python" else step.text

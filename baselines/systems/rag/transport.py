@@ -80,7 +80,8 @@ class RagTransport(Transport):
 
             shown = server.keys.line(content.decode("utf-8", "replace"))[:80]
             detail = f"{server.shown}: the reply is no JSON ({shown!r}); {_FORMS[self.contract]}"
-            raise Fault(detail, billed=True) from None
+            # It has answered: neither to start it nor another address is the remedy, but the form that is expected.
+            raise Fault(detail, status=200, billed=True) from None
 
     def said(self, row: Row) -> str:
         """Return what a service said; see `Transport.said`."""

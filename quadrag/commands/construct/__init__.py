@@ -129,4 +129,4 @@ def _estimate(arguments: argparse.Namespace, request: Any, noted: Any) -> None:
     currency = Prices.load(arguments.prices).currency if arguments.prices else None
     print("\n".join([*tell_steps(stages), ""]))
     print(f"{begin:,} {'templates' if request.templates else 'documents'} to make questions from")
-    print_grids([tabulate_estimate(noted, currency, arguments.budget, lengths=NOTES)])
+    print_grids([tabulate_estimate(noted, currency, arguments.budget, lengths=NOTES)] if noted.stages else [])

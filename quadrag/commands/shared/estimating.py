@@ -53,13 +53,16 @@ def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]
     """Print what was noted."""
     from quadrag.baselines.report.estimated import describe_estimate, tabulate_estimate
     from quadrag.baselines.tables.grid import print_grids
-    from quadrag.baselines.tables.language import speak_grids
+    from quadrag.baselines.tables.language import speak, speak_grids
     from quadrag.chat.prices import Prices
     from quadrag.records import dumps
 
     prices = Prices.load(arguments.prices) if arguments.prices else None
     if arguments.format == "json":
         print(dumps(describe_estimate(estimate)), file=stdout)
+    elif not estimate.stages:
+        told = "Nothing is asked: no model is named, or all replies stand already."
+        print(speak(told, arguments.labels), file=stdout)
     else:
         cascade = arguments.judge_large is not None
         currency = prices.currency if prices else None

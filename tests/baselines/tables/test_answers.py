@@ -95,6 +95,11 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
         ({"answer": "id", "passages": []}, "The search found no passage for any question."),
         ({"answer": "id", "passages": ["ab" * 32]}, MISSED.format(8)),
         (
+            {"answer": "id", "passages": [GOLD[:14]]},
+            f"{UNKNOWN}; one of its ids is '{GOLD[:14]}', one of the corpus is '{GOLD[:15]}…'; "
+            "the first is shorter, give ids whole.",
+        ),
+        (
             {"answer": "id", "passages": ["nowhere"], "contexts": ["a"]},
             f"{UNKNOWN}; one of its ids is 'nowhere', one of the corpus is '{GOLD[:15]}…'.",
         ),

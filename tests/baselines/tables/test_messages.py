@@ -217,6 +217,24 @@ def test_a_dead_server_is_told_in_chinese():
         ),
         ("nothing to compare: A is rgb a b; B is crag c, d", "没有可比较的：A 为 rgb a b；B 为 crag c, d"),
         ("lacking qa in d/s.json (it holds summary)", "缺少 d/s.json 中的 qa（其中有 summary）"),
+        ("unparsable: the judge's verdict could not be read", "格式不符：裁判的判断无法读取"),
+        ("http://h answered 500: 错误 (after 5 retries)", "http://h 返回 500：“错误”（重试 5 次后）"),
+        ("unknown argument of f 'profil'; nearest: profile", "f 没有名为 'profil' 的参数；最接近的：profile"),
+        ("corrected profile", "修正口径"),
+        ("AttributeError: 'list' object has no attribute 'a'", "“AttributeError: 'list' object has no attribute 'a'”"),
+        (
+            "b: INVALID, c d: 2 of 2 items failed (2 unparsable): m; a judge said '!', where a verdict is like '1': "
+            "name another judge.",
+            "b：无效（INVALID）：c d：2 题中有 2 题失败（格式不符 2）：m；裁判说 '!'，而判断应形如 '1'：换一个裁判。",
+        ),
+        (
+            "the first 8 calls all failed: http://h/s: the reply is no JSON ('x'); expected {}, see docs/own-system.md",
+            "最初的 8 次请求全部失败：http://h/s：回复不是 JSON（'x'）；应为 {}，见 docs/own-system.zh.md",
+        ),
+        (
+            "http://h/d cannot be fetched (AnError: it has no d); run again later, or name a folder of its files by d",
+            "无法取得 http://h/d（“AnError: it has no d”）；请稍后再次运行，或用 d 写出其文件所在的文件夹",
+        ),
         ("Questions scored in both: none.", "没有两次均有分的题。"),
         ("cannot fetch http://h/f (ReadError after 0 bytes)", "无法下载 http://h/f（收到 0 字节后 ReadError）"),
         (

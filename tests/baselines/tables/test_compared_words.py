@@ -1,0 +1,54 @@
+"""What a comparison of two runs says, in Chinese: every branch of its words has its own."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from quadrag.baselines.report.compared.pairs import Compared
+from quadrag.baselines.report.compared.words import tell_holm, tell_pairs, tell_shortly, tell_star
+from quadrag.baselines.tables.language import _LEAD, speak_line
+from quadrag.stats import Pair
+
+ACCURACY, LENGTH = ("a", "b", "rgb_accuracy", "accuracy"), ("a", "b", "crud_overlap", "length")
+NAMES = ["every", "my_rag v2"]
+
+
+def pair(difference, p, low, high, n=40, spread=0.5):
+    return Pair(difference, (low, high), n, p, "mcnemar", spread)
+
+
+# Better, worse, undecided, the same, p and interval at odds in both ways, too small to be shown, too few questions.
+PAIRS = [pair(0.1, 0.01, 0.02, 0.2), pair(-0.1, 0.01, -0.2, -0.02), pair(0.1, 0.5, -0.1, 0.3), pair(0, 1, -0.1, 0.1)]
+PAIRS += [pair(0, 1, 0, 0, spread=0), pair(0.1, 0.2, 0.01, 0.3), pair(0.1, 0.01, -0.01, 0.3)]
+PAIRS += [pair(0.001, 0.9, -0.1, 0.1), pair(0.1, 0.01, 0.02, 0.2, n=3)]
+PAIRS += [one._replace(p_holm=min(1.0, 3 * one.p)) for one in PAIRS]
+
+
+def tell_all():
+    """Every sentence that pairs make: what is seen, what the other profile sees, what failed, how many are left."""
+    seen = [(mine, None, (0, 0), None, 0) for mine in PAIRS]
+    seen += [(mine, other, (0, 0), None, 0) for mine in PAIRS[:9:2] for other in PAIRS[:5]]
+    seen += [(mine, PAIRS[0], (2, 3), None, 50) for mine in PAIRS[:9]]
+    seen += [(PAIRS[2], None, (0, 0), left, 0) for left in (0, 900)]
+    for (mine, other, failed, left, asked), profile in product(seen, ("official", "corrected")):
+        one = Compared(mine, other, asked, failed, 3 if mine.p_holm is not None else 1, left)
+        yield from tell_pairs({ACCURACY: one}, profile, NAMES)
+    for mine in PAIRS:
+        one = Compared(mine, None, 40, (0, 0), 3)
+        yield from tell_pairs({LENGTH: one, ACCURACY: one}, "official", NAMES)
+        yield from [tell_shortly(ACCURACY, mine, NAMES), tell_star([one]), *tell_holm([one]), *tell_holm([one], True)]
+
+
+def test_every_sentence_of_a_comparison_is_in_chinese():
+    told = sorted(set(tell_all()))
+    assert len(told) > 80
+    assert [line for line in told if speak_line(line, "zh").startswith(_LEAD)] == []
+
+
+def test_what_another_profile_says_follows_what_the_shown_one_says():
+    mine, other = PAIRS[3]._replace(n=34), pair(-0.15, 0.01, -0.268, -0.018)
+    [line] = tell_pairs({ACCURACY: Compared(mine, other, 40, (0, 6))}, "official", NAMES)
+    assert speak_line(line, "zh") == (
+        "accuracy（差值的 95% 区间 -10.0 至 10.0）：相同，在两次均有分的 34 题上；my_rag v2 有 6 题失败。"
+        "但另一口径（修正）分出高下：every 更好，高 15.0 个百分点（95% 区间 1.8 至 26.8）。"
+    )
