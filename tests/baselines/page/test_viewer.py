@@ -54,8 +54,16 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
         item = {"rest": asked[20:], "history": [["before" + evil, None]], "gold": [f"{n}{evil}"]}
         items.append({**item, "runs": [side if answer else None for answer in listed[-1]["answers"]]})
     metrics = [
-        {"name": "m.exact", "label": f"exact{evil}", "sign": 1, "best": 1.0, "worst": 0.0, "other": False},
-        {"name": "m.rank", "label": "rank", "sign": 1, "best": 1.0, "worst": 0.0, "other": False},
+        {
+            "name": "m.exact",
+            "label": f"exact{evil}",
+            "sign": 1,
+            "best": 1.0,
+            "worst": 0.0,
+            "other": False,
+            "unfit": False,
+        },
+        {"name": "m.rank", "label": "rank", "sign": 1, "best": 1.0, "worst": 0.0, "other": False, "unfit": False},
     ]
     return Answers({"runs": names, "called": [*"AB"[:runs]], "metrics": metrics, "items": listed}, items, passages)
 

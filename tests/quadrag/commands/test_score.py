@@ -51,7 +51,7 @@ def test_score_takes_the_names_that_run_takes(refused, answers):
     assert "nearest: rgb" in refused("score", path, "--benchmark", "rbg", "--config", "x")
     assert "nearest" in refused("score", path, "--benchmark", "rgb", "--config", "negative_rejection")
     assert "nearest: test" in refused("score", path, *SCORE, "--split", "tset")
-    assert "--benchmark and --config" in refused("score", path, "--benchmark", "rgb", "--data-dir", "sample")
+    assert "name it with --config" in refused("score", path, "--benchmark", "rgb", "--data-dir", "sample")
 
 
 def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
