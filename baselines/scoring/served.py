@@ -122,6 +122,7 @@ def find_documents(
         shown, known = one_line(given, _LONGEST), one_line(whole or min(gold), _LONGEST)
         why += f"; one of its ids is {shown!r}, one of the corpus is {known!r}"
         why += "; the first is shorter, give ids whole" * (whole is not None)
+        why += "; a bare string is an id, give texts under `text`" * (" " in given or not given.isascii())
     return replace(evidence, why=why, short=_count_short(chain(*passages.values()))), own
 
 

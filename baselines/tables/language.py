@@ -17,6 +17,8 @@ from typing import NamedTuple, TypeVar
 
 import yaml
 
+from quadrag import catalogue
+
 from .grid import Grid, Line
 
 ENGLISH, CHINESE = LANGUAGES = ("en", "zh")
@@ -49,7 +51,9 @@ _LEAD = "这一行还没有中文，原文："
 _SMALL = "an|and|are|as|be|each|for|from|has|have|is|it|its|not|of|or|that|the|their|to|which|with"
 # Words of English: three together, or one that is no name.
 _LEFT = re.compile(rf"\b[a-z]{{2,}} [a-z]{{2,}} [a-z]{{2,}}\b|(?<![\w./'\"-])(?:{_SMALL})(?![\w./'\"-])")
-_NOT_OURS = re.compile(rf"“.*?”|`.*?`|quadrag [\w-]+|{_QUOTED.pattern}")  # others' words, commands
+_PLACES = "|".join(catalogue.benchmarks())
+# Others' words, commands, a benchmark with its config and split.
+_NOT_OURS = re.compile(rf"“.*?”|`.*?`|quadrag [\w-]+|\b(?:{_PLACES}) \w+ \w+|{_QUOTED.pattern}")
 Text = TypeVar("Text", bound=str)
 
 

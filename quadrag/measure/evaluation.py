@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.facts import tell_kept, tell_reused, tell_verdicts
@@ -233,7 +234,8 @@ class Evaluation(Mapping[str, Score]):
 
     @property
     def _grid(self) -> Grid:
-        grid = self._mark(headline_grid(self.result, self.profile))
+        grid = headline_grid(self.result, self.profile)
+        grid = self._mark(replace(grid, notes=[*grid.notes, *note_judges([self.result], self.profile)]))
         return replace(grid, notes=[*grid.notes, *[in_python(f"The page: {self._page}")] * self._page.exists()])
 
     @property

@@ -9,6 +9,7 @@ from quadrag.stats import rank_agreement
 from ...core.result import PROFILES, Result
 from ...tables.slices import select_whole
 from .pairs import Place, place_of
+from .shared import doubt_verdicts
 from .words import name_places
 
 _LEAST = 3  # things that have a ranking
@@ -24,17 +25,18 @@ def tell_rankings(results: Sequence[Result], profile: str = "official") -> list[
     """Say how alike rankings of runs are, where they are not the same.
 
     Args:
-        results: of one benchmark.
+        results: of one benchmark; not ranked by verdicts that do not tell which answers are better, but between judges.
         profile: of the rankings by metrics and by judges.
     """
     runs = [(str(at), result) for at, result in enumerate(results)]
     official, corrected = (_rank(runs, name) for name in PROFILES)
     names = name_places(official)
-    told = _tell("Official and corrected", [(names[at], official[at], corrected.get(at, {})) for at in names])
+    sure = [at for at in names if not any(doubt_verdicts(*two, ".".join(at[2:])) for two in combinations(results, 2))]
+    told = _tell("Official and corrected", [(names[at], official[at], corrected.get(at, {})) for at in sure])
     found = _rank(runs, profile)
     metrics = [
         (f"{names[one]} and {names[other]}", found[one], found[other])
-        for one, other in combinations((at for at in found if at in names), 2)
+        for one, other in combinations((at for at in found if at in sure), 2)
         if one[:2] == other[:2]
     ]
     told += _tell("Metrics", metrics)

@@ -34,9 +34,10 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
         second: another one.
         name: of the metric, as items name it.
     """
-    if not is_judged(*name.split(".", 1)):
+    verdict = _find_verdict(*name.split(".", 1))
+    if not verdict:
         return ""
-    if all(name in chain(*one.run.constant_verdicts.values()) for one in (first, second)):
+    if all(verdict in chain(*one.run.constant_verdicts.values()) for one in (first, second)):
         return "the judge of each says the same of every answer"
     matches = match_answers(first, second)
     if next(matches, False) and all(matches):
@@ -49,6 +50,12 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
 def is_judged(metric: str, key: str) -> bool:
     """Whether a metric's value is a judge's verdict."""
     return metric_record(metric).key(key).needs == "judge"
+
+
+def _find_verdict(metric: str, key: str) -> str:
+    """Name the verdict that a value rests on: its own, or that which says, where a judge does, whether there is one."""
+    judged = key if is_judged(metric, key) else f"{metric_record(metric).key(key).among}_judged"
+    return f"{metric}.{judged}" if judged in metric_record(metric).keys else ""
 
 
 def tell_judges(first: Result, second: Result) -> list[Alarm]:

@@ -14,6 +14,7 @@ from chat_server import ChatServer
 import quadrag
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.rankings import tell_rankings
 from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.report.compared.shared import doubt_verdicts, tell_judges
 from quadrag.baselines.tables.language import speak
@@ -76,6 +77,26 @@ def test_of_the_same_answers_only_the_verdicts_differ() -> None:
     assert doubt_verdicts(run(0.1), one_text, JUDGED) == "", "one judge alone may be right each time"
     assert doubt_verdicts(one_text, one_text, "crud_overlap.rouge_l") == ""
     assert doubt_verdicts(one_text, one_text, JUDGED).endswith("says the same of every answer")
+
+
+def test_what_a_judge_says_whether_there_is_rests_on_the_judge() -> None:
+    constant = run(0.9, "B")
+    constant.run.constant_verdicts = {"All 40 verdicts are the same.": ["error_detection.error_detection_judged"]}
+    assert doubt_verdicts(constant, constant, "error_detection.error_correction").endswith("of every answer")
+    assert doubt_verdicts(constant, constant, "error_detection.error_detection") == "", "that is by a phrase"
+
+
+def test_runs_of_different_judges_are_not_ranked_by_verdicts() -> None:
+    def ranked(*judges: str) -> str:
+        values = zip((0.1, 0.9, 0.5), "ABC", judges, strict=True)
+        runs = [run(value, text, judge) for value, text, judge in values]
+        for value, one in zip((0.9, 0.1, 0.5), runs, strict=True):
+            for row in one.scores:
+                row["value"] = value if row["profile"] == "official" else row["value"]
+        return " ".join(tell_rankings(runs))
+
+    assert "RAGQuestEval precision" in ranked("m", "m", "m")
+    assert "RAGQuestEval precision" not in ranked("m", "m", "m2")
 
 
 @pytest.fixture(scope="module")
