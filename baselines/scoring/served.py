@@ -119,8 +119,8 @@ def find_documents(
     why = "the system gave no id and no text of a gold document"
     if given := next((name for found in own.values() for name in found if not name.startswith(UNNAMED)), None):
         whole = next((one for one in sorted(gold) if one.startswith(given)), None)
-        shown, known = one_line(given, _LONGEST), one_line(whole or min(gold), _LONGEST)
-        why += f"; one of its ids is {shown!r}, one of the corpus is {known!r}"
+        shown, wanted = one_line(given, _LONGEST), one_line(whole or min(gold), _LONGEST)
+        why += f"; one of its ids is {shown!r}, one of the corpus is {wanted!r}"
         why += "; the first is shorter, give ids whole" * (whole is not None)
         why += "; a bare string is an id, give texts under `text`" * (" " in given or not given.isascii())
     return replace(evidence, why=why, short=_count_short(chain(*passages.values()))), own
