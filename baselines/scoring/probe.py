@@ -16,6 +16,7 @@ from quadrag.stats import NOT_APPLICABLE
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.task import Task
 from .modules import Judge, ScoringInputs, compute
+from .score import known_conditions
 
 FIRST = 12  # verdicts
 AMONG = 20 * FIRST  # the first answers, among which there are so many to judge
@@ -110,7 +111,7 @@ def _write(verdict: float | str) -> str:
 def _list_asking(benchmark: Benchmark, task: Task, given: ScoringInputs, place: int) -> list[MetricUse]:
     """List the metrics that ask the judge at a place."""
     last = len(given.judges) - 1
-    metrics = benchmark.metrics(task.config, task.conditions)
+    metrics = benchmark.metrics(task.config, known_conditions(task.conditions, given))
     return [one for one in metrics if one.judged and (one.panel or min(one.judge, last) == place)]
 
 

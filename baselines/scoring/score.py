@@ -25,6 +25,11 @@ from .rows import Measured, rows_of
 Place = tuple[str, str]  # config and split
 
 
+def known_conditions(conditions: Conditions, given: ScoringInputs) -> Conditions:
+    """Return the conditions as metrics are to see them: a file of answers has no passages, wherever it is from."""
+    return conditions if given.passages is not None else replace(conditions, top_k=0)
+
+
 def score(
     benchmark: Benchmark,
     questions: Mapping[Key, Question],
@@ -47,8 +52,7 @@ def score(
     """
     given = given or ScoringInputs()
     given = replace(given, judges=[CachedJudge(judge) for judge in given.judges])
-    if given.passages is None:  # of a file of answers, whatever retriever it is said to come from
-        conditions = replace(conditions, top_k=0)
+    conditions = known_conditions(conditions, given)
     lines: list[dict[str, Any]] = [
         {"benchmark": a.benchmark, "config": a.config, "split": a.split, "id": a.id, "sample": a.sample}
         for a in answers

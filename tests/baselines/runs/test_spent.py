@@ -53,7 +53,7 @@ def test_cost_by_stage_and_what_the_ledger_saved(cli, asked, server, judge):
     assert f" EUR; the ledger saved {spent:.4g} EUR\n" in second.out
     made = usage["llm"]["prompt_tokens"], usage["llm"]["completion_tokens"]
     cells = (7, 5, *made, *before[:2], usage["llm"]["cost"], usage["llm"]["saved_cost"])
-    line = next(line for line in second.out.splitlines() if line.startswith("answers "))
+    line = next(line for line in second.out.splitlines() if re.match(r"answers +\d", line))
     shown = [float(word.replace(",", "")) for word in line.split()[1:]]
     assert shown == pytest.approx(cells, rel=1e-3)
     assert "Spent by stage" not in first.out

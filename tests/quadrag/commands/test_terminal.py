@@ -75,7 +75,7 @@ def test_a_stream_that_cannot_show_a_sign_shows_another(quadrag, environment):
 
 @pytest.mark.slow
 def test_a_log_holds_no_carriage_return(quadrag, environment):
-    with ChatServer(latency=0.05) as server:
+    with ChatServer(latency=0.05, text="No, it is not addressed.") as server:
         asked = (*RUN, "--llm", f"{server.url}#m", "--ledger", "L", "--concurrency", "2")
         ran = quadrag(*asked, "--judge", f"{server.url}#m", env=environment())
     assert ran.returncode == 0
