@@ -70,14 +70,11 @@ def run(arguments: argparse.Namespace) -> None:
         "\nOne metric a task, in percent, of its first set of questions; n: how many were\n"
         f"scored. {len(results)} runs took {time.monotonic() - started:.1f} s. All tables, beside the papers' numbers:",
         f"  open {out / 'report.html'}",
-        "Next, with a model of your own:",
+        "Next, your own model, a function in Python, or a file of answers:",
     )
     tell_next(arguments, "quadrag run rgb noise_robustness_en --llm http://HOST:PORT/v1", "  ")
-    tell(
-        arguments,
-        'a function of your own, in Python: quadrag.evaluate("rgb", "noise_robustness_en", my_rag)',
-        "a file of answers to `quadrag questions`: quadrag score FILE",
-    )
+    tell(arguments, '  quadrag.evaluate("rgb", "noise_robustness_en", my_rag)')
+    tell_next(arguments, "quadrag score FILE", "  ")
 
 
 def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:

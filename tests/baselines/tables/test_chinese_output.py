@@ -16,7 +16,7 @@ DOCUMENTS = [("d1", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落�
 WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]+(?: [A-Za-z][A-Za-z'’-]*)+")
 # What a user types or reads in a file: commands, options, paths, names with a point, an underscore or a figure.
 TYPED = re.compile(
-    r"`[^`]*`|quadrag (?:run|show|report) .*|--[a-z-]+(?: [A-Z]+)?|[\w.:@-]*(?:[/_.@\d]|-(?=zh|en))[\w./:@-]*"
+    r"`[^`]*`|quadrag (?:run|score|show|report) .*|--[a-z-]+(?: [A-Z]+)?|[\w.:@-]*(?:[/_.@\d]|-(?=zh|en))[\w./:@-]*"
 )
 # Names of benchmarks' parts and metrics, of which a table's head or a folder has several, and a form that judges keep.
 NAMES = (

@@ -122,8 +122,8 @@ def test_the_demo_is_short_and_ends_with_its_page_and_the_next_command(cli):
         "counterfactual_robustness",
         "-none",
     ], "a word for each 0.0"
-    assert lines[-3] == "  open runs/demo/report.html"
-    assert lines[-1].startswith("  quadrag run rgb noise_robustness_en --llm ")
+    assert lines[-5] == "  open runs/demo/report.html"
+    assert lines[-3].startswith("  quadrag run rgb noise_robustness_en --llm ")
     page = Path("runs/demo/report.html").read_text(encoding="utf-8")
     for title in (
         "CRAG: Table 5. Tru",
