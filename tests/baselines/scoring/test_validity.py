@@ -117,6 +117,22 @@ def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path):
     assert like in " ".join(repr(quadrag.result(tmp_path / "run")).split())
 
 
+def test_metrics_that_failed_for_one_cause_share_a_line_which_says_that_the_verdicts_are_kept_ones(tmp_path):
+    place = ("run", "rgb", "counterfactual_robustness_zh", "--data-dir", "sample")
+    said = iter(["Yes, it has identified them.", "garbage", "garbage"] * 4)
+    with ChatServer(models=["j"], text=lambda body: next(said, "Yes, it has identified them.")) as judge:
+        for folder, cure in (
+            ("a", "name another judge, or ask this one again with --retry unreadable"),
+            ("b", "these are kept verdicts: --retry unreadable asks this judge again, or name another"),
+        ):
+            assert run(tmp_path / folder, place, "--ledger", tmp_path / "ledger", "--judge", f"{judge.url}#j") == 3
+            (line,) = record(tmp_path / folder)["invalid"]
+            assert "8 of 12 items failed (8 unparsable): error_detection_judged, error_correction; " in line
+            assert line.endswith(f": {cure}")
+        again = ("--ledger", tmp_path / "ledger", "--retry", "unreadable")
+        assert run(tmp_path / "c", place, *again, "--judge", f"{judge.url}#j") in (0, None)
+
+
 @pytest.mark.parametrize("said", [asked_of, lambda body: asked_of(body)[-200:]], ids=["all", "a piece"])
 def test_a_judge_that_repeats_its_instructions_has_not_judged(said, tmp_path, capsys):
     with ChatServer(models=["j"], text=said) as judge:

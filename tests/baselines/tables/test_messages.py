@@ -223,9 +223,10 @@ def test_a_dead_server_is_told_in_chinese():
         ("corrected profile", "修正口径"),
         ("AttributeError: 'list' object has no attribute 'a'", "“AttributeError: 'list' object has no attribute 'a'”"),
         (
-            "b: INVALID, c d: 2 of 2 items failed (2 unparsable): m; a judge said '!', where a verdict is like '1': "
-            "name another judge.",
-            "b：无效（INVALID）：c d：2 题中有 2 题失败（格式不符 2）：m；裁判说 '!'，而判断应形如 '1'：换一个裁判。",
+            "b: INVALID, c d: up to 2 of 2 items failed (2 unparsable): m; a judge said '!', where a verdict is like "
+            "'1': name another judge, or ask this one again with --retry unreadable.",
+            "b：无效（INVALID）：c d：2 题中至多有 2 题失败（格式不符 2）：m；裁判说 '!'，而判断应形如 '1'："
+            "换一个裁判，或用 --retry unreadable 重新请求。",
         ),
         (
             "the first 8 calls all failed: http://h/s: the reply is no JSON ('x'); expected {}, see docs/own-system.md",

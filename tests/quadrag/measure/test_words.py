@@ -32,7 +32,10 @@ def paris(question):
 @pytest.mark.parametrize(
     ("command", "python"),
     [
-        ("try --judge-format json, or name another judge", 'try judge_format="json", or name another judge'),
+        (
+            "try --judge-format json, or ask this one again with --retry unreadable",
+            'try judge_format="json", or ask this one again with retry="unreadable"',
+        ),
         ("leave out --judge-format", "leave out judge_format="),
         ("name a mirror, or use --data-dir", "name a mirror, or use data_dir="),
         ("3 items, see --unscored", "3 items, see unscored=True"),
