@@ -79,6 +79,20 @@ def test_of_the_same_answers_only_the_verdicts_differ() -> None:
     assert doubt_verdicts(one_text, one_text, JUDGED).endswith("says the same of every answer")
 
 
+def test_whether_the_answers_are_the_same_is_seen_once_for_all_metrics() -> None:
+    class Texts(dict[Any, Any]):
+        read = 0
+
+        def __getitem__(self, key: Any) -> Any:
+            self.read += 1
+            return super().__getitem__(key)
+
+    first, second = run(0.1), run(0.9)
+    second.texts = Texts(second.texts)
+    compare_runs([("A", first), ("B", second)])
+    assert second.texts.read == 2 * 40, "for the verdicts, and to say how many answers are the same"
+
+
 def test_what_a_judge_says_whether_there_is_rests_on_the_judge() -> None:
     constant = run(0.9, "B")
     constant.run.constant_verdicts = {"All 40 verdicts are the same.": ["error_detection.error_detection_judged"]}
