@@ -49,7 +49,9 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
     partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
     held = dict.fromkeys(part for one in results for part in _PART.findall(one.run.source))
-    partial += [f"PARTIAL: the files that were read hold {', '.join(held)}."] if held else []
+    if held:
+        before = partial.pop().removesuffix(".") + "; " if partial else "PARTIAL: "
+        partial.append(f"{before}the files that were read hold {', '.join(held)}.")
     notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results), *note_answers(results)]
     notes += [Alarm(f"{line}.") for one in results for line in one.run.constant_verdicts]
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike

@@ -107,12 +107,14 @@ def test_what_cannot_be_read_has_no_value_in_show(unread, capsys):
     assert f"{read} of {read} items, the worst by truthfulness first" in show("--wrong", "--metric", "truthfulness")
 
 
-def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path):
+def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path, capsys):
     with ChatServer(models=["j"], text="lorem ipsum") as judge:
         assert run(tmp_path, REJECTION, "--judge", f"{judge.url}#j") == 3
     score = quadrag.result(tmp_path / "run")["rejection_rate_judged"]
     assert (score.value, score.interval, score.n, score.valid) == (None, None, 0, False)
     assert score.unscored == {"unparsable": 12}
+    assert main(["show", str(tmp_path / "run"), "--ledger", str(tmp_path / "ledger"), "--limit", "1"]) in (0, None)
+    assert "  rejection_rate_judged, the judge: lorem ipsum\n" in capsys.readouterr().out, "named as in tables"
     like = "where a verdict is like 'No, the question is not addressed by the documents.': name another judge"
     assert like in " ".join(repr(quadrag.result(tmp_path / "run")).split())
 

@@ -77,8 +77,11 @@ def test_bad_input_is_told_in_chinese(cli, typed, line):
         (None, "读不了 mine.jsonl（没有这个文件或文件夹）；应为 JSON Lines 文件"),
         ("", "mine.jsonl 是空的；应每行一个回答"),
         ('{"id": 1', "mine.jsonl:1 不是 JSON（“Expecting ',' delimiter”）；应为 JSON Lines，每行一个对象"),
-        ('{"a": 1, "judge": 2}', "mine.jsonl:1 没有 id；找到的键是 a, judge"),
-        ('{"id": "z z z", "answer": ""}', "mine.jsonl:1：noise_robustness_en 中没有 id 'z z z'；应为数据中的 id"),
+        ('{"a": 1, "judge": 2}', "mine.jsonl:1 没有 id；找到的键是 a, judge；id 应为 `quadrag questions` 给出的"),
+        (
+            '{"id": "z z z", "answer": ""}',
+            "mine.jsonl:1：noise_robustness_en 中没有 id 'z z z'；id 应为 `quadrag questions` 给出的",
+        ),
         ('{"id": "0", "answer": 3}', "mine.jsonl:1：answer 的类型是 int；应为字符串，失败的请求写 null"),
     ],
 )

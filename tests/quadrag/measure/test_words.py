@@ -147,6 +147,7 @@ def test_questions_without_a_value_are_shown(capsys):
     result.show(unscored=True)
     assert capsys.readouterr().out == shown
     assert "raised: ValueError: no luck" in shown and shown.endswith("\n1 of 1 items\n")
+    assert "passage" not in shown and "rouge_l: " not in shown, "the question and what was raised alone"
     quadrag.evaluate(*place, paris, data_dir="sample", name="fine").show(unscored=True)
     assert capsys.readouterr().out == "Every item has a value of every metric\n"
 
