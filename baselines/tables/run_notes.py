@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from quadrag.catalogue import configs
-from quadrag.data.files import OTHER_FILE
+from quadrag.data.files import OTHER_FILE, SAMPLE_SOURCE
 from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
 
 from ..core.prompts import are_own
@@ -121,6 +121,12 @@ def list_settings(inputs: Inputs) -> list[str]:
     names = {"llm": f"asked as {keep_name(inputs.llm)}"}
     parts += [f"{names.get(role, role)}, served by {keep_name(name)}" for role, name in inputs.served_as.items()]
     return parts
+
+
+def note_sample(results: Sequence[Result]) -> list[str]:
+    """Say that data are made up, where they are."""
+    made_up = any(SAMPLE_SOURCE in one.run.source for one in results)
+    return ["The data are the bundled sample, which is made up."] * made_up
 
 
 def _note_data(runs: Sequence[RunRecord]) -> str:

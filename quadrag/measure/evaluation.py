@@ -20,7 +20,7 @@ from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_scored
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
-from quadrag.baselines.tables.run_notes import note_partial
+from quadrag.baselines.tables.run_notes import note_partial, note_sample
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
@@ -234,7 +234,8 @@ class Evaluation(Mapping[str, Score]):
     @property
     def _grid(self) -> Grid:
         grid = headline_grid(self.result, self.profile)
-        grid = self._mark(replace(grid, notes=[*grid.notes, *note_judges([self.result], self.profile)]))
+        notes = [*grid.notes, *note_judges([self.result], self.profile), *note_sample([self.result])]
+        grid = self._mark(replace(grid, notes=notes))
         return replace(grid, notes=[*grid.notes, *[in_python(f"The page: {self._page}")] * self._page.exists()])
 
     @property

@@ -75,24 +75,27 @@ def tell_missing(
         profile: ``official`` or ``corrected``.
         names: what the two are called.
     """
-    sides = [
-        {place_of(row): row for row in select_whole(one.scores) if row["profile"] == profile and "not_run" not in row}
-        for one in (first, second)
-    ]
     found: dict[str, list[str]] = {}
     for place, label in name_places(places).items():
-        there = [name for name, rows in zip(names, sides, strict=True) if place in rows]
-        invalid = [name for name, rows in zip(names, sides, strict=True) if is_invalid(rows.get(place, {}))]
-        if place in pairs or not there:
-            continue
-        if invalid:
-            why = f"INVALID in {' and '.join(invalid)}"
-        elif len(there) == 1:
-            why = f"only {there[0]} {'was judged' if is_judged(*place[2:]) else 'has it'}"
-        else:
-            why = say_unpaired(first, second, place, profile)
-        found.setdefault(why, []).append(label)
+        if place not in pairs and (why := say_missing(first, second, place, profile, names)):
+            found.setdefault(why, []).append(label)
     return [f"Not compared, {why}: {', '.join(metrics)}." for why, metrics in found.items()]
+
+
+def say_missing(first: Result, second: Result, place: Place, profile: str, names: Sequence[str]) -> str:
+    """Say why a metric has no difference; "" where neither run has it."""
+    there: list[str] = []
+    invalid: list[str] = []
+    for name, one in zip(names, (first, second), strict=True):
+        for row in select_whole(one.scores):
+            if place_of(row) == place and row["profile"] == profile and "not_run" not in row:
+                there.append(name)
+                invalid += [name] * is_invalid(row)
+    if invalid:
+        return f"INVALID in {' and '.join(invalid)}"
+    if len(there) == 1:
+        return f"only {there[0]} {'was judged' if is_judged(*place[2:]) else 'has it'}"
+    return say_unpaired(first, second, place, profile) if there else ""
 
 
 def tell_changes(

@@ -18,6 +18,8 @@ from quadrag.baselines.report.compared.rankings import tell_rankings
 from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.report.compared.shared import doubt_verdicts, tell_judges
 from quadrag.baselines.tables.language import speak
+from quadrag.measure.comparison import Comparison
+from quadrag.measure.evaluation import Evaluation
 from quadrag.run_record import Inputs, RunRecord
 
 PLACE = {"benchmark": "crud_rag", "config": "qa_1doc", "split": "test"}
@@ -54,6 +56,13 @@ def test_between_runs_of_different_judges_no_judged_metric_has_a_winner() -> Non
     several = tabulate_several([("A", run(0.1)), ("B", run(0.9, "B", "m2")), ("C", run(0.9, "C"))])[1].notes
     assert several[0] == f"B - A: {TOLD}"
     assert any(note.startswith("C - A: RAGQuestEval precision: C is better") for note in several)
+
+
+def test_python_says_why_a_metric_is_not_compared() -> None:
+    sides = [Evaluation(one, Path(one.run.inputs.judge), "official") for one in (run(0.1), run(0.9, "B", "m2"))]
+    with pytest.raises(KeyError, match="Not compared, the judges are not the same: precision"):
+        Comparison(*sides)["ragquesteval.precision"]
+    assert Comparison(*sides)["rouge_l"].difference == pytest.approx(0.8)
 
 
 def test_judges_differ_by_model_service_or_prompt_where_both_are_known() -> None:
