@@ -13,10 +13,11 @@ import time
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from concurrent.futures import as_completed, wait
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
+from quadrag.errors import unknown_name
 from quadrag.progress import spell
 from quadrag.records import Answer, Key, Passage, Question
 
@@ -57,6 +58,15 @@ class OpenQuestion:
     split: str
     language: str
     query_time: str | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Refuse a name that a question does not have, with the nearest of those that every one has.
+
+        Raises:
+            AttributeError: always, as this is asked for such a name alone.
+        """
+        known = [field.name for field in fields(self) if field.default is MISSING]
+        raise AttributeError(str(unknown_name("attribute of a question", name, known)), name=name, obj=self)
 
     @property
     def key(self) -> Key:

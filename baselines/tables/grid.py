@@ -12,7 +12,7 @@ from quadrag.wrapping import is_wide, wrap
 
 Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest", "scatter"]
 _WIDTH = 80  # columns of a narrow terminal
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*]?)")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*!]*)")
 
 
 class Alarm(str):

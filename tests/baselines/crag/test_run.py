@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,8 @@ def test_all_four_settings_make_the_papers_table(cli):
         assert Path("a", folder, "scores.json").is_file()
     code, out, _ = cli("report", "a")
     assert code == 0 and "Table 5" in out
-    code, out, _ = cli("report", "a", "a")
+    shutil.copytree("a", "b")
+    code, out, _ = cli("report", "a", "b")
     assert code == 0 and "task_1_2 public (snippets-kg): missing" in " ".join(out.split())
 
 

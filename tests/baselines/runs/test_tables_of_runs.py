@@ -70,7 +70,7 @@ def test_a_report_believes_no_file_that_was_altered(cli, stages, stage):
     path = Path("r") / stage
     path.write_text(path.read_text(encoding="utf-8").replace("0.0", "1.0"), encoding="utf-8")
     assert stages(Path("r")) != files
-    for command in (("report", "r"), ("report", "r", "r")):
+    for command in (("report", "r"), ("report", "r", "s")):
         ran = cli(*command)
         assert ran.code == 2 and ran.out == ""
         assert ran.err == f"quadrag: {path} is not as the run wrote it; remove it and run again, which makes it anew\n"
