@@ -148,7 +148,11 @@ MARKED = "! marks what rests on them"
     ("said", "limit", "told"),
     [
         ("No, it is not addressed.", 12, SAME.format(12, "rejection_rate_judged 1", MARKED)),
-        (lambda body: f"Yes, it is addressed. {len(asked_of(body))}", 5, SAME.format(5, "rejection_rate_judged 0", MARKED)),
+        (
+            lambda body: f"Yes, it is addressed. {len(asked_of(body))}",
+            5,
+            SAME.format(5, "rejection_rate_judged 0", MARKED),
+        ),
         ("No, it is not addressed.", 4, FEW.format(4, "rejection_rate_judged 1", MARKED)),
         ("No, it is not addressed.", 2, FEW.format(2, "rejection_rate_judged 1", MARKED)),
         ("No, it is not addressed.", 1, None),
