@@ -103,7 +103,8 @@ class RunRecord:
         found: what is to be told of how passages were found, as CRAG's entities.
         service: what a RAG service gave.
         searched: whether a system of the user's own said of any question what it found, were it nothing.
-        unread: the keys of its replies, or of a file of answers, that look like passages and are not read.
+        unread: the keys of its replies, or of a file of answers, that look like passages and are not read; of passages,
+            with ``passages.`` before them, those that look like texts.
         failures: calls that failed, by ``config/split/id/sample``.
         failed_verdicts: answers that a judge was asked about in vain.
         empty: a model's replies without a text, by ``config/split``.

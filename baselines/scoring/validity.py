@@ -65,11 +65,13 @@ class Fault(NamedTuple):
     reasons: dict[str, int]
     counts: str
 
-    def tell(self, run: RunRecord) -> str:
-        """Say in one line what failed, with a reply of the judge's, and its likely cause."""
+    def tell(self, run: RunRecord, alike: Sequence["Fault"]) -> str:
+        """Say in one line what failed, here and in others of the same cause, with a reply of the judge's, and why."""
         config, split = self.places[0][:2]
-        what, cause = self.tell_shortly(), self._find_cause(run)
-        return f"{config} {split}: {what}: {_list_keys(self.places, run)}; {cause}"
+        most = max((self, *alike), key=lambda fault: fault.failed)
+        what = "up to " * any(fault.failed < most.failed for fault in (self, *alike)) + most.tell_shortly()
+        places = [place for fault in (self, *alike) for place in fault.places]
+        return f"{config} {split}: {what}: {_list_keys(places, run)}; {self.find_cause(run)}"
 
     def tell_shortly(self) -> str:
         """Say how many failed, by reason."""
@@ -81,13 +83,13 @@ class Fault(NamedTuple):
         most = max(self.reasons, key=lambda reason: self.reasons[reason])
         return f": {_JUDGE[most]}" if self._find_form(run) and most in _JUDGE and not run.failures else ""
 
-    def _find_cause(self, run: RunRecord) -> str:
+    def find_cause(self, run: RunRecord) -> str:
+        """Say why most failed, as far as it is known, and what to do."""
         most = max(self.reasons, key=lambda reason: self.reasons[reason])
         cause = _CAUSES[most]
         form = self._find_form(run)
         if most == "unparsable" and form and run.verdict is not None:
-            json = _JSON * form.startswith("{")
-            cause = f"a judge said {run.verdict!r}, where a verdict is like {form!r}: {json}name another judge"
+            cause = f"a judge said {run.verdict!r}, where a verdict is like {form!r}: {_find_cure(form, run)}"
         elif most in ("api_error", "raised", "unparsable") and run.failures:
             cause = next(iter(run.failures.values()))
         elif most == "truncated" and not run.cut:
@@ -129,7 +131,7 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     """
     found = _find_faults(scores, run)
     faults = [fault for fault in found if fault.failed > run.max_failed * fault.total]
-    run.invalid = [fault.tell(run) for fault in faults] + _tell_unjudged(scores, run)
+    run.invalid = _tell_faults(faults, run) + _tell_unjudged(scores, run)
     run.partly = {fault.tell_counted(run): fault.failed / fault.total for fault in found if fault not in faults}
     by_place = {place: fault for fault in faults for place in fault.places}
     told = {place for fault in found for place in fault.places}
@@ -243,9 +245,25 @@ def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[
         told.append(
             f"{config} {split}: none of the first {FIRST} verdicts of {run.unread_judge} could be read, and it is asked"
             f" no further: {_list_keys([*places], run)}; it said {run.verdict!r}, where a verdict is like {form!r}; "
-            f"{_JSON * form.startswith('{')}name another judge, or ask this one again with --retry unreadable"
+            f"{_find_cure(form, run)}"
         )
     return told
+
+
+def _tell_faults(faults: Sequence[Fault], run: RunRecord) -> list[str]:
+    """Say what failed, a line for all metrics of a split that failed for the same cause."""
+    alike: dict[tuple[Any, ...], list[Fault]] = {}
+    for fault in faults:
+        cause = (*fault.places[0][:2], fault.total, *fault.reasons, fault.find_cause(run))
+        alike.setdefault(cause, []).append(fault)
+    return [first.tell(run, others) for first, *others in alike.values()]
+
+
+def _find_cure(form: str, run: RunRecord) -> str:
+    """Say what to do about verdicts that cannot be read: kept ones stay so until they are asked for again."""
+    if any(used.get("earlier") for role, used in run.usage.items() if role.startswith("judge")):
+        return "these are kept verdicts: --retry unreadable asks this judge again, or name another"
+    return f"{_JSON * form.startswith('{')}name another judge, or ask this one again with --retry unreadable"
 
 
 def _list_keys(places: Sequence[Place], run: RunRecord) -> str:

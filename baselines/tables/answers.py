@@ -15,6 +15,7 @@ from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.served import LEAST
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
+from ..systems.rag.reply import OF_PASSAGES
 from ..systems.rag.system import NOT_GIVEN
 from .grid import Alarm
 
@@ -134,14 +135,16 @@ def _is_right(row: Mapping[str, Any]) -> bool:
 
 def _tell_passages(result: Result) -> Iterator[str]:
     run, gave = result.run, result.run.service or {}
-    if run.unread:
-        names = " and ".join(f"`{name}`" for name in run.unread)
-        are = "is" if len(run.unread) == 1 else "are"
+    textless = [name.removeprefix(OF_PASSAGES) for name in run.unread if name.startswith(OF_PASSAGES)]
+    unread = [name for name in run.unread if not name.startswith(OF_PASSAGES)]
+    if textless and gave.get("passages") and gave.get("by") != "id":
+        yield f"the passages have {_list_keys(textless)} not read: their texts belong under `text`"
+    if unread:
         place = "search_results" if run.inputs.parameters.get("contract") == "openai" else "passages"
         then = "" if gave.get("passages") or gave.get("by") else "; retrieval is not measured"
         if load(run.inputs.benchmark).supplied is not None:
             then = ", and here those of the question stand"
-        yield f"the answers have {names}, which {are} not read: passages belong under `{place}`{then}"
+        yield f"the answers have {_list_keys(unread)} not read: passages belong under `{place}`{then}"
     elif gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
         yield f"retrieval is not measured: {gave['why']}"
     if (short := gave.get("short")) and not gave.get("gold"):
@@ -156,3 +159,8 @@ def _tell_passages(result: Result) -> Iterator[str]:
         yield "the search found no passage for any question"
     if gave.get("by") in ("id", "text", "form") and (bare := gave.get("bare")):
         yield f"{bare} of {gave['questions'] + bare} answers came without passages: their search counts as 0"
+
+
+def _list_keys(names: Sequence[str]) -> str:
+    """List keys that are not read."""
+    return f"{' and '.join(f'`{name}`' for name in names)}, which {'is' if len(names) == 1 else 'are'}"

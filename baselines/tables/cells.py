@@ -56,11 +56,8 @@ def _decimals(n: int | None) -> int:
 
 
 def format_bound(value: float, unit: str = RATE) -> str:
-    """Write a bound of an interval: percent with one decimal, from 100 on none, for narrow columns; a length none."""
-    if unit == CHARACTERS:
-        return write_number(value, 0)
-    # A judge's verdict beyond its scale, which OmniEval's official values keep, is above 100.
-    return write_number(value * 100, 0 if value >= 1 else 1)
+    """Write a bound of an interval: percent with one decimal; a length with none."""
+    return write_number(value, 0) if unit == CHARACTERS else write_number(value * 100, 1)
 
 
 def join_bounds(bounds: Sequence[str]) -> str:

@@ -63,7 +63,16 @@ def test_what_became_worse_is_shown_with_both_answers(two, cli):
     )
     assert shown(cli("show", "a", "b", "--better")) == ["3"] == shown(cli("show", "b", "a", "--worse"))
     assert shown(cli("show", "a", "b", "--worse", "--limit", "1")) == ["0"]
-    assert cli("show", "a", "a", "--worse").out == "No question on which B is worse by accuracy; 12 scored in both\n"
+    shutil.copytree("a", "c")
+    assert cli("show", "a", "c", "--worse").out == "No question on which c is worse by accuracy; 12 scored in both\n"
+
+
+def test_a_run_is_not_compared_with_itself(cli):
+    told = "quadrag: nothing to compare: {}; name another one\n"
+    for command in ("show", "report", "view", "score"):
+        ran = cli(command, "a", "a")
+        assert (ran.code, ran.out, ran.err) == (2, "", told.format("a is named twice"))
+        assert cli(command, "a", "b/../a/").err == told.format("a and b/../a/ are the same")
 
 
 def test_the_greatest_difference_comes_first(cli):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -231,8 +232,9 @@ def test_each_question_and_score_says_that_it_was_the_judge(cli, judge, capsys, 
     assert capsys.readouterr().out.startswith("INVALID, task_1_2 public: ")
     shown = cli("show", "r", "--unscored", "--limit", "1").out
     assert f"  truthfulness: – (unjudged: {why})\n" in shown and shown.endswith("1 of 15 items\n")
-    both = cli("show", "r", "r", "--worse", "--metric", "truthfulness").out.splitlines()
-    assert [line[:12] for line in both] == ["A: INVALID, ", "B: INVALID, ", "Not compared"]
+    shutil.copytree("r", "s")
+    both = cli("show", "r", "s", "--worse", "--metric", "truthfulness").out.splitlines()
+    assert [line[:12] for line in both] == ["r: INVALID, ", "s: INVALID, ", "Not compared"]
     chinese = cli("show", "r", "--unscored", "--limit", "1", "--labels", "zh").out
     assert chinese.startswith("无效") and "裁判" in chinese.split("  truthfulness")[1].split("\n")[0]
 

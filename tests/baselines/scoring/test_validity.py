@@ -108,14 +108,32 @@ def test_what_cannot_be_read_has_no_value_in_show(unread, capsys):
     assert f"{read} of {read} items, the worst by truthfulness first" in show("--wrong", "--metric", "truthfulness")
 
 
-def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path):
+def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path, capsys):
     with ChatServer(models=["j"], text="lorem ipsum") as judge:
         assert run(tmp_path, REJECTION, "--judge", f"{judge.url}#j") == 3
     score = quadrag.result(tmp_path / "run")["rejection_rate_judged"]
     assert (score.value, score.interval, score.n, score.valid) == (None, None, 0, False)
     assert score.unscored == {"unparsable": 12}
+    assert main(["show", str(tmp_path / "run"), "--ledger", str(tmp_path / "ledger"), "--limit", "1"]) in (0, None)
+    assert "  rejection_rate_judged, the judge: lorem ipsum\n" in capsys.readouterr().out, "named as in tables"
     like = "where a verdict is like 'No, the question is not addressed by the documents.': name another judge"
     assert like in " ".join(repr(quadrag.result(tmp_path / "run")).split())
+
+
+def test_metrics_that_failed_for_one_cause_share_a_line_which_says_that_the_verdicts_are_kept_ones(tmp_path):
+    place = ("run", "rgb", "counterfactual_robustness_zh", "--data-dir", "sample")
+    said = iter(["Yes, it has identified them.", "garbage", "garbage"] * 4)
+    with ChatServer(models=["j"], text=lambda body: next(said, "Yes, it has identified them.")) as judge:
+        for folder, cure in (
+            ("a", "name another judge, or ask this one again with --retry unreadable"),
+            ("b", "these are kept verdicts: --retry unreadable asks this judge again, or name another"),
+        ):
+            assert run(tmp_path / folder, place, "--ledger", tmp_path / "ledger", "--judge", f"{judge.url}#j") == 3
+            (line,) = record(tmp_path / folder)["invalid"]
+            assert "8 of 12 items failed (8 unparsable): error_detection_judged, error_correction; " in line
+            assert line.endswith(f": {cure}")
+        again = ("--ledger", tmp_path / "ledger", "--retry", "unreadable")
+        assert run(tmp_path / "c", place, *again, "--judge", f"{judge.url}#j") in (0, None)
 
 
 @pytest.mark.parametrize("said", [asked_of, lambda body: asked_of(body)[-200:]], ids=["all", "a piece"])

@@ -1,6 +1,7 @@
 """What is said above a table of answers that are empty or all one text, and of passages that were not read."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ from rag_server import RagServer, Rule
 
 import quadrag
 from quadrag.baselines.core.result import Asked, Result
-from quadrag.baselines.systems.rag.reply import find_unread
+from quadrag.baselines.systems.rag.reply import find_unread, read_reply
 from quadrag.baselines.tables.answers import note_answers
 from quadrag.baselines.tables.language import speak
+from quadrag.cli import main
 from quadrag.records import write_jsonl
 from quadrag.run_record import Inputs, RunRecord
 
@@ -41,6 +43,25 @@ def test_a_search_without_a_hit_is_zero_and_one_that_tells_nothing_is_not_measur
     assert MISSED.format(64) in " ".join(repr(found["others"]).split())
     assert "Retrieval is not measured: the system gave no passages." in repr(found["silent"])
     assert quadrag.compare(found["others"], found["hit"])["recall@8"].difference == 0.125
+
+
+def test_texts_of_passages_under_another_name_are_told_where_no_id_is_known(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = "The passages have `body`, which is not read: their texts belong under `text`."
+    known = {"mine-1": told, GOLD: ""}
+    for ident, said in known.items():
+        passage = {"id": ident, "body": "春风又绿江南岸", "lang": "zh"}
+        found = quadrag.evaluate(*PLACE, lambda question, one=passage: (question.query, [one]), data_dir="sample")
+        assert (told in " ".join(repr(found).split())) == bool(said)
+        rows = [
+            {"id": one.id, "answer": "x", "passages": [passage]} for one in quadrag.questions(*PLACE, data_dir="sample")
+        ]
+        (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        scored = ["score", "mine.jsonl", "--benchmark", PLACE[0], "--config", PLACE[1], "--data-dir", "sample"]
+        assert main([*scored, "--out", ident[:4]]) == 0
+        assert (told in quadrag.result(ident[:4]).notes) == bool(said)
+    served = read_reply("json", {"answer": "x", "passages": [{"id": "d", "content": "t"}, {"id": "e", "text": "t"}]})
+    assert served["unread"] == ("passages.content",), "over HTTP the contract's names alone are read"
 
 
 def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
@@ -123,7 +144,8 @@ def test_a_file_and_a_function_are_told_alike(cli, given, said):
         assert table.count("one of its ids") <= 1
         assert ("(see above)" in table) == (table not in reprs and UNKNOWN in (said or ""))
     if given["answer"]:  # empty ones have no score
-        assert count(repr(quadrag.compare(found, found)), f"A, B: {said}") == bool(said)
+        shutil.copytree("mine", "again")
+        assert count(repr(quadrag.compare(found, "again")), f"mine, again: {said}") == bool(said)
     assert count(cli("report", "mine", "scored").out, f"mine, scored: {said}") == bool(said)
 
 

@@ -276,8 +276,9 @@ def test_a_wrong_argument_is_one_line(changes, message):
 
 
 def test_a_misspelt_argument_is_refused_with_the_right_name():
-    found = measure(slowly)
-    both = quadrag.compare(found, found)
+    found = measure(slowly, out="mine")
+    shutil.copytree("mine", "copied")
+    both = quadrag.compare(found, "copied")
     for use, misspelt, meant in (
         (quadrag.evaluate, "profil", "profile"),
         (quadrag.evaluate, "data_dirs", "data_dir"),
