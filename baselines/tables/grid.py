@@ -5,13 +5,14 @@ It decides nothing about what stands in a table.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, Any, Literal, NamedTuple
 
 from quadrag.wrapping import is_wide, wrap
 
 Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest", "scatter"]
 _WIDTH = 80  # columns of a narrow terminal
+_LONG = 12  # characters of a name in a head
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*]?)")
 
 
@@ -140,19 +141,31 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     for note in grid.notes:
         if isinstance(note, Alarm):
             console.print(Text(_fit(note, console.width)))
-    # From wide to narrow; numbers are kept whole, words of the last column and then labels are broken before a table is
-    # drawn too wide.
+    # From wide to narrow; numbers are kept whole, words of the last column, long names in heads and then labels are
+    # broken before a table is drawn too wide.
     manners = [(True, 1), (True, 0), (False, 0)]
-    whole, broken = ([_lay_out(grid, *manner, labels) for manner in manners] for labels in (True, False))
     wide = console.options.update(max_width=1000)
-    narrow = [table for table in broken if console.measure(table, options=wide).maximum <= console.width]
-    spare = _count_spare(grid)
-    narrow += [table for table in whole if console.measure(table, options=wide).maximum - spare <= console.width]
+    narrow = []
+    for shown in (grid, replace(grid, columns=[_break_names(head) for head in grid.columns])):
+        whole, broken = ([_lay_out(shown, *manner, labels) for manner in manners] for labels in (True, False))
+        spare = _count_spare(shown)
+        narrow += [table for table in broken if console.measure(table, options=wide).maximum <= console.width]
+        narrow += [table for table in whole if console.measure(table, options=wide).maximum - spare <= console.width]
     narrow += [table for table in broken if console.measure(table, options=wide).minimum <= console.width]
     console.print((narrow or broken[-1:])[0])
     for note in grid.notes:
         if not isinstance(note, Alarm) and (verbose or not isinstance(note, Detail)):
             console.print(Text(_fit(note, console.width), style="dim"))
+
+
+def _break_names(head: str) -> str:
+    """Break the long lines of a head behind the joint that is nearest to their middle."""
+    lines = []
+    for line in head.split("\n"):
+        joints = [joint.end() for joint in re.finditer(r"[-_./](?=[^-_./ ])", line)]
+        at = min(joints, key=lambda place: abs(2 * place - len(line)), default=0) if len(line) > _LONG else 0
+        lines += [line[:at], line[at:]] if at else [line]
+    return "\n".join(lines)
 
 
 def _fit(note: str, width: int) -> str:
