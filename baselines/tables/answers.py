@@ -1,10 +1,14 @@
 """What is odd of the answers behind a table, so that its values say less than they seem to."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from quadrag.chat.keys import known_keys
 from quadrag.metric_record import metric_record
 from quadrag.records import Key
+from quadrag.run_record import Inputs
+from quadrag.wrapping import is_wide
 
 from ..core.benchmark import load
 from ..core.result import Result
@@ -18,6 +22,13 @@ from .grid import Alarm
 _SHOWN = 40  # characters of an answer
 _FEW, _SHARE = 5, 0.05  # questions, and their share, that may have one answer by chance
 _MOST = 3  # texts that are told
+# Numbers, times and ids: what differs each time in the text of an error.
+_VARYING = re.compile(r"[\w-]*\d[\w-]*", re.ASCII)
+_LEAST = 12  # letters beside them, a Chinese one counting for two: answers with fewer are told apart by their numbers
+# What to do where they are errors, by how the answers came.
+_OWN = "let the function raise, or put null in the file"
+_SERVICE = "let the service reply with an error status"
+_INSTEAD = {"python": _OWN, "file": _OWN, "json": _SERVICE, "openai": _SERVICE}
 
 _Place = tuple[Key, int]  # a question and its sample
 
@@ -47,7 +58,7 @@ def _is_bare(result: Result) -> bool:
 
 def _tell_texts(result: Result) -> Iterator[str]:
     """Say which texts answer many questions, as an error's does; not one that a metric looks for, as a rejection."""
-    by_text = _sort_texts(result)
+    by_text = _join_varying(result, _sort_texts(result))
     if result.run.inputs.llm == EXTRACTIVE and (any(by_text) or _is_bare(result)):
         return
     total = sum(map(len, by_text.values()))
@@ -59,7 +70,8 @@ def _tell_texts(result: Result) -> Iterator[str]:
     told = [text for text in many if not _is_looked_for(result, by_text[text])]
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
-        said = f"the same text, {known_keys().line(text, longest=_SHOWN)!r}" if text else "empty"
+        shown = f"the same text, {known_keys().line(text, longest=_SHOWN)!r}"
+        said = f"{shown}{_advise(result.run.inputs)}" if text else "empty"
         yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}"
 
 
@@ -70,6 +82,29 @@ def _sort_texts(result: Result) -> dict[str, set[_Place]]:
         if text is not None:
             found.setdefault(text.strip(), set()).add(place)
     return found
+
+
+def _join_varying(result: Result, by_text: Mapping[str, set[_Place]]) -> dict[str, set[_Place]]:
+    """Join texts that differ in numbers and ids alone, unless words alone find one of them right, as no error is."""
+    alike: dict[str, list[str]] = {}
+    for text in by_text:
+        plain = _VARYING.sub("…", text)
+        letters = sum(1 + is_wide(sign) for sign in plain if sign.isalpha())
+        alike.setdefault(plain if letters >= _LEAST else text, []).append(text)
+    rows = {((row["config"], row["split"], row["id"]), row["sample"]): row for row in result.items}
+    found: dict[str, set[_Place]] = {}
+    for plain, texts in alike.items():
+        places = set[_Place]().union(*(by_text[text] for text in texts))
+        joined = len(texts) > 1 and not any(_is_right(rows[place]) for place in places if place in rows)
+        found |= {plain: places} if joined else {text: by_text[text] for text in texts}
+    return found
+
+
+def _advise(inputs: Inputs) -> str:
+    """Say what to do where a text is an error's; nothing where a model replied with it."""
+    by_file = "file" if not (inputs.services or inputs.parameters) else ""
+    way = _INSTEAD.get(inputs.parameters.get("contract", by_file))
+    return f"; if these are errors, {way}" if way else ""
 
 
 def _count_questions(result: Result, places: Collection[_Place]) -> int:
@@ -84,6 +119,18 @@ def _is_looked_for(result: Result, places: Collection[_Place]) -> bool:
     names = dict.fromkeys(name for row in rows for name, entry in row.items() if isinstance(entry, Mapping))
     looking = [name for name in names if metric_record(name.partition(".")[0]).key(name.partition(".")[2]).phrase]
     return any(all((row.get(name) or {}).get("official") == 1 for row in rows) for name in looking)
+
+
+def _is_right(row: Mapping[str, Any]) -> bool:
+    """Whether an answer's item has the best value of a metric that neither judges nor ranks."""
+    for name, entry in row.items():
+        if isinstance(entry, Mapping):
+            metric, _, key = name.partition(".")
+            record, ranks = metric_record(metric).key(key), "ranks" in metric_record(metric).needs
+            best = record.range[1] if record.direction == "higher" and not (record.needs or ranks) else None
+            if best is not None and entry.get("official") == best:
+                return True
+    return False
 
 
 def _tell_passages(result: Result) -> Iterator[str]:

@@ -12,8 +12,8 @@ from quadrag.wrapping import is_wide, wrap
 
 Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest", "scatter"]
 _WIDTH = 80  # columns of a narrow terminal
-_LONG = 12  # characters of a name in a head
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*]?)")
+_LONG = 13  # characters of a name in a head
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*!]*)")
 
 
 class Alarm(str):
@@ -159,13 +159,15 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
 
 
 def _break_names(head: str) -> str:
-    """Break the long lines of a head behind the joint that is nearest to their middle."""
-    lines = []
-    for line in head.split("\n"):
-        joints = [joint.end() for joint in re.finditer(r"[-_./](?=[^-_./ ])", line)]
-        at = min(joints, key=lambda place: abs(2 * place - len(line)), default=0) if len(line) > _LONG else 0
-        lines += [line[:at], line[at:]] if at else [line]
-    return "\n".join(lines)
+    """Break the long names in a head behind the joint that is nearest to their middle."""
+
+    def halve(found: re.Match[str]) -> str:
+        name = found[0]
+        joints = [joint.end() for joint in re.finditer(r"[-_./](?=[^-_./])", name)]
+        at = min(joints, key=lambda place: abs(2 * place - len(name)), default=0)
+        return f"{name[:at]}\n{name[at:]}" if at else name
+
+    return re.sub(rf"\S{{{_LONG},}}", halve, head)
 
 
 def _fit(note: str, width: int) -> str:
@@ -198,7 +200,8 @@ def _lay_out(grid: Grid, aligned: bool, gap: int, whole: bool) -> Any:
     for at, (head, cells) in enumerate(_justify(grid, aligned), 1):
         breaks = whole and at == len(grid.columns)
         if breaks:
-            head, cells = head.lstrip(" "), [Cell(cell.text.lstrip(" "), cell.sub.lstrip(" ")) for cell in cells]
+            head = "\n".join(line.lstrip(" ") for line in head.split("\n"))
+            cells = [Cell(cell.text.lstrip(" "), cell.sub.lstrip(" ")) for cell in cells]
         name = Text("\n" * (depth - head.count("\n")) + head)
         table.add_column(name, no_wrap=not breaks, justify="right" if breaks else "left")
         columns.append(cells)

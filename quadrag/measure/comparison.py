@@ -30,7 +30,7 @@ from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.run_notes import note_sample
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
-from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_retries
+from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_answers, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name, match_names
@@ -168,7 +168,7 @@ class Comparison(Mapping[str, Pair]):
     @property
     def _kept(self) -> list[Alarm]:
         """Say of which of the two answers are kept ones."""
-        return [Alarm(f"{name}: {one.kept}.") for name, one in self._sides if one.kept]
+        return [Alarm(f"{name}: {told}.") for name, one in self._sides if (told := tell_answers(one.result))]
 
     @property
     def _partial(self) -> list[Alarm]:

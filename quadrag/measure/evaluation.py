@@ -213,12 +213,11 @@ class Evaluation(Mapping[str, Score]):
     @property
     def kept(self) -> str:
         """How many answers are kept ones, which a change of the system is not in; "" where none is."""
-        shown = " ".join(tell_reused([self.result])).rstrip(".")
-        return in_python(tell_kept([self.result]) or shown)
+        return in_python(tell_answers(self.result))
 
     def _mark(self, grid: Grid) -> Grid:
         """Say above a table what is kept, below it which answers failed; and its notes in words of Python."""
-        told = filter(None, (self.kept, tell_verdicts([self.result], every=True)))
+        told = filter(None, (tell_answers(self.result), tell_verdicts([self.result], every=True)))
         kept = [Alarm(" ".join(f"{each}.".splitlines())) for each in told]
         return spell_notes(replace(grid, notes=[*kept, *grid.notes, *self._failed]))
 
@@ -284,6 +283,11 @@ def check_profile(profile: str) -> str:
     if profile not in PROFILES:
         raise unknown_name("profile", profile, dict.fromkeys(PROFILES))
     return profile
+
+
+def tell_answers(found: Result) -> str:
+    """Say how many answers of a run are kept ones, or that it is shown again; "" where neither is so."""
+    return tell_kept([found]) or " ".join(tell_reused([found])).rstrip(".")
 
 
 def tell_retries(run: RunRecord) -> str:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from quadrag.metric_record import metric_record
+from quadrag.metric_record import find_verdict, metric_record
 from quadrag.run_record import Inputs
 
 from ...core.result import Result
@@ -42,7 +42,7 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
         second: another one.
         name: of the metric, as items name it.
     """
-    verdict = _find_verdict(*name.split(".", 1))
+    verdict = find_verdict(*name.split(".", 1))
     if not verdict:
         return ""
     if all(verdict in chain(*one.run.constant_verdicts.values()) for one in (first, second)):
@@ -57,12 +57,6 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
 def is_judged(metric: str, key: str) -> bool:
     """Whether a metric's value is a judge's verdict."""
     return metric_record(metric).key(key).needs == "judge"
-
-
-def _find_verdict(metric: str, key: str) -> str:
-    """Name the verdict that a value rests on: its own, or that which says, where a judge does, whether there is one."""
-    judged = key if is_judged(metric, key) else f"{metric_record(metric).key(key).among}_judged"
-    return f"{metric}.{judged}" if judged in metric_record(metric).keys else ""
 
 
 def tell_judges(first: Result, second: Result) -> list[Alarm]:

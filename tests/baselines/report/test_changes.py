@@ -239,6 +239,21 @@ def test_runs_are_called_by_what_they_do_not_share(names, wanted):
         assert name_columns(names) == (wanted if wanted[0] != wanted[1] else ["A", "B"])
 
 
+def test_long_names_are_broken_at_their_joints_and_labels_are_not(two, cli):
+    names = ["first_of_the_two", "another_of_the_same"]
+    for folder, name in zip("ab", names, strict=True):
+        shutil.copytree(folder, name)
+    shown = cli("report", *names).out.splitlines()
+    at = next(at for at, line in enumerate(shown) if line.startswith("───"))
+    assert [line.split() for line in shown[at - 4 : at]] == [
+        ["another_"],
+        ["of_the_same"],
+        ["first_of_", "another_", "-", "first_of_"],
+        ["config,", "split:", "metric", "the_two", "of_the_same", "the_two"],
+    ]
+    assert shown[at + 1].startswith("information_integration_en noise_40: accuracy  "), "on one line"
+
+
 def test_a_system_keeps_the_name_that_it_was_given(cli):
     found = measure(None, name="team/v1", limit=2)
     assert repr(found).startswith("rgb information_integration_en noise_40, team/v1, official profile")

@@ -151,7 +151,7 @@ def test_a_metric_that_does_not_apply_hides_no_failure(tmp_path, monkeypatch, ca
         write_jsonl(Path(name), [{**named, "id": str(at), "answer": "x" if at else first} for at in range(12)])
         assert main(["score", name, "--data-dir", "sample", "--out", f"{name}.run", "--max-failed", "1"]) == 0
     out = shown(capsys, "null.run", "--unscored")
-    assert out.count("  question  ") == 1 and "– (null)" in out
+    assert out.count("  question  ") == 1 and "  answer    null\n" in out
     assert out.endswith("\n1 of 1 items\nNot shown: 11 without a value only where a metric does not apply\n")
     assert shown(capsys, "fine.run", "--unscored").endswith("a value of every metric that applies to it\n")
 

@@ -18,6 +18,11 @@ WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]+(?: [A-Za-z][A-Za-z'’-]*)+")
 TYPED = re.compile(
     r"`[^`]*`|quadrag (?:run|score|show|report) .*|--[a-z-]+(?: [A-Z]+)?|[\w.:@-]*(?:[/_.@\d]|-(?=zh|en))[\w./:@-]*"
 )
+# A mark of English after Chinese, or before it, or brackets of English around it.
+LATIN = re.compile(
+    r"[\u4e00-\u9fff”）] ?[,;:!?]|[\u4e00-\u9fff”）]\.(?!\S)"
+    r"|[\w)][,;:] ?[\u4e00-\u9fff]|\([^()]*[\u4e00-\u9fff][^()]*\)"
+)
 # Names of benchmarks' parts and metrics, of which a table's head or a folder has several, and a form that judges keep.
 NAMES = (
     *("RAGQuestEval precision", "RAGQuestEval recall", "test accuracy", "omnieval all", "all auto", "all test"),
@@ -55,6 +60,11 @@ def left_in_english(lines):
         for part in re.split(r"\s{2,}", TYPED.sub(";", plain)):
             found |= dict.fromkeys(WORDS.findall(part), line)
     return found
+
+
+def punctuated_in_english(lines):
+    """The lines of Chinese with marks of English, but for texts of data and what others said."""
+    return [line for line in dict.fromkeys(lines) if LATIN.search(re.sub("“.*?”|'.*?'|`.*?`", "x", line))]
 
 
 @pytest.fixture
@@ -105,6 +115,7 @@ def test_what_runs_say_is_in_chinese(said):
     lines += said("score", "search/answers.jsonl", "rag/answers.jsonl", *SAMPLE, "--out", "scored")
     left = left_in_english(lines)
     assert left == {}, left
+    assert punctuated_in_english(lines) == []
     # The order of words is Chinese, where a sentence is made of parts.
     text = "\n".join(lines)
     for sentence in (
@@ -121,7 +132,7 @@ def test_what_runs_say_is_in_chinese(said):
 @pytest.mark.slow
 def test_what_the_demo_says_is_in_chinese(said):
     lines = said("demo", "--out", "demo")
-    assert left_in_english(lines) == {}
+    assert left_in_english(lines) == {} and punctuated_in_english(lines) == []
     assert any("没有标准答案" in line for line in lines)
 
 
@@ -147,4 +158,5 @@ def test_what_comparisons_and_single_questions_say_is_in_chinese(said, cli):
         lines += said("show", *one, "--characters", 20)
     left = left_in_english(lines)
     assert left == {}, left
+    assert punctuated_in_english(lines) == []
     assert "全部回答并列：--html FILE" in lines and "接下来：quadrag show a b --worse --labels zh" in lines

@@ -187,7 +187,7 @@ def test_data_of_another_form(refused, rows, words, folder):
 def test_a_line_with_a_very_long_id_is_short_and_says_what_was_expected(refused):
     Path("long.jsonl").write_text(json.dumps({"id": "x " * 50_000, "answer": "y"}))
     said = refused("score", "long.jsonl", *SCORE, "--out", "out")
-    assert " … " in said and said.endswith("expected an id of the data\n")
+    assert " … " in said and said.endswith("ids are those of `quadrag questions`\n")
 
 
 def test_data_that_is_not_there(refused):

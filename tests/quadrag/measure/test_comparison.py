@@ -192,6 +192,10 @@ def test_answers_of_a_run_that_stopped_are_counted_wherever_numbers_are_shown(ca
         assert "--" not in said
     assert repr(both).splitlines()[1].startswith("mine: 5 of 12 answers")
     assert "kept ones" not in repr(other) + other._repr_html_()
+    chinese = quadrag.result(mixed.folder, labels="zh")
+    for said in (repr(chinese), repr(quadrag.compare(other.folder, chinese, labels="zh"))):
+        assert "12 个回答中有 5 个是已存的，" in said and "重新提问。" in said.replace("\n", "")
+    assert said.splitlines()[1].startswith("mine：12 个")
 
 
 def test_answers_that_stand_while_the_judge_was_dead_are_counted_too(monkeypatch):
