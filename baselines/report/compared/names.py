@@ -30,8 +30,8 @@ def tell_apart(names: Sequence[str]) -> list[str]:
     """Return of each run's name what tells it from the others, for the head of a column.
 
     Of paths it is the last folder, or, where that is the same, what lies above it; and of that what is between words
-    that all have: ``v1`` and ``v2`` of ``rgb-v1`` and ``rgb-v2``. Where numbers alone would be left, as of ``run-1`` and
-    ``run-2``, short names stay whole.
+    that all have: ``v1`` and ``v2`` of ``rgb-v1`` and ``rgb-v2``. Short names stay whole where numbers alone would be
+    left, as of ``run-1`` and ``run-2``.
     """
     paths = [name.rstrip("/").split("/") for name in names]
     if len({path[-1] for path in paths}) == len(paths):
