@@ -20,7 +20,7 @@ from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.records import Answer, Key, Passage, Question, guess_encoding, read_jsonl
 
-from ..systems.rag.reply import find_unread, read_found
+from ..systems.rag.reply import find_textless, find_unread, read_found
 from . import logs
 
 _TABLES = {".csv": "read_csv", ".tsv": "read_table", ".xlsx": "read_excel"}  # and what reads them in pandas
@@ -35,7 +35,8 @@ _STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
 class Answered(NamedTuple):
     """What a file holds: answers, and the passages that were found for them, where a line has any.
 
-    `unread` are the keys of the other lines that look as if they held some.
+    `unread` are the keys of the other lines that look as if they held some, and those of passages that look as if they
+    held their texts.
     """
 
     answers: list[Answer]
@@ -74,6 +75,7 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
         answers.append(answer)
         if row.get("passages") is not None:
             passages[answer.key] = _read_passages(f"{path}:{number}", row["passages"])
+            unread |= dict.fromkeys(find_textless(row["passages"]))
         elif not theirs:
             unread |= dict.fromkeys(find_unread(row))
     most = max(counts.values(), default=1)

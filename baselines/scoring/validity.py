@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from quadrag.metric_record import metric_record, show_key
+from quadrag.metric_record import find_verdict, metric_record, show_key
 from quadrag.records import Answer
 from quadrag.run_record import RunRecord
 from quadrag.stats.items import choose_fill, counted
@@ -54,7 +54,7 @@ class Fault(NamedTuple):
     Attributes:
         places: config, split, metric and key of each.
         failed: how many items failed.
-        total: of how many that the metrics apply to.
+        total: of how many that the metrics apply to, and no rule decided.
         reasons: how many failed, by reason.
         counts: how those that failed count where a value is shown.
     """
@@ -123,7 +123,7 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     """Return the rows as tables show them, and enter into the run which of its metrics are invalid.
 
     A row of an invalid metric has no value; its n are the items that could be read. Of a valid one the run says how
-    many failed.
+    many failed. A row that rests on verdicts which are all the same is marked.
 
     Args:
         scores: rows of ``scores.json``.
@@ -137,12 +137,13 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     told = {place for fault in found for place in fault.places}
     # What can be read is what `corrected` reads.
     read = {(_place(row), row.get("slice")): row for row in scores if row["profile"] == "corrected"}
+    alike = {name for names in run.constant_verdicts.values() for name in names}
     marked = []
     for row in scores:
-        shown = dict(row)
+        shown = dict(row) | ({"alike": True} if find_verdict(row["metric"], row["key"]) in alike else {})
         if fault := by_place.get(_place(row)):
             own = read.get((_place(row), row.get("slice")), {})
-            n = min(own.get("n_scored", 0), fault.total - fault.failed)
+            n = min(own.get("n_scored", 0), fault.total - fault.failed + own.get("n_ruled", 0))
             shown |= {"value": None, "interval": None, "n_scored": n, "n_filled": 0, "invalid": True}
             shown["unscored"] = own.get("unscored") or (fault.reasons if row.get("slice", ALL) == ALL else {})
             shown["why"] = fault.tell_shortly() + fault.tell_judge(run)
@@ -164,6 +165,11 @@ def list_untold(row: Mapping[str, Any]) -> dict[str, int]:
 def is_invalid(row: Mapping[str, Any]) -> bool:
     """Whether `mark_invalid` took a row's value away, since too many items of its metric failed."""
     return "invalid" in row
+
+
+def is_alike(row: Mapping[str, Any]) -> bool:
+    """Whether a row's value rests on verdicts that are all the same, and so is no measurement of the answers."""
+    return "alike" in row
 
 
 def has_unscored(scores: Iterable[Mapping[str, Any]]) -> bool:
@@ -291,9 +297,10 @@ def _find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fa
         reasons = {name: count for name, count in (row.get("unscored") or {}).items() if name in FAILED}
         if empty := run.empty.get(f"{row['config']}/{row['split']}"):
             reasons[_EMPTY] = empty
-        # An item that has no such value by its answer was tried too, and those that failed were among all.
+        # An item that has no such value by its answer was tried too, and those that failed were among all. What a rule
+        # decided could not fail.
         by_answer = metric_record(row["metric"]).key(row["key"]).among
-        total = row["n_total"] - (0 if by_answer else row.get("n_not_applicable", 0))
+        total = row["n_total"] - (0 if by_answer else row.get("n_not_applicable", 0)) - row.get("n_ruled", 0)
         failed = min(sum(reasons.values()), total)
         if failed:
             filled, read = official.get(_place(row), (0, 0))

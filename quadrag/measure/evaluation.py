@@ -16,11 +16,11 @@ from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
 from quadrag.baselines.runs.campaign import read_runs
-from quadrag.baselines.scoring.validity import is_invalid
+from quadrag.baselines.scoring.validity import is_alike, is_invalid
 from quadrag.baselines.tables.cells import FEW, count_scored
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
-from quadrag.baselines.tables.run_notes import note_partial
+from quadrag.baselines.tables.run_notes import note_partial, note_sample
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
@@ -234,7 +234,8 @@ class Evaluation(Mapping[str, Score]):
     @property
     def _grid(self) -> Grid:
         grid = headline_grid(self.result, self.profile)
-        grid = self._mark(replace(grid, notes=[*grid.notes, *note_judges([self.result], self.profile)]))
+        notes = [*grid.notes, *note_judges([self.result], self.profile), *note_sample([self.result])]
+        grid = self._mark(replace(grid, notes=notes))
         return replace(grid, notes=[*grid.notes, *[in_python(f"The page: {self._page}")] * self._page.exists()])
 
     @property
@@ -248,9 +249,9 @@ class Evaluation(Mapping[str, Score]):
 
     @entrance
     def _repr_html_(self) -> str:
-        """Show a notebook the headlines with a bar for each share."""
-        found = [self.scores[name] for name in self.headlines.values()]
-        shares = [one.value if one.valid and 0 <= (one.value or 0) <= 1 else None for one in found]
+        """Show a notebook the headlines with a bar for each share that is measured."""
+        rows = pick_headlines(self.result.scores, self.profile)
+        shares = [row["value"] if 0 <= (row["value"] or 0) <= 1 and not is_alike(row) else None for row in rows]
         return table_html(self._title, self._grid, shares)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -198,8 +199,9 @@ def test_a_folder_of_several_runs_lists_them_or_shows_all_of_them(cli):
     assert cli("show", "all of it", "--split", "noise_81").err.startswith(
         "quadrag: unknown split of this run 'noise_81'"
     )
-    pairs = cli("show", "all of it", "all of it", "--worse").out
-    assert pairs.count("No question on which B is worse by accuracy") == 2
+    shutil.copytree("all of it", "copied")
+    pairs = cli("show", "all of it", "copied", "--worse").out
+    assert pairs.count("No question on which copied is worse by accuracy") == 2
     apart = cli("show", "all of it", "all of it/noise_robustness_en", "--worse")
     assert apart.code == 2 and "by the same name; name the folders of two runs" in apart.err
 

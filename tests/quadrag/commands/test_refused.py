@@ -223,6 +223,29 @@ def test_a_folder_that_cannot_be_written_names_the_option_for_another(refused):
     assert refused(*CONFIG, "--data-dir", "sample").endswith("; name a place that can be written with --out\n")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("score", "mine.jsonl", *SCORE),
+        ("questions", *CONFIG[1:], "--data-dir", "sample"),
+        ("recall", "crag", "task_1_2", "--data-dir", "sample"),
+        ("label", "runs/a", "--n", "2"),
+    ],
+)
+def test_a_place_that_cannot_be_made_is_told_before_any_work(refused, command):
+    line = "quadrag: /proc/x: No such file or directory; name a place that can be written with --out\n"
+    assert refused(*command, "--out", "/proc/x") == line
+
+
+def test_questions_are_not_written_over_a_file_that_may_hold_answers(cli, refused):
+    ask = ("questions", *CONFIG[1:], "--data-dir", "sample", "--limit", "2")
+    code, out, _ = cli(*ask)
+    told = "new/q.jsonl: 2 questions; add `answer` to each line\nnext: quadrag score new/q.jsonl\n"
+    assert cli(*ask, "--out", "new/q.jsonl") == (code, told, "") == (0, told, "")
+    assert Path("new/q.jsonl").read_text(encoding="utf-8") == out and out.count("\n") == 2
+    assert refused(*ask, "--out", "new/q.jsonl") == "quadrag: new/q.jsonl is there already; name another file\n"
+
+
 @pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="the extra is installed")
 @pytest.mark.parametrize("retriever", ["dense", "hybrid", "hybrid-rerank"])
 def test_a_retriever_without_its_extra_names_the_extra_and_asks_for_no_weights(refused, retriever):
