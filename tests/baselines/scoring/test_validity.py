@@ -12,6 +12,7 @@ import quadrag
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.runs.campaign import read_runs
 from quadrag.cli import main
+from quadrag.metric_record import find_verdict
 from quadrag.records import read_jsonl
 
 CRAG = ("run", "crag", "task_1_2", "--split", "public", "--data-dir", "sample", "--limit", "10")
@@ -229,6 +230,37 @@ def test_every_judged_metric_is_told_of(place, said, told, tmp_path, capsys):
     with ChatServer(models=["j"], text=said) as judge:
         run(tmp_path, place, "--llm", "extractive", "--judge", f"{judge.url}#j")
     assert f"All {told}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_rests_on_verdicts_that_are_the_same_is_marked_and_stands_beside_no_published_value(tmp_path, capsys):
+    with ChatServer(models=["j"], text='{"score": 1}') as judge:
+        assert run(tmp_path, CRAG, "--llm", "extractive", "--judge", f"{judge.url}#j") == 0
+    marked = re.compile(r"^ *(truthfulness|accuracy|hallucination) +\d+\.\d! .+ 10 of 10 *$", re.MULTILINE)
+    out, result = capsys.readouterr().out, quadrag.result(tmp_path / "run")
+    for shown in (out, repr(result)):
+        assert len(marked.findall(shown)) == 3 and shown.count("!") == 4, "and once where it is explained"
+    assert re.search(r"^missing .+ 0.5 llama-2-7b-chat", out, re.MULTILINE), "no verdict is behind it"
+    assert result._repr_html_().count("width:8em") == 2, "no bar for what is not measured"
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    cards = page.split("</header>")[1].partition("best published")[0]
+    assert all(re.search(rf">{key}<.*\s*.*\d\.\d!<", cards) for key in ("truthfulness", "accuracy", "hallucination"))
+    assert main(["report", str(tmp_path / "run"), "--verbose"]) in (0, None)
+    beside = capsys.readouterr().out.partition("\nPublished\n")[2]
+    assert "missing" in beside and "accuracy" not in beside.partition("\nPublished:")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("truthfulness.accuracy", "truthfulness.accuracy"),
+        ("truthfulness.accuracy_weighted", "truthfulness.accuracy"),
+        ("truthfulness.missing", ""),
+        ("error_detection.error_correction", "error_detection.error_detection_judged"),
+        ("error_detection.error_detection", ""),
+    ],
+)
+def test_a_value_rests_on_its_own_verdict_or_on_that_which_says_whether_it_is_there(name, verdict):
+    assert find_verdict(*name.split(".")) == verdict
 
 
 def test_between_judges_that_say_the_same_of_all_nothing_is_better(tmp_path):

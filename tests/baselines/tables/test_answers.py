@@ -18,6 +18,7 @@ from quadrag.records import write_jsonl
 from quadrag.run_record import Inputs, RunRecord
 
 PLACE = ("crud_rag", "qa_1doc")
+OWN = "; if these are errors, let the function raise, or put null in the file"
 UNREAD = "The answers have `contexts`, which is not read: passages belong under `passages`; retrieval is not measured."
 GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
 UNKNOWN = "Retrieval is not measured: the system gave no id and no text of a gold document"
@@ -106,7 +107,7 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
     ("given", "said"),
     [
         ({"answer": "", "passages": [GOLD]}, "All 8 answers are empty."),
-        ({"answer": "不知道", "passages": [GOLD]}, "All 8 answers are the same text, '不知道'."),
+        ({"answer": "不知道", "passages": [GOLD]}, f"All 8 answers are the same text, '不知道'{OWN}."),
         ({"answer": "id", "contexts": ["a"]}, UNREAD),
         (
             {"answer": "id", "docs": ["a"], "Chunks": [1]},
@@ -153,31 +154,68 @@ DECLINED = "I can not answer the question because of the insufficient informatio
 
 
 def told_of(
-    texts: list[str | None], samples: int = 1, metric: str = "rgb_accuracy.accuracy", value: float = 0, same: int = 0
+    texts: list[str | None],
+    samples: int = 1,
+    metric: str = "rgb_accuracy.accuracy",
+    value: float = 0,
+    same: int = 0,
+    right: str = DECLINED,
+    **inputs: Any,
 ) -> str:
     """What is told of questions that were answered so, each as often as there are samples, the first ones the same."""
-    inputs = Inputs(quadrag="0", benchmark="rgb", config="c", splits=["s"], retriever="own", llm="m")
+    made = Inputs(quadrag="0", benchmark="rgb", config="c", splits=["s"], retriever="own", llm="m", **inputs)
     places = [(str(i), sample) for i in range(len(texts)) for sample in range(samples)]
     rows = [
         {"config": "c", "split": "s", "id": i, "sample": sample}
-        | {metric: {"official": value * (texts[int(i)] == DECLINED)}}
+        | {metric: {"official": value * (texts[int(i)] == right)}}
         for i, sample in places
     ]
     known = {(("c", "s", i), sample): texts[int(i)] for i, sample in places}
     asked: dict[Any, Asked] = {("c", "s", str(i)): Asked(str(max(i, same - 1))) for i in range(len(texts))}
-    return "|".join(note_answers([Result(RunRecord(inputs), [], rows, asked=asked, texts=known)]))
+    return "|".join(note_answers([Result(RunRecord(made), [], rows, asked=asked, texts=known)]))
 
 
 def test_a_text_that_answers_many_questions_is_told_of():
     own = [f"answer {i}" for i in range(200)]
-    assert told_of([LIMIT] * 67 + own[67:]) == f"67 of 200 answers are the same text, '{LIMIT}'."
+    assert told_of([LIMIT] * 67 + own[67:]) == f"67 of 200 answers are the same text, '{LIMIT}'{OWN}."
     assert told_of([LIMIT] * 11 + own[11:]) != told_of([LIMIT] * 10 + own[10:]) == "", "more than 5%"
     assert told_of([LIMIT] * 5 + own[:9]) != told_of([LIMIT] * 4 + own[:9]) == "", "of 5 questions or more"
     assert told_of(own[:9], samples=5) == "", "samples of one question"
     assert told_of([LIMIT] * 5 + own[:9], same=5) == "", "one question in five splits"
     assert told_of([""] * 9 + own[:9]) == told_of([None] * 9 + own[:9]) == ""
     assert told_of(["yes"] * 60 + [LIMIT] * 50 + own[:90]).count("200 answers are the same text") == 2
-    assert speak(told_of([LIMIT] * 67 + own[67:]), "zh") == f"200 个回答中有 67 个是同一段文字：'{LIMIT}'。"
+    ours = "若这些是报错信息，请让函数抛出异常，或在文件里写 null"
+    assert speak(told_of([LIMIT] * 67 + own[67:]), "zh") == f"200 个回答中有 67 个是同一段文字：'{LIMIT}'；{ours}。"
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        ([f"Error 429, request id {at:x}f{at * 7919:05}" for at in range(9)], "Error …, request id …"),
+        ([f"[2026-11-23T06:51:{at:02}Z] rate limit reached" for at in range(9)], "[…:…:…] rate limit reached"),
+        ([f"request {at:08x}-1f2e-4a3b-8c4d-5e6f70819203 timed out" for at in range(9)], "request … timed out"),
+        ([f"请求失败，编号 {at}" for at in range(9)], "请求失败，编号 …"),
+        ([str(1980 + at) for at in range(9)], None),
+        ([f"In {1980 + at}." for at in range(9)], None),
+        ([f"The answer is {at}." for at in range(9)], None),
+        ([f"November {at}, 2021" for at in range(9)], None),
+        ([f"{at}年7月" for at in range(9)], None),
+    ],
+)
+def test_errors_that_differ_by_a_number_or_an_id_are_one_text_and_short_answers_are_not(texts, told):
+    own = [f"city {'abcdefghi'[at]}" for at in range(9)]
+    assert told_of(texts + own) == (f"9 of 18 answers are the same text, '{told}'{OWN}." if told else "")
+    assert told_of(texts + own, value=1, right=texts[3]) == "", "words alone find one of them right"
+    assert (told_of(texts + own, metric="retrieval_ranking.recall@8", value=1, right=texts[3]) == "") == (told is None)
+
+
+def test_what_to_do_of_errors_is_said_by_how_the_answers_came():
+    ways = [{}, *({"contract": name} for name in ("python", "file", "json", "openai")), {"temperature": 0}]
+    told = [told_of([LIMIT] * 9, parameters=way) for way in ways]
+    service = "; if these are errors, let the service reply with an error status"
+    same = f"All 9 answers are the same text, '{LIMIT}'"
+    assert told == [f"{same}{way}." for way in (OWN, OWN, OWN, service, service, "")]
+    assert told_of([LIMIT] * 9, services={"llm": "http://m/v1"}) == f"{same}.", "a model said so"
 
 
 def test_a_text_that_a_metric_looks_for_is_not_told_of():

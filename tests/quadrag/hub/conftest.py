@@ -1,4 +1,4 @@
-"""What the tests of a model's results share: runs of the real pipeline, and copies of them that were changed."""
+"""What the tests of the Hub share: exported samples, runs of the real pipeline, copies of runs that were changed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,19 @@ import pytest
 from chat_server import ChatServer
 from result_runs import MODEL
 
+from quadrag import catalogue
 from quadrag.cli import main
+from quadrag.data import builders
 from quadrag.data.files import sample_dir
+from quadrag.hub.export.repository import Exported, export
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exported]:
+    """The samples of all benchmarks, exported."""
+    done = export(tmp_path_factory.mktemp("exported"), data_dir=builders.SAMPLE)
+    assert [one.benchmark for one in done] == sorted(catalogue.benchmarks())
+    return {one.benchmark: one for one in done}
 
 
 @pytest.fixture(scope="session")

@@ -17,11 +17,6 @@ RGB = ("rgb", "noise_robustness_en")
 COLUMN = "rgb_accuracy.accuracy"
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def measure(system, name, **more):
     return quadrag.evaluate(*RGB, system, data_dir="sample", name=name, **{"split": "noise_60", **more})
 

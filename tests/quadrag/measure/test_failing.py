@@ -8,21 +8,12 @@ import traceback
 from pathlib import Path
 
 import pytest
+from own_system import SUMMARY, measure
 
 import quadrag
 from quadrag.baselines.tables.language import speak_line
 
-SUMMARY = ("crud_rag", "summary")
 RGB = ("rgb", "noise_robustness_en")
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
-def measure(system, *place, **more):
-    return quadrag.evaluate(*(place or SUMMARY), system, data_dir="sample", **more)
 
 
 def test_what_a_summary_begins_with_is_named_first_where_scores_are_invalid():

@@ -10,11 +10,6 @@ RGB = ("rgb", "noise_robustness_en")
 ENGLISH = re.compile(r"\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b")
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def measure(system, **more):
     return quadrag.evaluate(*RGB, system, split="noise_80", data_dir="sample", labels="zh", **more)
 

@@ -9,11 +9,6 @@ import quadrag
 RGB = ("rgb", "noise_robustness_en")
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def measure(system, name, *place, **more):
     return quadrag.evaluate(*(place or RGB), system, data_dir="sample", name=name, **more)
 

@@ -14,8 +14,7 @@ PART = {"data_dir": "sample", "split": "public", "limit": 3}
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
 
 
