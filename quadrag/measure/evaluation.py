@@ -250,9 +250,7 @@ class Evaluation(Mapping[str, Score]):
     @entrance
     def _repr_html_(self) -> str:
         """Show a notebook the headlines with a bar for each share."""
-        found = [self.scores[name] for name in self.headlines.values()]
-        shares = [one.value if one.valid and 0 <= (one.value or 0) <= 1 else None for one in found]
-        return table_html(self._title, self._grid, shares)
+        return table_html(self._title, self._grid)
 
 
 @entrance

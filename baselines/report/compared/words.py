@@ -74,24 +74,26 @@ def tell_missing(
         profile: ``official`` or ``corrected``.
         names: what the two are called.
     """
-    sides = [
-        {place_of(row): row for row in select_whole(one.scores) if row["profile"] == profile and "not_run" not in row}
-        for one in (first, second)
-    ]
     found: dict[str, list[str]] = {}
     for place, label in name_places(places).items():
-        there = [name for name, rows in zip(names, sides, strict=True) if place in rows]
-        invalid = [name for name, rows in zip(names, sides, strict=True) if is_invalid(rows.get(place, {}))]
-        if place in pairs or not there:
-            continue
-        if invalid:
-            why = f"INVALID in {' and '.join(invalid)}"
-        elif len(there) == 1:
-            why = f"only {there[0]} {'was judged' if is_judged(*place[2:]) else 'has it'}"
-        else:
-            why = say_unpaired(first, second, place, profile)
-        found.setdefault(why, []).append(label)
+        if place not in pairs and (why := say_missing(first, second, place, profile, names)):
+            found.setdefault(why, []).append(label)
     return [f"Not compared, {why}: {', '.join(metrics)}." for why, metrics in found.items()]
+
+
+def say_missing(first: Result, second: Result, place: Place, profile: str, names: Sequence[str]) -> str:
+    """Say why a metric of two runs is not compared; "" where neither has it. Arguments as of `tell_missing`."""
+    there = {
+        name: row
+        for name, one in zip(names, (first, second), strict=True)
+        for row in select_whole(one.scores)
+        if row["profile"] == profile and "not_run" not in row and place_of(row) == place
+    }
+    if invalid := [name for name, row in there.items() if is_invalid(row)]:
+        return f"INVALID in {' and '.join(invalid)}"
+    if len(there) == 2:
+        return say_unpaired(first, second, place, profile)
+    return "".join(f"only {name} {'was judged' if is_judged(*place[2:]) else 'has it'}" for name in there)
 
 
 def tell_changes(

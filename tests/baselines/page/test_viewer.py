@@ -347,6 +347,39 @@ def test_two_runs_and_their_difference_are_whole_on_a_narrow_page(browser, tmp_p
     context.close()
 
 
+def test_a_table_too_wide_for_the_page_says_so_and_no_word_of_its_head_is_broken(browser, tmp_path):
+    lines = [Line("a_label_that_is_long", [Cell("100.0", "-12.3 to 45.6")] * 6)]
+    wide = Grid("Wide", "", ["accuracy", "missing", "halluci-\nnation", "error_detection_judged", "n", "m"], lines)
+    file = tmp_path / "page.html"
+    file.write_text(render_page("title", [], [wide, Grid("Small", "", ["n"], [Line("x", [Cell("1")])])]))
+    context = browser.new_context(viewport={"width": 390, "height": 900})
+    page = context.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_selector(".wide.cut")
+    cut = page.evaluate("[...document.querySelectorAll('.wide')].map((one) => one.matches('.cut'))")
+    assert cut == [True, False]
+    assert "sideways" in page.evaluate("getComputedStyle(document.querySelector('.cut'), '::before').content")
+    lines_of = page.evaluate(
+        """[...document.querySelectorAll('thead th')].slice(1, 4).map((head) => {
+          const range = document.createRange();
+          range.selectNodeContents(head);
+          return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+        })"""
+    )
+    assert lines_of == [1, 1, 2], "as many as the head itself has"
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    context.close()
+
+
+def test_the_top_of_a_page_leads_to_the_wrong_answers(opened):
+    page = opened(make_answers(1))
+    wrong = [n for n in range(MANY) if n % 3 == 0]
+    page.click(f"nav a:text('wrong: {len(wrong)} (exact)')")
+    counted(page, f"{len(wrong)} of ")
+    assert listed(page) == wrong[:100]
+    assert opened(make_answers(2)).locator("nav a:text('wrong')").count() == 0
+
+
 def test_of_several_matrices_the_first_is_open_and_a_link_opens_another(browser, tmp_path):
     matrices = [Grid(f"Table {n}", "", ["a"], [Line("x", [Cell(f"{n}.5")])], [], "heat") for n in range(3)]
     file = tmp_path / "page.html"
