@@ -33,8 +33,11 @@ def _draw(ours: Figure, least: float, most: float, published: list[float]) -> st
 
     low, high = sorted((place(0), place(ours.value)))
     drawn = '<rect y="3" width="100%" height="6" fill="var(--rule, #8883)"/>'
-    drawn += f'<rect x="{low}%" y="3" width="{round(high - low, 1)}%" height="6" fill="var(--s1, #4a7fb5)"/>'
+    bar = 'height="6" fill="var(--s1, #4a7fb5)" fill-opacity=".6"'
+    drawn += f'<rect x="{low}%" y="3" width="{round(high - low, 1)}%" {bar}/>'
     drawn += line(place(0), 0, place(0), 12, "var(--faint, #888)") if least else ""
-    drawn += line(place(ours.interval[0]), 6, place(ours.interval[1]), 6, "var(--ink, #111)") if ours.interval else ""
+    if ours.interval:
+        left, right = map(place, ours.interval)
+        drawn += line(left, 6, right, 6, "var(--ink, currentColor)")
     drawn += "".join(line(place(one), 0, place(one), 12, "var(--s2, #b3530a)") for one in published)
     return f'<svg class="bar" width="128" height="12" aria-hidden="true">{drawn}</svg>'

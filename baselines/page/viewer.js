@@ -41,6 +41,7 @@ class Viewer {
     const link = make("a", { href: "#answers" }, `${WORDS.wrong}: ${count} (${this.values.metric.label})`);
     link.addEventListener("click", () => {
       this.which.value = "wrong";
+      this.sort.value = "worst";
       this.metric.value = 0;
       this.filter();
     });
