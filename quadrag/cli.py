@@ -14,6 +14,7 @@ from quadrag import __version__, commands, parallel
 from quadrag.commands.shared.parser import parse
 from quadrag.errors import NO_DESCRIPTORS, QuadragError, one_line, short_line
 from quadrag.progress import spell, spelled_by
+from quadrag.scratch import check_writable
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,6 +45,8 @@ def _main(typed: list[str]) -> int:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
         with parallel.use(getattr(arguments, "on", None)) as leads:
+            if leads and (out := getattr(arguments, "out", None)):
+                check_writable(Path(out))
             code = commands.load(arguments.command).run(arguments) or 0 if leads else 0
         sys.stdout.flush()
         return code

@@ -36,6 +36,7 @@ class KeyRecord:
         among: the key whose value decides, by the answer, whether an item has this one; "" where the question does.
         none: why, then, no item has it.
         phrase: whether 1 says that an answer holds a phrase that its prompt asks for.
+        words: of a judge's verdict, the metrics that say by words alone whether the same answer is right.
     """
 
     name: str
@@ -51,6 +52,7 @@ class KeyRecord:
     among: str = ""
     none: str = ""
     phrase: bool = False
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class MetricRecord:
         configs: the names that it can be loaded with; () where there is one config.
         replies: by what stands in a prompt of its judge, a reply of the usual form and length.
         verdict: one of a judge's, as it is read; "" where no judge is asked.
+        ruled: what rules decide in place of its judge, and how that is asked, in sentences; "" where none do.
         verdict_schema: whether it publishes the `response_format` that holds a judge's replies to its verdicts.
     """
 
@@ -73,6 +76,7 @@ class MetricRecord:
     needs: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
     verdict: str = ""
+    ruled: str = ""
     verdict_schema: bool = False
     replies: Mapping[str, str] = field(default_factory=dict)
 
@@ -91,6 +95,17 @@ class MetricRecord:
 def show_key(metric: str, key: str) -> str:
     """Return what a key of a metric's result is called wherever it is shown."""
     return metric_record(metric).key(key).label or key
+
+
+def find_verdict(metric: str, key: str) -> str:
+    """Name the verdict that a value rests on, as ``truthfulness.accuracy``; "" where it rests on none.
+
+    It is the value's own, that of each answer where it is a weighted mean, or that which says, where a judge does,
+    whether an answer has the value.
+    """
+    record = metric_record(metric)
+    own = key.removesuffix("_weighted") if record.key(key).needs == "judge" else f"{record.key(key).among}_judged"
+    return f"{metric}.{own}" if own in record.keys else ""
 
 
 def is_called(wanted: str, metric: str, key: str) -> bool:
@@ -117,6 +132,9 @@ def metric_record(name: str) -> MetricRecord:
     import yaml
 
     fields: dict[str, Any] = yaml.safe_load((metric_folder(name) / FILE).read_text(encoding="utf-8"))
-    keys = {key: KeyRecord(key, tuple(given.pop("range")), **given) for key, given in fields.pop("keys").items()}
+    keys = {
+        key: KeyRecord(key, tuple(given.pop("range")), words=tuple(given.pop("words", ())), **given)
+        for key, given in fields.pop("keys").items()
+    }
     needs, configs = (tuple(fields.pop(field, ())) for field in ("needs", "configs"))
     return MetricRecord(name, MappingProxyType(keys), needs, configs, **fields)

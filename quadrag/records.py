@@ -3,9 +3,12 @@
 A file is written beside its place and then moved there, so a reader never sees half of one.
 """
 
+import codecs
 import json
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -145,4 +148,16 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except OSError as error:
         raise QuadragError(f"cannot read {path} ({error.strerror}); expected a JSON Lines file") from None
     except UnicodeDecodeError:
-        raise QuadragError(f"{path} is not UTF-8; expected JSON Lines in UTF-8") from None
+        cure = f": iconv -f {guess} -t UTF-8 {shlex.quote(str(path))} > NEW" if (guess := guess_encoding(path)) else ""
+        raise QuadragError(f"{path} is not UTF-8; expected JSON Lines in UTF-8{cure}") from None
+
+
+def guess_encoding(path: Path) -> str | None:
+    """Return the encoding that a file's bytes can be of, among those that Chinese is written in; None where none."""
+    content = path.read_bytes()
+    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    for encoding in ("UTF-16",) if marked else ("UTF-8", "GB18030"):
+        with suppress(UnicodeDecodeError):
+            content.decode(encoding)
+            return encoding
+    return None

@@ -73,12 +73,13 @@ def read_items(path: Path) -> list[dict[str, Any]]:
 
 
 def _is_item(entry: Any) -> bool:
-    """Whether an entry holds a metric's values, a number or null by profile, and the reasons for null."""
+    """Whether an entry holds a metric's values, a number or null by profile, reasons for null, and what is ruled."""
     if not isinstance(entry, dict):
         return False
-    reasons = entry.get("reason") or {}
+    reasons, ruled = entry.get("reason") or {}, entry.get("ruled", [])
     told = list(reasons.values()) if isinstance(reasons, dict) else [reasons]
-    values = [value for name, value in entry.items() if name != "reason"]
+    told += ruled if isinstance(ruled, list) else [ruled]
+    values = [value for name, value in entry.items() if name not in ("reason", "ruled")]
     return all(type(one) is str for one in told) and all(one is None or is_finite(one) for one in values)
 
 

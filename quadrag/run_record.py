@@ -103,7 +103,8 @@ class RunRecord:
         found: what is to be told of how passages were found, as CRAG's entities.
         service: what a RAG service gave.
         searched: whether a system of the user's own said of any question what it found, were it nothing.
-        unread: the keys of its replies, or of a file of answers, that look like passages and are not read.
+        unread: the keys of its replies, or of a file of answers, that look like passages and are not read; of passages,
+            with ``passages.`` before them, those that look like texts.
         failures: calls that failed, by ``config/split/id/sample``.
         failed_verdicts: answers that a judge was asked about in vain.
         empty: a model's replies without a text, by ``config/split``.
@@ -111,6 +112,7 @@ class RunRecord:
         cascade: how many answers ended at each judge of a cascade, by metric and key.
         verdict: what a judge said most often, as one line.
         constant_verdicts: judges whose verdicts are all the same, a line each, with the values concerned.
+        lopsided_verdicts: judges whose verdicts are nearly so, and not what words alone say, a line each.
         unread_judge: the judge that was asked no further, since none of its first verdicts could be read.
         dead_judge: whether the judge does not answer, as `stopped` says.
         unreadable: answers whose verdict could not be read.
@@ -154,6 +156,7 @@ class RunRecord:
     cascade: dict[str, dict[str, int]] = field(default_factory=dict)
     verdict: str | None = None
     constant_verdicts: dict[str, list[str]] = field(default_factory=dict)
+    lopsided_verdicts: list[str] = field(default_factory=list)
     unread_judge: str | None = None
     dead_judge: bool = False
     unreadable: int = 0

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from secrets import token_hex
+from tempfile import TemporaryFile
 
 from filelock import FileLock, Timeout
 
@@ -37,6 +38,20 @@ def scratch(place: Path) -> Iterator[Path]:
             _remove(part)
 
 
+def check_writable(place: Path) -> None:
+    """Find out, before any work, whether a file or a folder can be made at a place; nothing is left there.
+
+    Raises:
+        OSError: it cannot, nor can the folders above it be made.
+    """
+    whole = place.absolute()
+    folder = next(one for one in (whole, *whole.parents) if one.is_dir())
+    try:
+        TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(place)) from None
+
+
 def sweep(place: Path) -> None:
     """Remove what killed processes left beside a place."""
     for part in place.parent.glob(f".{escape(place.name)}.*.part"):
@@ -55,8 +70,10 @@ def hold(lock: Path, patient: bool = True) -> Iterator[None]:
     """Hold a lock file; it goes at the end, or with the process.
 
     Raises:
+        OSError: no file can be made there.
         Timeout: another process holds it, and this one is not to wait.
     """
+    lock.touch()  # where no file can be made, the library would wait for ever
     with FileLock(lock, timeout=-1 if patient else 0):
         try:
             yield

@@ -21,12 +21,12 @@ COMMANDS = dict.fromkeys(step.text for page in PAGES for step in steps_of(page) 
 
 @pytest.mark.parametrize(
     ("english", "chinese"),
-    [(f"{page}.md", f"{page}.zh.md") for page in ("README", "docs/own-system", "docs/answers")],
+    [(page.replace(".zh", ""), page) for page in PAGES if page.endswith(".zh.md")],
 )
 def test_a_translation_has_the_same_commands_and_scripts(english: str, chinese: str) -> None:
     there, here = ([meaning(step) for step in steps_of(page)] for page in (english, chinese))
     assert there == [step for step in here if step in there]
-    assert len(there) >= 3
+    assert len(there) >= 2
 
 
 def test_the_readme_can_be_read_in_five_minutes() -> None:

@@ -63,7 +63,7 @@ def draw_grid(grid: Grid, words: Mapping[str, str]) -> Chart | None:
         return None
     panels = []
     for title, views in layout.panels:
-        label = " ".join(filter(None, (f"{grid.title}:" * bool(title), title or grid.title, f"({words['below']})")))
+        label = " · ".join(filter(None, (grid.title, title))) + words["below"]
         panels.append((title, "".join(_draw(view, label, name) for name, view in views.items())))
     return Chart(panels, layout.legend)
 

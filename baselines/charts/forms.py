@@ -193,7 +193,7 @@ def _forest(grid: Grid) -> Iterator[Panel]:
             rows.append(heading)
         rows.append(Row(name, "ours", *figure[:2], _write_difference(cell, figure), figure.sure))
     for unit, rows in panels.items():
-        yield ", ".join(filter(None, (shared, unit))), _draw_differences(rows)
+        yield " · ".join(filter(None, (shared, unit))), _draw_differences(rows)
 
 
 def _draw_differences(rows: Sequence[Row]) -> Callable[[int], View]:

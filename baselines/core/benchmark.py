@@ -60,6 +60,10 @@ class MetricUse(NamedTuple):
             else tuple(key for key in self.keys if metric_record(self.module).key(key).needs == "judge")
         )
 
+    def asks(self, place: int, judges: int) -> bool:
+        """Whether it asks the judge at a place, of so many."""
+        return bool(self.judged) and (self.panel or min(self.judge, judges - 1) == place)
+
     @property
     def embedded(self) -> tuple[str, ...]:
         """The keys that need a sentence embedding."""

@@ -36,7 +36,7 @@ class Asked(NamedTuple):
     stratum: Stratum | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Result:
     """A run, its rows of ``scores.json`` and its lines of ``items.jsonl``.
 

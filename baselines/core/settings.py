@@ -27,6 +27,7 @@ class Retrieval:
         reranker: the same of a cross-encoder.
         index: None for exact search, or another of `retrieval.vectors`: ``faiss``, ``milvus:URI``.
         top_k: passages shown, from 1.
+        where: ``FIELD=VALUE`` of the documents that are searched, as `Corpus.choose` reads it; None searches all.
         trust: the models whose own code may run. No setting: the user alone says it, of this run.
     """
 
@@ -40,6 +41,7 @@ class Retrieval:
     reranker: str = "bge-rank"
     index: str | None = None
     top_k: int = 8
+    where: str | None = None
     trust: Trust = field(default_factory=Trust)
 
 

@@ -1,6 +1,7 @@
 """What to run, the questions it means, and the corpus that passages are found in."""
 
 import itertools
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -79,7 +80,33 @@ class Corpus(NamedTuple):
 
     def documents(self) -> Iterator[Any]:
         """Yield its documents in order, each a `Document`, or its files, each a `SourceFile`."""
-        return map(self.read, rows(self.builder, splits(self.builder)[0]))
+        return map(self.read, self._rows())
+
+    def choose(self, where: str) -> set[str]:
+        """Return the ids of the documents that ``FIELD=VALUE`` is true of.
+
+        FIELD is a column of the corpus, of a list any entry will do; each ``*`` in VALUE stands for any text or none.
+
+        Raises:
+            QuadragError: it is not of this form, there is no such column, or no document has such a value.
+        """
+        field, mark, value = where.partition("=")
+        if not mark:
+            raise QuadragError(f"--where {where!r} is not FIELD=VALUE; expected a column of the corpus, as id=abc*")
+        wanted = re.compile(".*".join(map(re.escape, value.split("*"))), re.DOTALL)
+        chosen = set()
+        for row in self._rows():
+            if field not in row:
+                raise unknown_name("column of the corpus", field, row)
+            held = row[field] if isinstance(row[field], list) else [row[field]]
+            if any(wanted.fullmatch(one if isinstance(one, str) else json.dumps(one)) for one in held):
+                chosen.add(self.read(row).id)
+        if not chosen:
+            raise QuadragError(f"--where {where} is true of no document of the corpus; * stands for any text")
+        return chosen
+
+    def _rows(self) -> Iterator[Mapping[str, Any]]:
+        return rows(self.builder, splits(self.builder)[0])
 
 
 def script_options(task: Task, benchmark: Benchmark) -> dict[str, Any]:
@@ -190,6 +217,8 @@ def open_corpus(task: Task, benchmark: Benchmark) -> Corpus | None:
     if task.retrieval.chunk_source == FILES:
         if spec.file is None:
             raise QuadragError(f"the corpus of {task.benchmark} has no files of many documents; leave chunk_source out")
+        if task.retrieval.where is not None:
+            raise QuadragError("--where is of documents, not of files of them; leave chunk_source out")
         options["whole"], read = True, spec.file
     builder, source = open_builder(task.benchmark, spec.config, task.data_dir, options)
     return Corpus(fingerprint(builder), source, builder, read)

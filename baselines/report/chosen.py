@@ -59,7 +59,7 @@ def find_unfit(runs: Sequence[Run]) -> set[str]:
     pairs = [(one.result, other.result) for run in runs[1:] for one in runs[0] for other in run]
     alike = [(one, other) for one, other in pairs if one.run.inputs.config == other.run.inputs.config]
     names = {name for reader in readers for name in reader.metrics}
-    return invalid | {name for name in names if any(doubt_verdicts(*pair, name) for pair in alike)}
+    return invalid | {name for pair in alike for name in names if doubt_verdicts(*pair, name)}
 
 
 def find_metric(runs: Sequence[Run], wanted: str | None) -> tuple[str, int, float | None]:

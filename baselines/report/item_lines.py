@@ -28,6 +28,7 @@ class Manner(NamedTuple):
             the run's own.
         ledger: where replies are kept; in the user's cache folder when None.
         spell: returns what is said of the run, in words of who reads it.
+        brief: of an answer that failed the question and the failure alone.
     """
 
     limit: int = 10
@@ -35,6 +36,7 @@ class Manner(NamedTuple):
     every: bool = False
     ledger: str | None = None
     spell: Callable[[str], str] = str
+    brief: bool = False
 
 
 def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str]:
@@ -47,8 +49,9 @@ def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str
         return
     shown = found[: manner.limit]
     look_up_verdicts([(reader, shown)], manner.ledger)
+    each = manner._replace(brief=which.unscored and not manner.every)
     for item in shown:
-        yield from write_item([("", item)], manner)
+        yield from write_item([("", item)], each)
         yield ""
     by = f", the worst by {show_key(*reader.find_metric(which.metric)[0].split('.', 1))} first" if which.wrong else ""
     yield manner.spell(f"{len(shown)} of {len(found)} items{by}")
@@ -83,6 +86,8 @@ def write_item(sides: Sequence[tuple[str, ShownItem]], manner: Manner) -> Iterat
             none = manner.spell(": ".join(filter(None, (one.answer.state, one.failure))))
             yield f"{head('answer', side)}{line(none if one.answer.answer is None else one.answer.answer)}"
     yield f"{head('gold')}{line('; '.join(spell_gold(question.references)))}"
+    if manner.brief and item.answer is not None and item.answer.answer is None:
+        return
     for side, one in zip(heads, items, strict=True):
         yield from (f"  {side}{said}" for said in _write_values(one, manner))
     alike = all(one.passages == item.passages for one in items)
@@ -114,9 +119,9 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
         values = manner.spell(say_by_profile(had, shown)) + _add_other(item, entry, manner)
         told = entry.get("reason") or {}
         own = {name: why for name, why in told.items() if name in shown}
-        reasons = manner.spell(say_by_profile(own or told, shown if own else PROFILES))
+        reasons = say_by_profile(own or told, shown if own else PROFILES)
         if reasons or (values and (manner.every or not item.headlines or metric in item.headlines)):
-            yield f"{labels[metric]}{manner.spell(': ')}{values or NOTHING}{f' ({reasons})' if reasons else ''}"
+            yield f"{labels[metric]}{manner.spell(': ')}{values or NOTHING}{_put_aside(reasons, manner)}"
     for name, said in item.verdicts.items():
         for reply in said:
             words = manner.spell(reply) if reply in (NOT_KEPT, ASKED_SINCE) else line(reply)
@@ -129,7 +134,13 @@ def _add_other(item: ShownItem, entry: Mapping[str, Any], manner: Manner) -> str
     values = [entry.get(item.profile), entry.get(other)]
     if manner.every or None in values or values[0] == values[1]:
         return ""
-    return f" ({manner.spell(other)}{manner.spell(': ')}{values[1]:.4g})"
+    return _put_aside(f"{other}: {values[1]:.4g}", manner)
+
+
+def _put_aside(said: str, manner: Manner) -> str:
+    """Return what is said in brackets, with a blank before them where they are not Chinese; "" of nothing."""
+    spoken = manner.spell(f"({said})") if said else ""
+    return spoken if spoken.startswith("（") else f" {spoken}" if spoken else ""
 
 
 def say_by_profile(said: Mapping[str, str], profiles: Sequence[str] = PROFILES) -> str:

@@ -10,6 +10,7 @@ from quadrag.run_record import RunRecord
 from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
 from ..core.settings import NONE
+from ..scoring.validity import is_alike
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
@@ -43,7 +44,9 @@ def tabulate_run(
     """
     grid, *parts = tabulate_scores(result, profiles, labels, every)
     grids = [grid, *tabulate_samples(result, profiles[0], title_of(result)), *parts]
+    marked = {(row["split"], row["metric"], row["key"]) for row in result.scores if is_alike(row)}
     rows = [row for row in rows_beside(result) if row.split in grid.columns]
+    rows = [row for row in rows if (row.split, row.module, row.key) not in marked]
     if rows:
         grids.append(_tabulate_beside(result.run, select_whole(result.scores), grid.columns, rows))
     return grids + tabulate_systems(result, profiles)

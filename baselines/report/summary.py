@@ -15,10 +15,10 @@ from quadrag.metric_record import metric_record, show_key
 from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import PROFILES, Result
-from ..scoring.validity import is_invalid, shorten_list
+from ..scoring.validity import is_alike, is_invalid, shorten_list
 from ..tables.cells import FEW, NOTHING, RATE, Row, count_items, figure_of, format_value, scored_of, unit_of, value_cell
 from ..tables.grid import Cell, Detail, Grid, Line, align_cells
-from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_unscored
+from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_ruled, note_unscored
 from ..tables.paper import load_tables
 from ..tables.paper_notes import note_beside, note_corpus, note_paper
 from ..tables.published import Published
@@ -65,7 +65,7 @@ def headline_grid(result: Result, profile: str) -> Grid:
     title = title_of(result, "" if many else "".join(splits))
     far = [f"{line.label} {told}" for line, row in zip(lines, rows, strict=True) if (told := _tell_other(result, row))]
     notes = [f"{note} --verbose shows both." for note in _note_other(far, profile)]
-    notes += [*note_keys(rows), *note_unscored(load_tables(result.run.inputs.benchmark), rows)]
+    notes += [*note_keys(rows), *note_ruled(rows), *note_unscored(load_tables(result.run.inputs.benchmark), rows)]
     return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *notes])
 
 
@@ -142,7 +142,7 @@ def _note_other(far: Sequence[str], profile: str) -> list[str]:
 def headline_cells(row: Row) -> list[Cell]:
     """Make the cells of a headline."""
     cell = value_cell(row)
-    share = metric_record(row["metric"]).key(row["key"]).range == (0, 1)
+    share = metric_record(row["metric"]).key(row["key"]).range == (0, 1) and not is_alike(row)
     return [Cell(cell.text, figure=cell.figure if share else None), Cell(cell.sub or NOTHING), Cell(scored_of(row))]
 
 
@@ -178,10 +178,11 @@ def summarise_run(result: Result, profile: str) -> Grid:
 
 
 def _find_best(printed: Iterable[Published], row: Row) -> Published | None:
-    """Find the best printed number of a metric, where one end of it is the better one."""
+    """Find the best printed number of a metric, where one end of it is the better one; none beside what is marked."""
     direction = metric_record(row["metric"]).key(row["key"]).direction
     place = row["split"], row["metric"], row["key"]
-    here = [one for one in printed if (one.split, one.module, one.key) == place and direction != "none"]
+    compared = direction != "none" and not is_alike(row)
+    here = [one for one in printed if (one.split, one.module, one.key) == place and compared]
     return (min if direction == "lower" else max)(here, key=attrgetter("value"), default=None)
 
 

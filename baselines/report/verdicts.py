@@ -61,13 +61,13 @@ def _enter(reader: RunReader, items: Sequence[ShownItem], ledger: Ledger) -> Non
             given = ScoringInputs([_recording(judge, said)], passages=passages)
             compute(reader.benchmark, use, questions, [answer], "corrected", conditions, given, here=True)
             if said:
-                item.verdicts[_name_use(use, uses)] = said
+                item.verdicts[_name_use(use)] = said
 
 
-def _name_use(use: MetricUse, uses: Sequence[MetricUse]) -> str:
-    """Name a judged metric: by its module, of one that is used several times by its keys."""
-    several = [one.module for one in uses].count(use.module) > 1
-    return ", ".join(show_key(use.module, key) for key in use.keys) if several else use.module
+def _name_use(use: MetricUse) -> str:
+    """Name what a judge is asked for: the key that is called as the metric is, else all, as tables name them."""
+    keys = (use.module,) if use.module in use.judged else use.judged
+    return ", ".join(show_key(use.module, key) for key in keys)
 
 
 def _forgiving(judge: ChatClient, scored: float) -> Any:

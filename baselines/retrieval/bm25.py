@@ -31,7 +31,7 @@ import numpy as np
 from quadrag.errors import QuadragError
 
 from .maxscore import GROUP, Entries, Floats, Ints, Kernel, add, add_compiled, find, look_up, look_up_compiled
-from .passages import Hits, PassageStore
+from .passages import Hits, PassageStore, Rows
 from .terms import Counts, analyser, count
 from .terms import describe as describe_terms
 
@@ -112,12 +112,13 @@ class Bm25Index:
     def __len__(self) -> int:
         return sum(int(shard.scores["num_docs"]) for shard in self._shards)
 
-    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
+    def search(self, queries: Sequence[str], k: int, within: Rows | None = None) -> list[Hits]:
         """Find the best passages for each query.
 
         Args:
             queries: any texts; terms that no passage holds add nothing.
             k: passages a query at most; there are fewer where fewer hold one of its terms.
+            within: the rows that may be found, ascending; None is all. Scores are those of the whole index.
 
         Returns:
             Per query, row and score (above 0), best first, equal scores by row.
@@ -130,13 +131,15 @@ class Bm25Index:
             look_up,
         )
         best: list[Hits] = [[] for _ in found]
+        wanted = None if within is None else np.bincount(within, minlength=len(self)) > 0
         first = 0
         for shard, highest in zip(self._shards, self._highest, strict=True):
             sums = np.empty(-(-shard.scores["num_docs"] // GROUP) * GROUP, np.float32)
+            these = None if wanted is None else wanted[first : first + shard.scores["num_docs"]]
             for hits, (ids, times) in zip(best, found, strict=True):
                 if len(ids) and k > 0:
                     entries = _entries(shard.scores, highest, ids, times)
-                    hits += [(first + row, score) for row, score in find(entries, k, sums, *kernels)]
+                    hits += [(first + row, score) for row, score in find(entries, k, sums, *kernels, these)]
             first += shard.scores["num_docs"]
         # Sorting leaves equal scores as they are: by row.
         return [sorted(hits, key=lambda hit: -hit[1])[: max(k, 0)] for hits in best]

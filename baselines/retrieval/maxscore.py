@@ -25,6 +25,7 @@ _LOOKUP = 100  # looking one score up takes as long as adding so many
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.bool_]
 Kernel = Callable[..., None]
 
 
@@ -46,7 +47,7 @@ class Entries(NamedTuple):
         return self.data, self.rows, self.starts[terms], self.stops[terms], self.times[terms]
 
 
-def find(entries: Entries, k: int, sums: Floats, add: Kernel, look_up: Kernel) -> Hits:
+def find(entries: Entries, k: int, sums: Floats, add: Kernel, look_up: Kernel, wanted: Marks | None = None) -> Hits:
     """Return row and score of the `k` best passages, those above 0 alone, best first, equal scores by row.
 
     Args:
@@ -55,6 +56,7 @@ def find(entries: Entries, k: int, sums: Floats, add: Kernel, look_up: Kernel) -
         sums: one for each passage and more up to a multiple of `GROUP`; what stands in it is written over.
         add: one of the functions below.
         look_up: the other one.
+        wanted: which passages may be found; None is all. With it every score is added.
     """
     lengths = entries.stops - entries.starts
     order = np.argsort(lengths / np.maximum(entries.bounds, 1e-30), kind="stable")
@@ -65,6 +67,7 @@ def find(entries: Entries, k: int, sums: Floats, add: Kernel, look_up: Kernel) -
     sums[:] = 0
     grouped = sums.reshape(GROUP, -1)
     done = len(order) if grouped.shape[1] < 2 * k or left[0] < len(sums) else int((rest > _FIRST * rest[0]).sum())
+    done = done if wanted is None else len(order)
     start = 0
     while start < done < len(order):
         add(sums, *entries.of(order[start:done]))
@@ -91,6 +94,8 @@ def find(entries: Entries, k: int, sums: Floats, add: Kernel, look_up: Kernel) -
         start, done = done, max(done + 1, int((rest > min(_THEN * floor, 0.6 * rest[done])).sum()))
     sums[:] = 0
     add(sums, *entries.of(np.arange(len(order))))
+    if wanted is not None:
+        sums[: len(wanted)] *= wanted
     return top(sums, k)
 
 
@@ -108,7 +113,7 @@ def top(scores: Floats, k: int) -> Hits:
     return list(zip(best.tolist(), scores[best].tolist(), strict=True))
 
 
-def _rows(marks: npt.NDArray[np.bool_]) -> Ints:
+def _rows(marks: Marks) -> Ints:
     """Return the rows that are marked, ascending; few are."""
     # Eight marks are one number to look at, and nearly all of these are 0.
     eights = np.flatnonzero(marks.view(np.uint64) != 0)

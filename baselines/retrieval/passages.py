@@ -7,12 +7,14 @@ whoever shows a passage reads it here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from quadrag import parallel
@@ -28,6 +30,7 @@ _BATCH = 8192  # passages; every batch but the last has so many, so that a row's
 _BLOCK = 1 << 20  # characters of documents that are cut at once
 _SCHEMA = pa.schema([("id", pa.string()), ("title", pa.large_string()), ("text", pa.large_string())])
 _COUNT, _HEADED = b"documents", b"headed"
+Rows = npt.NDArray[np.int64]
 Hits = list[tuple[int, float]]  # rows of a store with their scores, best first
 
 
@@ -127,6 +130,11 @@ class PassageStore:
             batch, at = self._batches[start // _BATCH], start % _BATCH
             yield from batch.column("text").slice(at, stop - start).to_pylist()
             start += batch.num_rows - at
+
+    def rows_of(self, documents: Collection[str]) -> Rows:
+        """Return the rows of the passages of some documents, ascending."""
+        ids = chain.from_iterable(batch.column("id").to_pylist() for batch in self._batches)
+        return np.array([row for row, one in enumerate(ids) if one.partition("#")[0] in documents], np.int64)
 
     def encoded(self) -> Iterator[str]:
         """Yield what an encoder reads of each passage: its text, of a chunk of a file below the file's title."""

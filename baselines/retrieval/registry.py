@@ -16,7 +16,7 @@ from ..core.settings import NONE, Retrieval, RetrieverSpec
 if TYPE_CHECKING:
     from .retrievers import Retriever
 
-_CHUNKS = ("chunk_size", "chunk_overlap", "chunk_tokenizer", "chunk_source", "top_k")
+_CHUNKS = ("chunk_size", "chunk_overlap", "chunk_tokenizer", "chunk_source", "top_k", "where")
 _VECTORS = ("embedding", "instruction", "index")
 
 

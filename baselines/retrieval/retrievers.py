@@ -65,7 +65,8 @@ class Bm25(Retriever):
                 Bm25Index.build(shelf.passages, folder, terms=terms)
 
         key = {"kind": "bm25", "passages": shelf.key, **Bm25Index.describe(terms)}
-        return Bm25Index.open(shelf.get(key, build)).search
+        index = Bm25Index.open(shelf.get(key, build))
+        return lambda queries, k: index.search(queries, k, shelf.within)
 
 
 def name_encoder(settings: Retrieval) -> Encoder:
@@ -85,7 +86,8 @@ class Dense(Retriever):
         super().__init__(settings)
         from .vectors.indexes import make_index
 
-        self._index = make_index(settings.index)
+        # What is left is compared one by one: an index that looks through a part of its lists could miss all of it.
+        self._index = make_index(settings.index if settings.where is None else None)
         self._encoder = name_encoder(settings)
 
     def describe(self) -> dict[str, Any]:

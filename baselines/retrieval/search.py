@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.progress import announce
+from quadrag.progress import announce, say
 from quadrag.records import Passage
 
 from ..core.settings import FILES, Retrieval
 from ..core.task import Corpus
 from .chunk import Chunking
-from .passages import VERSION, PassageStore
+from .passages import VERSION, PassageStore, Rows
 from .registry import make_retriever
 from .shelf import Shelf
 from .store import IndexStore
@@ -59,7 +59,8 @@ class Search:
 
         folder = store.get(key, build)
         self.passages = PassageStore.open(folder)
-        self._shelf = Shelf(self.passages, key, store, [folder])
+        within = _find_rows(corpus, self.passages, settings)
+        self._shelf = Shelf(self.passages, key, store, within, [folder])
         self._top_k = settings.top_k
         self._rank = way.open(self._shelf)
         self.told = self._shelf.told
@@ -81,6 +82,15 @@ class Search:
     def _damaged(self, why: str) -> QuadragError:
         places = ", ".join(map(str, self._shelf.folders))
         return QuadragError(f"an index was altered since it was built ({why}); remove {places} to build it again")
+
+
+def _find_rows(corpus: Corpus, passages: PassageStore, settings: Retrieval) -> Rows | None:
+    """Return the rows of the passages that are searched; None for all."""
+    if settings.where is None:
+        return None
+    rows = passages.rows_of(corpus.choose(settings.where))
+    say(f"--where {settings.where} leaves {len(rows):,} of {len(passages):,} passages; each of them is compared")
+    return rows
 
 
 def make_chunking(settings: Retrieval) -> Chunking | FileChunking:

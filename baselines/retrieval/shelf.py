@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .passages import PassageStore
+from .passages import PassageStore, Rows
 from .store import IndexStore
 
 
@@ -13,12 +13,14 @@ from .store import IndexStore
 class Shelf:
     """The passages that are searched, and where indexes over them are kept.
 
-    `folders` are those in use; `told` is what is to be told of them in the record of a run.
+    `within` are the rows that are searched, ascending; None is all. `folders` are those in use; `told` is what is to be
+    told of them in the record of a run.
     """
 
     passages: PassageStore
     key: Mapping[str, Any]
     store: IndexStore
+    within: Rows | None = None
     folders: list[Path] = field(default_factory=list)
     told: dict[str, Any] = field(default_factory=dict)
 

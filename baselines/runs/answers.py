@@ -18,18 +18,25 @@ from typing import Any, NamedTuple
 from quadrag.catalogue import is_called
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
-from quadrag.records import Answer, Key, Passage, Question, read_jsonl
+from quadrag.records import Answer, Key, Passage, Question, guess_encoding, read_jsonl
 
-from ..systems.rag.reply import find_unread, read_found
+from ..systems.rag.reply import find_textless, find_unread, read_found
 from . import logs
 
+_TABLES = {".csv": "read_csv", ".tsv": "read_table", ".xlsx": "read_excel"}  # and what reads them in pandas
+_MEANT = {  # what others call our keys
+    "id": ("ID", "_id", "qid", "question_id", "query_id"),
+    "answer": ("Answer", "response", "output", "predict", "predicted", "reply", "result", "generated_text", "回答"),
+}
+_WITHOUT = {"id": "ids are those of `quadrag questions`", "answer": "expected the answer as a text, under answer"}
 _STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
 
 
 class Answered(NamedTuple):
     """What a file holds: answers, and the passages that were found for them, where a line has any.
 
-    `unread` are the keys of the other lines that look as if they held some.
+    `unread` are the keys of the other lines that look as if they held some, and those of passages that look as if they
+    held their texts.
     """
 
     answers: list[Answer]
@@ -68,6 +75,7 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
         answers.append(answer)
         if row.get("passages") is not None:
             passages[answer.key] = _read_passages(f"{path}:{number}", row["passages"])
+            unread |= dict.fromkeys(find_textless(row["passages"]))
         elif not theirs:
             unread |= dict.fromkeys(find_unread(row))
     most = max(counts.values(), default=1)
@@ -108,6 +116,8 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if (read_log := logs.reader_of(path)) is not None:
         yield from enumerate(read_log(path), 1)
         return
+    if (reader := _TABLES.get(path.suffix.lower())) and path.is_file():
+        raise QuadragError(f"{path}: {path.suffix[1:].upper()} is not read, JSON Lines are: {_convert(path, reader)}")
     whole = _whole(path)
     if isinstance(whole, list):
         for number, row in enumerate(whole, 1):
@@ -130,6 +140,15 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise QuadragError(f"{path}: result {number} has no id or no log.generated_text; expected CRUD-RAG's form")
         valid = result.get("valid", True)
         yield number, {"id": result["id"], "prediction": log["generated_text"] if valid else None}
+
+
+def _convert(path: Path, reader: str) -> str:
+    """Return what makes JSON Lines of a table."""
+    encoding = "UTF-8" if reader == "read_excel" else guess_encoding(path) or "UTF-8"
+    other = "" if encoding == "UTF-8" else f", encoding={encoding!r}"
+    read = f"pandas.{reader}({path.name!r}, dtype=str, keep_default_na=False{other})"
+    to = path.with_suffix(".jsonl").name
+    return f"`{read}.to_json({to!r}, orient='records', lines=True)` makes them, with the columns id and answer"
 
 
 def _whole(path: Path) -> Any:
@@ -192,9 +211,7 @@ class _Places:
         fits = [key for key in self._by_id[ident] if config in (None, key[0]) and split in (None, key[1])]
         if not fits:
             place = " ".join(filter(None, (config, split)))
-            raise QuadragError(
-                f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; expected an id of the data"
-            )
+            raise QuadragError(f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; {_WITHOUT['id']}")
         if len(fits) > 1:
             names = ", ".join(key[1] for key in fits)
             raise QuadragError(
@@ -205,8 +222,11 @@ class _Places:
 
 def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
     text_key = "answer" if "answer" in row else "prediction"
-    if "id" not in row or text_key not in row:
-        raise QuadragError(f"{where} has no {'id' if 'id' not in row else 'answer'}; found the keys {', '.join(row)}")
+    for name, key in (("id", "id"), ("answer", text_key)):
+        if key not in row:
+            meant = next((one for one in _MEANT[name] if one in row), None)
+            cure = f"rename {meant} to {name}" if meant else _WITHOUT[name]
+            raise QuadragError(f"{where} has no {name}; found the keys {', '.join(row)}; {cure}")
     text, state = row[text_key], row.get("state", "ok")
     if text is not None and not isinstance(text, str):
         raise QuadragError(f"{where}: answer is a {type(text).__name__}; expected a string, or null for a failed call")

@@ -68,7 +68,7 @@ def _variant(task: Task) -> list[str]:
     """Name what a task does otherwise than by default: retriever, settings, options."""
     benchmark = load(task.benchmark)
     settings = {k: v for k, v in task.settings().items() if v != getattr(benchmark.retrieval, k)}
-    named = [f"{name}={value}".replace("/", "_") for name, value in {**settings, **task.options}.items()]
+    named = [re.sub(r"[/*]", "_", f"{name}={value}") for name, value in {**settings, **task.options}.items()]
     return [*([] if task.retriever == benchmark.default_retriever else [task.retriever]), *named]
 
 

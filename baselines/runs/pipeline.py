@@ -193,13 +193,12 @@ class Session:
         else:
             answered = generated.asked if stopped else generated.answers
             scored = self._score(job, answered, passages, stopped)
-            items, scores, stopped, run.verdict, run.unread_judge, decided, run.dead_judge, constant = scored
-            run.constant_verdicts = dict(constant)
+            items, scores, stopped = scored.items, scored.scores, scored.stopped
+            scored.tell(run)
             if run.dead_judge:
                 stopped = f"{stopped}; the answers are kept in {folder.path}: run again to go on with a judge that does"
                 if finished:
                     raise DeadJudge(stopped)
-            run.cascade = {name: dict(counts) for name, counts in decided.items()}
             given = folder.is_given("answers.jsonl")
             asked = answered if self.system.asks_models and not given else []
             run.empty, run.cut = count_empty(asked), sum(answer.is_cut for answer in asked)

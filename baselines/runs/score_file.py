@@ -106,11 +106,9 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.latency_seconds = _read_latencies(path, answers)
     run.latency = spread(list(run.latency_seconds.values()))
     run.command, run.max_failed, run.profile = list(session.command), session.max_failed, session.profile
-    run.verdict, run.unread_judge, run.dead_judge = scored.verdict, scored.unread, scored.dead
-    run.constant_verdicts = dict(scored.constant)
+    scored.tell(run)
     run.unreadable = 0 if stopped else count_verdicts(answers, scored.items, "unparsable")
     run.usage = session.spent_since(before)
-    run.cascade = {name: dict(counts) for name, counts in scored.decided.items()}
     run.service = asdict(evidence) if evidence else None
     run.unread = read.unread if searched or benchmark.supplied is not None else []
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None

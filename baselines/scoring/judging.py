@@ -14,14 +14,16 @@ from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 from quadrag.progress import Progress
 from quadrag.records import Answer, Key, Passage, Question
+from quadrag.run_record import RunRecord
 
 from ..core.benchmark import Benchmark
 from ..core.task import Task
 from ..systems.system import Completer
 from .cascade import Cascade, ask_cascades
 from .modules import CachedJudge, Embed, Judge, ScoringInputs, compute
-from .probe import Unread, find_unread, tell_constant
+from .probe import Unread, find_unread
 from .score import score
+from .verdicts import find_oddities
 
 _SHOWN = 120  # characters of a verdict
 
@@ -29,7 +31,8 @@ _SHOWN = 120  # characters of a verdict
 class Scored(NamedTuple):
     """Items and scores, why the run stopped, what the judges said most often, and which was asked no further.
 
-    `constant` says which judges' verdicts are all the same, a line for each with the values concerned.
+    `constant` says which judges' verdicts are all the same, a line for each with the values concerned, `lopsided` which
+    are nearly so, but not by words.
     `dead` tells whether it stopped since a judge does not answer: only what needs no judge is scored then.
     """
 
@@ -41,6 +44,13 @@ class Scored(NamedTuple):
     decided: Mapping[str, Mapping[str, int]] = MappingProxyType({})  # verdicts of a cascade's judges, by metric and key
     dead: bool = False
     constant: Mapping[str, list[str]] = MappingProxyType({})
+    lopsided: Sequence[str] = ()
+
+    def tell(self, run: RunRecord) -> None:
+        """Enter into a run what is known of its judges."""
+        run.verdict, run.unread_judge, run.dead_judge = self.verdict, self.unread, self.dead
+        run.cascade = {name: dict(counts) for name, counts in self.decided.items()}
+        run.constant_verdicts, run.lopsided_verdicts = dict(self.constant), list(self.lopsided)
 
 
 class DeadJudge(QuadragError):
@@ -159,8 +169,9 @@ def _judge_answers(
             items, scores = score(benchmark, by_key, answers, task.conditions, given)
     said = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
     verdict = known_keys().line(said.most_common(1)[0][0], _SHOWN) if said else None
-    constant = tell_constant(benchmark, by_key, answers, task, given)
-    return Scored(items, scores, ended[0] if ended else None, verdict, decided=decided, constant=constant)
+    odd = find_oddities(benchmark, by_key, answers, items, task, given)
+    stopped = ended[0] if ended else None
+    return Scored(items, scores, stopped, verdict, decided=decided, constant=odd.constant, lopsided=odd.lopsided)
 
 
 def _ask_unreadable_again(

@@ -140,6 +140,9 @@ def _slice_rows(
     alike = [[key] for key in itemised] if one.values is None else _by_scale(metric, itemised)
     for keys in alike:
         found |= zip(keys, summaries([columns[k] for k in keys], one.profile, metric.record(keys[0])), strict=True)
+    for key, row in found.items():
+        name = f"{metric.module}.{key}"
+        row |= _count_ruled([line[name] for line in lines if name in line], one.profile)
     values = one.values or {}
     made = []
     for key in metric.keys:
@@ -155,6 +158,12 @@ def _slice_rows(
             entry = not_run(one.lacking[key] or "no references", len(lines))
         made.append(_row(place, one, key, entry))
     return made
+
+
+def _count_ruled(entries: Sequence[Mapping[str, Any]], profile: str) -> dict[str, int]:
+    """Count the items that have a value by a rule, where a judge was there to be asked about the others."""
+    ruled = sum(entry.get(profile) is not None and profile in entry.get("ruled", ()) for entry in entries)
+    return {"n_ruled": ruled} if ruled else {}
 
 
 def _weigh(items: Sequence[Item], strata: Mapping[Key, Stratum], profile: str, record: KeyRecord) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from quadrag import parallel
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key, Question, dumps
+from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import Benchmark, MetricUse, load
 from ..core.result import PROFILES
@@ -196,7 +197,7 @@ def _by_place(places: Any) -> dict[Place, list[int]]:
 def _enter(
     line: dict[str, Any], metric: MetricUse, profile: str, row: Mapping[str, Any], lacking: Mapping[str, str | None]
 ) -> None:
-    """Enter one item's values of one metric and profile into its line."""
+    """Enter one item's values of one metric and profile into its line, and whether a rule decided, not the judge."""
     for key in metric.keys:
         if key not in row or lacking[key]:
             continue
@@ -204,3 +205,5 @@ def _enter(
         entry[profile] = row[key]
         if key in row["reasons"]:
             entry.setdefault("reason", {})[profile] = row["reasons"][key]
+        if row.get("ruled") and row["reasons"].get(key, NOT_APPLICABLE) == NOT_APPLICABLE:
+            entry.setdefault("ruled", []).append(profile)

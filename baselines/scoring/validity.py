@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from quadrag.metric_record import metric_record, show_key
+from quadrag.metric_record import find_verdict, metric_record, show_key
 from quadrag.records import Answer
 from quadrag.run_record import RunRecord
 from quadrag.stats.items import choose_fill, counted
@@ -54,7 +54,7 @@ class Fault(NamedTuple):
     Attributes:
         places: config, split, metric and key of each.
         failed: how many items failed.
-        total: of how many that the metrics apply to.
+        total: of how many that the metrics apply to, and no rule decided.
         reasons: how many failed, by reason.
         counts: how those that failed count where a value is shown.
     """
@@ -65,11 +65,13 @@ class Fault(NamedTuple):
     reasons: dict[str, int]
     counts: str
 
-    def tell(self, run: RunRecord) -> str:
-        """Say in one line what failed, with a reply of the judge's, and its likely cause."""
+    def tell(self, run: RunRecord, alike: Sequence["Fault"]) -> str:
+        """Say in one line what failed, here and in others of the same cause, with a reply of the judge's, and why."""
         config, split = self.places[0][:2]
-        what, cause = self.tell_shortly(), self._find_cause(run)
-        return f"{config} {split}: {what}: {_list_keys(self.places, run)}; {cause}"
+        most = max((self, *alike), key=lambda fault: fault.failed)
+        what = "up to " * any(fault.failed < most.failed for fault in (self, *alike)) + most.tell_shortly()
+        places = [place for fault in (self, *alike) for place in fault.places]
+        return f"{config} {split}: {what}: {_list_keys(places, run)}; {self.find_cause(run)}"
 
     def tell_shortly(self) -> str:
         """Say how many failed, by reason."""
@@ -81,13 +83,13 @@ class Fault(NamedTuple):
         most = max(self.reasons, key=lambda reason: self.reasons[reason])
         return f": {_JUDGE[most]}" if self._find_form(run) and most in _JUDGE and not run.failures else ""
 
-    def _find_cause(self, run: RunRecord) -> str:
+    def find_cause(self, run: RunRecord) -> str:
+        """Say why most failed, as far as it is known, and what to do."""
         most = max(self.reasons, key=lambda reason: self.reasons[reason])
         cause = _CAUSES[most]
         form = self._find_form(run)
         if most == "unparsable" and form and run.verdict is not None:
-            json = _JSON * form.startswith("{")
-            cause = f"a judge said {run.verdict!r}, where a verdict is like {form!r}: {json}name another judge"
+            cause = f"a judge said {run.verdict!r}, where a verdict is like {form!r}: {_find_cure(form, run)}"
         elif most in ("api_error", "raised", "unparsable") and run.failures:
             cause = next(iter(run.failures.values()))
         elif most == "truncated" and not run.cut:
@@ -121,7 +123,7 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     """Return the rows as tables show them, and enter into the run which of its metrics are invalid.
 
     A row of an invalid metric has no value; its n are the items that could be read. Of a valid one the run says how
-    many failed.
+    many failed. A row that rests on verdicts which are all the same is marked.
 
     Args:
         scores: rows of ``scores.json``.
@@ -129,18 +131,19 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     """
     found = _find_faults(scores, run)
     faults = [fault for fault in found if fault.failed > run.max_failed * fault.total]
-    run.invalid = [fault.tell(run) for fault in faults] + _tell_unjudged(scores, run)
+    run.invalid = _tell_faults(faults, run) + _tell_unjudged(scores, run)
     run.partly = {fault.tell_counted(run): fault.failed / fault.total for fault in found if fault not in faults}
     by_place = {place: fault for fault in faults for place in fault.places}
     told = {place for fault in found for place in fault.places}
     # What can be read is what `corrected` reads.
     read = {(_place(row), row.get("slice")): row for row in scores if row["profile"] == "corrected"}
+    alike = {name for names in run.constant_verdicts.values() for name in names}
     marked = []
     for row in scores:
-        shown = dict(row)
+        shown = dict(row) | ({"alike": True} if find_verdict(row["metric"], row["key"]) in alike else {})
         if fault := by_place.get(_place(row)):
             own = read.get((_place(row), row.get("slice")), {})
-            n = min(own.get("n_scored", 0), fault.total - fault.failed)
+            n = min(own.get("n_scored", 0), fault.total - fault.failed + own.get("n_ruled", 0))
             shown |= {"value": None, "interval": None, "n_scored": n, "n_filled": 0, "invalid": True}
             shown["unscored"] = own.get("unscored") or (fault.reasons if row.get("slice", ALL) == ALL else {})
             shown["why"] = fault.tell_shortly() + fault.tell_judge(run)
@@ -162,6 +165,11 @@ def list_untold(row: Mapping[str, Any]) -> dict[str, int]:
 def is_invalid(row: Mapping[str, Any]) -> bool:
     """Whether `mark_invalid` took a row's value away, since too many items of its metric failed."""
     return "invalid" in row
+
+
+def is_alike(row: Mapping[str, Any]) -> bool:
+    """Whether a row's value rests on verdicts that are all the same, and so is no measurement of the answers."""
+    return "alike" in row
 
 
 def has_unscored(scores: Iterable[Mapping[str, Any]]) -> bool:
@@ -237,9 +245,25 @@ def _tell_unjudged(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[
         told.append(
             f"{config} {split}: none of the first {FIRST} verdicts of {run.unread_judge} could be read, and it is asked"
             f" no further: {_list_keys([*places], run)}; it said {run.verdict!r}, where a verdict is like {form!r}; "
-            f"{_JSON * form.startswith('{')}name another judge, or ask this one again with --retry unreadable"
+            f"{_find_cure(form, run)}"
         )
     return told
+
+
+def _tell_faults(faults: Sequence[Fault], run: RunRecord) -> list[str]:
+    """Say what failed, a line for all metrics of a split that failed for the same cause."""
+    alike: dict[tuple[Any, ...], list[Fault]] = {}
+    for fault in faults:
+        cause = (*fault.places[0][:2], fault.total, *fault.reasons, fault.find_cause(run))
+        alike.setdefault(cause, []).append(fault)
+    return [first.tell(run, others) for first, *others in alike.values()]
+
+
+def _find_cure(form: str, run: RunRecord) -> str:
+    """Say what to do about verdicts that cannot be read: kept ones stay so until they are asked for again."""
+    if any(used.get("earlier") for role, used in run.usage.items() if role.startswith("judge")):
+        return "these are kept verdicts: --retry unreadable asks this judge again, or name another"
+    return f"{_JSON * form.startswith('{')}name another judge, or ask this one again with --retry unreadable"
 
 
 def _list_keys(places: Sequence[Place], run: RunRecord) -> str:
@@ -273,9 +297,10 @@ def _find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fa
         reasons = {name: count for name, count in (row.get("unscored") or {}).items() if name in FAILED}
         if empty := run.empty.get(f"{row['config']}/{row['split']}"):
             reasons[_EMPTY] = empty
-        # An item that has no such value by its answer was tried too, and those that failed were among all.
+        # An item that has no such value by its answer was tried too, and those that failed were among all. What a rule
+        # decided could not fail.
         by_answer = metric_record(row["metric"]).key(row["key"]).among
-        total = row["n_total"] - (0 if by_answer else row.get("n_not_applicable", 0))
+        total = row["n_total"] - (0 if by_answer else row.get("n_not_applicable", 0)) - row.get("n_ruled", 0)
         failed = min(sum(reasons.values()), total)
         if failed:
             filled, read = official.get(_place(row), (0, 0))

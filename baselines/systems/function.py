@@ -1,13 +1,11 @@
 """One's own RAG system as a Python function: it is handed a question and returns an answer, maybe with passages.
 
 Of a benchmark that brings its passages with the questions the function is handed these; of any other it searches
-itself, and is measured as a RAG service is. What it answered is written to a file at once, so that a run that was
-killed goes on from there; whether the function has changed since cannot be seen.
+itself, and is measured as a RAG service is. What it answered is kept at once (`kept_answers`).
 """
 
 import asyncio
 import inspect
-import json
 import math
 import sys
 import threading
@@ -15,18 +13,18 @@ import time
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from concurrent.futures import as_completed, wait
 from contextlib import closing
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
+from quadrag.errors import unknown_name
 from quadrag.progress import spell
-from quadrag.records import Answer, Key, Passage, Question, dumps
+from quadrag.records import Answer, Key, Passage, Question
 
 from ..core.benchmark import Benchmark
 from ..core.prompts import load_service_prompts
 from ..core.task import Task
-from .rag.reply import Served
+from .kept_answers import KeptAnswers
 from .rag.service import asked_text, shown_turns
 from .rag.system import collect_served, read_manner, take_served
 from .returned import WrongBatch, check_batch, check_signature, read_failure, read_result, refuse_failing, take_reply
@@ -61,6 +59,15 @@ class OpenQuestion:
     language: str
     query_time: str | None = None
 
+    def __getattr__(self, name: str) -> Any:
+        """Refuse a name that a question does not have, with the nearest of those that every one has.
+
+        Raises:
+            AttributeError: always, as this is asked for such a name alone.
+        """
+        known = [field.name for field in fields(self) if field.default is MISSING]
+        raise AttributeError(str(unknown_name("attribute of a question", name, known)), name=name, obj=self)
+
     @property
     def key(self) -> Key:
         """Config, split and id."""
@@ -94,7 +101,6 @@ class Function(System):
         name: str | None = None,
         batch_size: int | None = None,
         concurrency: int = 16,
-        kept: Path | None = None,
         asks_failed: bool = False,
     ) -> None:
         """Take the function; it is not called yet.
@@ -106,7 +112,6 @@ class Function(System):
             name: what `run.json` calls it; its own name when None.
             batch_size: hand it lists of this many questions, for a list of as many results.
             concurrency: calls in flight of a coroutine function.
-            kept: a file for what it answered so far.
             asks_failed: ask it again about the questions of a finished run on which it failed.
 
         Raises:
@@ -115,7 +120,7 @@ class Function(System):
         self.function = function
         self.batch_size = batch_size
         self.concurrency = concurrency
-        self.kept = kept
+        self.kept = KeptAnswers()  # a run gives it a file
         self.asks_failed = asks_failed
         self._spent: dict[str, Any] = {"calls": 0, "cached": 0, "oldest": None}
         called = str(getattr(function, "__name__", type(function).__name__))
@@ -157,20 +162,20 @@ class Function(System):
         Raises:
             QuadragError: all of the first calls failed, or it returned no list of as many results as questions.
         """
-        replies = self._read_kept()
+        replies, self._spent["oldest"] = self.kept.read()
         asked = [question for question in questions if question.key not in replies]
         self._spent["calls"] += len(asked)
         if kept := len(questions) - len(asked):
             self._spent["cached"] += kept
             told = f"{kept} of {len(questions)} answers are kept from the earlier run"
-            print(spell(f"{self.kept}: {told}; fresh=True asks anew"), file=sys.stderr)
+            print(spell(f"{self.kept.path}: {told}; fresh=True asks anew"), file=sys.stderr)
         size = self.batch_size or 1
         posed = [pose(work, question, passages.get(question.key, ())) for question in asked]
         batches = [posed[start : start + size] for start in range(0, len(posed), size)]
         with closing(self._call_all(batches)) as calls:
             for number, (batch, results) in enumerate(calls, 1):
                 found = dict(zip((one.key for one in batch), results, strict=True))
-                self._keep(found)
+                self.kept.add(found)
                 replies |= found
                 if number == self._first and len(asked) >= _FIRST:
                     refuse_failing(list(replies.values()), number)
@@ -187,24 +192,23 @@ class Function(System):
         self, batches: Sequence[list[OpenQuestion]]
     ) -> Generator[tuple[list[OpenQuestion], list[Reply | Failure]], None, None]:
         """Yield every batch with what came of it, as it comes."""
-        if _is_async(self.function):
-            yield from _run_beside(self._call_async, batches, self._first, self.concurrency)
-            return
-        for batch in batches:
-            started = time.perf_counter()
-            try:
-                given = self.function(batch if self.batch_size else batch[0])
-                results = self._read(batch, given, time.perf_counter() - started)
-            except WrongBatch:
-                raise
-            except Exception as error:
-                results = [read_failure(error, batch)] * len(batch)
-            yield batch, results
+        if self._is_async:
+            yield from _run_beside(self._call, batches, self._first, self.concurrency)
+        else:
+            yield from _run_here(self._call, batches)
 
-    async def _call_async(self, batch: list[OpenQuestion]) -> list[Reply | Failure]:
+    @property
+    def _is_async(self) -> bool:
+        calls = (self.function, getattr(self.function, "__call__", None))  # noqa: B004
+        return any(map(inspect.iscoroutinefunction, calls))
+
+    async def _call(self, batch: list[OpenQuestion]) -> list[Reply | Failure]:
+        """Call the function for a batch; of one that is no coroutine function nothing is awaited."""
         started = time.perf_counter()
         try:
-            given = await self.function(batch if self.batch_size else batch[0])
+            given = self.function(batch if self.batch_size else batch[0])
+            if self._is_async:
+                given = await given
             return self._read(batch, given, time.perf_counter() - started)
         except WrongBatch:
             raise
@@ -222,25 +226,6 @@ class Function(System):
         check_batch(given, len(batch))
         return [read_result(one, seconds / len(batch)) for one in given]
 
-    def _read_kept(self) -> dict[Key, Reply | Failure]:
-        """Read what a run that stopped has left; a line that a kill cut off is as if it were not there."""
-        found: dict[Key, Reply | Failure] = {}
-        if self.kept is None or not self.kept.exists():
-            return found
-        times = []
-        for line in self.kept.read_text(encoding="utf-8", errors="replace").split("\n"):
-            try:
-                row = json.loads(line)
-                told = row["passages"]
-                passages = None if told is None else tuple(Passage(*one) for one in told)
-                config, split, ident = row["key"]
-                found[config, split, ident] = take_reply(str(row["answer"]), passages, float(row["seconds"]))
-                times += [float(row["made"])] if "made" in row else []
-            except (ValueError, KeyError, TypeError, RecursionError):
-                continue
-        self._spent["oldest"] = min(times, default=None)
-        return found
-
     def take_kept(self, answers: int, made: float) -> None:
         """Count answers that stand; see `System.take_kept`."""
         self._spent["cached"] += answers
@@ -248,29 +233,25 @@ class Function(System):
 
     def recall(self, answers: Sequence[Answer], passages: Passages, seconds: Mapping[str, float], made: float) -> None:
         """Keep answers that stand, so that only what failed is asked again; see `System.recall`."""
+        stand: dict[Key, Reply | Failure] = {}
         for one in answers:
             if one.answer is not None:
                 took = seconds.get("/".join((*one.key, str(one.sample))), 0.0)
                 told = tuple(passages[one.key]) if one.key in passages else None
-                self._keep({one.key: take_reply(one.answer, told, took)}, made)
-
-    def _keep(self, found: Mapping[Key, Reply | Failure], made: float | None = None) -> None:
-        """Write what was answered behind what is there; failures are asked again."""
-        if self.kept is None:
-            return
-        made = round(made or time.time(), 3)
-        rows = [
-            {"key": key, "answer": one.text, "passages": one.passages, "seconds": one.latency, "made": made}
-            for key, one in found.items()
-            if isinstance(one, Served)
-        ]
-        with self.kept.open("a", encoding="utf-8") as file:
-            # A line break first: a kill may have cut the last line off.
-            file.write("".join(f"\n{dumps(row)}\n" for row in rows))
+                stand[one.key] = take_reply(one.answer, told, took)
+        self.kept.add(stand, made)
 
 
-def _is_async(function: Any) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+def _run_here(
+    call: Callable[[Any], Coroutine[Any, Any, Any]], batches: Sequence[Any]
+) -> Generator[tuple[Any, Any], None, None]:
+    """Call a coroutine function that awaits nothing for all batches in turn, without a loop: one step ends it."""
+    for batch in batches:
+        try:
+            call(batch).send(None)
+        except StopIteration as done:
+            results = done.value
+        yield batch, results
 
 
 def _run_beside(

@@ -10,7 +10,7 @@ from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import QuadragError, one_line
 from quadrag.records import Passage
 
-from .rag.reply import Served, find_unread, read_found, says_nothing
+from .rag.reply import Served, find_textless, find_unread, read_found, says_nothing
 
 _OURS = str(Path(__file__).parent)
 _LONGEST = 100  # characters of the keys that are shown
@@ -112,7 +112,8 @@ def read_result(given: Any, seconds: float) -> Reply | Failure:
     found = list(found)
     if (strange := next(filter(says_nothing, found), None)) is not None:
         return Failure("unparsable", f"returned a passage{_name_keys(strange)}; expected an id, a text, or both")
-    return take_reply(answer, tuple(read_found(place, one) for place, one in enumerate(found)), seconds)
+    read = tuple(read_found(place, one) for place, one in enumerate(found))
+    return take_reply(answer, read, seconds, find_textless(found))
 
 
 def _name_keys(given: Mapping[Any, Any]) -> str:

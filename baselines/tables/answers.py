@@ -1,22 +1,34 @@
 """What is odd of the answers behind a table, so that its values say less than they seem to."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from quadrag.chat.keys import known_keys
 from quadrag.metric_record import metric_record
 from quadrag.records import Key
+from quadrag.run_record import Inputs
+from quadrag.wrapping import is_wide
 
 from ..core.benchmark import load
 from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.served import LEAST
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
+from ..systems.rag.reply import OF_PASSAGES
 from ..systems.rag.system import NOT_GIVEN
 from .grid import Alarm
 
 _SHOWN = 40  # characters of an answer
 _FEW, _SHARE = 5, 0.05  # questions, and their share, that may have one answer by chance
 _MOST = 3  # texts that are told
+# Numbers, times and ids: what differs each time in the text of an error.
+_VARYING = re.compile(r"[\w-]*\d[\w-]*", re.ASCII)
+_LEAST = 12  # letters beside them, a Chinese one counting for two: answers with fewer are told apart by their numbers
+# What to do where they are errors, by how the answers came.
+_OWN = "let the function raise, or put null in the file"
+_SERVICE = "let the service reply with an error status"
+_INSTEAD = {"python": _OWN, "file": _OWN, "json": _SERVICE, "openai": _SERVICE}
 
 _Place = tuple[Key, int]  # a question and its sample
 
@@ -46,7 +58,7 @@ def _is_bare(result: Result) -> bool:
 
 def _tell_texts(result: Result) -> Iterator[str]:
     """Say which texts answer many questions, as an error's does; not one that a metric looks for, as a rejection."""
-    by_text = _sort_texts(result)
+    by_text = _join_varying(result, _sort_texts(result))
     if result.run.inputs.llm == EXTRACTIVE and (any(by_text) or _is_bare(result)):
         return
     total = sum(map(len, by_text.values()))
@@ -58,7 +70,8 @@ def _tell_texts(result: Result) -> Iterator[str]:
     told = [text for text in many if not _is_looked_for(result, by_text[text])]
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
-        said = f"the same text, {known_keys().line(text, longest=_SHOWN)!r}" if text else "empty"
+        shown = f"the same text, {known_keys().line(text, longest=_SHOWN)!r}"
+        said = f"{shown}{_advise(result.run.inputs)}" if text else "empty"
         yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}"
 
 
@@ -69,6 +82,29 @@ def _sort_texts(result: Result) -> dict[str, set[_Place]]:
         if text is not None:
             found.setdefault(text.strip(), set()).add(place)
     return found
+
+
+def _join_varying(result: Result, by_text: Mapping[str, set[_Place]]) -> dict[str, set[_Place]]:
+    """Join texts that differ in numbers and ids alone, unless words alone find one of them right, as no error is."""
+    alike: dict[str, list[str]] = {}
+    for text in by_text:
+        plain = _VARYING.sub("…", text)
+        letters = sum(1 + is_wide(sign) for sign in plain if sign.isalpha())
+        alike.setdefault(plain if letters >= _LEAST else text, []).append(text)
+    rows = {((row["config"], row["split"], row["id"]), row["sample"]): row for row in result.items}
+    found: dict[str, set[_Place]] = {}
+    for plain, texts in alike.items():
+        places = set[_Place]().union(*(by_text[text] for text in texts))
+        joined = len(texts) > 1 and not any(_is_right(rows[place]) for place in places if place in rows)
+        found |= {plain: places} if joined else {text: by_text[text] for text in texts}
+    return found
+
+
+def _advise(inputs: Inputs) -> str:
+    """Say what to do where a text is an error's; nothing where a model replied with it."""
+    by_file = "file" if not (inputs.services or inputs.parameters) else ""
+    way = _INSTEAD.get(inputs.parameters.get("contract", by_file))
+    return f"; if these are errors, {way}" if way else ""
 
 
 def _count_questions(result: Result, places: Collection[_Place]) -> int:
@@ -85,16 +121,30 @@ def _is_looked_for(result: Result, places: Collection[_Place]) -> bool:
     return any(all((row.get(name) or {}).get("official") == 1 for row in rows) for name in looking)
 
 
+def _is_right(row: Mapping[str, Any]) -> bool:
+    """Whether an answer's item has the best value of a metric that neither judges nor ranks."""
+    for name, entry in row.items():
+        if isinstance(entry, Mapping):
+            metric, _, key = name.partition(".")
+            record, ranks = metric_record(metric).key(key), "ranks" in metric_record(metric).needs
+            best = record.range[1] if record.direction == "higher" and not (record.needs or ranks) else None
+            if best is not None and entry.get("official") == best:
+                return True
+    return False
+
+
 def _tell_passages(result: Result) -> Iterator[str]:
     run, gave = result.run, result.run.service or {}
-    if run.unread:
-        names = " and ".join(f"`{name}`" for name in run.unread)
-        are = "is" if len(run.unread) == 1 else "are"
+    textless = [name.removeprefix(OF_PASSAGES) for name in run.unread if name.startswith(OF_PASSAGES)]
+    unread = [name for name in run.unread if not name.startswith(OF_PASSAGES)]
+    if textless and gave.get("passages") and gave.get("by") != "id":
+        yield f"the passages have {_list_keys(textless)} not read: their texts belong under `text`"
+    if unread:
         place = "search_results" if run.inputs.parameters.get("contract") == "openai" else "passages"
         then = "" if gave.get("passages") or gave.get("by") else "; retrieval is not measured"
         if load(run.inputs.benchmark).supplied is not None:
             then = ", and here those of the question stand"
-        yield f"the answers have {names}, which {are} not read: passages belong under `{place}`{then}"
+        yield f"the answers have {_list_keys(unread)} not read: passages belong under `{place}`{then}"
     elif gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
         yield f"retrieval is not measured: {gave['why']}"
     if (short := gave.get("short")) and not gave.get("gold"):
@@ -109,3 +159,8 @@ def _tell_passages(result: Result) -> Iterator[str]:
         yield "the search found no passage for any question"
     if gave.get("by") in ("id", "text", "form") and (bare := gave.get("bare")):
         yield f"{bare} of {gave['questions'] + bare} answers came without passages: their search counts as 0"
+
+
+def _list_keys(names: Sequence[str]) -> str:
+    """List keys that are not read."""
+    return f"{' and '.join(f'`{name}`' for name in names)}, which {'is' if len(names) == 1 else 'are'}"

@@ -4,12 +4,13 @@ What a key's unit is stands in its metric's record.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
-from ..scoring.validity import is_invalid
+from ..scoring.validity import is_alike, is_invalid
 from .grid import Cell, Figure
 
 Row = Mapping[str, Any]  # of ``scores.json``
@@ -17,6 +18,7 @@ NOTHING = "–"
 RATE, CHARACTERS = "rate", "characters"
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
 STAR = f"*: p below {ALPHA}"
+ALIKE = "!"  # behind what rests on verdicts that are all the same
 FEW = 5  # items, below which a value has no interval: a resample of them says nothing
 MANY = 400  # items, beyond which a rate has two decimals
 # Long words broken where a column is to be narrow.
@@ -54,11 +56,8 @@ def _decimals(n: int | None) -> int:
 
 
 def format_bound(value: float, unit: str = RATE) -> str:
-    """Write a bound of an interval: percent with one decimal, from 100 on none, for narrow columns; a length none."""
-    if unit == CHARACTERS:
-        return write_number(value, 0)
-    # A judge's verdict beyond its scale, which OmniEval's official values keep, is above 100.
-    return write_number(value * 100, 0 if value >= 1 else 1)
+    """Write a bound of an interval: percent with one decimal; a length with none."""
+    return write_number(value, 0) if unit == CHARACTERS else write_number(value * 100, 1)
 
 
 def join_bounds(bounds: Sequence[str]) -> str:
@@ -91,10 +90,15 @@ def figure_of(
 
 
 def value_cell(row: Row | None, lacking: str = "not run") -> Cell:
-    """Make the cell of a row: `lacking` where its metric did not run, a dash where there is no row."""
+    """Make the cell of a row: `lacking` where its metric did not run, a dash where there is no row.
+
+    What rests on verdicts that are all the same is marked, and stands in no chart.
+    """
     if row is None or "not_run" in row:
         return Cell(NOTHING if row is None else lacking)
-    return interval_cell(row["value"], row["interval"], count_items(row), unit_of(row))
+    cell = interval_cell(row["value"], row["interval"], count_items(row), unit_of(row))
+    marked = is_alike(row) and row["value"] is not None
+    return replace(cell, text=cell.text + ALIKE, figure=None) if marked else cell
 
 
 def count_items(row: Row) -> int | None:

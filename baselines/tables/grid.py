@@ -5,14 +5,15 @@ It decides nothing about what stands in a table.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, Any, Literal, NamedTuple
 
 from quadrag.wrapping import is_wide, wrap
 
 Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest", "scatter"]
 _WIDTH = 80  # columns of a narrow terminal
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*]?)")
+_LONG = 13  # characters of a name in a head
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*!]*)")
 
 
 class Alarm(str):
@@ -140,19 +141,33 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     for note in grid.notes:
         if isinstance(note, Alarm):
             console.print(Text(_fit(note, console.width)))
-    # From wide to narrow; numbers are kept whole, words of the last column and then labels are broken before a table is
-    # drawn too wide.
+    # From wide to narrow; numbers are kept whole, words of the last column, long names in heads and then labels are
+    # broken before a table is drawn too wide.
     manners = [(True, 1), (True, 0), (False, 0)]
-    whole, broken = ([_lay_out(grid, *manner, labels) for manner in manners] for labels in (True, False))
     wide = console.options.update(max_width=1000)
-    narrow = [table for table in broken if console.measure(table, options=wide).maximum <= console.width]
-    spare = _count_spare(grid)
-    narrow += [table for table in whole if console.measure(table, options=wide).maximum - spare <= console.width]
+    narrow = []
+    for shown in (grid, replace(grid, columns=[_break_names(head) for head in grid.columns])):
+        whole, broken = ([_lay_out(shown, *manner, labels) for manner in manners] for labels in (True, False))
+        spare = _count_spare(shown)
+        narrow += [table for table in broken if console.measure(table, options=wide).maximum <= console.width]
+        narrow += [table for table in whole if console.measure(table, options=wide).maximum - spare <= console.width]
     narrow += [table for table in broken if console.measure(table, options=wide).minimum <= console.width]
     console.print((narrow or broken[-1:])[0])
     for note in grid.notes:
         if not isinstance(note, Alarm) and (verbose or not isinstance(note, Detail)):
             console.print(Text(_fit(note, console.width), style="dim"))
+
+
+def _break_names(head: str) -> str:
+    """Break the long names in a head behind the joint that is nearest to their middle."""
+
+    def halve(found: re.Match[str]) -> str:
+        name = found[0]
+        joints = [joint.end() for joint in re.finditer(r"[-_./](?=[^-_./])", name)]
+        at = min(joints, key=lambda place: abs(2 * place - len(name)), default=0)
+        return f"{name[:at]}\n{name[at:]}" if at else name
+
+    return re.sub(rf"\S{{{_LONG},}}", halve, head)
 
 
 def _fit(note: str, width: int) -> str:
@@ -185,7 +200,8 @@ def _lay_out(grid: Grid, aligned: bool, gap: int, whole: bool) -> Any:
     for at, (head, cells) in enumerate(_justify(grid, aligned), 1):
         breaks = whole and at == len(grid.columns)
         if breaks:
-            head, cells = head.lstrip(" "), [Cell(cell.text.lstrip(" "), cell.sub.lstrip(" ")) for cell in cells]
+            head = "\n".join(line.lstrip(" ") for line in head.split("\n"))
+            cells = [Cell(cell.text.lstrip(" "), cell.sub.lstrip(" ")) for cell in cells]
         name = Text("\n" * (depth - head.count("\n")) + head)
         table.add_column(name, no_wrap=not breaks, justify="right" if breaks else "left")
         columns.append(cells)

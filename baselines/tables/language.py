@@ -36,7 +36,7 @@ _NAMES = re.compile(r"\S+(?:, \S+)*|quadrag [\w-]+")  # or a command
 _EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
 _BOTH = re.compile(r"(\S+) and (\S+)")  # names
 _COUNTED = re.compile(r"(\d+) ([a-z_ ]+)")
-_A_TYPE = re.compile(r"an? (\w{2,})")  # as Python calls it
+_A_TYPE = re.compile(r"an? ([A-Z]\w*|\w{2,})")  # as Python calls it
 _RANGE = re.compile(r"([-+]?[\d.]+%?) to ([-+]?[\d.]+%?)")
 # A text of data or of a model as Python writes it, or a folder that is points alone; and the first of the signs that
 # stand for such texts.

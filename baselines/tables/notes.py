@@ -21,7 +21,8 @@ def note_scores(benchmark: str, rows: Sequence[Row], profiles: Sequence[str]) ->
     """Say which metrics did not run, and what could not be scored under the profiles shown."""
     tables = load_tables(benchmark)
     shown = [row for row in rows if row["profile"] in profiles]
-    return [*note_keys(shown), *note_not_run(tables, rows), *_note_judged(shown), *note_unscored(tables, shown)]
+    judged = dict.fromkeys([*note_judged(shown), *note_ruled(shown)])
+    return [*note_keys(shown), *note_not_run(tables, rows), *judged, *note_unscored(tables, shown)]
 
 
 def note_profiles(lines: Iterable[Line]) -> list[str]:
@@ -74,24 +75,38 @@ def _join(labels: Iterable[str]) -> str:
     return ", ".join(parts)
 
 
-def _note_judged(rows: Sequence[Row]) -> list[str]:
-    """Say of every judged metric that ran how many of its items were scored, by profile where these differ."""
+def note_ruled(rows: Iterable[Row]) -> list[str]:
+    """Say of judged metrics of which rules decide a part how many items were judged, and what the rules are."""
+    ruled = [row for row in rows if row.get("n_ruled")]
+    told = dict.fromkeys(metric_record(row["metric"]).ruled for row in ruled)
+    return [*note_judged(ruled), *(f"{rules}." for rules in told if rules)]
+
+
+def note_judged(rows: Iterable[Row]) -> list[str]:
+    """Say of every judged metric that ran how many items were scored, or judged, by profile where these differ."""
     counts: dict[tuple[str, str], dict[str, list[str]]] = {}  # of a split and a key, of each count the profiles
     for row in rows:
         if "n_scored" in row and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge":
             place = f"{row['config']} {row['split']}", show_key(row["metric"], row["key"])
-            found = counts.setdefault(place, {})
-            found.setdefault(f"{row['n_scored']} of {row['n_total']}", []).append(row["profile"])
-    alike: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # of a count the splits and the keys
+            counts.setdefault(place, {}).setdefault(_count_judged(row), []).append(row["profile"])
+    alike: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}  # of a count the splits and the keys
     for (where, key), found in counts.items():
         for count, profiles in found.items():
-            places, keys = alike.setdefault(f"{count}{f' ({profiles[0]})' if len(found) > 1 else ''}", ({}, {}))
+            places, keys = alike.setdefault((count, f" ({profiles[0]})" if len(found) > 1 else ""), ({}, {}))
             places[where] = keys[key] = None
     several = len(alike) > 1 and len({where for where, _ in counts}) > 1
     return [
-        f"Judged{''.join(f', {where}' for where in places if several)}, scored {said}: {', '.join(keys)}."
-        for said, (places, keys) in alike.items()
+        f"{said.format(where=''.join(f', {where}' for where in places if several), by=by)}: {', '.join(keys)}."
+        for (said, by), (places, keys) in alike.items()
     ]
+
+
+def _count_judged(row: Row) -> str:
+    """Say how many items were scored or, where rules decided some, judged, with slots for split and profile."""
+    scored, total, ruled = row["n_scored"], row["n_total"], row.get("n_ruled", 0)
+    if ruled:
+        return f"{scored - ruled} of {total}{{by}} judged{{where}}, {ruled} decided by rule"
+    return f"Judged{{where}}, scored {scored} of {total}{{by}}"
 
 
 def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:

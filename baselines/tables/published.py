@@ -97,10 +97,12 @@ def find_published(benchmark: str, config: str, retriever: str, settings: Mappin
 def find_beside(run: RunRecord) -> list[Published]:
     """Find the printed numbers that stand beside a run.
 
-    None where something of the user's own stood in its search, or the questions are the user's own.
+    None where something of the user's own stood in its search, a part of the corpus was searched, or the questions are
+    the user's own.
     """
     inputs = run.inputs
-    if "retrieved.jsonl" in run.given or run.replaced or run.source.startswith(OWN_SOURCE):
+    chosen = (inputs.retrieval or {}).get("where")
+    if chosen or "retrieved.jsonl" in run.given or run.replaced or run.source.startswith(OWN_SOURCE):
         return []
     benchmark = load(inputs.benchmark)
     if benchmark.corpus and inputs.retriever in (UNKNOWN, RAG):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from quadrag.catalogue import configs
-from quadrag.data.files import OTHER_FILE
+from quadrag.data.files import OTHER_FILE, SAMPLE_SOURCE
 from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
 
 from ..core.prompts import are_own
@@ -16,7 +16,7 @@ from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
 from ..systems.rag.system import RAG
 from .answers import note_answers
-from .cells import Row
+from .cells import ALIKE, Row
 from .grid import Alarm, Detail
 from .names import keep_name
 from .notes import note_scores
@@ -49,9 +49,14 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
     partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
     held = dict.fromkeys(part for one in results for part in _PART.findall(one.run.source))
-    partial += [f"PARTIAL: the files that were read hold {', '.join(held)}."] if held else []
-    notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results), *note_answers(results)]
-    notes += [Alarm(f"{line}.") for one in results for line in one.run.constant_verdicts]
+    if held:
+        before = partial.pop().removesuffix(".") + "; " if partial else "PARTIAL: "
+        partial.append(f"{before}the files that were read hold {', '.join(held)}.")
+    notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results)]
+    same = [line for one in results for line in one.run.constant_verdicts]
+    notes += [Alarm(f"{line}; {ALIKE} marks what rests on them.") for line in same]
+    notes += [Alarm(f"{line}.") for one in results for line in one.run.lopsided_verdicts]
+    notes += note_answers(results)
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
 
 
@@ -119,6 +124,12 @@ def list_settings(inputs: Inputs) -> list[str]:
     names = {"llm": f"asked as {keep_name(inputs.llm)}"}
     parts += [f"{names.get(role, role)}, served by {keep_name(name)}" for role, name in inputs.served_as.items()]
     return parts
+
+
+def note_sample(results: Sequence[Result]) -> list[str]:
+    """Say that data are made up, where they are."""
+    made_up = any(SAMPLE_SOURCE in one.run.source for one in results)
+    return ["The data are the bundled sample, which is made up."] * made_up
 
 
 def _note_data(runs: Sequence[RunRecord]) -> str:

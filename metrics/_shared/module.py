@@ -53,7 +53,8 @@ JUDGE = """callable from a list of chat-message lists to a list of replies, each
     object with a `reason`; its `model`, if any, enters the signature."""
 _COUNTS = {
     "n_total, n_scored, unscored": "items, items without an unscored value, and the others counted by reason.",
-    "per_item": "one row per item, in order: its values, and the reasons where there is none.",
+    "per_item": """one row per item, in order: its values, and the reasons where there is none; and, with a judge,
+        `ruled` where a rule decided and the judge was not asked.""",
     "signature": "what the values depend on.",
 }
 
@@ -216,7 +217,8 @@ class Shared:
         options: Options,
         prompt: str | None = None,
         judge: Any = None,
+        ruled: Sequence[bool] = (),
         **more: str,
     ) -> dict[str, Any]:
         """Average labelled items and sign the means; see `tally.result` and `tally.fingerprint`."""
-        return result(keys, items, options.profile, self.sign(options, prompt, judge, **more))
+        return result(keys, items, options.profile, self.sign(options, prompt, judge, **more), ruled)

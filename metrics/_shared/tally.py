@@ -139,7 +139,11 @@ def fingerprint(
 
 
 def result(
-    keys: Sequence[str], items: Sequence[dict[str, float | str]], profile: str, signature: str
+    keys: Sequence[str],
+    items: Sequence[dict[str, float | str]],
+    profile: str,
+    signature: str,
+    ruled: Sequence[bool] = (),
 ) -> dict[str, Any]:
     """Average labelled items.
 
@@ -149,6 +153,7 @@ def result(
         profile: "official" averages over the values there are; "corrected" over all items the key applies to,
             an unscored one counting 0, and gives the former beside it as `<key>_over_scored`.
         signature: as made by `fingerprint`.
+        ruled: per item whether the judge that was given was not asked about it, by a rule; its row says so.
 
     Returns:
         The averages (None where there is nothing to average), counts, `per_item` rows and the signature.
@@ -163,9 +168,10 @@ def result(
             means[f"{key}_over_scored"] = over_scored
     unscored: dict[str, int] = {}
     per_item: list[dict[str, Any]] = []
-    for item in items:
+    for at, item in enumerate(items):
         row: dict[str, Any] = {key: None if isinstance(item[key], str) else item[key] for key in keys}
         row["reasons"] = {key: item[key] for key in keys if isinstance(item[key], str)}
+        row |= {"ruled": True} if ruled and ruled[at] else {}
         per_item.append(row)
         found = [reason for reason in row["reasons"].values() if reason != NOT_APPLICABLE]
         reason = next((reason for reason in (*UNSCORED, *found) if reason in found), None)

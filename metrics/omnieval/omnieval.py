@@ -147,5 +147,6 @@ class Omnieval(Shared, evaluate.Metric):
             return why if reply is None else value(READERS[options.profile](reply, key), key)
 
         cells = [{key: why or cell(key) for key in keys} for why in reasons]
-        got = self.result(keys, cells, options, prompt, options.judge, metrics="+".join(keys))
+        ruled = [why == NOT_APPLICABLE for why in reasons]
+        got = self.result(keys, cells, options, prompt, options.judge, ruled, metrics="+".join(keys))
         return got | (at_worst(got, keys) if options.profile == "corrected" else {})

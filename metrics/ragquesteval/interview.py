@@ -46,6 +46,7 @@ class Item:
     prediction: str | None
     reference: str | None
     why: str = ""  # it has no value, and this is the reason
+    asked: bool = False  # the judge was, about it
     questions: list[str] | None = None
     expected: list[str] | None = None
     answers: dict[int, str] = field(default_factory=dict)
@@ -68,7 +69,7 @@ def _round(items: Sequence[Item], asked: Asked, build: Callable[[Item], Any], re
     """Ask about all items in one batch; `read` enters a reply into its item and returns "" or why it cannot."""
     texts, failed = asked([build(item) for item in items])
     for item, text, why in zip(items, texts, failed, strict=True):
-        item.why = read(item, text) if text is not None else why
+        item.asked, item.why = True, read(item, text) if text is not None else why
 
 
 def _needs_answers(item: Item, profile: str) -> bool:

@@ -125,4 +125,5 @@ class Ragquesteval(Shared, evaluate.Metric):
         interview(items, options.judge, words, READERS[options.profile], options.profile)
         cells = [dict(zip(KEYS, values(item, options.profile), strict=True)) for item in items]
         prompt = "\0".join(words[name] for name in sorted(words))
-        return self.result(KEYS, cells, options, prompt, options.judge, questions=source, tokenizer=tokenizer)
+        ruled = [not item.asked for item in items]
+        return self.result(KEYS, cells, options, prompt, options.judge, ruled, questions=source, tokenizer=tokenizer)

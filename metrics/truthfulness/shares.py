@@ -78,7 +78,13 @@ def read_ratings(ratings: Any, n: int | None = None) -> list[str]:
 
 
 def report(
-    cells: Sequence[Cell], keys: Sequence[str], profile: str, failures: str, signature: str, weighing: Weighing | None
+    cells: Sequence[Cell],
+    keys: Sequence[str],
+    profile: str,
+    failures: str,
+    signature: str,
+    weighing: Weighing | None,
+    ruled: Sequence[bool] = (),
 ) -> dict[str, Any]:
     """Put the result together.
 
@@ -89,6 +95,7 @@ def report(
         failures: "hallucination" counts an item without an answer or a verdict as one; its row keeps the reason.
         signature: as made by `tally.fingerprint`.
         weighing: the weights, or None.
+        ruled: as `tally.result` takes it.
 
     Returns:
         What `tally.result` returns, with `unscored_share` for "corrected" and, with weights, `<key>_weighted`.
@@ -96,7 +103,7 @@ def report(
     whys = [str(cell["truthfulness"]) if isinstance(cell["truthfulness"], str) else "" for cell in cells]
     counted = [failures == "hallucination" and why in UNSCORED for why in whys]
     rows = [average([INCORRECT]) if wrong else cell for cell, wrong in zip(cells, counted, strict=True)]
-    got = result(keys, rows, profile, signature)
+    got = result(keys, rows, profile, signature, ruled)
     for row, why, wrong in zip(got["per_item"], whys, counted, strict=True):
         if wrong:
             row["reasons"] = dict.fromkeys(keys, why)

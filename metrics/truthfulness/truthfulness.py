@@ -101,7 +101,8 @@ _KWARGS_DESCRIPTION = document(
         "unscored_share": 'with "corrected" only; with accuracy, hallucination and missing it makes 1.',
         "<key>_over_scored": 'with "corrected" only; over the items with a value.',
         "per_item": """one row per item, in order: its values, and the reasons where there is none, or where there was
-        none and the item counts as a hallucination.""",
+        none and the item counts as a hallucination; and, with a judge, `ruled` where the rules decide and it was not
+        asked.""",
     },
     code="""
     >>> metric = evaluate.load("truthfulness")
@@ -160,6 +161,7 @@ class Truthfulness(Shared, evaluate.Metric):
         if options.weights is not None:
             weighing = Weighing(options.weights, options.domains, options.question_types, n)
         keys, prompt = KEYS, options.prompt if bench else None
+        ruled: list[bool] = []
         if options.ratings is not None:
             keys = (*KEYS, *RATED)
             cells = [rate(rating) for rating in read_ratings(options.ratings, n)]
@@ -174,6 +176,7 @@ class Truthfulness(Shared, evaluate.Metric):
             batch = [
                 requests(prompt, question, ruling.open, answer) if bench else [] for question, ruling, answer in items
             ]
+            ruled = [bool(bench) and not (own or why) for own, why in zip(batch, reasons, strict=True)]
             read = (READERS if prompt == PROMPT else OWN_READERS)[options.profile]
             cells = [average(found) for found in outcomes(rulings, bench, batch, read, options.profile, prompt)]
         failures = options.judge_failure if options.profile == "official" else "unscored"
@@ -181,4 +184,4 @@ class Truthfulness(Shared, evaluate.Metric):
         if weighing:
             more["weights"] = weighing.digest
         signature = self.sign(options, prompt, name_judges(bench, options.ratings), **more)
-        return report(cells, keys, options.profile, failures, signature, weighing)
+        return report(cells, keys, options.profile, failures, signature, weighing, ruled)

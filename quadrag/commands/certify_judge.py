@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
+from quadrag.commands.shared.session import tell, tell_bad
 from quadrag.errors import QuadragError
 
 EXAMPLES = (
@@ -66,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.certify.tables import describe_labels, say_against, tabulate
     from quadrag.baselines.certify.verdicts import known_verdicts, list_judges
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
 
     if arguments.injections:
         return _inject(arguments)
@@ -77,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.items:
         _write_items(labels, Path(arguments.items))
         if not (arguments.judge or arguments.verdicts):
-            print(f"{arguments.items}: {len(labels.items)} items")
+            tell(arguments, f"{arguments.items}: {len(labels.items)} items")
             return 0
     if arguments.judge_large is not None:
         return _certify_cascade(arguments, labels)
@@ -90,13 +92,15 @@ def run(arguments: argparse.Namespace) -> int:
             raise QuadragError(f"--out takes one judge's certificate; name it with --judge {list_judges(labels)[0]}")
     certificate, judges = certify(found[0]), [one.verdicts for one in found]
     invalid = _write(arguments, labels, judges, certificate)
-    print(describe_labels(labels))
-    print_grids(tabulate(found[:1] if arguments.against else found))
+    tell(arguments, describe_labels(labels))
+    print_grids(speak_grids(tabulate(found[:1] if arguments.against else found), arguments.labels))
     if arguments.against:
-        print_grids(tabulate(found)[:1])
-        print(say_against(compare(labels, *(one.verdicts for one in found)), *(one.verdicts.judge for one in found)))
+        print_grids(speak_grids(tabulate(found)[:1], arguments.labels))
+        names = [one.verdicts.judge for one in found]
+        tell(arguments, say_against(compare(labels, *(one.verdicts for one in found)), *names))
     if len(found) == 1 or arguments.against:
-        print(f"\n{certificate.judge} {certificate.sentence}.")
+        print()
+        tell(arguments, f"{certificate.judge} {certificate.sentence}.")
     return _end(arguments, invalid)
 
 
@@ -105,6 +109,7 @@ def _inject(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.certify.injections import ask, find_invalid, tabulate
     from quadrag.baselines.certify.verdicts import is_known
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
     from quadrag.run_record import MOST_FAILED
 
     others = ("list", "verdicts", "against", "items", "data_dir", "out", "judge_large", "keep_agreement")
@@ -119,7 +124,7 @@ def _inject(arguments: argparse.Namespace) -> int:
         told = ask(judge, arguments.metric)
     if invalid := find_invalid(told, MOST_FAILED if arguments.max_failed is None else arguments.max_failed):
         return _say_invalid(invalid)
-    print_grids(tabulate(judge.model, told))
+    print_grids(speak_grids(tabulate(judge.model, told), arguments.labels))
     return 0
 
 
@@ -130,16 +135,18 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     from quadrag.baselines.certify.figures import measure
     from quadrag.baselines.certify.tables import describe_labels, tabulate, tabulate_cascade
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
 
     judges = list(_verdicts(arguments, labels))
     choice = choose_cascade(labels, judges, arguments.keep_agreement)
     found = [measure(choice.labels, one) for one in (*judges, choice.verdicts)]
     certificate = certify(found[-1], choice)
     invalid = _write(arguments, labels, judges, certificate)
-    print(describe_labels(choice.labels))
+    tell(arguments, describe_labels(choice.labels))
     found[-1].verdicts.judge = "the cascade"
-    print_grids([*tabulate(found), tabulate_cascade(choice)])
-    print(f"\n{certificate.judge}\n{certificate.sentence}.")
+    print_grids(speak_grids([*tabulate(found), tabulate_cascade(choice)], arguments.labels))
+    print(f"\n{certificate.judge}")
+    tell(arguments, f"{certificate.sentence}.")
     return _end(arguments, invalid)
 
 
@@ -161,9 +168,7 @@ def _end(arguments: argparse.Namespace, invalid: str | None) -> int:
 
 
 def _say_invalid(why: str) -> int:
-    import sys
-
-    print(f"quadrag: INVALID, {why}", file=sys.stderr)
+    tell_bad(f"INVALID, {why}")
     return 3
 
 

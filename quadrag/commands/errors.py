@@ -6,16 +6,14 @@ a sheet to fill in, --people reads it, or a corrected copy of errors.jsonl.
 """
 
 import argparse
-import sys
-import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import call_request, run_request
-from quadrag.errors import QuadragError, one_line
+from quadrag.commands.shared.session import call_request, run_request, tell, tell_bad
+from quadrag.errors import QuadragError
 
 EXAMPLES = (
     "quadrag errors runs/a --judge http://HOST/v1",
@@ -46,7 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.runs.folder import read_result
     from quadrag.baselines.runs.idle import refuse_idle_options
     from quadrag.baselines.tables.grid import Alarm, print_grids
+    from quadrag.baselines.tables.language import speak, speak_grids
     from quadrag.baselines.tables.run_notes import note_partial
+    from quadrag.wrapping import wrap
 
     if sum(map(bool, (arguments.judge, arguments.sheet, arguments.people))) != 1:
         raise QuadragError("what sorts the wrong answers? Expected one of --judge SPEC, --sheet FILE, --people FILE")
@@ -64,9 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
     wrong = _wrong_answers(reader, arguments.metric)
     if arguments.sheet:
         _write_sheet(Path(arguments.sheet), wrong)
-        print(f"{arguments.sheet}: {len(wrong)} wrong answers; fill in `classes`, several with ; between them:")
+        told = f"{arguments.sheet}: {len(wrong)} wrong answers; fill in `classes`, several with `;` between them:"
+        tell(arguments, told)
         for name, meaning in testbed.classes.items():
-            print(textwrap.fill(f"{name}: {meaning}", 80, initial_indent="  ", subsequent_indent="    "))
+            print("  " + "\n    ".join(wrap(speak(f"{name}: {meaning}", arguments.labels), 76)))
         return 0
     stopped = None
     if arguments.people:
@@ -80,11 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
     metric = reader.find_metric(arguments.metric)[0].partition(".")[2]
     grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_partial([result])]
     grid.notes += [Alarm(f"PARTIAL: {stopped}.")] if stopped else []
-    print_grids([grid])
+    print_grids(speak_grids([grid], arguments.labels))
     if arguments.judge:
         print(f"\n{folder / FILE}")
     if stopped:
-        print(f"quadrag: {one_line(stopped)}", file=sys.stderr)
+        tell_bad(stopped)
     return 2 if stopped else 3 if invalid else 0
 
 

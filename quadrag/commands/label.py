@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
+from quadrag.commands.shared.session import tell
 from quadrag.errors import QuadragError
 
 EXAMPLES = (
@@ -38,6 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.certify.tables import tabulate_corrected
     from quadrag.baselines.page.labelling import write_labelling
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
 
     if bool(arguments.out) == bool(arguments.people):
         raise QuadragError("give --out for a new sheet, or --people to take one back")
@@ -47,17 +49,17 @@ def run(arguments: argparse.Namespace) -> None:
         if out.exists():  # it may hold a person's work
             raise QuadragError(f"{out} is there already; name another file, or take it back with --people {out}")
         rows, given = draw_sheet(items, arguments.n, graded, arguments.seed)
-        said = ", ".join(f"{count} that the judge gave {name}" for name, count in given.items())
+        said = "; ".join(f"{count} that the judge gave {name}" for name, count in given.items())
         then = f"Fill in the column label: {' or '.join(graded.grades)}."
         if out.suffix == ".html":
             write_labelling(out, rows, list(graded.grades))
             then = f"Open it in a browser: it saves a sheet, {out.stem}.csv, for --people."
         else:
             write_sheet(out, rows)
-        print(f"{arguments.out}: {sum(given.values())} of {len(items)} items ({said})\n{then}")
+        tell(arguments, f"{arguments.out}: {sum(given.values())} of {len(items)} items ({said})", then)
         return
     sheet = take_back(Path(arguments.people), items, graded)
-    print_grids([tabulate_corrected(graded.name, correct(items, sheet), sheet)])
+    print_grids(speak_grids([tabulate_corrected(graded.name, correct(items, sheet), sheet)], arguments.labels))
 
 
 def _read_items(arguments: argparse.Namespace) -> Any:

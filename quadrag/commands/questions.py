@@ -6,12 +6,20 @@ and `quadrag score FILE` needs nothing else.
 """
 
 import argparse
+import shlex
+from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import run_request
+from quadrag.commands.shared.session import run_request, tell, tell_next
+from quadrag.errors import QuadragError
 
-EXAMPLES = ("quadrag questions crud_rag summary --data-dir CRUD_RAG > questions.jsonl",)
+EXAMPLES = (
+    "quadrag questions crud_rag summary --data-dir CRUD_RAG > questions.jsonl",
+    "quadrag questions rgb noise_robustness_en --limit 50 --out questions.jsonl",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,12 +30,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.data(parser)
     parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], help="may be repeated")
     parser.add_argument("--limit", metavar="N", type=options.whole(1), help="the first N questions of every split")
+    parser.add_argument("--out", metavar="FILE", help="write them here (default: to stdout)")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from quadrag.records import dumps, write_jsonl
+
+    if not arguments.out:
+        for row in _list_rows(arguments):
+            print(dumps(row))
+        return
+    out = Path(arguments.out)
+    if out.exists():  # it may hold answers
+        raise QuadragError(f"{out} is there already; name another file")
+    rows = list(_list_rows(arguments))
+    write_jsonl(out, rows)
+    tell(arguments, f"{out}: {len(rows)} questions; add `answer` to each line")
+    tell_next(arguments, f"quadrag score {shlex.quote(str(out))}")
+
+
+def _list_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield a row for each question."""
     from quadrag.measure.questions import questions
-    from quadrag.records import dumps
 
     request = run_request(arguments)
     for one in questions(
@@ -41,4 +66,4 @@ def run(arguments: argparse.Namespace) -> None:
         row = asdict(one)
         row["passages"] = [passage._asdict() for passage in one.passages]
         place = {name: row.pop(name) for name in ("benchmark", "config", "split", "id")}
-        print(dumps(place | {name: value for name, value in row.items() if value}))
+        yield place | {name: value for name, value in row.items() if value}

@@ -41,13 +41,14 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.core.result import own_profile
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import merge_all, tabulate_all
-    from quadrag.baselines.report.compared.several import tabulate_several
+    from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.runs import campaign
     from quadrag.baselines.tables.grid import Alarm, print_grids
     from quadrag.baselines.tables.language import speak_grids
 
+    refuse_same(arguments.runs)
     runs = campaign.read_runs(arguments.runs)
     results = [result for _, parts in runs for result in parts]
     certificates = read_certificates(arguments.certificate)

@@ -70,11 +70,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.compared.several import tabulate_several
+    from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
     from quadrag.baselines.report.facts import tell_verdicts
     from quadrag.baselines.report.run import tabulate_run
     from quadrag.baselines.report.summary import show_run
 
+    refuse_same(arguments.answers)
     if arguments.estimate:
         return _estimate(arguments)
     profiles, out = options.profiles(arguments), Path(arguments.out) if arguments.out else None

@@ -62,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.report.compared.changes import write_changes
+    from quadrag.baselines.report.compared.several import refuse_same
     from quadrag.baselines.report.item_lines import Manner, write_items
     from quadrag.baselines.report.items import RunReader, Which
     from quadrag.baselines.runs.campaign import read_runs
@@ -75,6 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError(
             "--worse and --better compare two runs, the others show one; expected quadrag show A B --worse"
         )
+    refuse_same(arguments.runs)
     sides = [(Path(name), results) for name, results in read_runs(arguments.runs)]
     shown = _pair(*sides) if two else [(one,) for one in _choose(sides[0][1], which)]
     if len(shown) > 1 and not any(which):

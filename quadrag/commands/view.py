@@ -80,8 +80,10 @@ def _write(arguments: argparse.Namespace, page: Path) -> None:
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import tabulate_all
+    from quadrag.baselines.report.compared.several import refuse_same
     from quadrag.baselines.runs.campaign import read_runs
 
+    refuse_same(arguments.runs)
     runs = read_runs(arguments.runs)
     certificates: Any = read_certificates(arguments.certificate)
     for _, results in runs:

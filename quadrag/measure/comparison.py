@@ -12,20 +12,28 @@ from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
 from quadrag.baselines.report.compared.names import name_columns
 from quadrag.baselines.report.compared.pairs import compare_each, count_questions, pick_places
-from quadrag.baselines.report.compared.several import tabulate_several
+from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
 from quadrag.baselines.report.compared.shared import is_same, tell_judges
-from quadrag.baselines.report.compared.words import tell_holm, tell_missing, tell_pairs, tell_same, tell_star
+from quadrag.baselines.report.compared.words import (
+    say_missing,
+    tell_holm,
+    tell_missing,
+    tell_pairs,
+    tell_same,
+    tell_star,
+)
 from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.tables.cells import FEW, NOTHING, difference_cell, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
+from quadrag.baselines.tables.run_notes import note_sample
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
-from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_retries
+from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_answers, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
-from quadrag.measure.score import Score, find_name
+from quadrag.measure.score import Score, find_name, match_names
 from quadrag.measure.words import in_python, spell_notes
 from quadrag.stats import Pair
 
@@ -41,6 +49,8 @@ class Comparison(Mapping[str, Pair]):
         Raises:
             QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
         """
+        if before.result.items == after.result.items:
+            refuse_same([str(one.folder) for one in (before, after)])
         for name in ("benchmark", "config"):
             values = [getattr(one.result.run.inputs, name) for one in (before, after)]
             if values[0] != values[1]:
@@ -74,9 +84,21 @@ class Comparison(Mapping[str, Pair]):
         """Return the difference of a score.
 
         Raises:
-            KeyError: none has this name, or several have; the message lists those there are.
+            KeyError: none has this name, or several have, and the message lists those there are; or it is not compared,
+                and the message says why.
         """
-        return self.pairs[find_name(name, {known: self.before.scores[known] for known in self.pairs})]
+        compared = {known: self.before.scores[known] for known in self.pairs}
+        if not match_names(name, compared):
+            for one in (self.before, self.after):
+                for known in match_names(name, one.scores)[:1]:
+                    raise KeyError(in_python(f"Not compared, {self._tell_why(one, known)}: {known}."))
+        return self.pairs[find_name(name, compared)]
+
+    def _tell_why(self, one: Evaluation, name: str) -> str:
+        """Say why a score of one of the two is not compared."""
+        place = _place(one, name)
+        both = (self.before.result, self.after.result)
+        return say_missing(*both, place, self.profile, name_columns(self._names)) or one.scores[name].reason
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the scores that both have."""
@@ -146,7 +168,7 @@ class Comparison(Mapping[str, Pair]):
     @property
     def _kept(self) -> list[Alarm]:
         """Say of which of the two answers are kept ones."""
-        return [Alarm(f"{name}: {one.kept}.") for name, one in self._sides if one.kept]
+        return [Alarm(f"{name}: {told}.") for name, one in self._sides if (told := tell_answers(one.result))]
 
     @property
     def _partial(self) -> list[Alarm]:
@@ -213,7 +235,7 @@ class Comparison(Mapping[str, Pair]):
         told = [*tell_pairs(pairs, self.profile, names), *tell_missing(*ran, self._heads, pairs, self.profile, names)]
         told += [f"{tell_star(pairs.values())}."] * starred + tell_holm(pairs.values())
         notes = [*self._partial, *self._kept, *tell_judges(*ran), *tell_same(*ran), *told]
-        notes += [_UNEVEN.format(*names)] * uneven
+        notes += [*[_UNEVEN.format(*names)] * uneven, *note_sample(ran)]
         columns = [*names, "difference", "95% interval", "n"]
         return spell_notes(Grid(title, "metric", columns, lines, notes))
 

@@ -20,7 +20,7 @@ from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_scored
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
-from quadrag.baselines.tables.run_notes import note_partial
+from quadrag.baselines.tables.run_notes import note_partial, note_sample
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
@@ -213,12 +213,11 @@ class Evaluation(Mapping[str, Score]):
     @property
     def kept(self) -> str:
         """How many answers are kept ones, which a change of the system is not in; "" where none is."""
-        shown = " ".join(tell_reused([self.result])).rstrip(".")
-        return in_python(tell_kept([self.result]) or shown)
+        return in_python(tell_answers(self.result))
 
     def _mark(self, grid: Grid) -> Grid:
         """Say above a table what is kept, below it which answers failed; and its notes in words of Python."""
-        told = filter(None, (self.kept, tell_verdicts([self.result], every=True)))
+        told = filter(None, (tell_answers(self.result), tell_verdicts([self.result], every=True)))
         kept = [Alarm(" ".join(f"{each}.".splitlines())) for each in told]
         return spell_notes(replace(grid, notes=[*kept, *grid.notes, *self._failed]))
 
@@ -235,7 +234,8 @@ class Evaluation(Mapping[str, Score]):
     @property
     def _grid(self) -> Grid:
         grid = headline_grid(self.result, self.profile)
-        grid = self._mark(replace(grid, notes=[*grid.notes, *note_judges([self.result], self.profile)]))
+        notes = [*grid.notes, *note_judges([self.result], self.profile), *note_sample([self.result])]
+        grid = self._mark(replace(grid, notes=notes))
         return replace(grid, notes=[*grid.notes, *[in_python(f"The page: {self._page}")] * self._page.exists()])
 
     @property
@@ -249,7 +249,7 @@ class Evaluation(Mapping[str, Score]):
 
     @entrance
     def _repr_html_(self) -> str:
-        """Show a notebook the headlines with a bar for each share."""
+        """Show a notebook the headlines with a bar for each share that is measured."""
         return table_html(self._title, self._grid)
 
 
@@ -281,6 +281,11 @@ def check_profile(profile: str) -> str:
     if profile not in PROFILES:
         raise unknown_name("profile", profile, dict.fromkeys(PROFILES))
     return profile
+
+
+def tell_answers(found: Result) -> str:
+    """Say how many answers of a run are kept ones, or that it is shown again; "" where neither is so."""
+    return tell_kept([found]) or " ".join(tell_reused([found])).rstrip(".")
 
 
 def tell_retries(run: RunRecord) -> str:

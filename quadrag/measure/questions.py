@@ -8,6 +8,7 @@ from quadrag.baselines.core.task import Corpus, known_options, load_questions, o
 from quadrag.baselines.runs.request import RunRequest, make_task
 from quadrag.baselines.systems.function import Function, OpenQuestion, pose
 from quadrag.baselines.systems.system import Assignment
+from quadrag.baselines.tables.language import ENGLISH
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_names, entrance, refuse_unknown
 from quadrag.measure.words import speaking_python
@@ -22,6 +23,7 @@ def questions(
     split: str | None = None,
     data_dir: str | None = None,
     limit: int | None = None,
+    labels: str = ENGLISH,
     **options: Any,
 ) -> list[OpenQuestion]:
     """Return the questions of a config, as one's own system is asked them: without their gold.
@@ -32,6 +34,7 @@ def questions(
         split: one split; all that are measured by default when None.
         data_dir: the folder of the upstream files, or ``sample``; what `quadrag prepare` built when None.
         limit: the first questions of every split alone.
+        labels: ``en`` or ``zh``, the language of messages.
         options: of the benchmark, as ``noise_ratio=0.4``.
 
     Raises:
@@ -44,12 +47,13 @@ def questions(
 
 
 @entrance
-def corpus(benchmark: str, *, data_dir: str | None = None, **options: Any) -> Iterator[Passage]:
+def corpus(benchmark: str, *, data_dir: str | None = None, labels: str = ENGLISH, **options: Any) -> Iterator[Passage]:
     """Return an iterator over the documents that a benchmark's questions are answered from, whole, in their order.
 
     Args:
         benchmark: its name.
         data_dir: as in `questions`.
+        labels: as in `questions`.
         options: of the corpus.
 
     Raises:
@@ -60,11 +64,11 @@ def corpus(benchmark: str, *, data_dir: str | None = None, **options: Any) -> It
     if record.corpus is None:
         raise QuadragError(f"{record.name} has no corpus; its passages come with its questions")
     refuse_unknown(corpus, options, record.corpus.options)
-    return _read(open_whole_corpus(record, data_dir, options))
+    return _read(open_whole_corpus(record, data_dir, options), labels)
 
 
-def _read(opened: Corpus) -> Iterator[Passage]:
-    with speaking_python():
+def _read(opened: Corpus, labels: str) -> Iterator[Passage]:
+    with speaking_python(labels):
         for document in opened.documents():
             yield Passage(document.id, document.title, document.text)
 

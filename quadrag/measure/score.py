@@ -1,14 +1,17 @@
 """One metric's score in Python, and the names by which it is found."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from quadrag.errors import unknown_name
+from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.words import in_python
 
 
 class Score(NamedTuple):
     """One metric over all questions of a split.
+
+    It is the number that it holds where one is expected: ``float(score)``, ``round(score, 3)``, ``f"{score:.3f}"``,
+    ``score > 0.8``. Where there is none these raise a `QuadragError` that says why. ``==`` compares all parts.
 
     Attributes:
         value: in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid.
@@ -36,6 +39,52 @@ class Score(NamedTuple):
     valid: bool = True
     reason: str = ""
 
+    def __float__(self) -> float:
+        """Return the value.
+
+        Raises:
+            QuadragError: there is none.
+        """
+        if self.value is None:
+            why = self.reason or f"none of its {self.n_total} questions was scored"
+            raise QuadragError(in_python(f"{self.key} has no value: {why}"))
+        return self.value
+
+    def __round__(self, digits: int | None = None) -> float:
+        """Round the value; raises as ``float`` does."""
+        return round(float(self), digits)
+
+    def __format__(self, how: str) -> str:
+        """Format the value, or without a format the whole; raises as ``float`` does."""
+        return format(float(self), how) if how else str(self)
+
+    def __lt__(self, other: Any) -> bool:
+        """Compare the value with a number, or with that of another score; raises as ``float`` does."""
+        return float(self) < float(other)
+
+    def __le__(self, other: Any) -> bool:
+        """Compare as ``<`` does."""
+        return float(self) <= float(other)
+
+    def __gt__(self, other: Any) -> bool:
+        """Compare as ``<`` does."""
+        return float(self) > float(other)
+
+    def __ge__(self, other: Any) -> bool:
+        """Compare as ``<`` does."""
+        return float(self) >= float(other)
+
+
+def match_names(name: str, scores: Mapping[str, Score]) -> list[str]:
+    """Return the names of the scores that are called so, with their split and their metric or without."""
+    if name in scores:
+        return [name]
+    return [
+        known
+        for known, one in scores.items()
+        if str(name).removeprefix(f"{one.split}/") in (one.key, f"{one.metric}.{one.key}")
+    ]
+
 
 def find_name(name: str, scores: Mapping[str, Score]) -> str:
     """Return the name of the one score that is called so, with its split and its metric or without.
@@ -43,13 +92,7 @@ def find_name(name: str, scores: Mapping[str, Score]) -> str:
     Raises:
         KeyError: there is none, or more than one.
     """
-    if name in scores:
-        return name
-    found = [
-        known
-        for known, one in scores.items()
-        if str(name).removeprefix(f"{one.split}/") in (one.key, f"{one.metric}.{one.key}")
-    ]
+    found = match_names(name, scores)
     if len(found) > 1:
         what = "splits" if len({scores[known].split for known in found}) > 1 else "metrics"
         uses = ", ".join(f"result[{known!r}]" for known in found)

@@ -16,6 +16,7 @@ from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
 from quadrag.baselines.scoring.validity import shorten_list
 from quadrag.baselines.systems.function import Function
+from quadrag.baselines.systems.kept_answers import KeptAnswers
 from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_count, check_names, entrance, refuse_unknown
@@ -111,7 +112,7 @@ def evaluate(
             "changed cannot be seen: fresh=True asks it anew, out=... names another folder, and quadrag.result reads "
             f"this one{tell_retries(made)}"
         )
-    function.kept = folder / ANSWERING
+    function.kept = KeptAnswers(folder / ANSWERING)
     with open_session(request, calls, system=function) as session:
         found = session.run(task, folder)
     if made and made.state == "finished" and not (FAILED in calls.kept.retry and made.failures):

@@ -26,7 +26,8 @@ class Pair(NamedTuple):
         p: how often chance alone would make a difference at least as large.
         test: how p was found: ``mcnemar`` (by mid-p) or ``flips``.
         spread: the standard deviation of a question's difference, for `power`.
-        p_holm: p adjusted by Holm's rule for all differences that are compared at once; None of one by itself.
+        p_holm: p adjusted by Holm's rule for all differences that are compared at once; None of one by itself, of
+            few questions, or where all values are the same.
     """
 
     difference: float

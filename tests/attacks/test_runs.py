@@ -95,11 +95,8 @@ def test_a_run_ends_whatever_it_is_told(tmp_path, monkeypatch, capfd, route, rou
 
 @pytest.mark.slow(0, 1, 500)
 @pytest.mark.parametrize("route", RUNS)
-def test_a_process_that_meets_one_kind_ends_in_bounds(tmp_path, request, environment, route, rounds):
+def test_a_process_that_meets_one_kind_ends_in_bounds(tmp_path, forked_python, environment, route, rounds):
     """With the client's own limits and waits; the first calls are answered well, so that the server is not dead."""
-    if not rounds:
-        pytest.skip("slow: CI and `make slow` run it")
-    forked_python = request.getfixturevalue("forked_python")
     for row in deal(route, rounds):
         out = tmp_path / row["name"]
         out.mkdir()

@@ -113,7 +113,12 @@ def test_blank_lines_and_a_byte_order_mark_are_passed_over(tmp_path: Path) -> No
         (b'{"a": 1}\n{"a": 1', r":2 is not JSON \(Expecting ',' delimiter\); expected JSON Lines, one object a line"),
         (b'{"a": 1}\n\n[1]\n', ":3 holds a list; expected JSON Lines, one object a line"),
         (b"null\n", ":1 holds a NoneType; expected JSON Lines, one object a line"),
-        ("答案".encode("gb18030"), " is not UTF-8; expected JSON Lines in UTF-8"),
+        (
+            "答案".encode("gb18030"),
+            " is not UTF-8; expected JSON Lines in UTF-8: iconv -f GB18030 -t UTF-8 .*rows.jsonl > NEW",
+        ),
+        ("答案".encode("utf-16"), " is not UTF-8; expected JSON Lines in UTF-8: iconv -f UTF-16 -t UTF-8 .* > NEW"),
+        (b"\xff\xff", " is not UTF-8; expected JSON Lines in UTF-8"),
     ],
 )
 def test_bad_content_is_named(tmp_path: Path, content: bytes, message: str) -> None:

@@ -20,8 +20,9 @@ from ...tables.notes import INTERVALS, TESTS, name_units, note_keys, note_not_ru
 from ...tables.paper import load_tables
 from ...tables.run_notes import list_settings, note_partial, note_runs
 from ..run import name_run
+from .family import adjust
 from .names import name_columns, name_difference, tell_apart
-from .pairs import Place, adjust, compare_each, pair_cell, pair_results, pick_places, place_of
+from .pairs import Place, compare_each, pair_cell, pair_results, pick_places, place_of, shape_of
 from .shared import tell_judges
 from .words import tell_changes, tell_holm, tell_missing, tell_pairs, tell_same, tell_slices, tell_star
 
@@ -157,7 +158,9 @@ def _pair_others(
     for macro in (False, True):
         some = [(place, part) for place, part in others if (part != ALL) == macro]
         pairs = [pair_results(first, second, place, profile, part.partition(":")[2] or None) for place, part in some]
-        found |= adjust(dict(zip(some, pairs, strict=True)))
+        found |= adjust(
+            dict(zip(some, pairs, strict=True)), lambda at: (at[1], shape_of(first, second, at[0], profile))
+        )[0]
     return found
 
 

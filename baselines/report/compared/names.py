@@ -29,16 +29,18 @@ def name_difference(columns: Sequence[str]) -> str:
 def tell_apart(names: Sequence[str]) -> list[str]:
     """Return of each run's name what tells it from the others, for the head of a column.
 
-    Of paths it is the last folder, or, where that is the same, what lies above it; of long ones, what is between words
-    that all have: ``v1`` and ``v2`` of ``rgb-noise_robustness_en-v1`` and ``rgb-noise_robustness_en-v2``.
+    Of paths it is the last folder, or, where that is the same, what lies above it; and of that what is between words
+    that all have: ``v1`` and ``v2`` of ``rgb-v1`` and ``rgb-v2``. Short names stay whole where numbers alone would be
+    left, as of ``run-1`` and ``run-2``.
     """
     paths = [name.rstrip("/").split("/") for name in names]
     if len({path[-1] for path in paths}) == len(paths):
         found = [path[-1] for path in paths]
     else:
         found = ["/".join(path) for path in _drop_shared(paths)]
-    if max(map(len, found)) > _WIDE:
-        found = ["-".join(words) for words in _drop_shared([one.split("-") for one in found])]
+    own = ["-".join(words) for words in _drop_shared([one.split("-") for one in found])]
+    if max(map(len, found)) > _WIDE or all(one[:1].isalpha() for one in own):
+        found = own
     return [keep_name(one if len(one) <= _WIDE else f"…{one[1 - _WIDE :]}") for one in found]
 
 

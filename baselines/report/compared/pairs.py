@@ -1,27 +1,27 @@
 """Two runs paired metric by metric on the questions that both have: over all of them, by slices, over groups."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from quadrag.data.files import OWN_SOURCE, SAMPLE_SOURCE
 from quadrag.hub.record import hub_record
 from quadrag.metric_record import metric_record
-from quadrag.stats import NOT_APPLICABLE, Item, Pair, holm, paired_difference, paired_macro
+from quadrag.stats import NOT_APPLICABLE, Item, Pair, paired_difference, paired_macro
 from quadrag.stats.items import choose_fill, counted
 
 from ...core.result import PROFILES, Asked, Result
 from ...scoring.groups import counts, stratify
 from ...scoring.rows import items_of
 from ...scoring.validity import FAILED, is_invalid
-from ...tables.cells import FEW, Row, difference_cell
+from ...tables.cells import Row, difference_cell
 from ...tables.grid import Cell
 from ...tables.slices import select_whole
 from ..summary import pick_headlines
+from .family import adjust, shape
 from .shared import doubt_verdicts, is_same
 
 Place = tuple[str, str, str, str]  # config, split, metric, key
-Where = TypeVar("Where")
 _WEIGHTED = "_weighted"
 _NOT_AUTHORS = (SAMPLE_SOURCE, OWN_SOURCE)
 
@@ -60,14 +60,19 @@ def pick_places(results: Iterable[Result], profile: str) -> list[Place]:
 
 
 def compare_each(
-    first: Result, others: Sequence[Result], places: Iterable[Place], profile: str = "official"
+    first: Result, others: Sequence[Result], places: Sequence[Place], profile: str = "official"
 ) -> list[dict[Place, Compared]]:
     """Compare runs with a first one by metric, p adjusted for all of these; what has no pair is left out."""
     pairs = {
-        (at, place): _pair_profiles(first, other, place, profile) for place in places for at, other in enumerate(others)
+        (at, place): _pair_profiles(first, other, place, profile) for at, other in enumerate(others) for place in places
     }
-    shown, turned = (adjust({where: both[side] for where, both in pairs.items()}) for side in range(2))
-    family = sum(pair is not None and pair.p_holm is not None for pair in shown.values())
+    (shown, family), (turned, _) = (
+        adjust(
+            {where: both[side] for where, both in pairs.items()},
+            lambda where, name=name: (where[0], shape_of(first, others[where[0]], where[1], name)),
+        )
+        for side, name in enumerate((profile, _turn(profile)))
+    )
     found: list[dict[Place, Compared]] = [{} for _ in others]
     for (at, place), pair in shown.items():
         if pair:
@@ -89,26 +94,24 @@ def _count_left(first: Result, second: Result, place: Place) -> int | None:
     return max(whole.number - max(sizes), 0)
 
 
-def adjust(pairs: Mapping[Where, Pair | None]) -> dict[Where, Pair | None]:
-    """Adjust p of differences that are looked at together by Holm's rule; those of few questions are no part of it.
-
-    By it alone all that is told of differences goes: signs, marks, verdicts and sentences.
-    """
-    known = {where: pair.p for where, pair in pairs.items() if pair and pair.n >= FEW}
-    adjusted = dict(zip(known, holm(list(known.values())), strict=True))
-    return {where: pair and pair._replace(p_holm=adjusted.get(where)) for where, pair in pairs.items()}
+def shape_of(first: Result, second: Result, place: Place, profile: str) -> Hashable:
+    """Return the shape of the difference of two runs by a metric (`family.py`)."""
+    return place[3].endswith(_WEIGHTED), shape(list_differences(first, second, place, profile))
 
 
 def _pair_profiles(first: Result, second: Result, place: Place, profile: str) -> tuple[Pair | None, Pair | None]:
     """Pair two runs under a profile and under the other one."""
-    (other,) = (name for name in PROFILES if name != profile)
     pair = pair_results(first, second, place, profile)
     values = []
     for name in PROFILES:
         found = _find_sides(first, second, place, name)
         values.append(found and [counted(one, choose_fill(name, found.worst)) for side in found.items for one in side])
     # Most metrics are the same under both, and the tests of a pair take long.
-    return pair, pair if values[0] == values[1] else pair_results(first, second, place, other)
+    return pair, pair if values[0] == values[1] else pair_results(first, second, place, _turn(profile))
+
+
+def _turn(profile: str) -> str:
+    return next(name for name in PROFILES if name != profile)
 
 
 def count_failed(first: Result, second: Result, place: Place) -> tuple[int, tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import combinations
+from pathlib import Path
 
 from quadrag.errors import QuadragError
 from quadrag.metric_record import show_key
@@ -18,6 +19,18 @@ from .pairs import compare_each, pair_cell, pick_places, place_of
 from .rankings import tell_rankings
 from .shared import tell_judges
 from .words import tell_holm, tell_missing, tell_pairs, tell_star
+
+
+def refuse_same(names: Sequence[str]) -> None:
+    """Refuse to compare a folder, or a file, with itself, however it is spelled.
+
+    Raises:
+        QuadragError: it is named twice.
+    """
+    for one, other in combinations(names, 2):
+        if Path(one).resolve() == Path(other).resolve():
+            twice = f"{one} is named twice" if one == other else f"{one} and {other} are the same"
+            raise QuadragError(f"nothing to compare: {twice}; name another one")
 
 
 def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:

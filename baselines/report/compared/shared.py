@@ -1,10 +1,11 @@
 """What two runs have in common: questions, answers, judges; and what their verdicts can thus say of the answers."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from quadrag.metric_record import metric_record
+from quadrag.metric_record import find_verdict, metric_record
 from quadrag.run_record import Inputs
 
 from ...core.result import Result
@@ -26,6 +27,13 @@ def match_answers(first: Result, second: Result) -> Iterator[bool]:
             yield text is not None and text == second.texts[place]
 
 
+@lru_cache(maxsize=1)  # of the two that are compared: every metric and slice asks
+def _answer_alike(first: Result, second: Result) -> bool:
+    """Whether two runs share a question, and all answers to those that they share are the same texts."""
+    matches = match_answers(first, second)
+    return next(matches, False) and all(matches)
+
+
 def doubt_verdicts(first: Result, second: Result, name: str) -> str:
     """Say why a metric's values of two runs, by a judge, do not tell which answers are better; "" where they may.
 
@@ -34,13 +42,12 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
         second: another one.
         name: of the metric, as items name it.
     """
-    verdict = _find_verdict(*name.split(".", 1))
+    verdict = find_verdict(*name.split(".", 1))
     if not verdict:
         return ""
     if all(verdict in chain(*one.run.constant_verdicts.values()) for one in (first, second)):
         return "the judge of each says the same of every answer"
-    matches = match_answers(first, second)
-    if next(matches, False) and all(matches):
+    if _answer_alike(first, second):
         mine, theirs = ({_key(row): row for row in one.items} for one in (first, second))
         differ = any(mine[key].get(name) != theirs[key].get(name) for key in mine.keys() & theirs.keys())
         return "the answers are the same; only the verdicts differ" if differ else ""
@@ -50,12 +57,6 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
 def is_judged(metric: str, key: str) -> bool:
     """Whether a metric's value is a judge's verdict."""
     return metric_record(metric).key(key).needs == "judge"
-
-
-def _find_verdict(metric: str, key: str) -> str:
-    """Name the verdict that a value rests on: its own, or that which says, where a judge does, whether there is one."""
-    judged = key if is_judged(metric, key) else f"{metric_record(metric).key(key).among}_judged"
-    return f"{metric}.{judged}" if judged in metric_record(metric).keys else ""
 
 
 def tell_judges(first: Result, second: Result) -> list[Alarm]:

@@ -10,7 +10,8 @@ from ...scoring.validity import is_invalid
 from ...tables.cells import ALPHA, CHARACTERS, FEW, STAR, format_bound, format_difference
 from ...tables.grid import Alarm
 from ...tables.slices import select_whole
-from .pairs import Compared, Place, adjust, list_differences, pair_slices, place_of, say_unpaired
+from .family import adjust, shape
+from .pairs import Compared, Place, list_differences, pair_slices, place_of, say_unpaired
 from .shared import is_judged, match_answers
 
 _COUNTED = {"official": "both scored", "corrected": "count in both"}
@@ -82,18 +83,19 @@ def tell_missing(
 
 
 def say_missing(first: Result, second: Result, place: Place, profile: str, names: Sequence[str]) -> str:
-    """Say why a metric of two runs is not compared; "" where neither has it. Arguments as of `tell_missing`."""
-    there = {
-        name: row
-        for name, one in zip(names, (first, second), strict=True)
-        for row in select_whole(one.scores)
-        if row["profile"] == profile and "not_run" not in row and place_of(row) == place
-    }
-    if invalid := [name for name, row in there.items() if is_invalid(row)]:
+    """Say why a metric has no difference; "" where neither run has it."""
+    there: list[str] = []
+    invalid: list[str] = []
+    for name, one in zip(names, (first, second), strict=True):
+        for row in select_whole(one.scores):
+            if place_of(row) == place and row["profile"] == profile and "not_run" not in row:
+                there.append(name)
+                invalid += [name] * is_invalid(row)
+    if invalid:
         return f"INVALID in {' and '.join(invalid)}"
-    if len(there) == 2:
-        return say_unpaired(first, second, place, profile)
-    return "".join(f"only {name} {'was judged' if is_judged(*place[2:]) else 'has it'}" for name in there)
+    if len(there) == 1:
+        return f"only {there[0]} {'was judged' if is_judged(*place[2:]) else 'has it'}"
+    return say_unpaired(first, second, place, profile) if there else ""
 
 
 def tell_changes(
@@ -135,15 +137,21 @@ def tell_slices(
         for name, value in asked.slices.items():
             groupings.setdefault(name, set()).add(value)
     labels = name_places(places)
+    gains = {place: list_differences(first, second, place, profile) for place in labels}
     notes = []
     for grouping in (name for name, values in groupings.items() if len(values) <= _MANY):
+        groups = {question: asked.slices.get(grouping) for question, asked in first.asked.items()}
         pairs: dict[tuple[Place, str], Pair | None] = {}
         for place in labels:
             slices = pair_slices(first, second, place, profile, grouping)
             known = {(place, value): pair for value, pair in slices.items() if pair.n >= FEW}
             pairs |= known if len(known) > 1 else {}
         told: dict[str, dict[str, list[str]]] = {}
-        for (place, value), pair in adjust(pairs).items():
+        shapes = {
+            (place, value): shape({at: gain for at, gain in gains[place].items() if groups[at] == value})
+            for place, value in pairs
+        }
+        for (place, value), pair in adjust(pairs, shapes.get)[0].items():
             if pair and pair.decisive < ALPHA:
                 by_name = told.setdefault(_tell_verdict(place, pair, names), {})
                 by_name.setdefault(labels[place], []).append(f"{value} {_tell_size(place, pair)}")
@@ -172,10 +180,13 @@ def tell_holm(pairs: Iterable[Compared], rest: bool = False) -> list[str]:
     family = max((one.family for one in pairs), default=0)
     if family < 2 or all(one.pair.p >= ALPHA for one in pairs):
         return []
+    mirrored = " Metrics that mirror each other question by question count once." * (
+        sum(one.pair.p_holm is not None for one in pairs) > family
+    )
     apart = " Other metrics, and means over groups, are adjusted apart." * rest
     return [
         f"Who looks at {family} differences finds some by chance: p is adjusted for all of them by Holm's rule, "
-        f"an interval is of its own difference alone.{apart}"
+        f"an interval is of its own difference alone.{mirrored}{apart}"
     ]
 
 

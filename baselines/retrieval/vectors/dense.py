@@ -18,10 +18,10 @@ from quadrag import parallel
 from quadrag.errors import QuadragError
 
 from ..encoder import PRESETS, Encoder, Progress, TextEncoder, Vectors
-from ..passages import Hits, PassageStore
+from ..passages import Hits, PassageStore, Rows
 from .growing import GrowingFile
 
-__all__ = ["PRESETS", "DenseIndex", "Encoder", "exact", "nearest"]
+__all__ = ["PRESETS", "DenseIndex", "Encoder", "Rows", "exact", "nearest"]
 
 
 FILE = "vectors.npy"
@@ -31,7 +31,6 @@ _QUERIES = 1024  # compared at once
 _SCORES = 1 << 23  # of a block, in float32 32 MiB: what is small enough to be looked through while in the cache
 _PAIRS = 1 << 13  # multiplied again at once
 
-Rows = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float32]
 
 
@@ -109,13 +108,14 @@ class DenseIndex:
         return nearest(self.vectors, self.encoder.queries(queries), k)
 
 
-def nearest(passages: Vectors, queries: Vectors, k: int) -> list[Hits]:
+def nearest(passages: Vectors, queries: Vectors, k: int, within: Rows | None = None) -> list[Hits]:
     """Return for each query the k rows with the highest inner products, best first, equal ones by lower row.
 
     Args:
         passages: float32 [n, d], memory-mapped or not; rows of unit length at most.
         queries: float32 [m, d], likewise.
         k: at least 1; n are returned where n is lower.
+        within: the rows that are compared, ascending; None is all.
 
     Returns:
         m lists of (row, score), the scores as `exact` gives them.
@@ -126,7 +126,7 @@ def nearest(passages: Vectors, queries: Vectors, k: int) -> list[Hits]:
     check_search(passages, queries, k)
     found: list[Hits] = []
     for start in range(0, len(queries), _QUERIES):
-        found += _search(passages, queries[start : start + _QUERIES], min(k, len(passages)))
+        found += _search(passages, queries[start : start + _QUERIES], k, within)
     return found
 
 
@@ -168,14 +168,17 @@ def block_rows(queries: int) -> int:
     return max(1, min(_SCORES // queries, 1 << 16))
 
 
-def _search(passages: Vectors, queries: Vectors, k: int) -> list[Hits]:
+def _search(passages: Vectors, queries: Vectors, k: int, within: Rows | None) -> list[Hits]:
+    count = len(passages) if within is None else len(within)
+    k = min(k, count)
     best = np.full((len(queries), k), -np.inf, np.float32)
-    rows = np.full((len(queries), k), len(passages), np.int64)  # a row that loses every tie
+    rows = np.full((len(queries), k), count, np.int64)  # a row that loses every tie
     off = rounding(queries.shape[1])
     step = block_rows(len(queries))
     buffer = np.empty((len(queries), step), np.float32)
-    for start in range(0, len(passages), step):
-        block = np.asarray(passages[start : start + step])
+    for start in range(0, count, step):
+        here = slice(start, start + step)
+        block = np.asarray(passages[here if within is None else within[here]])
         scores = np.matmul(queries, block.T, out=buffer[:, : len(block)])
         # The rows of a block come after all seen before, so that an equal score is not enough.
         floor = best[:, -1] - off
@@ -186,6 +189,7 @@ def _search(passages: Vectors, queries: Vectors, k: int) -> list[Hits]:
         which, places = np.divmod(np.flatnonzero(hits), len(block))  # np.nonzero takes forty times as long
         if len(which):
             _merge(best, rows, which, places + start, _pairs(queries, which, block, places))
+    rows = rows if within is None else within[rows]
     return [
         [(int(row), float(score)) for row, score in zip(*pair, strict=True)] for pair in zip(rows, best, strict=True)
     ]

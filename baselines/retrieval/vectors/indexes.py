@@ -90,11 +90,11 @@ class Exact(VectorIndex):
 
     def open(self, vectors: Vectors, shelf: Shelf, key: Mapping[str, Any]) -> None:
         """See `VectorIndex.open`."""
-        self._vectors = vectors
+        self._vectors, self._within = vectors, shelf.within
 
     def nearest(self, queries: Vectors, k: int) -> list[Hits]:
         """See `VectorIndex.nearest`."""
-        return nearest(self._vectors, queries, k)
+        return nearest(self._vectors, queries, k, self._within)
 
 
 class Approximate(VectorIndex):

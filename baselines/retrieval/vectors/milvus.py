@@ -12,21 +12,14 @@ collection at the same time; two machines are not kept apart.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import logging
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from importlib.util import find_spec
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock
 
 from quadrag.errors import QuadragError
-from quadrag.paths import cache_dir
 from quadrag.progress import Progress, say
 from quadrag.reading import parse_json
 from quadrag.records import write_text
@@ -36,9 +29,9 @@ from ..encoder import Vectors
 from ..passages import Hits
 from ..shelf import Shelf
 from ..store import IndexStore
-from ..weights import one_line
 from .dense import Rows, Scores, check_search, rounding
 from .indexes import VERSION, Approximate, Spec, rank
+from .milvus_address import read_address
 
 _ROW, _VECTOR = "row", "vector"
 _SUMS = "quadrag.json"  # in the folder of a collection
@@ -50,7 +43,7 @@ _MOST = 16384  # Milvus's own limit on what one search returns
 _QUERIES = 256  # of one search; Milvus Lite takes half a second for each over a million rows
 _REPLY = 1 << 20  # rows that one reply holds
 _BESIDE = 8  # rows asked for beyond the k, in the hope that no second search is needed
-_CONNECT, _CALL, _BUILD = 10, 120, 7200  # whole seconds: pymilvus 2.6 overlooks others
+_CALL, _BUILD = 120, 7200  # whole seconds: pymilvus 2.6 overlooks others
 
 
 class MilvusIndex(Approximate):
@@ -68,7 +61,7 @@ class MilvusIndex(Approximate):
         super().__init__(spec)
         if spec.kind == _FLAT and spec.options:
             raise self.refuse()
-        self.address = self._address()
+        self.address = read_address(self)
 
     def describe(self) -> dict[str, Any]:
         """See `VectorIndex.describe`; FLAT finds what exact search finds."""
@@ -76,17 +69,7 @@ class MilvusIndex(Approximate):
 
     def check(self) -> None:
         """See `VectorIndex.check`."""
-        try:
-            import pymilvus  # noqa: F401
-
-            if self.address.endswith(".db") and find_spec("milvus_lite") is None:
-                raise ImportError("no module named milvus_lite, which files need")
-        except ImportError as error:
-            raise QuadragError(
-                f"index milvus:{self.address} needs pymilvus ({error}); pip install 'quadrag[milvus]'"
-            ) from None
-        if not self.address.endswith(".db"):
-            self._connect().close()
+        self.address.check()
 
     def settings(self, rows: int) -> dict[str, Any]:
         """See `Approximate.settings`; FLAT has no numbers."""
@@ -103,9 +86,9 @@ class MilvusIndex(Approximate):
         built = {name: value for name, value in self.set.items() if name in ("kind", "nlist")}
         named = key if self.set["kind"] == _FLAT else {**key, "milvus": built}
         self.collection = "quadrag_" + IndexStore().path(named).name.replace("-", "_")
-        self.client = self._connect()
+        self.client = self.address.connect()
         try:
-            with self._lock(), self._one_line():
+            with self.address.lock(self.collection), self.address.in_one_line():
                 self._drop_altered()
                 self._fill()
                 self.client.load_collection(self.collection, timeout=_BUILD)
@@ -167,7 +150,7 @@ class MilvusIndex(Approximate):
         numbers = {"nprobe": self.set["nprobe"]} if "nprobe" in self.set else {}
         step = max(1, min(_QUERIES, _REPLY // limit))
         for start in range(0, len(queries), step):
-            with self._one_line():
+            with self.address.in_one_line():
                 found = self.client.search(
                     self.collection,
                     data=list(queries[start : start + step]),
@@ -208,6 +191,14 @@ class MilvusIndex(Approximate):
             say(f"the index {folder.parent} is damaged ({altered} is not as it was) and is built again")
             self.client.drop_collection(self.collection, timeout=_CALL)
 
+    def _has_sums(self) -> bool:
+        """Tell whether the files of a whole collection are known to be as they were; those at a server are its own."""
+        folder = self._files()
+        if not folder.is_dir() or (folder.parent / _SUMS).exists():
+            return True
+        say(f"the index {folder.parent} has no sums of its files, by which it could be checked, and is built again")
+        return False
+
     def _sum(self) -> None:
         """Keep the sums of the files of a collection of Milvus Lite, which go where it goes."""
         folder = self._files()
@@ -216,7 +207,7 @@ class MilvusIndex(Approximate):
 
     def _files(self) -> Path:
         """Return where Milvus Lite keeps the rows of the collection, in files that it never writes again."""
-        return Path(self.address, "collections", self.collection, "partitions")
+        return Path(self.address.text, "collections", self.collection, "partitions")
 
     def _fill(self) -> None:
         """Send the vectors that the collection lacks, behind those that it has."""
@@ -225,9 +216,9 @@ class MilvusIndex(Approximate):
         if client.has_collection(self.collection, timeout=_CALL):
             client.load_collection(self.collection, timeout=_BUILD)
             held = self._count(length)
-            if held == length:
+            if held == length and self._has_sums():
                 return
-            start = held - held % _ROWS
+            start = held - held % _ROWS if held < length else 0
             if start and self._count(start) == start:
                 client.delete(self.collection, filter=f"{_ROW} >= {start}", timeout=_CALL)
             else:  # nothing, or not the first ones, which no killed build leaves
@@ -258,51 +249,3 @@ class MilvusIndex(Approximate):
         self.client.create_collection(
             self.collection, schema=schema, index_params=index, consistency_level="Strong", timeout=_CALL
         )
-
-    def _address(self) -> str:
-        """Return what the spec names: a file that ends in ``.db``, or an address."""
-        where = self.spec.where
-        if where.startswith(("http://", "https://", "tcp://", "unix:")):
-            return where
-        if not where.endswith(".db"):
-            raise self.refuse()
-        file = Path(where).expanduser().absolute()
-        if not file.parent.is_dir():
-            raise QuadragError(f"index {self.spec.text!r} lies in no folder that is there; make {file.parent}")
-        return str(file)
-
-    def _lock(self) -> FileLock:
-        folder = cache_dir() / "indexes"
-        name = hashlib.sha256(f"{self.address} {self.collection}".encode()).hexdigest()[:16]
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise QuadragError(
-                f"cannot write to {folder} ({one_line(error)}); name a cache with QUADRAG_CACHE"
-            ) from error
-        return FileLock(folder / f".milvus-{name}.lock")
-
-    def _connect(self) -> Any:
-        from pymilvus import MilvusClient
-
-        # What goes wrong comes back as an exception; their logs would tell it a second time, with a traceback.
-        for name in ("pymilvus", "milvus_lite"):
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-        with self._one_line():
-            return MilvusClient(self.address, token=os.environ.get("MILVUS_TOKEN", ""), timeout=_CONNECT)
-
-    @contextmanager
-    def _one_line(self) -> Iterator[None]:
-        """Turn what the client raises into one line."""
-        import grpc
-        from pymilvus.exceptions import MilvusException
-
-        try:
-            yield
-        except (MilvusException, grpc.RpcError) as error:
-            text = one_line(error).replace(os.environ.get("MILVUS_TOKEN") or "\0", "***")
-            advice = "does not answer or refuses ({}); is it running there, and is MILVUS_TOKEN right?"
-            if self.address.endswith(".db"):
-                advice = "cannot be used ({}); expected a file of Milvus Lite's own making, open in no other process"
-                advice += "; move it away, and it is made anew"
-            raise QuadragError(f"Milvus at {self.address} {advice.format(text)}") from None

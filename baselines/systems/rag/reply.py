@@ -9,7 +9,7 @@ order in which they stand: that is their rank, whatever their scores.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -28,6 +28,11 @@ _LIKE_PASSAGES = re.compile(
     r"((retrieved|source|search)_?)?(passages?|contexts?|doc(ument)?s?|chunks?|nodes|hits)|retrieved|sources|citations|"
     r"search_results|retrieval"
 )
+# Under what a passage may keep its text where it has none under a usual name.
+_LIKE_TEXT = re.compile(
+    r"((page|passage|chunk|doc(ument)?|node)_?)?(text|contents?|body|snippet)|passage|chunk|doc(ument)?"
+)
+OF_PASSAGES = "passages."  # stands before a key of passages among the keys that are not read
 _PARTS = (*_IDS, *_TEXTS, *_TITLES, *_SCORES, "metadata")
 
 
@@ -48,7 +53,7 @@ class NoAnswer(Exception):
 class Served(Reply):
     """A service's reply with the passages that it gives, best first; None where it does not say what it found.
 
-    `unread` are its keys that look as if they held some.
+    `unread` are its keys that look as if they held some, and those of passages that look as if they held their texts.
     """
 
     passages: tuple[Passage, ...] | None = None
@@ -75,13 +80,26 @@ def read_reply(contract: str, reply: Any) -> dict[str, Any]:
         raise Unreadable(f"it is a JSON {_kind(reply)}; expected an object")
     _refuse_error(reply)
     read = _chat(reply) if contract == "openai" else _plain(reply)
-    unread = () if read["passages"] else find_unread(reply)
+    if read["passages"]:
+        given = () if contract == "openai" else reply["passages"]
+        return {**read, "unread": find_textless(given, _TEXTS[:1])}
+    unread = find_unread(reply)
     return {**read, "unread": unread, "passages": None if unread else read["passages"]}
 
 
 def find_unread(reply: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the keys of an object without passages that look as if they held some."""
     return tuple(name for name, value in reply.items() if value and _LIKE_PASSAGES.fullmatch(str(name).lower()))
+
+
+def find_textless(passages: Iterable[Any], usual: Sequence[str] = _TEXTS) -> tuple[str, ...]:
+    """Return the keys that look as if they held the text of a passage that has none under a usual name."""
+    found: dict[str, None] = {}
+    for one in passages:
+        if isinstance(one, Mapping) and not any(isinstance(one.get(name), str) for name in usual):
+            texts = (str(name) for name, value in one.items() if isinstance(value, str) and value)
+            found |= {f"{OF_PASSAGES}{name}": None for name in texts if _LIKE_TEXT.fullmatch(name.lower())}
+    return tuple(found)
 
 
 def _plain(reply: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ _EXAMPLES = (
     "quadrag report runs/a runs/b --html compare.html",
 )
 _WIDTH = 80
+_LABELS = "of messages and help"
 _MEANT = {"compare": "report", "evaluate": "run", "eval": "run", "download": "prepare", "ls": "list"}
 
 
@@ -71,7 +72,7 @@ def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
         meant = f"perhaps {' or '.join(near)}" if near else f"expected one of {', '.join(commands.NAMES)}"
         parser.error(f"no command {first!r}; {meant}")
     option = first.split("=")[0]
-    if first.startswith("--") and not parser._get_option_tuples(option) and set(argv) & set(commands.NAMES):
+    if first.startswith("--") and option not in ("--help", "--version") and set(argv) & set(commands.NAMES):
         parser.error(f"{option} stands before the command; type it after")
     arguments, extra = parser.parse_known_args(argv)
     if arguments.command is None and not extra:
@@ -107,6 +108,7 @@ def build_parser(version: str, typed: str | None = None) -> argparse.ArgumentPar
         formatter_class=_Formatter,
     )
     parser.add_argument("--version", action="version", version=f"quadrag {version}")
+    options.labels(parser, _LABELS)
     added = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name in commands.NAMES:
         command = commands.load(name)
@@ -127,7 +129,7 @@ def build_parser(version: str, typed: str | None = None) -> argparse.ArgumentPar
 def _add_labels(parser: argparse.ArgumentParser) -> None:
     """Let the language be named behind a command, and behind a command's own command."""
     if "--labels" not in parser._option_string_actions:
-        options.labels(parser, "of messages and help")
+        options.labels(parser, _LABELS)
     for action in parser._actions:
         for inner in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
             _add_labels(inner)

@@ -185,10 +185,10 @@ def test_differences_of_other_units_have_an_axis_of_their_own():
     for line, unit in zip(grid.lines, ("percent points", "characters"), strict=True):
         line.cells[-1].figure = line.cells[-1].figure._replace(unit=unit)
     panels = draw_grid(grid, WORDS).panels
-    assert [title.rpartition(", ")[2] for title, _ in panels] == ["percent points", "characters"]
+    assert [title.rpartition(" · ")[2] for title, _ in panels] == ["percent points", "characters"]
     assert ["3.0 [" in drawn for _, drawn in panels] == [True, False]
     titles = [title for title, _ in draw_grid(speak_grid(grid, "zh"), WORDS).panels]
-    assert [title.rpartition(", ")[2] for title in titles] == ["百分点", "字符"]
+    assert [title.rpartition(" · ")[2] for title in titles] == ["百分点", "字符"]
 
 
 def test_a_chinese_heading_is_broken_to_its_column():

@@ -58,7 +58,7 @@ def news(documents: Path, rounds: int, tmp_path: Path, real_data: Callable[[str]
     return tmp_path / "news"
 
 
-@pytest.mark.slow(1, 1, 10)
+@pytest.mark.slow(0, 1, 10)
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_killed_and_run_again_it_is_the_same(recipe: str, news: Path, tmp_path: Path, rounds: int) -> None:
@@ -94,7 +94,7 @@ def test_killed_and_run_again_it_is_the_same(recipe: str, news: Path, tmp_path: 
     assert files(out) == files(tmp_path / "whole")
 
 
-@pytest.mark.slow(1, 1, 10)
+@pytest.mark.slow(0, 1, 10)
 def test_a_table_s_questions_are_the_same_after_kills(tmp_path: Path, rounds: int) -> None:
     draw = random.Random(18)
     given = ["--table", TABLE / "table.csv", "--templates", TABLE / "templates.yaml", "--documents", TABLE / "pages"]

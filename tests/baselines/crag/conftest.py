@@ -1,4 +1,4 @@
-"""What CRAG's tests share: a tokenizer whose tokens can be counted by hand, and the sample's graph, which is asked."""
+"""What CRAG's tests share: models that know nothing, a tokenizer of three words, the sample's graph, which is asked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from chat_server import ChatServer
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
@@ -18,6 +19,13 @@ from quadrag.kg.clock import at
 from quadrag.kg.graph import Graph
 
 LATE = "03/20/2024, 10:00:00 PT"
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    """Models m, j and k, none of which knows anything."""
+    with ChatServer(models=["m", "j", "k"], text="I don't know") as running:
+        yield running
 
 
 @pytest.fixture

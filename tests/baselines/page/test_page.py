@@ -286,7 +286,7 @@ def test_the_judges_words_stand_at_every_answer(cli, monkeypatch):
     reads = []
     monkeypatch.setattr(Ledger, "get_many", lambda *given, own=Ledger.get_many: reads.append(1) or own(*given))
     answers = collect("r", ledger="L")
-    said = [item["runs"][0]["verdicts"]["rejection_rate"] for item in answers.items]
+    said = [item["runs"][0]["verdicts"]["rejection_rate_judged"] for item in answers.items]
     asked = [item["question"] for item in answers.index["items"]]
     assert len(said) == 12 and all(question[:40] in words for question, [words] in zip(asked, said, strict=True))
     assert answers.told == [] and len(reads) == 1, "the ledger is read in one pass"

@@ -319,7 +319,7 @@ def test_a_chart_is_as_wide_as_the_page_lets_it_and_its_table_is_a_click_away(br
         context = browser.new_context(viewport={"width": width, "height": 900})
         page = context.new_page()
         page.goto(file.as_uri())
-        chart = page.get_by_role("img", name="A table: accuracy")
+        chart = page.get_by_role("img", name="A table · accuracy")
         assert chart.count() == 1 and chart.get_attribute("class") == shown and page.is_hidden(f"svg.{hidden}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.is_hidden("table")

@@ -63,7 +63,16 @@ def test_what_became_worse_is_shown_with_both_answers(two, cli):
     )
     assert shown(cli("show", "a", "b", "--better")) == ["3"] == shown(cli("show", "b", "a", "--worse"))
     assert shown(cli("show", "a", "b", "--worse", "--limit", "1")) == ["0"]
-    assert cli("show", "a", "a", "--worse").out == "No question on which B is worse by accuracy; 12 scored in both\n"
+    shutil.copytree("a", "c")
+    assert cli("show", "a", "c", "--worse").out == "No question on which c is worse by accuracy; 12 scored in both\n"
+
+
+def test_a_run_is_not_compared_with_itself(cli):
+    told = "quadrag: nothing to compare: {}; name another one\n"
+    for command in ("show", "report", "view", "score"):
+        ran = cli(command, "a", "a")
+        assert (ran.code, ran.out, ran.err) == (2, "", told.format("a is named twice"))
+        assert cli(command, "a", "b/../a/").err == told.format("a and b/../a/ are the same")
 
 
 def test_the_greatest_difference_comes_first(cli):
@@ -214,6 +223,10 @@ def test_what_cannot_be_compared_is_one_line(two, cli):
         (("runs/a", "runs/b/"), ["a", "b"]),
         (("answers/no_instruction/gemma.jsonl", "answers/run_1/gemma.jsonl"), ["no_instruction", "run_1"]),
         (("runs/rgb-noise_robustness_en-v1", "runs/rgb-noise_robustness_en-v2"), ["v1", "v2"]),
+        (("crag-task_1_2-f", "crag-task_1_2-g"), ["f", "g"]),
+        (("run-1", "run-2"), ["run-1", "run-2"]),
+        (("rgb-noise_robustness_en-1", "rgb-noise_robustness_en-2"), ["1", "2"]),
+        (("mine", "mine-2"), ["mine", "mine-2"]),
         (("x/a/m", "x/b/m", "x/b/n"), ["a/m", "b/m", "b/n"]),
         (("runs/a", "runs/a"), ["a", "a"]),
         (("a", "runs/a"), ["a", "runs/a"]),
@@ -224,6 +237,21 @@ def test_runs_are_called_by_what_they_do_not_share(names, wanted):
     assert tell_apart(names) == wanted
     if len(names) == 2:
         assert name_columns(names) == (wanted if wanted[0] != wanted[1] else ["A", "B"])
+
+
+def test_long_names_are_broken_at_their_joints_and_labels_are_not(two, cli):
+    names = ["first_of_the_two", "another_of_the_same"]
+    for folder, name in zip("ab", names, strict=True):
+        shutil.copytree(folder, name)
+    shown = cli("report", *names).out.splitlines()
+    at = next(at for at, line in enumerate(shown) if line.startswith("───"))
+    assert [line.split() for line in shown[at - 4 : at]] == [
+        ["another_"],
+        ["of_the_same"],
+        ["first_of_", "another_", "-", "first_of_"],
+        ["config,", "split:", "metric", "the_two", "of_the_same", "the_two"],
+    ]
+    assert shown[at + 1].startswith("information_integration_en noise_40: accuracy  "), "on one line"
 
 
 def test_a_system_keeps_the_name_that_it_was_given(cli):

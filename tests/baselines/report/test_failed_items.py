@@ -1,6 +1,7 @@
 """Questions that failed: single questions count them as the score of the profile does, in Python, shell and page."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -143,7 +144,8 @@ def test_that_only_one_side_was_judged_is_told(cli):
         )
         assert told[0] == "j" and "truthfulness" in told[1].split(", ")
     assert "Not compared, only j was judged: truthfulness" in " ".join(cli("report", "p", "j").out.split())
-    assert "C - A: Not compared, only C was judged: truthfulness" in " ".join(cli("report", "p", "p", "j").out.split())
+    shutil.copytree("p", "q")
+    assert "C - A: Not compared, only C was judged: truthfulness" in " ".join(cli("report", "p", "q", "j").out.split())
 
 
 def test_over_which_questions_both_values_are_is_told_where_it_is_not_all(two):

@@ -18,6 +18,8 @@ from quadrag.baselines.report.compared.rankings import tell_rankings
 from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.report.compared.shared import doubt_verdicts, tell_judges
 from quadrag.baselines.tables.language import speak
+from quadrag.measure.comparison import Comparison
+from quadrag.measure.evaluation import Evaluation
 from quadrag.run_record import Inputs, RunRecord
 
 PLACE = {"benchmark": "crud_rag", "config": "qa_1doc", "split": "test"}
@@ -56,6 +58,13 @@ def test_between_runs_of_different_judges_no_judged_metric_has_a_winner() -> Non
     assert any(note.startswith("C - A: RAGQuestEval precision: C is better") for note in several)
 
 
+def test_python_says_why_a_metric_is_not_compared() -> None:
+    sides = [Evaluation(one, Path(one.run.inputs.judge), "official") for one in (run(0.1), run(0.9, "B", "m2"))]
+    with pytest.raises(KeyError, match="Not compared, the judges are not the same: precision"):
+        Comparison(*sides)["ragquesteval.precision"]
+    assert Comparison(*sides)["rouge_l"].difference == pytest.approx(0.8)
+
+
 def test_judges_differ_by_model_service_or_prompt_where_both_are_known() -> None:
     def named(first: Result, second: Result) -> str:
         return "".join(tell_judges(first, second)).partition(")")[0]
@@ -77,6 +86,20 @@ def test_of_the_same_answers_only_the_verdicts_differ() -> None:
     assert doubt_verdicts(run(0.1), one_text, JUDGED) == "", "one judge alone may be right each time"
     assert doubt_verdicts(one_text, one_text, "crud_overlap.rouge_l") == ""
     assert doubt_verdicts(one_text, one_text, JUDGED).endswith("says the same of every answer")
+
+
+def test_whether_the_answers_are_the_same_is_seen_once_for_all_metrics() -> None:
+    class Texts(dict[Any, Any]):
+        read = 0
+
+        def __getitem__(self, key: Any) -> Any:
+            self.read += 1
+            return super().__getitem__(key)
+
+    first, second = run(0.1), run(0.9)
+    second.texts = Texts(second.texts)
+    compare_runs([("A", first), ("B", second)])
+    assert second.texts.read == 2 * 40, "for the verdicts, and to say how many answers are the same"
 
 
 def test_what_a_judge_says_whether_there_is_rests_on_the_judge() -> None:

@@ -208,6 +208,19 @@ def test_shards_of_many_passages_find_what_one_does(corpus, index, tmp_path, mon
     )
 
 
+def test_among_some_rows_it_finds_those_of_all_that_are_among_them(corpus, index, tmp_path, monkeypatch, compiled):
+    texts, queries = corpus
+    monkeypatch.setattr(terms, "_BLOCK", 1000)
+    monkeypatch.setattr(bm25, "_SHARD", 30_000)
+    shards = index_of(texts, tmp_path)
+    assert len(shards._shards) > 2
+    within = np.flatnonzero(np.arange(len(texts)) % 7 < 3)
+    chosen = [[hit for hit in hits if hit[0] % 7 < 3] for hits in index.search(queries, len(texts))]
+    for k in (1, 8, len(texts)):
+        for one in (index, shards):
+            assert one.search(queries, k, within) == [hits[:k] for hits in chosen]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "setting", ["import sys; sys.modules['numba'] = None", "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'"]

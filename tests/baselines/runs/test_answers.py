@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import errno
 import json
+import shlex
+from pathlib import Path
 
+import pandas
 import pytest
 
+from quadrag.baselines.runs.answers import lines, read_place
 from quadrag.baselines.runs.stages import read_answers
+from quadrag.baselines.tables.language import speak_line
 from quadrag.errors import QuadragError
 from quadrag.records import Question
 
@@ -161,8 +166,10 @@ def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does(read):
         ([*plain(), {"id": 7, "answer": "x"}], (":4", "unknown id '7'")),
         (plain(2), ("1 of 3", "test 2", "null")),
         ([], ("3 of 3",)),
-        ([{"answer": "x"}], (":1", "no id", "answer")),
-        ([{"id": 0, "text": "x"}], (":1", "no answer", "id, text")),
+        ([{"answer": "x"}], (":1", "no id", "answer; ids are those of `quadrag questions`")),
+        ([{"qid": 0, "answer": "x"}], (":1", "no id", "rename qid to id")),
+        ([{"id": 0, "text": "x"}], (":1", "no answer", "id, text; expected the answer as a text, under answer")),
+        ([{"id": 0, "response": "x"}], (":1", "no answer", "rename response to answer")),
         ([*plain(), {"id": 1, "answer": "x"}], (":4", "again", "line 2")),
         (["not json"], (":1", "not JSON")),
         (['{"id": 0,'], (":1", "not JSON")),
@@ -195,6 +202,32 @@ def test_every_fault_is_one_line_that_says_where(refused, rows, words):
     message = refused(rows)
     for word in words:
         assert word in message, message
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "words"),
+    [
+        ("表.csv", "en", "{0}: CSV is not read, JSON Lines are: `pandas.read_csv('表.csv', dtype=str, "),
+        ("表.csv", "zh", "{0}：不读取 CSV，读取的是 JSON Lines：`pandas.read_csv('表.csv', dtype=str, "),
+        ("答.jsonl", "zh", "{0} 不是 UTF-8；应为 UTF-8 的 JSON Lines：iconv -f GB18030 -t UTF-8 {1} > NEW"),
+    ],
+)
+def test_tables_and_chinese_encodings_are_told_what_converts_them(tmp_path, name, language, words):
+    path = tmp_path / name
+    path.write_bytes("id,answer\n1,答案\n".encode("gb18030"))
+    with pytest.raises(QuadragError) as caught:
+        read_place(path)
+    assert speak_line(str(caught.value), language).startswith(words.format(path, shlex.quote(str(path))))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gb18030", "utf-16"])
+def test_the_command_for_a_table_makes_what_is_read(tmp_path, monkeypatch, encoding):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("id,answer,benchmark,问\n007,,rgb,问\n", encoding=encoding)
+    with pytest.raises(QuadragError) as caught:
+        read_place(Path("t.csv"))
+    eval(str(caught.value).split("`")[1], {"pandas": pandas})
+    assert [*lines(Path("t.jsonl"))] == [(1, {"id": "007", "answer": "", "benchmark": "rgb", "问": "问"})]
 
 
 def test_ids_that_repeat_over_splits_must_say_their_split(refused):

@@ -7,19 +7,9 @@ from pathlib import Path
 
 import pytest
 from chat_server import Rule
+from rgb_runs import ONE, llm, rows
 
 from quadrag.baselines.runs.folder import STAGES
-
-ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")  # 12 questions
-
-
-def rows(path):
-    # Not splitlines, which also cuts at signs that a JSON string may hold.
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").split("\n") if line]
-
-
-def llm(server, ledger="L"):
-    return ("--llm", f"{server.url}#m", "--ledger", ledger)
 
 
 def test_answers_put_in_place_of_ours_are_scored(cli, server, stages):

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")  # 12 questions
+from rgb_runs import ONE
 
 
 def record(folder="r"):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from rag_server import RagServer
+from rgb_runs import ONE
 
 from quadrag.records import read_jsonl
 
-ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")  # 12 questions
 MANY = ("run", "rgb", "noise_robustness_zh", "--data-dir", "sample")  # five splits of 12
 SEARCHED = ("run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--option", "gold=test")  # 8 questions
 GRAPH = ("run", "crag", "task_1_2", "--data-dir", "sample", "--retriever", "snippets-kg")  # asks about questions first

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import ChatServer
-
-ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")  # 12 questions
+from rgb_runs import ONE
 
 
 @pytest.mark.slow

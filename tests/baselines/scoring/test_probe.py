@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,7 @@ def test_the_user_may_have_it_asked_to_the_end_and_is_told_at_the_number(cli, se
         assert ask(cli, CRAG, server, judge, *before)[0].code == 3
     ran, _ = ask(cli, CRAG, server, judge, "--max-failed", 1)
     assert ran.code == 0 and judge.requests > 20
-    told = r"NOT RELIABLE, task_1_2 public: 1\d of 15 verdicts could not be read, they count as wrong: truthfulness, "
+    told = r"NOT RELIABLE, task_1_2 public: 1\d of 13 verdicts could not be read, they count as wrong: truthfulness, "
     result = quadrag.result("r")
     texts = [ran.out, cli("report", "r").out, cli("show", "r", "--wrong", "--ledger", "L").out]
     texts.append(Path("r/report.html").read_text(encoding="utf-8"))
@@ -123,11 +124,11 @@ def test_a_few_that_could_not_be_read_are_told_under_the_number(cli, server, jud
     judge.rules.append(Rule("reply", times=1, message={"content": "lorem"}))
     ran, _ = ask(cli, CRAG, server, judge, "--concurrency", 1)
     assert ran.code == 0 and "NOT RELIABLE" not in ran.out
-    told = "task_1_2 public: 1 of 15 verdicts could not be read, they count as wrong: truthfulness, accuracy"
+    told = "task_1_2 public: 1 of 13 verdicts could not be read, they count as wrong: truthfulness, accuracy"
     assert told in " ".join(ran.out.split()) and "Unscored" not in ran.out
     judge.rules += [Rule("reply", times=1, message={"content": READABLE}), Rule("status", times=1, status=400)]
     ran, _ = ask(cli, CRAG, server, judge, "--concurrency", 1, "--fresh")
-    assert "1 of 15 items failed (1 api_error), they count as wrong: truth" in " ".join(ran.out.split())
+    assert "1 of 13 items failed (1 api_error), they count as wrong: truth" in " ".join(ran.out.split())
 
 
 @pytest.mark.slow
@@ -231,8 +232,9 @@ def test_each_question_and_score_says_that_it_was_the_judge(cli, judge, capsys, 
     assert capsys.readouterr().out.startswith("INVALID, task_1_2 public: ")
     shown = cli("show", "r", "--unscored", "--limit", "1").out
     assert f"  truthfulness: – (unjudged: {why})\n" in shown and shown.endswith("1 of 15 items\n")
-    both = cli("show", "r", "r", "--worse", "--metric", "truthfulness").out.splitlines()
-    assert [line[:12] for line in both] == ["A: INVALID, ", "B: INVALID, ", "Not compared"]
+    shutil.copytree("r", "s")
+    both = cli("show", "r", "s", "--worse", "--metric", "truthfulness").out.splitlines()
+    assert [line[:12] for line in both] == ["r: INVALID, ", "s: INVALID, ", "Not compared"]
     chinese = cli("show", "r", "--unscored", "--limit", "1", "--labels", "zh").out
     assert chinese.startswith("无效") and "裁判" in chinese.split("  truthfulness")[1].split("\n")[0]
 
@@ -271,7 +273,7 @@ def test_a_finished_run_is_so_still_where_its_judge_has_died(cli, server, judge)
     judge.rules.append(Rule("status", status=401))
     again = ask(cli, CRAG, server, judge)[0]
     assert again.code == 2 and again.out == "" and "the judge j does not answer: the first call failed" in again.err
-    assert "1 of 15 items failed" in " ".join(ended.split()) and cli("report", "r").out == ended
+    assert "1 of 13 items failed" in " ".join(ended.split()) and cli("report", "r").out == ended
 
 
 @pytest.mark.slow

@@ -11,7 +11,9 @@ from chat_server import ChatServer, Rule, asked_of
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.tables.cells import value_cell
 from quadrag.cli import main
+from quadrag.metric_record import find_verdict
 from quadrag.records import read_jsonl
 
 CRAG = ("run", "crag", "task_1_2", "--split", "public", "--data-dir", "sample", "--limit", "10")
@@ -91,7 +93,7 @@ def test_what_cannot_be_read_has_no_value_on_the_page(unread):
     page = (unread / "run" / "report.html").read_text(encoding="utf-8")
     assert re.search(r"<title>INVALID: quadrag: crag .*</title>", page) and "<h1>INVALID: " in page
     first = page.split("</header>")[1].split("</p>")[0]
-    assert re.search(r'<p class="alarm">INVALID, task_1_2 public: \d of 10 items failed', first), "before all else"
+    assert re.search(r'<p class="alarm">INVALID, task_1_2 public: 8 of 8 items failed', first), "before all else"
     assert page.count("INVALID, task_1_2 public") == 1
 
 
@@ -107,14 +109,32 @@ def test_what_cannot_be_read_has_no_value_in_show(unread, capsys):
     assert f"{read} of {read} items, the worst by truthfulness first" in show("--wrong", "--metric", "truthfulness")
 
 
-def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path):
+def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path, capsys):
     with ChatServer(models=["j"], text="lorem ipsum") as judge:
         assert run(tmp_path, REJECTION, "--judge", f"{judge.url}#j") == 3
     score = quadrag.result(tmp_path / "run")["rejection_rate_judged"]
     assert (score.value, score.interval, score.n, score.valid) == (None, None, 0, False)
     assert score.unscored == {"unparsable": 12}
+    assert main(["show", str(tmp_path / "run"), "--ledger", str(tmp_path / "ledger"), "--limit", "1"]) in (0, None)
+    assert "  rejection_rate_judged, the judge: lorem ipsum\n" in capsys.readouterr().out, "named as in tables"
     like = "where a verdict is like 'No, the question is not addressed by the documents.': name another judge"
     assert like in " ".join(repr(quadrag.result(tmp_path / "run")).split())
+
+
+def test_metrics_that_failed_for_one_cause_share_a_line_which_says_that_the_verdicts_are_kept_ones(tmp_path):
+    place = ("run", "rgb", "counterfactual_robustness_zh", "--data-dir", "sample")
+    said = iter(["Yes, it has identified them.", "garbage", "garbage"] * 4)
+    with ChatServer(models=["j"], text=lambda body: next(said, "Yes, it has identified them.")) as judge:
+        for folder, cure in (
+            ("a", "name another judge, or ask this one again with --retry unreadable"),
+            ("b", "these are kept verdicts: --retry unreadable asks this judge again, or name another"),
+        ):
+            assert run(tmp_path / folder, place, "--ledger", tmp_path / "ledger", "--judge", f"{judge.url}#j") == 3
+            (line,) = record(tmp_path / folder)["invalid"]
+            assert "8 of 12 items failed (8 unparsable): error_detection_judged, error_correction; " in line
+            assert line.endswith(f": {cure}")
+        again = ("--ledger", tmp_path / "ledger", "--retry", "unreadable")
+        assert run(tmp_path / "c", place, *again, "--judge", f"{judge.url}#j") in (0, None)
 
 
 @pytest.mark.parametrize("said", [asked_of, lambda body: asked_of(body)[-200:]], ids=["all", "a piece"])
@@ -139,15 +159,23 @@ def test_a_judge_that_repeats_its_instructions_has_not_judged(said, tmp_path, ca
     assert judged == [1.0, 0.0], "the file keeps what the authors' code makes of it"
 
 
-SAME = "All {} verdicts of the judge j are the same, {}: all answers may be so, or it says so of any."
+SAME = "All {} verdicts of the judge j are the same, {}: all answers may be so, or it says so of any; {}."
+FEW = "The {} verdicts of the judge j are the same, {}: too few to tell whether it says so of any answer; {}."
+MARKED = "! marks what rests on them"
 
 
 @pytest.mark.parametrize(
     ("said", "limit", "told"),
     [
-        ("No, it is not addressed.", 12, SAME.format(12, "rejection_rate_judged 1")),
-        (lambda body: f"Yes, it is addressed. {len(asked_of(body))}", 5, SAME.format(5, "rejection_rate_judged 0")),
-        ("No, it is not addressed.", 4, None),
+        ("No, it is not addressed.", 12, SAME.format(12, "rejection_rate_judged 1", MARKED)),
+        (
+            lambda body: f"Yes, it is addressed. {len(asked_of(body))}",
+            5,
+            SAME.format(5, "rejection_rate_judged 0", MARKED),
+        ),
+        ("No, it is not addressed.", 4, FEW.format(4, "rejection_rate_judged 1", MARKED)),
+        ("No, it is not addressed.", 2, FEW.format(2, "rejection_rate_judged 1", MARKED)),
+        ("No, it is not addressed.", 1, None),
         (lambda body: ("Yes, it is addressed.", "No, it is not addressed.")[len(asked_of(body)) % 2], 12, None),
     ],
 )
@@ -205,6 +233,39 @@ def test_every_judged_metric_is_told_of(place, said, told, tmp_path, capsys):
     assert f"All {told}" in " ".join(capsys.readouterr().out.split())
 
 
+def test_what_rests_on_verdicts_that_are_the_same_is_marked_and_stands_beside_no_published_value(tmp_path, capsys):
+    with ChatServer(models=["j"], text='{"score": 1}') as judge:
+        assert run(tmp_path, CRAG, "--llm", "extractive", "--judge", f"{judge.url}#j") == 0
+    marked = re.compile(r"^ *(truthfulness|accuracy|hallucination) +\d+\.\d! .+ 10 of 10 *$", re.MULTILINE)
+    out, result = capsys.readouterr().out, quadrag.result(tmp_path / "run")
+    for shown in (out, repr(result)):
+        assert len(marked.findall(shown)) == 3 and shown.count("!") == 4, "and once where it is explained"
+    assert re.search(r"^missing .+ 0.5 llama-2-7b-chat", out, re.MULTILINE), "no verdict is behind it"
+    assert result._repr_html_().count("width:8em") == 2, "no bar for what is not measured"
+    drawn = {row["key"]: value_cell(row).figure is not None for row in result.result.scores if row["value"] is not None}
+    assert [key for key, there in drawn.items() if there] == ["missing", "accuracy_bounded"], "nor a place in a chart"
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    cards = page.split("</header>")[1].partition("best published")[0]
+    assert all(re.search(rf">{key}<.*\s*.*\d\.\d!<", cards) for key in ("truthfulness", "accuracy", "hallucination"))
+    assert main(["report", str(tmp_path / "run"), "--verbose"]) in (0, None)
+    beside = capsys.readouterr().out.partition("\nPublished\n")[2]
+    assert "missing" in beside and "accuracy" not in beside.partition("\nPublished:")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("truthfulness.accuracy", "truthfulness.accuracy"),
+        ("truthfulness.accuracy_weighted", "truthfulness.accuracy"),
+        ("truthfulness.missing", ""),
+        ("error_detection.error_correction", "error_detection.error_detection_judged"),
+        ("error_detection.error_detection", ""),
+    ],
+)
+def test_a_value_rests_on_its_own_verdict_or_on_that_which_says_whether_it_is_there(name, verdict):
+    assert find_verdict(*name.split(".")) == verdict
+
+
 def test_between_judges_that_say_the_same_of_all_nothing_is_better(tmp_path):
     runs = []
     for said in (
@@ -235,10 +296,11 @@ def test_how_many_may_fail_is_the_users_choice(tmp_path, capsys):
         judge.rules.append(Rule("reply", times=4, message={"content": "well"}))
         spec = ("--judge", f"{judge.url}#j", "--concurrency", "1")
         assert run(tmp_path, CRAG, *spec, "--max-failed", "0.1") == 3
-        failed = int(re.search(r"(\d) of 10 items failed", " ".join(capsys.readouterr().out.split()))[1])
+        # Rules decide two of the ten, which cannot fail.
+        failed = int(re.search(r"(\d) of 8 items failed", " ".join(capsys.readouterr().out.split()))[1])
         assert failed >= 2
         # The share itself is not too much; kept replies answer here.
-        again = ("--out", str(tmp_path / "again"), "--max-failed", f"{failed / 10}")
+        again = ("--out", str(tmp_path / "again"), "--max-failed", f"{failed / 8}")
         assert run(tmp_path, CRAG, *spec, *again) == 0
         assert re.search(rf"^truthfulness .* {10 - failed} of 10 ", capsys.readouterr().out, re.MULTILINE)
 

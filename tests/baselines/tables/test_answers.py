@@ -1,6 +1,7 @@
 """What is said above a table of answers that are empty or all one text, and of passages that were not read."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,15 @@ from rag_server import RagServer, Rule
 
 import quadrag
 from quadrag.baselines.core.result import Asked, Result
-from quadrag.baselines.systems.rag.reply import find_unread
+from quadrag.baselines.systems.rag.reply import find_unread, read_reply
 from quadrag.baselines.tables.answers import note_answers
 from quadrag.baselines.tables.language import speak
+from quadrag.cli import main
 from quadrag.records import write_jsonl
 from quadrag.run_record import Inputs, RunRecord
 
 PLACE = ("crud_rag", "qa_1doc")
+OWN = "; if these are errors, let the function raise, or put null in the file"
 UNREAD = "The answers have `contexts`, which is not read: passages belong under `passages`; retrieval is not measured."
 GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
 UNKNOWN = "Retrieval is not measured: the system gave no id and no text of a gold document"
@@ -40,6 +43,25 @@ def test_a_search_without_a_hit_is_zero_and_one_that_tells_nothing_is_not_measur
     assert MISSED.format(64) in " ".join(repr(found["others"]).split())
     assert "Retrieval is not measured: the system gave no passages." in repr(found["silent"])
     assert quadrag.compare(found["others"], found["hit"])["recall@8"].difference == 0.125
+
+
+def test_texts_of_passages_under_another_name_are_told_where_no_id_is_known(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = "The passages have `body`, which is not read: their texts belong under `text`."
+    known = {"mine-1": told, GOLD: ""}
+    for ident, said in known.items():
+        passage = {"id": ident, "body": "春风又绿江南岸", "lang": "zh"}
+        found = quadrag.evaluate(*PLACE, lambda question, one=passage: (question.query, [one]), data_dir="sample")
+        assert (told in " ".join(repr(found).split())) == bool(said)
+        rows = [
+            {"id": one.id, "answer": "x", "passages": [passage]} for one in quadrag.questions(*PLACE, data_dir="sample")
+        ]
+        (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        scored = ["score", "mine.jsonl", "--benchmark", PLACE[0], "--config", PLACE[1], "--data-dir", "sample"]
+        assert main([*scored, "--out", ident[:4]]) == 0
+        assert (told in quadrag.result(ident[:4]).notes) == bool(said)
+    served = read_reply("json", {"answer": "x", "passages": [{"id": "d", "content": "t"}, {"id": "e", "text": "t"}]})
+    assert served["unread"] == ("passages.content",), "over HTTP the contract's names alone are read"
 
 
 def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
@@ -85,7 +107,7 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
     ("given", "said"),
     [
         ({"answer": "", "passages": [GOLD]}, "All 8 answers are empty."),
-        ({"answer": "不知道", "passages": [GOLD]}, "All 8 answers are the same text, '不知道'."),
+        ({"answer": "不知道", "passages": [GOLD]}, f"All 8 answers are the same text, '不知道'{OWN}."),
         ({"answer": "id", "contexts": ["a"]}, UNREAD),
         (
             {"answer": "id", "docs": ["a"], "Chunks": [1]},
@@ -122,7 +144,8 @@ def test_a_file_and_a_function_are_told_alike(cli, given, said):
         assert table.count("one of its ids") <= 1
         assert ("(see above)" in table) == (table not in reprs and UNKNOWN in (said or ""))
     if given["answer"]:  # empty ones have no score
-        assert count(repr(quadrag.compare(found, found)), f"A, B: {said}") == bool(said)
+        shutil.copytree("mine", "again")
+        assert count(repr(quadrag.compare(found, "again")), f"mine, again: {said}") == bool(said)
     assert count(cli("report", "mine", "scored").out, f"mine, scored: {said}") == bool(said)
 
 
@@ -131,31 +154,68 @@ DECLINED = "I can not answer the question because of the insufficient informatio
 
 
 def told_of(
-    texts: list[str | None], samples: int = 1, metric: str = "rgb_accuracy.accuracy", value: float = 0, same: int = 0
+    texts: list[str | None],
+    samples: int = 1,
+    metric: str = "rgb_accuracy.accuracy",
+    value: float = 0,
+    same: int = 0,
+    right: str = DECLINED,
+    **inputs: Any,
 ) -> str:
     """What is told of questions that were answered so, each as often as there are samples, the first ones the same."""
-    inputs = Inputs(quadrag="0", benchmark="rgb", config="c", splits=["s"], retriever="own", llm="m")
+    made = Inputs(quadrag="0", benchmark="rgb", config="c", splits=["s"], retriever="own", llm="m", **inputs)
     places = [(str(i), sample) for i in range(len(texts)) for sample in range(samples)]
     rows = [
         {"config": "c", "split": "s", "id": i, "sample": sample}
-        | {metric: {"official": value * (texts[int(i)] == DECLINED)}}
+        | {metric: {"official": value * (texts[int(i)] == right)}}
         for i, sample in places
     ]
     known = {(("c", "s", i), sample): texts[int(i)] for i, sample in places}
     asked: dict[Any, Asked] = {("c", "s", str(i)): Asked(str(max(i, same - 1))) for i in range(len(texts))}
-    return "|".join(note_answers([Result(RunRecord(inputs), [], rows, asked=asked, texts=known)]))
+    return "|".join(note_answers([Result(RunRecord(made), [], rows, asked=asked, texts=known)]))
 
 
 def test_a_text_that_answers_many_questions_is_told_of():
     own = [f"answer {i}" for i in range(200)]
-    assert told_of([LIMIT] * 67 + own[67:]) == f"67 of 200 answers are the same text, '{LIMIT}'."
+    assert told_of([LIMIT] * 67 + own[67:]) == f"67 of 200 answers are the same text, '{LIMIT}'{OWN}."
     assert told_of([LIMIT] * 11 + own[11:]) != told_of([LIMIT] * 10 + own[10:]) == "", "more than 5%"
     assert told_of([LIMIT] * 5 + own[:9]) != told_of([LIMIT] * 4 + own[:9]) == "", "of 5 questions or more"
     assert told_of(own[:9], samples=5) == "", "samples of one question"
     assert told_of([LIMIT] * 5 + own[:9], same=5) == "", "one question in five splits"
     assert told_of([""] * 9 + own[:9]) == told_of([None] * 9 + own[:9]) == ""
     assert told_of(["yes"] * 60 + [LIMIT] * 50 + own[:90]).count("200 answers are the same text") == 2
-    assert speak(told_of([LIMIT] * 67 + own[67:]), "zh") == f"200 个回答中有 67 个是同一段文字：'{LIMIT}'。"
+    ours = "若这些是报错信息，请让函数抛出异常，或在文件里写 null"
+    assert speak(told_of([LIMIT] * 67 + own[67:]), "zh") == f"200 个回答中有 67 个是同一段文字：'{LIMIT}'；{ours}。"
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        ([f"Error 429, request id {at:x}f{at * 7919:05}" for at in range(9)], "Error …, request id …"),
+        ([f"[2026-11-23T06:51:{at:02}Z] rate limit reached" for at in range(9)], "[…:…:…] rate limit reached"),
+        ([f"request {at:08x}-1f2e-4a3b-8c4d-5e6f70819203 timed out" for at in range(9)], "request … timed out"),
+        ([f"请求失败，编号 {at}" for at in range(9)], "请求失败，编号 …"),
+        ([str(1980 + at) for at in range(9)], None),
+        ([f"In {1980 + at}." for at in range(9)], None),
+        ([f"The answer is {at}." for at in range(9)], None),
+        ([f"November {at}, 2021" for at in range(9)], None),
+        ([f"{at}年7月" for at in range(9)], None),
+    ],
+)
+def test_errors_that_differ_by_a_number_or_an_id_are_one_text_and_short_answers_are_not(texts, told):
+    own = [f"city {'abcdefghi'[at]}" for at in range(9)]
+    assert told_of(texts + own) == (f"9 of 18 answers are the same text, '{told}'{OWN}." if told else "")
+    assert told_of(texts + own, value=1, right=texts[3]) == "", "words alone find one of them right"
+    assert (told_of(texts + own, metric="retrieval_ranking.recall@8", value=1, right=texts[3]) == "") == (told is None)
+
+
+def test_what_to_do_of_errors_is_said_by_how_the_answers_came():
+    ways = [{}, *({"contract": name} for name in ("python", "file", "json", "openai")), {"temperature": 0}]
+    told = [told_of([LIMIT] * 9, parameters=way) for way in ways]
+    service = "; if these are errors, let the service reply with an error status"
+    same = f"All 9 answers are the same text, '{LIMIT}'"
+    assert told == [f"{same}{way}." for way in (OWN, OWN, OWN, service, service, "")]
+    assert told_of([LIMIT] * 9, services={"llm": "http://m/v1"}) == f"{same}.", "a model said so"
 
 
 def test_a_text_that_a_metric_looks_for_is_not_told_of():

@@ -18,6 +18,11 @@ WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]+(?: [A-Za-z][A-Za-z'’-]*)+")
 TYPED = re.compile(
     r"`[^`]*`|quadrag (?:run|score|show|report) .*|--[a-z-]+(?: [A-Z]+)?|[\w.:@-]*(?:[/_.@\d]|-(?=zh|en))[\w./:@-]*"
 )
+# A mark of English after Chinese, or before it, or brackets of English around it.
+LATIN = re.compile(
+    r"[\u4e00-\u9fff”）] ?[,;:!?]|[\u4e00-\u9fff”）]\.(?!\S)"
+    r"|[\w)][,;:] ?[\u4e00-\u9fff]|\([^()]*[\u4e00-\u9fff][^()]*\)"
+)
 # Names of benchmarks' parts and metrics, of which a table's head or a folder has several, and a form that judges keep.
 NAMES = (
     *("RAGQuestEval precision", "RAGQuestEval recall", "test accuracy", "omnieval all", "all auto", "all test"),
@@ -55,6 +60,11 @@ def left_in_english(lines):
         for part in re.split(r"\s{2,}", TYPED.sub(";", plain)):
             found |= dict.fromkeys(WORDS.findall(part), line)
     return found
+
+
+def punctuated_in_english(lines):
+    """The lines of Chinese with marks of English, but for texts of data and what others said."""
+    return [line for line in dict.fromkeys(lines) if LATIN.search(re.sub("“.*?”|'.*?'|`.*?`", "x", line))]
 
 
 @pytest.fixture
@@ -105,6 +115,7 @@ def test_what_runs_say_is_in_chinese(said):
     lines += said("score", "search/answers.jsonl", "rag/answers.jsonl", *SAMPLE, "--out", "scored")
     left = left_in_english(lines)
     assert left == {}, left
+    assert punctuated_in_english(lines) == []
     # The order of words is Chinese, where a sentence is made of parts.
     text = "\n".join(lines)
     for sentence in (
@@ -121,7 +132,7 @@ def test_what_runs_say_is_in_chinese(said):
 @pytest.mark.slow
 def test_what_the_demo_says_is_in_chinese(said):
     lines = said("demo", "--out", "demo")
-    assert left_in_english(lines) == {}
+    assert left_in_english(lines) == {} and punctuated_in_english(lines) == []
     assert any("没有标准答案" in line for line in lines)
 
 
@@ -142,9 +153,36 @@ def test_what_comparisons_and_single_questions_say_is_in_chinese(said, cli):
     lines += said("report", "a", "b", "c", "--html", "three.html", page="three.html") + said("report", "a", "c")
     lines += said("report", "x", "y", "--html", "failed.html", page="failed.html")
     shown = [("a", "--wrong"), ("a", "--unscored"), ("b", "--limit", 1), ("x", "--wrong"), ("x", "--unscored")]
-    shown += [("a", "b"), ("a", "b", "--better"), ("a", "a")]
+    shown += [("a", "b"), ("a", "b", "--better")]
     for one in shown:
         lines += said("show", *one, "--characters", 20)
     left = left_in_english(lines)
     assert left == {}, left
+    assert punctuated_in_english(lines) == []
     assert "全部回答并列：--html FILE" in lines and "接下来：quadrag show a b --worse --labels zh" in lines
+
+
+@pytest.mark.slow
+def test_what_is_said_of_judges_held_against_people_is_in_chinese(said):
+    rows = [f"{n},{'right' if n % 2 else 'wrong'},谁赢了 {n}?,阿达,阿达" for n in range(8)]
+    Path("labels.csv").write_text("\n".join(["id,label,question,answer,gold", *rows]), encoding="utf-8")
+    rows = [f"{n},{'right' if n % 3 else 'wrong'}" for n in range(7)]
+    Path("verdicts.csv").write_text("\n".join(["id,verdict", *rows]), encoding="utf-8")
+    lines = said("certify-judge", "labels.csv", "--verdicts", "verdicts.csv", "--out", "c.json")
+    lines += said("certify-judge", "labels.csv", "--verdicts", "verdicts.csv", "--against", "rule:exact")
+    lines += said("certify-judge", "labels.csv", "--judge", "rule:exact", "--judge-large", "verdicts.csv")
+    with ChatServer(models=["m", "j"], text='{"score": 1}') as server:
+        judge = ("--judge", f"{server.url}#j")
+        lines += said("certify-judge", "labels.csv", *judge, "--repeats", 2)
+        run = ("run", "crag", "task_1_2", *SAMPLE, "--split", "public", *judge, "--out", "judged")
+        said(*run)
+        lines += said("label", "judged", "--n", 6, "--out", "sheet.csv")
+        filled = Path("sheet.csv").read_text(encoding="utf-8-sig")
+        Path("filled.csv").write_text(re.sub(r"(?m),$", ",correct", filled), encoding="utf-8")
+        lines += said("label", "judged", "--n", 6, "--out", "sheet.html")
+        said("run", "rgb", "noise_robustness_zh", *SAMPLE, "--llm", f"{server.url}#m", "--out", "wrong")
+        lines += said("errors", "wrong", "--sheet", "wrong.csv")
+        lines += said("errors", "wrong", "--people", "wrong.csv")
+        lines += said("errors", "wrong", *judge)
+    left = left_in_english(lines)
+    assert left == {} and punctuated_in_english(lines) == [], left

@@ -15,6 +15,8 @@ from quadrag.baselines.tables import language
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line
 from quadrag.baselines.tables.language import speak, speak_grid
 from quadrag.baselines.tables.names import keep_name
+from quadrag.catalogue import metrics
+from quadrag.metric_record import metric_record
 
 HAN = re.compile("[\u4e00-\u9fff]")
 ENGLISH = re.compile(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}")  # three words of it
@@ -108,6 +110,27 @@ def test_a_comparison_is_in_chinese(cli):
         ("INVALID, a b: 1 of 2 items failed (1 null): x; the file of answers has null in their place.", None),
         ("length: B is 5 characters longer (95% interval 1 to 9), which is neither better nor worse.", None),
         ("em: A is better, 2.0 points higher (95% interval 0.6 to 3.1).", None),
+        (
+            "13 of 15 (official) judged, 2 decided by rule: truthfulness.",
+            "15（官方）题中 13 题由裁判判断，2 题按规则决定：truthfulness。",
+        ),
+        ("13 of 15 judged, task_1_2 public, 2 decided by rule: truthfulness, accuracy.", None),
+        *((f"{metric_record(name).ruled}.", None) for name in metrics() if metric_record(name).ruled),
+        (
+            "The 3 verdicts of the judge j are the same, acc 1, nac not applicable: too few to tell whether it says so "
+            "of any answer; ! marks what rests on them.",
+            None,
+        ),
+        (
+            "The judge j says acc 1 of 97% of 120 answers, whose rouge_l is 12%: see who is right with `quadrag "
+            "label`, then `quadrag certify-judge`.",
+            None,
+        ),
+        (
+            "a: 7 of 15 answers are the same text, 'Error …'; if these are errors, let the service reply with an error "
+            "status.",
+            "a：15 个回答中有 7 个是同一段文字：'Error …'；若这些是报错信息，请让服务以错误状态码应答。",
+        ),
         ("judge not certified: j (acc, hal); `quadrag certify-judge` does it.", None),
         (
             "Vectors by faiss IVF_SQ8 (nlist 64, nprobe 16, rerank 100): recall@10 0.9860 against exact search, with "

@@ -77,8 +77,11 @@ def test_bad_input_is_told_in_chinese(cli, typed, line):
         (None, "读不了 mine.jsonl（没有这个文件或文件夹）；应为 JSON Lines 文件"),
         ("", "mine.jsonl 是空的；应每行一个回答"),
         ('{"id": 1', "mine.jsonl:1 不是 JSON（“Expecting ',' delimiter”）；应为 JSON Lines，每行一个对象"),
-        ('{"a": 1, "judge": 2}', "mine.jsonl:1 没有 id；找到的键是 a, judge"),
-        ('{"id": "z z z", "answer": ""}', "mine.jsonl:1：noise_robustness_en 中没有 id 'z z z'；应为数据中的 id"),
+        ('{"a": 1, "judge": 2}', "mine.jsonl:1 没有 id；找到的键是 a, judge；id 应为 `quadrag questions` 给出的"),
+        (
+            '{"id": "z z z", "answer": ""}',
+            "mine.jsonl:1：noise_robustness_en 中没有 id 'z z z'；id 应为 `quadrag questions` 给出的",
+        ),
         ('{"id": "0", "answer": 3}', "mine.jsonl:1：answer 的类型是 int；应为字符串，失败的请求写 null"),
     ],
 )
@@ -223,9 +226,10 @@ def test_a_dead_server_is_told_in_chinese():
         ("corrected profile", "修正口径"),
         ("AttributeError: 'list' object has no attribute 'a'", "“AttributeError: 'list' object has no attribute 'a'”"),
         (
-            "b: INVALID, c d: 2 of 2 items failed (2 unparsable): m; a judge said '!', where a verdict is like '1': "
-            "name another judge.",
-            "b：无效（INVALID）：c d：2 题中有 2 题失败（格式不符 2）：m；裁判说 '!'，而判断应形如 '1'：换一个裁判。",
+            "b: INVALID, c d: up to 2 of 2 items failed (2 unparsable): m; a judge said '!', where a verdict is like "
+            "'1': name another judge, or ask this one again with --retry unreadable.",
+            "b：无效（INVALID）：c d：2 题中至多有 2 题失败（格式不符 2）：m；裁判说 '!'，而判断应形如 '1'："
+            "换一个裁判，或用 --retry unreadable 重新请求。",
         ),
         (
             "the first 8 calls all failed: http://h/s: the reply is no JSON ('x'); expected {}, see docs/own-system.md",

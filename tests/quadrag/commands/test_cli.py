@@ -192,6 +192,12 @@ def test_the_folder_of_a_harness_is_printed_alone(cli):
     assert code == 2 and "nearest: lm-eval" in err
 
 
+def test_without_a_command_the_language_may_be_named_for_the_help(cli):
+    code, out, err = cli("--labels", "zh")
+    assert (code, err) == (0, "") and out.startswith("用法：quadrag ") and "--labels {en,zh}  消息与帮助的语言" in out
+    assert "--labels 写在了命令之前" in cli("--labels", "zh", "list")[2]
+
+
 @pytest.mark.parametrize(
     ("typed", "labels"),
     [

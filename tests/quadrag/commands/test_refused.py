@@ -187,7 +187,7 @@ def test_data_of_another_form(refused, rows, words, folder):
 def test_a_line_with_a_very_long_id_is_short_and_says_what_was_expected(refused):
     Path("long.jsonl").write_text(json.dumps({"id": "x " * 50_000, "answer": "y"}))
     said = refused("score", "long.jsonl", *SCORE, "--out", "out")
-    assert " … " in said and said.endswith("expected an id of the data\n")
+    assert " … " in said and said.endswith("ids are those of `quadrag questions`\n")
 
 
 def test_data_that_is_not_there(refused):
@@ -221,6 +221,29 @@ def test_a_folder_that_cannot_be_written_names_the_option_for_another(refused):
     assert refused(*RUN).endswith("; name a place that can be written with --out\n")
     Path("runs").symlink_to("/proc/nowhere")
     assert refused(*CONFIG, "--data-dir", "sample").endswith("; name a place that can be written with --out\n")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("score", "mine.jsonl", *SCORE),
+        ("questions", *CONFIG[1:], "--data-dir", "sample"),
+        ("recall", "crag", "task_1_2", "--data-dir", "sample"),
+        ("label", "runs/a", "--n", "2"),
+    ],
+)
+def test_a_place_that_cannot_be_made_is_told_before_any_work(refused, command):
+    line = "quadrag: /proc/x: No such file or directory; name a place that can be written with --out\n"
+    assert refused(*command, "--out", "/proc/x") == line
+
+
+def test_questions_are_not_written_over_a_file_that_may_hold_answers(cli, refused):
+    ask = ("questions", *CONFIG[1:], "--data-dir", "sample", "--limit", "2")
+    code, out, _ = cli(*ask)
+    told = "new/q.jsonl: 2 questions; add `answer` to each line\nnext: quadrag score new/q.jsonl\n"
+    assert cli(*ask, "--out", "new/q.jsonl") == (code, told, "") == (0, told, "")
+    assert Path("new/q.jsonl").read_text(encoding="utf-8") == out and out.count("\n") == 2
+    assert refused(*ask, "--out", "new/q.jsonl") == "quadrag: new/q.jsonl is there already; name another file\n"
 
 
 @pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="the extra is installed")

@@ -223,12 +223,6 @@ def test_the_scripts_facts_are_the_recorded_ones() -> None:
     assert {builder.URL + name for name in builder.FILES} == {address.format(**row) for row in rows}
 
 
-@pytest.fixture
-def python(forked_python: Callable[..., subprocess.CompletedProcess[str]]) -> Callable[..., Any]:
-    """The tests below start many processes."""
-    return forked_python
-
-
 # The command line on a script whose facts are those of the files at hand, which may be a part of upstream's.
 WITH_FACTS = """
 import json, sys

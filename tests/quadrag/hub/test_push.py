@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from exported import copy_sample
 from hub_server import Fault, HubServer
 
 from quadrag import catalogue
@@ -124,12 +125,6 @@ def files(hub: HubServer, kind: str, name: str) -> set[str]:
     return set(hub.repos[kind, f"{ORG}/{name}"].files) - {".gitattributes"}
 
 
-def copied(benchmark: str, folder: Path) -> str:
-    """The sample under another name: files that the user has."""
-    shutil.copytree(sample_dir(benchmark), folder)
-    return str(folder)
-
-
 @pytest.mark.slow
 def test_a_plan_says_what_would_change_and_writes_nothing(push: Push, hub: HubServer) -> None:
     done, nobody = push({}, {"token": None, "metrics": ["rgb_accuracy"], "private": True})
@@ -204,7 +199,7 @@ def test_a_new_card_updates_the_card_alone(push: Push, hub: HubServer, tmp_path:
 @pytest.mark.slow
 def test_files_of_another_are_kept_and_our_own_go(push: Push, hub: HubServer, tmp_path: Path) -> None:
     mine = {"benchmarks": ["rgb"], "accept_licence": True, "yes": True}
-    (done,) = push({**mine, "data_dir": copied("rgb", tmp_path / "mine")})
+    (done,) = push({**mine, "data_dir": copy_sample("rgb", tmp_path / "mine")})
     assert done.error is None
     repo = hub.repos["dataset", f"{ORG}/rgb"]
     before = set(repo.files)
@@ -312,7 +307,7 @@ def test_a_name_that_is_anothers_is_left_alone(push: Push, hub: HubServer) -> No
 @pytest.mark.pure
 def test_licences_and_names_come_before_the_hub(push: Push, hub: HubServer, tmp_path: Path) -> None:
     licence, benchmark, metric = push(
-        {"data_dir": copied("rgb", tmp_path / "mine")}, {"benchmarks": ["rgbb"]}, {"metrics": ["rgb_acuracy"]}
+        {"data_dir": copy_sample("rgb", tmp_path / "mine")}, {"benchmarks": ["rgbb"]}, {"metrics": ["rgb_acuracy"]}
     )
     assert licence.error == (
         "not for commercial use: crag (cc-by-nc-4.0), rgb (cc-by-nc-sa-4.0); with --accept-licence they go out under"

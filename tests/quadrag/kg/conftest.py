@@ -19,6 +19,11 @@ from quadrag.kg.build import build
 from quadrag.kg.graph import Graph
 
 
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "kg.sqlite"
+
+
 @pytest.fixture(name="objects")
 def _objects() -> Callable[[pd.DataFrame], pd.DataFrame]:
     """The function that gives a frame columns of objects."""

@@ -16,8 +16,7 @@ STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
 
 

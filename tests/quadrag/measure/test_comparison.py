@@ -17,11 +17,6 @@ RGB = ("rgb", "noise_robustness_en")
 COLUMN = "rgb_accuracy.accuracy"
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def measure(system, name, **more):
     return quadrag.evaluate(*RGB, system, data_dir="sample", name=name, **{"split": "noise_60", **more})
 
@@ -149,22 +144,22 @@ def test_a_profile_with_the_opposite_verdict_is_told_in_python_in_the_terminal_a
 
 def test_a_side_that_is_invalid_is_named_with_its_reason():
     good = measure(first, "mine")
-    left = iter(range(12))
-    bad = measure(lambda question: next(left) % 2 or "x", "mine")
+    left = iter(range(24))
+    bad, worse = (measure(lambda question: next(left) % 2 or "x", name) for name in ("mine", "worse"))
     for sides in ((good, bad), (bad, good)):
         with pytest.raises(quadrag.QuadragError) as told:
             quadrag.compare(*sides)
         said = str(told.value)
         assert said.startswith("nothing to compare: mine-2 is INVALID, noise_robustness_en noise_60: 6 of 12")
         assert said.endswith('; retry="failed" asks it again about the 6 questions on which it failed')
-    with pytest.raises(quadrag.QuadragError, match=r"A is INVALID, .* on which it failed; B is INVALID, .* failed$"):
-        quadrag.compare(bad, bad)
+    with pytest.raises(quadrag.QuadragError, match=r"mine is INVALID, .* failed; worse is INVALID, .* failed$"):
+        quadrag.compare(bad, worse)
 
 
 def test_a_metric_by_which_no_question_is_shown_is_refused():
-    mine = measure(first, "mine")
+    sides = [measure(first, name) for name in ("mine", "yours")]
     with pytest.raises(quadrag.QuadragError, match=r"'zzz' says which questions .* worse=True or better=True with it"):
-        quadrag.compare(mine, mine).show(metric="zzz")
+        quadrag.compare(*sides).show(metric="zzz")
 
 
 def test_answers_of_a_run_that_stopped_are_counted_wherever_numbers_are_shown(capsys):
@@ -192,6 +187,10 @@ def test_answers_of_a_run_that_stopped_are_counted_wherever_numbers_are_shown(ca
         assert "--" not in said.replace("var(--", "")  # of a colour
     assert repr(both).splitlines()[1].startswith("mine: 5 of 12 answers")
     assert "kept ones" not in repr(other) + other._repr_html_()
+    chinese = quadrag.result(mixed.folder, labels="zh")
+    for said in (repr(chinese), repr(quadrag.compare(other.folder, chinese, labels="zh"))):
+        assert "12 个回答中有 5 个是已存的，" in said and "重新提问。" in said.replace("\n", "")
+    assert said.splitlines()[1].startswith("mine：12 个")
 
 
 def test_answers_that_stand_while_the_judge_was_dead_are_counted_too(monkeypatch):

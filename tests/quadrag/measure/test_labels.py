@@ -10,11 +10,6 @@ RGB = ("rgb", "noise_robustness_en")
 ENGLISH = re.compile(r"\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b")
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def measure(system, **more):
     return quadrag.evaluate(*RGB, system, split="noise_80", data_dir="sample", labels="zh", **more)
 
@@ -74,12 +69,18 @@ def test_errors_and_warnings_are_in_chinese():
     assert said.startswith("函数最初的 8 次调用全部失败，不再调用；第一次：“ZeroDivisionError: ")
     said = refusal(lambda: measure(every, out="d", judge="http://127.0.0.1:9/v1#m"))
     assert said == "rgb noise_robustness_en 这样运行时没有指标需要裁判；请去掉 judge="
+    said = refusal(lambda: quadrag.questions("rgb", "x", labels="zh"))
+    assert said.startswith("rgb 没有名为 'x' 的配置；可用的：noise_robustness_en, ")
+    said = refusal(lambda: quadrag.corpus("rgb", labels="zh"))
+    assert said == "rgb 没有语料；其片段随问题给出"
     assert refusal(lambda: quadrag.result("no", labels="zh")) == "no 中没有 run.json；应为一次运行的文件夹"
     said = "unknown value of labels 'cn'; known: en, zh / labels 不能取值 'cn'；可用的：en, zh"
     assert refusal(lambda: quadrag.result("no", labels="cn")) == said
     with pytest.warns(UserWarning, match="^无效（INVALID）："):
         result = measure(half, out="e")
     assert "无效（INVALID）：" in repr(result)
+    assert refusal(lambda: quadrag.compare(result, result)) == "没有可比较的：e 写了两次；请换一个"
+    assert refusal(lambda: quadrag.compare(result, "./e/../e")) == "没有可比较的：e 与 e/../e 是同一个；请换一个"
     assert "题中有" in result.invalid[0] and "题失败" in result["accuracy"].reason
     assert refusal(lambda: result.report("e")) == "用不了 e（这是一个文件夹）；请换一个位置"
     said = "wrong 与 unscored 都说明要显示哪些题；请去掉其一"

@@ -9,11 +9,6 @@ import quadrag
 RGB = ("rgb", "noise_robustness_en")
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def measure(system, name, *place, **more):
     return quadrag.evaluate(*(place or RGB), system, data_dir="sample", name=name, **more)
 
@@ -40,14 +35,50 @@ def test_a_score_of_one_split_is_found_with_and_without_metric_and_split():
 
 
 def test_a_score_of_several_splits_says_which_there_are():
-    found = measure(every, "all", limit=2)
+    found, other = (measure(every, name, limit=2) for name in ("all", "again"))
     wanted = ", ".join(f"result['noise_{part}/accuracy']" for part in (0, 20, 40, 60, 80))
     for name in ("accuracy", "rgb_accuracy.accuracy"):
         with pytest.raises(KeyError, match=re.escape(f"{name} stands for several splits: use {wanted}")):
             found[name]
         with pytest.raises(KeyError, match=re.escape(f"{name} stands for several splits: use {wanted}")):
-            quadrag.compare(found, found)[name]
+            quadrag.compare(found, other)[name]
     assert found["noise_40/rgb_accuracy.accuracy"] is found["noise_40/accuracy"]
+
+
+def test_a_score_is_the_number_that_it_holds_where_one_is_expected():
+    score = measure(first, "one", split="noise_60")["accuracy"]
+    assert (float(score), round(score, 2)) == (score.value, round(score.value, 2))
+    assert f"{score:.3f}" == f"{score.value:.3f}" and f"{score}" == repr(score)
+    half = score._replace(value=score.value / 2)
+    assert half < score > 0.1 and half < 1 and score >= score.value >= half and half <= score
+    for lacking, why in (({"reason": "no judge"}, "no judge"), ({}, "none of its 12 questions was scored")):
+        for use in (float, round, lambda one: one > 0.5, lambda one: f"{one:.2f}"):
+            with pytest.raises(quadrag.QuadragError) as raised:
+                use(score._replace(value=None, **lacking))
+            assert str(raised.value) == f"accuracy has no value: {why}"
+
+
+def test_a_metric_that_is_not_compared_says_why():
+    both = quadrag.compare(*(measure(one, one.__name__, "crag", "task_1_2", limit=2) for one in (first, every)))
+    with pytest.raises(KeyError, match="Not compared, no judge: truthfulness"):
+        both["truthfulness"]
+    assert "truthfulness" not in both and both.get("truthfulness") is None
+
+
+def test_a_run_is_not_compared_with_itself():
+    one = measure(first, "one", limit=2, out="runs/one")
+    for other, said in (
+        (one, "runs/one is named twice"),
+        ("runs/../runs/one/", "runs/one and runs/../runs/one are the same"),
+    ):
+        with pytest.raises(quadrag.QuadragError, match=f"^nothing to compare: {said}; name another one$"):
+            quadrag.compare(one, other)
+
+
+def test_that_the_data_are_made_up_is_said():
+    sides = [measure(one, one.__name__, limit=2) for one in (first, every)]
+    for shown in (*sides, quadrag.compare(*sides)):
+        assert repr(shown).count("The data are the bundled sample, which is made up.") == 1
 
 
 def test_a_difference_is_found_by_the_same_names():
@@ -71,8 +102,8 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     assert page.index("</table>") < page.index("<p>*: p below 0.05.</p>") and page.count("<b>") == 1
     fewer = measure(first, "fewer", split="noise_80", limit=6)
     uneven = repr(quadrag.compare(before, fewer))
-    assert " ".join(uneven.split()).endswith("the difference is over the n that count in both.")
-    assert max(map(len, uneven.splitlines())) <= 80 < len(uneven.splitlines()[-2] + uneven.splitlines()[-1])
+    assert "the difference is over the n that count in both." in " ".join(uneven.split())
+    assert max(map(len, uneven.splitlines())) <= 80 < len(uneven.splitlines()[-3] + uneven.splitlines()[-2])
     assert "the n that count in both" not in repr(pairs)
 
 

@@ -14,8 +14,7 @@ PART = {"data_dir": "sample", "split": "public", "limit": 3}
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
 
 
@@ -32,7 +31,10 @@ def paris(question):
 @pytest.mark.parametrize(
     ("command", "python"),
     [
-        ("try --judge-format json, or name another judge", 'try judge_format="json", or name another judge'),
+        (
+            "try --judge-format json, or ask this one again with --retry unreadable",
+            'try judge_format="json", or ask this one again with retry="unreadable"',
+        ),
         ("leave out --judge-format", "leave out judge_format="),
         ("name a mirror, or use --data-dir", "name a mirror, or use data_dir="),
         ("3 items, see --unscored", "3 items, see unscored=True"),
@@ -144,6 +146,7 @@ def test_questions_without_a_value_are_shown(capsys):
     result.show(unscored=True)
     assert capsys.readouterr().out == shown
     assert "raised: ValueError: no luck" in shown and shown.endswith("\n1 of 1 items\n")
+    assert "passage" not in shown and "rouge_l: " not in shown, "the question and what was raised alone"
     quadrag.evaluate(*place, paris, data_dir="sample", name="fine").show(unscored=True)
     assert capsys.readouterr().out == "Every item has a value of every metric\n"
 

@@ -16,7 +16,7 @@ from quadrag.baselines.retrieval.chunk import Chunking
 from quadrag.baselines.retrieval.passages import PassageStore
 from quadrag.baselines.retrieval.shelf import Shelf
 from quadrag.baselines.retrieval.store import IndexStore
-from quadrag.baselines.retrieval.vectors import milvus
+from quadrag.baselines.retrieval.vectors import milvus, milvus_address
 from quadrag.baselines.retrieval.vectors.dense import DenseIndex, nearest
 from quadrag.baselines.retrieval.vectors.indexes import make_index
 from quadrag.errors import QuadragError
@@ -111,8 +111,8 @@ def test_a_spec_that_is_none(spec):
 
 def test_specs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert make_index("milvus:a.db").address == str(tmp_path / "a.db")
-    assert make_index("milvus:https://host:443,IVF_SQ8").address == "https://host:443"
+    assert make_index("milvus:a.db").address.text == str(tmp_path / "a.db")
+    assert make_index("milvus:https://host:443,IVF_SQ8").address.text == "https://host:443"
     with pytest.raises(QuadragError, match=r"make .*nowhere"):
         make_index("milvus:nowhere/a.db")
 
@@ -184,6 +184,18 @@ def test_a_collection_whose_file_was_altered_is_filled_again(opened, exactly, se
 
 
 @needs_milvus
+def test_a_collection_without_sums_is_filled_again(opened, exactly, sent, tmp_path, capfd):
+    queries = Letters().queries(["abcde", "b"])
+    opened()[0].close()
+    (sums,) = (tmp_path / "vectors.db").rglob("quadrag.json")
+    sums.unlink()
+    again, _ = opened()
+    assert sent == [1024, 76] * 2 and again.nearest(queries, 9) == nearest(exactly.vectors, queries, 9)
+    assert "has no sums of its files, by which it could be checked, and is built again\n" in capfd.readouterr().err
+    assert sums.exists()
+
+
+@needs_milvus
 def test_a_killed_build_goes_on(opened, exactly, sent, tmp_path, environment):
     np.save(tmp_path / "vectors.npy", exactly.vectors)
     code = """
@@ -238,7 +250,7 @@ def test_a_server(opened, exactly, sent, tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("MILVUS_TOKEN", "user:secret-word")
     monkeypatch.setattr(milvus, "_CALL", 3)
     monkeypatch.setattr(milvus, "_BUILD", 3)
-    monkeypatch.setattr(milvus, "_CONNECT", 3)
+    monkeypatch.setattr(milvus_address, "_TIMEOUT", 3)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     spec = f"milvus:http://127.0.0.1:{port}"

@@ -1,0 +1,163 @@
+"""What is odd of a judge's verdicts, so that the values that rest on them say less than they seem to.
+
+Verdicts that are one and the same, however they are worded, may be right each time, or may be said of any answer. Those
+that are so nearly always are held against what words alone say of the same answers. Nobody is asked here, but where
+several judges on a panel are to be told apart.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from quadrag.metric_record import metric_record, show_key
+from quadrag.records import Answer, Key, Question
+from quadrag.stats import NOT_APPLICABLE
+
+from ..core.benchmark import Benchmark, MetricUse
+from ..core.result import PROFILES
+from ..core.task import Task
+from .modules import ScoringInputs, compute
+from .score import known_conditions
+
+_LEAST, _FEW, _MANY = 2, 5, 20  # verdicts: that can be the same; below, that may be chance; that can be nearly so
+_MOSTLY = 0.95  # of the verdicts
+_FAR = 0.3  # between the mean of verdicts and of what words alone say
+
+Lines = Sequence[Mapping[str, Any]]  # of ``items.jsonl``
+
+
+class Oddities(NamedTuple):
+    """Lines about verdicts that are all the same, each with the values that are so for it, and about lopsided ones."""
+
+    constant: dict[str, list[str]]
+    lopsided: list[str]
+
+
+class _Said(NamedTuple):
+    """What a judge said by one key of a metric: a verdict of each answer, None where there is none."""
+
+    judge: str
+    use: MetricUse
+    name: str  # ``truthfulness.accuracy``
+    verdicts: list[float | str | None]
+
+    @property
+    def counts(self) -> Counter[float | str]:
+        return Counter(one for one in self.verdicts if one is not None)
+
+
+def find_oddities(
+    benchmark: Benchmark,
+    questions: Mapping[Key, Question],
+    answers: Sequence[Answer],
+    lines: Lines,
+    task: Task,
+    given: ScoringInputs,
+) -> Oddities:
+    """Find what is odd of the verdicts on answers, whose items are `lines`."""
+    said = [*_collect(benchmark, questions, answers, lines, task, given)]
+    return Oddities(_tell_constant(said, lines), [*_tell_lopsided(said, lines)])
+
+
+def _collect(
+    benchmark: Benchmark,
+    questions: Mapping[Key, Question],
+    answers: Sequence[Answer],
+    lines: Lines,
+    task: Task,
+    given: ScoringInputs,
+) -> Iterator[_Said]:
+    """Yield what each judge said; of several on a panel the items hold the mean alone, so each is read by itself."""
+    metrics = benchmark.metrics(task.config, known_conditions(task.conditions, given))
+    several = len(given.judges) > 1
+    for place, judge in enumerate(given.judges):
+        own = ScoringInputs([judge], given.embed, given.passages)
+        for metric in (one for one in metrics if one.asks(place, len(given.judges))):
+            name = given.names.get((metric.module, metric.keys), str(getattr(judge, "model", None)))
+            rows: Sequence[Mapping[str, Any]] = []
+            if metric.panel and several:
+                rows = compute(benchmark, metric, questions, answers, PROFILES[-1], task.conditions, own)["per_item"]
+            for key in metric.judged:
+                named = f"{metric.module}.{key}"
+                verdicts = [_read_row(row, named) for row in rows] if rows else _read_lines(lines, named)
+                yield _Said(name, metric, named, verdicts)
+
+
+def _read_lines(lines: Lines, name: str) -> list[float | str | None]:
+    """Read a metric's verdicts from its items: by `corrected`, but where a rule decides by that profile alone."""
+    found = []
+    for line in lines:
+        entry = line.get(name, {})
+        asked = [profile for profile in PROFILES if profile in entry and profile not in entry.get("ruled", ())]
+        reasons = entry.get("reason", {})
+        found.append(_read(name, reasons.get(asked[-1], entry[asked[-1]])) if asked else None)
+    return found
+
+
+def _read_row(row: Mapping[str, Any], name: str) -> float | str | None:
+    """Read the verdict of a row of a metric's result."""
+    key = name.partition(".")[2]
+    return None if row.get("ruled") else _read(name, row["reasons"].get(key, row.get(key)))
+
+
+def _read(name: str, reading: float | str | None) -> float | str | None:
+    """Return what a judge said: a value or, where it may say that a key does not apply, that; else None."""
+    metric, _, key = name.partition(".")
+    may = None in metric_record(metric).key(key).grades.values()
+    return None if isinstance(reading, str) and not (may and reading == NOT_APPLICABLE) else reading
+
+
+def _tell_constant(said: Sequence[_Said], lines: Lines) -> dict[str, list[str]]:
+    """Say of judges whose verdicts are one and the same, whatever the answer, that they are."""
+    told = {}
+    for judge in dict.fromkeys(one.judge for one in said):
+        alike = [one for one in said if one.judge == judge and len(one.counts) == 1 and one.counts.total() >= _LEAST]
+        if not alike:
+            continue
+        asked: dict[MetricUse, int] = {}  # one verdict may have several keys
+        for one in alike:
+            asked[one.use] = max(asked.get(one.use, 0), one.counts.total())
+        count = sum(asked.values())
+        values = ", ".join(f"{_show(one.name)} {_write(next(iter(one.counts)))}" for one in alike)
+        if max(asked.values()) < _FEW:
+            line = f"The {count} verdicts of the judge {judge} are the same, {values}"
+            line += ": too few to tell whether it says so of any answer"
+        else:
+            line = f"All {count} verdicts of the judge {judge} are the same, {values}"
+            line += ": all answers may be so, or it says so of any"
+        # Where others on its panel tell answers apart, so does the mean.
+        told[line] = [one.name for one in alike if len({*_read_lines(lines, one.name)} - {None}) == 1]
+    return told
+
+
+def _tell_lopsided(said: Sequence[_Said], lines: Lines) -> Iterator[str]:
+    """Say of verdicts that are nearly always the same, but not what words alone say of the same answers."""
+    for one in said:
+        record = metric_record(one.name.partition(".")[0]).key(one.name.partition(".")[2])
+        total = one.counts.total()
+        ((verdict, count),) = one.counts.most_common(1) or [("", 0)]
+        if not (record.words and total >= _MANY and _MOSTLY * total <= count < total):
+            continue
+        there = [(line, said) for line, said in zip(lines, one.verdicts, strict=True) if isinstance(said, int | float)]
+        mean = fmean(said for _, said in there)
+        apart = {}
+        for name in record.words:
+            values = [value for line, _ in there if (value := line.get(name, {}).get(PROFILES[0])) is not None]
+            if values:
+                apart[name] = fmean(values)
+        if apart and all(abs(mean - value) >= _FAR for value in apart.values()):
+            name, value = min(apart.items(), key=lambda pair: abs(mean - pair[1]))
+            yield (
+                f"The judge {one.judge} says {_show(one.name)} {_write(verdict)} of {count / total:.0%} of {total} "
+                f"answers, whose {_show(name)} is {value:.0%}: see who is right with `quadrag label`, then `quadrag "
+                "certify-judge`"
+            )
+
+
+def _show(name: str) -> str:
+    return show_key(*name.split(".", 1))
+
+
+def _write(verdict: float | str) -> str:
+    return verdict.replace("_", " ") if isinstance(verdict, str) else f"{verdict:g}"

@@ -1,0 +1,57 @@
+"""A model file of the CRAG challenge in whole runs: it is handed pages, asked once, and refused where it cannot be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from crag_runs import MODEL, SAMPLE, lines, private, questions
+
+
+def test_a_model_file_of_the_challenge_is_run_as_it_is_and_asked_once(cli, stages):
+    Path("mine/models").mkdir(parents=True)
+    Path("mine/models/user_config.py").write_text(MODEL)
+    arguments = ("run", "crag", "task_1_2", *SAMPLE, "--llm", "challenge:mine/models/user_config.py", "--ledger", "L")
+    code, out, err = cli(*arguments, "--option", "time_limit=30", "--out", "a")
+    assert code == 0, err
+    known = questions()
+    answers = {row["id"]: row for row in lines("answers.jsonl")}
+    assert all(row["answer"].startswith(known[ident].query) for ident, row in answers.items()) and len(answers) == 15
+    assert any("<" in row["answer"] for row in answers.values()), "the pages come with their HTML"
+    info = json.loads(Path("a/run.json").read_text())
+    assert info["inputs"]["llm"] == "challenge:user_config.py#UserModel" and info["latency"]["p95"] < 30
+    assert "calls: 15 made, 0 kept replies used" in out and "latency of an answer: median" in out
+    code, out, _ = cli(*arguments, "--option", "time_limit=30", "--out", "b")
+    assert code == 0 and "calls: 0 made, 15 kept replies used" in out
+    assert stages(Path("a")) == stages(Path("b"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("crag", "task_1_2", "--llm", "challenge:none.py"), "none.py"),
+        (("crag", "task_1_2", "--llm", "challenge:m.py", "--retriever", "snippets"), "run crag with --retriever own"),
+        (("crag", "task_1_2", "--retriever", "own"), "give --llm challenge:FILE.py#Class"),
+        (("crag", "task_1_2", "--llm", "challenge:m.py", "--option", "time_limit=0"), "expected a whole number from 1"),
+        (("crag", "task_1_2", "--llm", "challenge:m.py", "--samples", "2"), "leave out --samples"),
+        (("rgb", "negative_rejection_en", "--llm", "challenge:m.py"), "is handed CRAG's pages themselves"),
+        (("crag", "task_1_2", "--judge", "challenge:m.py"), "judges nothing"),
+    ],
+)
+def test_a_challenge_model_where_it_cannot_be_is_one_line(cli, arguments, message):
+    Path("m.py").write_text(MODEL)
+    code, _, err = cli("run", *arguments, "--data-dir", "sample", "--ledger", "L", "--out", "a")
+    assert code == 2 and message in err and err.count("\n") == 1, err
+    assert not Path("a/answers.jsonl").exists()
+
+
+def test_other_pages_are_another_run_though_the_snippets_are_the_same(cli):
+    Path("m.py").write_text(MODEL)
+    arguments = private("p.jsonl", ("a", "<p>one</p>"))
+    model = ("--llm", "challenge:m.py", "--ledger", "L", "--out", "a")
+    assert cli(*arguments, *model)[0] == 0
+    Path("p.jsonl").unlink()
+    private("p.jsonl", ("a", "<b>two</b>"))
+    code, _, err = cli(*arguments, *model)
+    assert code == 2 and "holds a run with search.pages" in err

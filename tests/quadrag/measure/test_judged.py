@@ -1,0 +1,46 @@
+"""A judge in Python: it is asked, also of a finished run, whose answers stand."""
+
+import re
+
+import pytest
+from chat_server import ChatServer
+from own_system import measure
+
+import quadrag
+from quadrag.errors import QuadragError
+
+
+def test_a_judge_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
+    with ChatServer(models=["j"]) as server:
+        result = measure(lambda q: "Paris", "crag", "task_1_2", judge=f"{server.url}#j", split="public", limit=3)
+    assert any("judge:j" in score.signature for score in result.values())
+
+
+def test_a_judge_may_be_added_to_a_finished_run_and_the_function_is_not_asked(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
+    asked = []
+
+    def mine(question):
+        asked.append(question.id)
+        if len(asked) == 2:
+            raise ValueError("no luck")
+        return "Paris"
+
+    place = ("crag", "task_1_2")
+    part = {"split": "public", "limit": 6, "out": "mine"}
+    plain = measure(mine, *place, **part)
+    with ChatServer(models=["j"], text='{"score": 1}') as server:
+        judge = {"judge": f"{server.url}#j"}
+        for other in ({"limit": 8}, {"split": "validation"}, {"name": "other"}):
+            with pytest.raises(QuadragError):
+                measure(mine, *place, **{**part, **other, **judge})
+        assert plain.scores == quadrag.result("mine").scores and not server.bodies
+        capsys.readouterr()
+        judged = measure(mine, *place, **part, **judge)
+        said = capsys.readouterr().err
+        with pytest.raises(QuadragError, match="holds a finished run"):
+            measure(mine, *place, **part, judge=f"{server.url}#j")
+    assert re.search(r"quadrag: the answers of 20.* UTC are judged; the function was not asked\n", said)
+    assert len(asked) == 6 and judged["truthfulness"].n == 5 and judged["truthfulness"].unscored == {"raised": 1}
+    assert list(judged.to_pandas()["answer"]) == list(plain.to_pandas()["answer"])

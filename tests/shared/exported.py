@@ -1,0 +1,29 @@
+"""Files to export, and what a folder holds before and after."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+
+from quadrag.data.files import sample_dir
+
+
+def files_below(folder: Path) -> dict[str, tuple[int, str]]:
+    """Time of writing and content of each file of a folder."""
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Content of each file of a folder."""
+    return {name: content for name, (_, content) in files_below(folder).items()}
+
+
+def copy_sample(benchmark: str, folder: Path) -> str:
+    """The sample under another name: files that the user has."""
+    shutil.copytree(sample_dir(benchmark), folder)
+    return str(folder)
