@@ -66,13 +66,14 @@ def compare_each(
     pairs = {
         (at, place): _pair_profiles(first, other, place, profile) for at, other in enumerate(others) for place in places
     }
-    (shown, family), (turned, _) = (
-        adjust(
+
+    def adjust_all(side: int, name: str) -> tuple[dict[tuple[int, Place], Pair | None], int]:
+        return adjust(
             {where: both[side] for where, both in pairs.items()},
-            lambda where, name=name: (where[0], shape_of(first, others[where[0]], where[1], name)),
+            lambda where: (where[0], shape_of(first, others[where[0]], where[1], name)),
         )
-        for side, name in enumerate((profile, _turn(profile)))
-    )
+
+    (shown, family), (turned, _) = adjust_all(0, profile), adjust_all(1, _turn(profile))
     found: list[dict[Place, Compared]] = [{} for _ in others]
     for (at, place), pair in shown.items():
         if pair:
