@@ -66,13 +66,12 @@ def compare_each(
     pairs = {
         (at, place): _pair_profiles(first, other, place, profile) for at, other in enumerate(others) for place in places
     }
-    (shown, family), (turned, _) = (
-        adjust(
-            {where: both[side] for where, both in pairs.items()},
-            lambda where, name=name: (where[0], shape_of(first, others[where[0]], where[1], name)),
-        )
-        for side, name in enumerate((profile, _turn(profile)))
-    )
+
+    def adjust_side(side: int, name: str) -> tuple[dict[tuple[int, Place], Pair | None], int]:
+        sides = {where: both[side] for where, both in pairs.items()}
+        return adjust(sides, lambda at: (at[0], shape_of(first, others[at[0]], at[1], name)))
+
+    (shown, family), (turned, _) = adjust_side(0, profile), adjust_side(1, _turn(profile))
     found: list[dict[Place, Compared]] = [{} for _ in others]
     for (at, place), pair in shown.items():
         if pair:
