@@ -139,7 +139,7 @@ class Bm25Index:
             for hits, (ids, times) in zip(best, found, strict=True):
                 if len(ids) and k > 0:
                     entries = _entries(shard.scores, highest, ids, times)
-                    hits += [(first + row, score) for row, score in find(entries, k, sums, *kernels, these)]
+                    hits += [(first + row, score) for row, score in find(entries, k, sums, *kernels, wanted=these)]
             first += shard.scores["num_docs"]
         # Sorting leaves equal scores as they are: by row.
         return [sorted(hits, key=lambda hit: -hit[1])[: max(k, 0)] for hits in best]

@@ -67,11 +67,13 @@ def compare_each(
         (at, place): _pair_profiles(first, other, place, profile) for at, other in enumerate(others) for place in places
     }
 
-    def adjust_side(side: int, name: str) -> tuple[dict[tuple[int, Place], Pair | None], int]:
-        sides = {where: both[side] for where, both in pairs.items()}
-        return adjust(sides, lambda at: (at[0], shape_of(first, others[at[0]], at[1], name)))
+    def adjust_all(side: int, name: str) -> tuple[dict[tuple[int, Place], Pair | None], int]:
+        return adjust(
+            {where: both[side] for where, both in pairs.items()},
+            lambda where: (where[0], shape_of(first, others[where[0]], where[1], name)),
+        )
 
-    (shown, family), (turned, _) = adjust_side(0, profile), adjust_side(1, _turn(profile))
+    (shown, family), (turned, _) = adjust_all(0, profile), adjust_all(1, _turn(profile))
     found: list[dict[Place, Compared]] = [{} for _ in others]
     for (at, place), pair in shown.items():
         if pair:
