@@ -72,7 +72,7 @@ def write_page(
     alone = len(runs) == 1
     told = [note for grid in grids for note in grid.notes if isinstance(note, Alarm)]
     lead = [*_warn(results), *dict.fromkeys(note_partial(results) if alone else told), *answers.told]
-    lead.sort(key=lambda line: not isinstance(line, Alarm))
+    lead.sort(key=lambda line: (not isinstance(line, Alarm), "INVALID" not in line))
     title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
     headline = headline_all(results) if alone else _glance(runs, profile or PROFILES[0])
     blocks = pack_answers(answers)
