@@ -222,8 +222,8 @@ class _Places:
 
 def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
     text_key = "answer" if "answer" in row else "prediction"
-    for name, key in (("id", "id"), ("answer", text_key)):
-        if key not in row:
+    for name, found in (("id", "id"), ("answer", text_key)):
+        if found not in row:
             meant = next((one for one in _MEANT[name] if one in row), None)
             cure = f"rename {meant} to {name}" if meant else _WITHOUT[name]
             raise QuadragError(f"{where} has no {name}; found the keys {', '.join(row)}; {cure}")

@@ -17,6 +17,7 @@ from quadrag.kg.store import Part, Store, Tick, dump, fill, index_names, key, un
 
 _AWARD_YEARS = range(1957, 2020)
 _AWARD_COLUMNS = ("year", "category", "nominee", "artist", "workers")
+_NAMED = "instr(nominee, ?1) OR instr(artist, ?1) OR instr(workers, ?1)"  # what an index cannot find
 # Places in a chart's row. Where place 6 holds a hyphen, the three figures stand in another order.
 _RANK, _SHIFTED = 3, 6
 _PLACES = {"rank_last_week": 4, "weeks_in_chart": 6, "top_position": 5}
@@ -143,7 +144,8 @@ class Music(Store):
     def music_grammy_get_award_count_by_artist(self, query: str) -> int:
         """Return in how many fields (nominee, artist, workers) a name occurs: one award may count up to three times."""
         parts = " + ".join(f"(instr(ifnull({name}, ''), ?1) > 0)" for name in ("nominee", "artist", "workers"))
-        return int(self.rows("grammy", f"ifnull(sum({parts}), 0) FROM {{}}", query)[0][0])
+        rest = f"ifnull(sum({parts}), 0) FROM {{}} WHERE {_NAMED} OR ?1 = ''"
+        return int(self.rows("grammy", rest, query)[0][0])
 
     def music_grammy_get_award_count_by_song(self, query: str) -> int:
         """Return how many awards have this nominee, exactly."""
@@ -151,8 +153,7 @@ class Music(Store):
 
     def music_grammy_get_award_date_by_artist(self, query: str) -> list[int]:
         """Return the years of awards in which a name occurs (nominee, artist, workers), ascending."""
-        found = "instr(nominee, ?1) OR instr(artist, ?1) OR instr(workers, ?1)"
-        rows = self.rows("grammy", f"DISTINCT year FROM {{}} WHERE year NOTNULL AND ({found}) ORDER BY year", query)
+        rows = self.rows("grammy", f"DISTINCT year FROM {{}} WHERE year NOTNULL AND ({_NAMED}) ORDER BY year", query)
         return [int(year) for (year,) in rows]
 
     def music_grammy_get_all_awarded_artists(self) -> list[str]:

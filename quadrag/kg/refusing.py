@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 LONGEST = 1_000_000  # bytes of a body; what a function takes is a name
-_Receive = Callable[[], Awaitable[dict[str, Any]]]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
 class _Bounded:
@@ -18,7 +18,7 @@ class _Bounded:
     def __init__(self, app: Any) -> None:
         self._inner = app
 
-    async def __call__(self, scope: dict[str, Any], receive: _Receive, send: Any) -> None:
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Any) -> None:
         from fastapi import HTTPException
 
         read = 0

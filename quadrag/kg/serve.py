@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from quadrag.errors import QuadragError, short_line
 from quadrag.kg.refusing import refuse
+from quadrag.kg.shortcut import Shortcut
 from quadrag.kg.tools import FUNCTIONS, Function
 
 if TYPE_CHECKING:
@@ -71,11 +72,15 @@ def app(graph: Any) -> FastAPI:
         return {"name": "quadrag kg", "functions": len(FUNCTIONS)}
 
     application.add_api_route("/", root, methods=["GET"])
+    plain: dict[str, Any] = {}
     for function in FUNCTIONS.values():
         endpoint = _endpoint(function, _answer(graph, function.name), pool, fastapi.Response)
+        if function.parameters:
+            plain[function.route] = endpoint.__annotations__["body"], endpoint
         described: dict[str, Any] = {"name": function.name, "description": function.description}
         application.add_api_route(function.route, endpoint, methods=["POST"], **described)
     refuse(application, dump)
+    application.add_middleware(Shortcut, plain=plain)
     return application
 
 

@@ -171,7 +171,7 @@ def _round(value: Any) -> Any:
 
 def _as_read(cells: dict[str, Any]) -> dict[str, Any]:
     """Give a column the types of pandas' read_sql and to_json: whole numbers beside floats or nulls are floats."""
-    kinds = {type(value) for value in cells.values()}
+    kinds = set(map(type, cells.values()))
     if int in kinds and kinds <= {int, float, type(None)} and len(kinds) > 1:
         return {label: None if value is None else _round(float(value)) for label, value in cells.items()}
     if float not in kinds:

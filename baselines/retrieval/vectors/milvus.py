@@ -191,6 +191,14 @@ class MilvusIndex(Approximate):
             say(f"the index {folder.parent} is damaged ({altered} is not as it was) and is built again")
             self.client.drop_collection(self.collection, timeout=_CALL)
 
+    def _has_sums(self) -> bool:
+        """Tell whether the files of a whole collection are known to be as they were; those at a server are its own."""
+        folder = self._files()
+        if not folder.is_dir() or (folder.parent / _SUMS).exists():
+            return True
+        say(f"the index {folder.parent} has no sums of its files, by which it could be checked, and is built again")
+        return False
+
     def _sum(self) -> None:
         """Keep the sums of the files of a collection of Milvus Lite, which go where it goes."""
         folder = self._files()
@@ -208,9 +216,9 @@ class MilvusIndex(Approximate):
         if client.has_collection(self.collection, timeout=_CALL):
             client.load_collection(self.collection, timeout=_BUILD)
             held = self._count(length)
-            if held == length:
+            if held == length and self._has_sums():
                 return
-            start = held - held % _ROWS
+            start = held - held % _ROWS if held < length else 0
             if start and self._count(start) == start:
                 client.delete(self.collection, filter=f"{_ROW} >= {start}", timeout=_CALL)
             else:  # nothing, or not the first ones, which no killed build leaves

@@ -24,6 +24,7 @@ from quadrag.kg.build import build
 from quadrag.kg.clock import at
 from quadrag.kg.graph import Graph
 from quadrag.kg.refusing import LONGEST
+from quadrag.kg.shortcut import Shortcut
 from quadrag.kg.tools import FUNCTIONS, call
 
 NEEDED = "the server needs FastAPI: pip install 'quadrag[serve]'"
@@ -297,3 +298,61 @@ def test_small_answers_are_not_held_up(server: str) -> None:
     with requests.Session() as session:
         cost = [session.post(server + "/music/get_members", json=body, timeout=30).elapsed for _ in range(20)]
     assert min(one.total_seconds() for one in cost[1:]) < 0.03
+
+
+JSON = {"content-type": "application/json"}
+REQUESTS: list[tuple[bytes, dict[str, str]]] = [
+    *((json.dumps(arguments).encode(), JSON) for _, arguments in EACH),
+    *((b'{"query": "Lindholt"}', {"content-type": kind}) for kind in ("text/plain", "application/json; charset=utf-8")),
+    *((b'{"query": "Lindholt", "more": NaN}', headers) for headers in (JSON, {})),
+    *(
+        (body, JSON)
+        for body in (b"", b"null", b"[]", b'"query"', b'{"query": ', b'{"query": null}', b'{"query": "\xff"}')
+    ),
+    *((body, JSON) for body in (b'\xef\xbb\xbf{"query": "1"}', b'{"query": 1.5}', b"[" * 100_000, b"1" * 5000)),
+    *(('{"query": "Idra"}'.encode("utf-16"), JSON), (b'{"query": "' + b"a" * LONGEST + b'"}', JSON)),
+]
+
+
+@pytest.mark.parametrize("name", ["open_get_entity", "movie_get_year_info", "music_get_billboard_rank_date"])
+def test_what_takes_the_shortcut_is_answered_as_by_fastapi(graph: Graph, name: str) -> None:
+    pytest.importorskip("fastapi", reason=NEEDED)
+    from fastapi.testclient import TestClient
+
+    application = serve.app(graph)
+    short = TestClient(application)
+    application_without = serve.app(graph)
+    (layer,) = [one for one in application_without.user_middleware if one.cls is Shortcut]
+    application_without.user_middleware.remove(layer)
+    long = TestClient(application_without)
+    statuses = set()
+    for method in ("POST", "GET"):
+        for body, headers in REQUESTS:
+            both = [one.request(method, FUNCTIONS[name].route, content=body, headers=headers) for one in (short, long)]
+            seen = [(one.status_code, one.headers.multi_items(), one.content) for one in both]
+            assert seen[0] == seen[1], (method, body[:80])
+            statuses.add(both[0].status_code)
+    assert {200, 400, 405, 413, 422} <= statuses
+
+
+def test_a_plain_body_is_answered_before_fastapi_looks_at_it(graph: Graph) -> None:
+    pytest.importorskip("fastapi", reason=NEEDED)
+    path = FUNCTIONS["open_get_entity"].route
+    application = serve.app(graph)
+    sent: list[Any] = []
+
+    async def inner(*_: Any) -> None:
+        sent.append("inner")
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b'{"query": "Lindholt Bridge"}'}
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+
+    (layer,) = [one for one in application.user_middleware if one.cls is Shortcut]
+    scope = {"type": "http", "method": "POST", "path": path, "headers": [(b"content-type", b"application/json")]}
+    asyncio.run(Shortcut(inner, **layer.kwargs)(scope, receive, send))
+    assert sent == ["http.response.start", "http.response.body"]
+    asyncio.run(Shortcut(inner, **layer.kwargs)({**scope, "path": "/docs"}, receive, send))
+    assert sent[2:] == ["inner"]

@@ -166,7 +166,8 @@ def test_a_run_is_read_back(capsys):
     again = quadrag.result("mine")
     assert again.scores == mine.scores and again.folder == mine.folder
     assert quadrag.compare(again, measure(slowly))["rouge_l"].difference == 0
-    assert quadrag.compare("mine", again)["rouge_l"].difference == quadrag.compare("mine", "mine")["rouge_l"].difference
+    with pytest.raises(quadrag.QuadragError, match="mine is named twice"):
+        quadrag.compare("mine", again)
     assert quadrag.result("mine", profile="corrected").profile == "corrected"
     with pytest.raises(quadrag.QuadragError, match="official"):
         quadrag.result("mine", profile="oficial")

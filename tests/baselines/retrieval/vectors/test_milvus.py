@@ -184,6 +184,18 @@ def test_a_collection_whose_file_was_altered_is_filled_again(opened, exactly, se
 
 
 @needs_milvus
+def test_a_collection_without_sums_is_filled_again(opened, exactly, sent, tmp_path, capfd):
+    queries = Letters().queries(["abcde", "b"])
+    opened()[0].close()
+    (sums,) = (tmp_path / "vectors.db").rglob("quadrag.json")
+    sums.unlink()
+    again, _ = opened()
+    assert sent == [1024, 76] * 2 and again.nearest(queries, 9) == nearest(exactly.vectors, queries, 9)
+    assert "has no sums of its files, by which it could be checked, and is built again\n" in capfd.readouterr().err
+    assert sums.exists()
+
+
+@needs_milvus
 def test_a_killed_build_goes_on(opened, exactly, sent, tmp_path, environment):
     np.save(tmp_path / "vectors.npy", exactly.vectors)
     code = """
