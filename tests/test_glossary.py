@@ -1,4 +1,4 @@
-"""Every English line that the common commands print about their numbers is explained in Chinese, in tables by subject."""
+"""Every English line that the common commands print about their numbers is explained in Chinese, in tables."""
 
 from __future__ import annotations
 
