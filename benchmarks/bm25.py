@@ -20,19 +20,14 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import multiprocessing
-import os
 import statistics
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measuring import apart, exponent, peak, processor, table, timed
 
 from quadrag.baselines.core.document import Document
 from quadrag.baselines.retrieval import bm25
@@ -45,23 +40,6 @@ from quadrag.data.builders import open_builder, rows
 K = 8
 ALL = 397_917  # chunks of the 36 files of the real data
 NEVER = 10**18
-
-
-def timed(function: Callable[[], Any]) -> tuple[float, Any]:
-    started = time.perf_counter()
-    result = function()
-    return time.perf_counter() - started, result
-
-
-def processor() -> float:
-    """Return the seconds that processors spent on this process and on those it started that have ended."""
-    return sum(os.times()[:4])
-
-
-def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function in a fresh process, so that neither memory nor compiled code is left over from another call."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(function, *arguments).result()
 
 
 def cut(corpus: str, folder: Path, fraction: float) -> int:
@@ -78,38 +56,6 @@ def part(store: Path, folder: Path, size: int) -> None:
 
 
 # Ours
-
-
-@contextmanager
-def peak() -> Iterator[list[float]]:
-    """Watch the resident memory, in GB, of this process and of those it starts; memory that they share counts twice.
-
-    The second number is without the pages of mapped files, which go when memory is wanted.
-    """
-    found, stop = [0.0, 0.0], threading.Event()
-
-    def watch() -> None:
-        own = multiprocessing.current_process().pid
-        while not stop.wait(0.05):
-            pids = [own, *(process.pid for process in multiprocessing.active_children())]
-            for n, name in enumerate(("VmRSS", "RssAnon")):
-                found[n] = max(found[n], sum(resident(pid, name) for pid in pids))
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        yield found
-    finally:
-        stop.set()
-        watcher.join()
-
-
-def resident(pid: int | None, name: str) -> float:
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0.0
-    return next((int(line.split()[1]) / 1e6 for line in status.splitlines() if line.startswith(name)), 0.0)
 
 
 def build(store: Path, folder: Path, terms: str, workers: int) -> dict[str, float]:
@@ -228,20 +174,6 @@ def many(root: Path, passages: int, kinds: list[str], compare: bool) -> None:
         assert results[0] == results[-1], "one shard finds something else"
     head = ["terms", "shards", "to build, s", "of a processor", "peak, GB", "unmapped, GB", "disk, GB", "a query, ms"]
     table([*head, "peak, GB", "unmapped, GB"], body)
-
-
-# The tables
-
-
-def table(head: list[str], body: list[list[str]]) -> None:
-    print("\n| " + " | ".join(head) + " |")
-    print("|" + "---|" * len(head))
-    for line in body:
-        print("| " + " | ".join(line) + " |", flush=True)
-
-
-def exponent(sizes: list[int], costs: list[float]) -> str:
-    return f"{np.polyfit(np.log(sizes), np.log(costs), 1)[0]:.2f}"
 
 
 def main() -> None:

@@ -21,7 +21,8 @@ from typing import Any
 
 import bm25s
 import numpy as np
-from bm25 import K, apart, cut
+from bm25 import K, cut
+from measuring import apart
 
 from quadrag.baselines.retrieval import bm25
 from quadrag.baselines.retrieval.passages import PassageStore

@@ -17,13 +17,11 @@ import random
 import resource
 import statistics
 import tempfile
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from measuring import timed
 
 from quadrag.baselines.retrieval.vectors import dense
 
@@ -46,12 +44,6 @@ def make(path: Path, rows: int, dimension: int, seed: int) -> dense.Vectors:
             block /= np.linalg.norm(block, axis=1, keepdims=True)
             file.write(block.data)
     return np.load(path, mmap_mode="r")
-
-
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    started = time.perf_counter()
-    result = work()
-    return time.perf_counter() - started, result
 
 
 def in_blocks(passages: dense.Vectors, queries: dense.Vectors) -> None:

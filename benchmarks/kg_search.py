@@ -17,17 +17,18 @@ from __future__ import annotations
 import argparse
 import gc
 import multiprocessing
+import os
 import random
 import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measuring import apart, resident, table
 
 from quadrag.kg.names import terms
 from quadrag.kg.search import Search, write
@@ -57,12 +58,6 @@ def made_queries(names: list[str], count: int) -> list[str]:
         draw.choice(names) if draw.random() < 0.75 else f"the {draw.choice(names)} of {draw.choice(names)}"
         for _ in range(count)
     ]
-
-
-def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function in a fresh process."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(function, *arguments).result()
 
 
 def ours(path: Path, queries: list[str]) -> tuple[list[float], list[list[tuple[int, float]]]]:
@@ -97,25 +92,19 @@ def theirs(names: list[str], queries: list[str]) -> tuple[list[float], list[list
     return cost, results
 
 
-def resident() -> float:
-    """Memory of this process that is in use, in MB."""
-    status = Path("/proc/self/status").read_text()
-    return next(int(line.split()[1]) / 1000 for line in status.splitlines() if line.startswith("VmRSS"))
-
-
 def opened(path: Path, query: str) -> dict[str, float]:
     """What it costs to open a whole graph and to search it once; this process has only imported what that needs."""
     from quadrag.kg.graph import Graph
 
-    bare = resident()
+    bare = resident(os.getpid()) * 1000
     started = time.perf_counter()
     graph = Graph(path)
     seconds = time.perf_counter() - started
-    memory = resident()
+    memory = resident(os.getpid()) * 1000
     started = time.perf_counter()
     graph.movie_get_person_info(query)
     first = time.perf_counter() - started
-    return {"open": seconds, "first": first, "bare": bare, "opened": memory, "searched": resident()}
+    return {"open": seconds, "first": first, "bare": bare, "opened": memory, "searched": resident(os.getpid()) * 1000}
 
 
 def graph_of(names: list[str], folder: Path) -> Path:
@@ -130,13 +119,6 @@ def graph_of(names: list[str], folder: Path) -> Path:
     (source / "movie" / "person_db.json").write_text(json.dumps(people))
     build(source, folder / "kg.sqlite")
     return folder / "kg.sqlite"
-
-
-def table(head: list[str], body: list[list[str]]) -> None:
-    print("\n| " + " | ".join(head) + " |")
-    print("|" + "---|" * len(head))
-    for line in body:
-        print("| " + " | ".join(line) + " |", flush=True)
 
 
 def main() -> None:

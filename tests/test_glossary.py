@@ -1,4 +1,4 @@
-"""Every English line that the common commands print about their numbers is explained in Chinese, in one table."""
+"""Every English line that common commands print about their numbers is explained in Chinese, in tables by subject."""
 
 from __future__ import annotations
 
@@ -21,10 +21,16 @@ VERDICTS = "id,verdict\n" + "".join(f"{n},{'right' if n % 3 else 'wrong'}\n" for
 
 
 def phrases() -> list[str]:
-    """What stands in the left column of the table, a … being any text."""
+    """What stands in the left columns of the tables, a … being any text."""
     _, _, section = read(PAGE).partition("## 打印的英文行")
     left = [row.split("|")[1] for row in section.splitlines() if row.startswith("| `")]
     return [phrase for cell in left for phrase in re.findall(r"`([^`]+)`", cell)]
+
+
+def test_no_table_is_too_long_to_look_something_up() -> None:
+    _, _, section = read(PAGE).partition("## 打印的英文行")
+    tables = [part.count("\n| `") for part in section.split("\n### ")[1:]]
+    assert len(tables) > 10 and max(tables) < 30
 
 
 def is_prose(line: str) -> bool:

@@ -16,12 +16,12 @@ from quadrag.records import write_text
 from quadrag.run_record import read_run
 
 from ..certify.notes import tabulate_judges
+from ..charts.bar import draw_bars
 from ..charts.draw import can_draw, draw_grid
 from ..core.result import PROFILES, Result
 from ..report.all import merge_all, tabulate_all
 from ..report.compared.glance import glance_pair
 from ..report.compared.names import name_columns, name_fully, tell_apart
-from ..report.compared.shared import tell_judges
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import headline_all
@@ -29,10 +29,10 @@ from ..runs.campaign import run_folders
 from ..runs.folder import read_result
 from ..runs.live import Live
 from ..systems.extractive import EXTRACTIVE
-from ..tables.grid import Alarm, Detail, Grid, Line, Verdict, align_cells
-from ..tables.language import speak, speak_grid, speak_grids
+from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict, align_cells
+from ..tables.language import speak, speak_grid, speak_grids, speak_note
 from ..tables.names import name_model
-from ..tables.run_notes import note_invalid, note_partial
+from ..tables.run_notes import note_partial
 from .answers import collect_answers
 from .changes import Changes, list_changes
 from .packed import Blocks, pack_answers
@@ -44,6 +44,7 @@ HERE = Path(__file__).parent
 SCRIPTS = ("parts", "marks", "values", "search", "item", "viewer")  # one script, in this order
 MOST = 4  # names of one kind in a title
 CARDS = 5  # numbers that stand large
+_COLON = re.compile(": |：")
 
 Runs = Sequence[tuple[str, Sequence[Result]]]
 
@@ -68,15 +69,12 @@ def write_page(
     """
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, ledger, profile=profile, labels=labels)
-    invalid = note_invalid(results)
     alone = len(runs) == 1
-    partial = note_partial(results) if alone else []
-    pair = merge_all(runs) if len(runs) == 2 else []
-    judges = tell_judges(*(one for _, one in pair)) if pair else []
-    lead = [*dict.fromkeys([*invalid, *partial, *judges]), *_warn(results), *answers.told]
+    told = [note for grid in grids for note in grid.notes if isinstance(note, Alarm)]
+    lead = [*_warn(results), *dict.fromkeys(note_partial(results) if alone else told), *answers.told]
     lead.sort(key=lambda line: not isinstance(line, Alarm))
     title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
-    headline = headline_all(results) if alone else _glance(pair, profile or PROFILES[0])
+    headline = headline_all(results) if alone else _glance(runs, profile or PROFILES[0])
     blocks = pack_answers(answers)
     columns = name_columns([name for name, _ in runs])
     own = []  # what the page alone has
@@ -90,12 +88,12 @@ def write_page(
     write_text(path, page)
 
 
-def _glance(pair: Sequence[tuple[str, Result]], profile: str) -> Grid | None:
+def _glance(runs: Runs, profile: str) -> Grid | None:
     """Make the headline of two runs, which says whose values they are; of more there is none."""
-    if not pair:
+    if len(runs) != 2:
         return None
-    grid = glance_pair(pair, profile)
-    names = [name for name, _ in pair]
+    grid = glance_pair(merge_all(runs), profile)
+    names = [name for name, _ in runs]
     grid.notes[:0] = [f"{each}." for each in name_fully(names)] if name_columns(names) != names else []
     return grid
 
@@ -137,7 +135,7 @@ def render_page(
         "title": speak(title, labels),
         "facts": [(speak(name, labels), speak(value, labels)) for name, value in facts],
         "grids": speak_grids(grids, labels),
-        "lead": [speak(line, labels) for line in lead],
+        "lead": [speak_note(line, labels, called) for line in lead],
         "blocks": blocks,
         "changes": changes and changes._replace(others=speak(changes.others, labels)),
         "headline": headline and speak_grid(headline, labels),
@@ -164,6 +162,7 @@ def _environment() -> "Environment":
     environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     environment.filters["short"] = _shorten
     environment.filters["cards"] = _pick_cards
+    environment.filters["grouped"] = _group_lines
     environment.tests["detail"] = lambda note: isinstance(note, Detail)
     environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
     environment.tests["verdict"] = lambda note: isinstance(note, Verdict)
@@ -218,10 +217,28 @@ def _shorten(titles: Sequence[str]) -> list[str]:
     return ["".join(words).removesuffix(", ") or title for words, title in zip(parts, titles, strict=True)]
 
 
-def _pick_cards(headline: Grid) -> list[Line]:
-    """Return the lines that stand as cards: all where they are few, or those with which a rule begins another group."""
-    groups = [line for line in headline.lines if line.rule]
-    return next((lines for lines in (headline.lines, groups) if len(lines) <= CARDS), [])
+def _group_lines(grid: Grid) -> Grid:
+    """Return a table whose lines stand under what several labels begin with, before a colon, where all have one."""
+    groups: dict[str, list[Line]] = {}
+    for line in grid.lines:
+        head, *rest = _COLON.split(line.label, maxsplit=1)
+        if not rest:
+            return grid
+        groups.setdefault(head, []).append(replace(line, label=f"  {rest[-1]}", rule=False))
+    if len(groups) == len(grid.lines):
+        return grid
+    heads = [Line(head, [Cell("")] * len(grid.columns), rule=at > 0) for at, head in enumerate(groups)]
+    return replace(grid, lines=[one for head in heads for one in (head, *groups[head.label])])
+
+
+def _pick_cards(headline: Grid) -> list[tuple[Line, str]]:
+    """Return the lines that stand as cards, each with its bar.
+
+    These are all where they are few, or those with which a rule begins another group.
+    """
+    every = list(zip(headline.lines, draw_bars(headline), strict=True))
+    groups = [(line, bar) for line, bar in every if line.rule]
+    return next((cards for cards in (every, groups) if len(cards) <= CARDS), [])
 
 
 def _warn(results: Sequence[Result]) -> Iterator[Alarm]:

@@ -70,6 +70,12 @@ class Values {
     return tests[kind] ?? (() => true);
   }
 
+  /** Count the wrong answers of the first run; 0 where answers are more or less right. */
+  wrong() {
+    const whole = this.index.items.every((item) => Number.isInteger(this.of(item) ?? 0));
+    return whole && this.metric.sign ? this.index.items.filter((item) => this.right(item) === false).length : 0;
+  }
+
   /** Return what items are sorted by, from small to large; undefined: their own order. */
   key(order) {
     const sign = this.metric.sign || 1;

@@ -29,9 +29,23 @@ class Viewer {
       if (entry) this.go(Number(entry.dataset.at));
     });
     if (this.several && this.values.disputed()) this.which.value = "disagree";
+    if (!this.several) this.leadToWrong();
     document.getElementById("more").addEventListener("click", () => this.extend());
     document.addEventListener("keydown", (event) => this.press(event));
     window.addEventListener("hashchange", () => this.follow());
+  }
+
+  /** Lead to the wrong answers from the top of the page. */
+  leadToWrong() {
+    const count = this.values.wrong();
+    const link = make("a", { href: "#answers" }, `${WORDS.wrong}: ${count} (${this.values.metric.label})`);
+    link.addEventListener("click", () => {
+      this.which.value = "wrong";
+      this.sort.value = "worst";
+      this.metric.value = 0;
+      this.filter();
+    });
+    if (count) document.querySelector("nav").prepend(link);
   }
 
   /** Offer every group of questions that does not hold all of them. */
@@ -172,6 +186,13 @@ function breakNames() {
     place.replaceChildren(...place.textContent.split(/(?<=[_/])/).flatMap((part) => [make("wbr"), part]));
 }
 
+/** Say of tables that are wider than the page that they can be pushed. */
+function tellWide() {
+  const tell = ({ target }) => target.classList.toggle("cut", target.scrollWidth > target.clientWidth);
+  const seen = new ResizeObserver((changes) => changes.forEach(tell));
+  document.querySelectorAll(".wide").forEach((table) => seen.observe(table));
+}
+
 /** Open what is folded where a link leads to it. */
 function unfold() {
   const place = document.getElementById(location.hash.slice(1));
@@ -180,6 +201,7 @@ function unfold() {
 
 chooseTheme();
 breakNames();
+tellWide();
 unfold();
 window.addEventListener("hashchange", unfold);
 if (document.getElementById("index"))

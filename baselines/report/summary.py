@@ -5,6 +5,7 @@ its tables (`run.py`).
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -15,7 +16,7 @@ from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import PROFILES, Result
 from ..scoring.validity import is_alike, is_invalid, shorten_list
-from ..tables.cells import FEW, NOTHING, RATE, Row, count_items, format_value, scored_of, unit_of, value_cell
+from ..tables.cells import FEW, NOTHING, RATE, Row, count_items, figure_of, format_value, scored_of, unit_of, value_cell
 from ..tables.grid import Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_ruled, note_unscored
 from ..tables.paper import load_tables
@@ -72,14 +73,21 @@ def headline_all(results: Sequence[Result]) -> Grid:
     """Make the few numbers that a page begins with, the best printed one beside each.
 
     Of one run these are its headlines, or of several splits the first headline of each; of several runs the first of
-    each.
+    each. Of a benchmark those with its own retriever stand before those without documents.
     """
+    names = list(dict.fromkeys(result.run.inputs.benchmark for result in results))
+
+    def rank(result: Result) -> tuple[int, bool]:
+        inputs = result.run.inputs
+        return names.index(inputs.benchmark), inputs.retriever != load(inputs.benchmark).default_retriever
+
+    results = sorted(results, key=rank)
     lines: list[Line] = []
     best: list[_Beside] = []
     shown: list[Row] = []
     notes: list[str] = []
     far: list[str] = []
-    several = len({result.run.inputs.benchmark for result in results}) > 1
+    several = len(names) > 1
     for result in results:
         inputs = result.run.inputs
         rows = pick_headlines(result.scores, "official")
@@ -107,7 +115,7 @@ def headline_all(results: Sequence[Result]) -> Grid:
     if any(one for one, _ in best):
         columns.append("best published")
         for line, cell in zip(lines, _best_cells(best), strict=True):
-            line.cells.append(Cell(cell.text.rstrip()))
+            line.cells.append(replace(cell, text=cell.text.rstrip()))
     head = [f"{name_units(shown)}; official profile.", *_note_other(far, "official")]
     head += note_directions((row["metric"], row["key"]) for row in shown)
     head += [_ON_ALL] if any(one and part for one, part in best) else []
@@ -134,7 +142,8 @@ def _note_other(far: Sequence[str], profile: str) -> list[str]:
 def headline_cells(row: Row) -> list[Cell]:
     """Make the cells of a headline."""
     cell = value_cell(row)
-    return [Cell(cell.text), Cell(cell.sub or NOTHING), Cell(scored_of(row))]
+    share = metric_record(row["metric"]).key(row["key"]).range == (0, 1) and not is_alike(row)
+    return [Cell(cell.text, figure=cell.figure if share else None), Cell(cell.sub or NOTHING), Cell(scored_of(row))]
 
 
 def summarise_run(result: Result, profile: str) -> Grid:
@@ -184,4 +193,5 @@ def _best_cells(best: Sequence[_Beside]) -> list[Cell]:
     numbers = iter(align_cells(Grid("", "", [""], lines)))
     told = [f"{next(numbers)[0].text} {one.model}{', on all' * part}" if one else "" for one, part in best]
     width = max(map(len, told))
-    return [Cell(f"{text:<{width}}" if text else "") for text in told]
+    figures = [figure_of(one.value) if one else None for one, _ in best]
+    return [Cell(f"{text:<{width}}" if text else "", "", figure) for text, figure in zip(told, figures, strict=True)]

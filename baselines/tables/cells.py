@@ -90,11 +90,15 @@ def figure_of(
 
 
 def value_cell(row: Row | None, lacking: str = "not run") -> Cell:
-    """Make the cell of a row, with its mark: `lacking` where its metric did not run, a dash where there is no row."""
+    """Make the cell of a row: `lacking` where its metric did not run, a dash where there is no row.
+
+    What rests on verdicts that are all the same is marked, and stands in no chart.
+    """
     if row is None or "not_run" in row:
         return Cell(NOTHING if row is None else lacking)
     cell = interval_cell(row["value"], row["interval"], count_items(row), unit_of(row))
-    return replace(cell, text=cell.text + ALIKE) if is_alike(row) and row["value"] is not None else cell
+    marked = is_alike(row) and row["value"] is not None
+    return replace(cell, text=cell.text + ALIKE, figure=None) if marked else cell
 
 
 def count_items(row: Row) -> int | None:

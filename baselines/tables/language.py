@@ -257,17 +257,17 @@ def speak_grid(grid: Grid, language: str) -> Grid:
         corner=say(grid.corner),
         columns=[say(column) for column in grid.columns],
         lines=[line(one) for one in grid.lines],
-        notes=[_speak_note(note, grid.names) for note in grid.notes],
+        notes=[speak_note(note, language, grid.names) for note in grid.notes],
         names=[say(name) for name in grid.names],
     )
 
 
-def _speak_note(note: Text, names: Sequence[str]) -> Text:
-    """Return a note in Chinese; runs that it is said of stand before it by their names."""
+def speak_note(note: Text, language: str, names: Sequence[str]) -> Text:
+    """Return a note in a language; runs that it is said of stand before it by their names."""
     head, _, told = note.partition(": ")
-    if told and {*head.split(", ")} <= {*names}:
+    if language == CHINESE and told and {*head.split(", ")} <= {*names}:
         return type(note)(f"{head}：{_speak_chinese(told)}")
-    return speak(note, CHINESE)
+    return speak(note, language)
 
 
 def speak_grids(grids: Sequence[Grid], language: str) -> list[Grid]:

@@ -16,7 +16,7 @@ from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
 from quadrag.baselines.runs.campaign import read_runs
-from quadrag.baselines.scoring.validity import is_alike, is_invalid
+from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_scored
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
@@ -250,9 +250,7 @@ class Evaluation(Mapping[str, Score]):
     @entrance
     def _repr_html_(self) -> str:
         """Show a notebook the headlines with a bar for each share that is measured."""
-        rows = pick_headlines(self.result.scores, self.profile)
-        shares = [row["value"] if 0 <= (row["value"] or 0) <= 1 and not is_alike(row) else None for row in rows]
-        return table_html(self._title, self._grid, shares)
+        return table_html(self._title, self._grid)
 
 
 @entrance

@@ -11,7 +11,7 @@ from ...tables.slices import select_whole
 from ..summary import MOST, pick_headlines
 from .names import name_columns, name_difference
 from .pairs import compare_each, pair_cell, pick_places, place_of
-from .words import name_places, tell_shortly
+from .words import name_places, say_missing, tell_shortly
 
 
 def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -> Grid:
@@ -39,14 +39,14 @@ def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -
         rows = [table[place] for table in tables]
         values = [format_value(row.get("value"), unit_of(row), row.get("n_scored")) for row in rows]
         change = Cell(" → ".join(map(" ".join, zip(columns, values, strict=True))))
-        cells = [Cell(NOTHING), Cell(NOTHING), change, Cell("not compared")]
-        if any(map(is_invalid, rows)):
-            cells[0] = Cell("INVALID")
-        elif place in compared:
+        if place in compared and not any(map(is_invalid, rows)):
             pair = compared[place].pair
             cell = pair_cell(pair, place)
             verdict = Cell(tell_shortly(place, pair, columns))
-            cells = [Cell(cell.text.rstrip("*")), Cell(cell.sub or NOTHING), change, verdict]
+            cells = [Cell(cell.text.rstrip("*"), figure=cell.figure), Cell(cell.sub or NOTHING), change, verdict]
+        else:
+            verdict = Cell("not compared", say_missing(first, second, place, profile, columns))
+            cells = [Cell("INVALID" if any(map(is_invalid, rows)) else NOTHING), Cell(NOTHING), change, verdict]
         lines.append(Line(label, cells))
     shown = [tables[0][place] for place in labels]
     difference = name_difference(columns)

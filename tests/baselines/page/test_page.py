@@ -17,7 +17,7 @@ from chat_server import ChatServer, asked_of
 
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.packed import ONE, TWO, pack_all, pack_answers
-from quadrag.baselines.page.page import _shorten, render_page
+from quadrag.baselines.page.page import _group_lines, _shorten, render_page
 from quadrag.baselines.report.spelled import spell_gold
 from quadrag.baselines.runs import campaign as campaigns
 from quadrag.baselines.tables.grid import Cell, Grid, Line
@@ -167,6 +167,27 @@ def test_the_page_of_several_benchmarks_begins_with_a_number_of_each(campaign, c
     assert [label for label, _ in cards(page)] == ["omnieval omnieval: rouge_l", "rgb rgb: accuracy"]
 
 
+def test_what_doubts_the_numbers_of_a_comparison_stands_above_them_once(campaign, cli):
+    for name in ("a", "b"):
+        assert cli(*RUN, "--limit", "6", "--out", name).code == 0
+    told = {"en": "a, b: PARTIAL: the first 6 questions of each", "zh": "a, b：不完整：每个划分仅前 6 题"}
+    for labels, partial in told.items():
+        assert cli("report", "a", "b", "--html", "page.html", "--labels", labels).code == 0
+        page = Path("page.html").read_text(encoding="utf-8")
+        assert page.count(partial) == 1 and page.index(partial) < page.index('class="cards"')
+
+
+def test_lines_stand_under_what_their_labels_begin_with():
+    def grouped(*labels):
+        found = _group_lines(Grid("", "", [""], [Line(label, [Cell("1")]) for label in labels]))
+        return [(line.label, line.cells[0].text, line.rule) for line in found.lines]
+
+    under = [("a", "", False), ("  x", "1", False), ("  y: z", "1", False), ("b", "", True), ("  x", "1", False)]
+    assert grouped("a: x", "b：x", "a: y: z") == under
+    for labels in (["a: x", "b: x"], ["a: x", "a: y", "z"], []):
+        assert grouped(*labels) == [(label, "1", False) for label in labels]
+
+
 def test_the_page_of_a_comparison_has_both_answers_of_a_question(campaign, cli, tmp_path):
     for name in ("a", "b"):
         shutil.copytree(campaign / "noise_robustness_en", tmp_path / name)
@@ -265,7 +286,7 @@ def test_the_judges_words_stand_at_every_answer(cli, monkeypatch):
     reads = []
     monkeypatch.setattr(Ledger, "get_many", lambda *given, own=Ledger.get_many: reads.append(1) or own(*given))
     answers = collect("r", ledger="L")
-    said = [item["runs"][0]["verdicts"]["rejection_rate"] for item in answers.items]
+    said = [item["runs"][0]["verdicts"]["rejection_rate_judged"] for item in answers.items]
     asked = [item["question"] for item in answers.index["items"]]
     assert len(said) == 12 and all(question[:40] in words for question, [words] in zip(asked, said, strict=True))
     assert answers.told == [] and len(reads) == 1, "the ledger is read in one pass"

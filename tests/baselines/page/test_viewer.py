@@ -319,7 +319,7 @@ def test_a_chart_is_as_wide_as_the_page_lets_it_and_its_table_is_a_click_away(br
         context = browser.new_context(viewport={"width": width, "height": 900})
         page = context.new_page()
         page.goto(file.as_uri())
-        chart = page.get_by_role("img", name="A table: accuracy")
+        chart = page.get_by_role("img", name="A table · accuracy")
         assert chart.count() == 1 and chart.get_attribute("class") == shown and page.is_hidden(f"svg.{hidden}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.is_hidden("table")
@@ -345,6 +345,39 @@ def test_two_runs_and_their_difference_are_whole_on_a_narrow_page(browser, tmp_p
         assert all(end <= box["x"] + 1 for end, box in zip(ends, boxes[1:], strict=False)), "none lies over another"
     assert page.evaluate("[...document.querySelectorAll('td')].every(cell => cell.scrollWidth <= cell.clientWidth)")
     context.close()
+
+
+def test_a_table_too_wide_for_the_page_says_so_and_no_word_of_its_head_is_broken(browser, tmp_path):
+    lines = [Line("a_label_that_is_long", [Cell("100.0", "-12.3 to 45.6")] * 6)]
+    wide = Grid("Wide", "", ["accuracy", "missing", "halluci-\nnation", "error_detection_judged", "n", "m"], lines)
+    file = tmp_path / "page.html"
+    file.write_text(render_page("title", [], [wide, Grid("Small", "", ["n"], [Line("x", [Cell("1")])])]))
+    context = browser.new_context(viewport={"width": 390, "height": 900})
+    page = context.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_selector(".wide.cut")
+    cut = page.evaluate("[...document.querySelectorAll('.wide')].map((one) => one.matches('.cut'))")
+    assert cut == [True, False]
+    assert "sideways" in page.evaluate("getComputedStyle(document.querySelector('.cut'), '::before').content")
+    lines_of = page.evaluate(
+        """[...document.querySelectorAll('thead th')].slice(1, 4).map((head) => {
+          const range = document.createRange();
+          range.selectNodeContents(head);
+          return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+        })"""
+    )
+    assert lines_of == [1, 1, 2], "as many as the head itself has"
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    context.close()
+
+
+def test_the_top_of_a_page_leads_to_the_wrong_answers(opened):
+    page = opened(make_answers(1))
+    wrong = [n for n in range(MANY) if n % 3 == 0]
+    page.click(f"nav a:text('wrong: {len(wrong)} (exact)')")
+    counted(page, f"{len(wrong)} of ")
+    assert listed(page) == wrong[:100]
+    assert opened(make_answers(2)).locator("nav a:text('wrong')").count() == 0
 
 
 def test_of_several_matrices_the_first_is_open_and_a_link_opens_another(browser, tmp_path):

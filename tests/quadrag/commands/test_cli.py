@@ -132,6 +132,7 @@ def test_the_demo_is_short_and_ends_with_its_page_and_the_next_command(cli):
         "OmniEval: all, extractive, auto: rouge",
     ):
         assert f'">{title}' in page, title
+    assert "<dt>crag task_1_2: accuracy_bounded</dt>" in page, "with documents"
     code, out, err = cli("demo", "--out", "kept")
     assert code == 0 and Path("kept/report.html").is_file()
     names = ("rgb", "crud_rag", "crag", "omnieval")

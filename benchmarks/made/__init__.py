@@ -1,0 +1,1 @@
+"""What benchmarks are measured on, made up in upstream's formats, by named seeds."""
