@@ -34,12 +34,11 @@ class Shortcut:
             await self._inner(scope, receive, send)
             return
         model, respond = route
-        first: dict[str, Any] | None = await receive()
+        first = await receive()
+        read = [first]
 
         async def again() -> dict[str, Any]:
-            nonlocal first
-            message, first = first, None
-            return await receive() if message is None else message
+            return read.pop() if read else await receive()
 
         sent = first.get("body", b"")
         if not first.get("more_body") and len(sent) <= LONGEST:
