@@ -11,6 +11,7 @@ from chat_server import ChatServer, Rule
 from rag_server import RagServer
 
 SAMPLE = ("--data-dir", "sample")
+CORPUS = Path(__file__).parents[3] / "datasets_scripts/crud_rag/sample/data/80000_docs/documents_dup_part_1_part_1"
 DOCUMENTS = [("d1", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。")]
 # Two words and more.
 WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]+(?: [A-Za-z][A-Za-z'’-]*)+")
@@ -160,6 +161,21 @@ def test_what_comparisons_and_single_questions_say_is_in_chinese(said, cli):
     assert left == {}, left
     assert punctuated_in_english(lines) == []
     assert "全部回答并列：--html FILE" in lines and "接下来：quadrag show a b --worse --labels zh" in lines
+
+
+@pytest.mark.slow
+def test_what_is_said_of_a_dataset_that_is_made_is_in_chinese(said):
+    Path("news").mkdir()
+    articles = CORPUS.read_text(encoding="utf-8").splitlines()
+    for at, article in enumerate(articles):
+        Path(f"news/{at}.txt").write_text(article, encoding="utf-8")
+    made = ("construct", "rgb", "--documents", "news", "--out")
+    lines = said(*made, "mine")
+    with ChatServer(models=["m"]) as server:
+        lines += said(*made, "other", "--llm", f"{server.url}#m", "--estimate")
+    left = left_in_english(lines)
+    assert left == {} and punctuated_in_english(lines) == [], left
+    assert f"用来出题的文档 {len(articles) - 1} 篇" in lines, "two are alike"
 
 
 @pytest.mark.slow
