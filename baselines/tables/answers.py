@@ -142,7 +142,7 @@ def _find_error(text: str) -> str | None:
 
 def _advise(inputs: Inputs, what: str) -> str:
     """Say what to do where answers are errors or failures; nothing where a model replied so."""
-    by_file = "file" if not (inputs.services or inputs.parameters) else ""
+    by_file = "file" if not ("llm" in inputs.services or inputs.parameters) else ""
     way = _INSTEAD.get(inputs.parameters.get("contract", by_file))
     return f"; if these are {what}, {way}" if way else ""
 

@@ -256,6 +256,7 @@ def test_what_to_do_of_errors_is_said_by_how_the_answers_came():
     same = f"All 9 answers are the same text, '{LIMIT}'"
     assert told == [f"{same}{way}." for way in (OWN, OWN, OWN, service, service, "")]
     assert told_of([LIMIT] * 9, services={"llm": "http://m/v1"}) == f"{same}.", "a model said so"
+    assert told_of([LIMIT] * 9, services={"judge": "http://m/v1"}) == f"{same}{OWN}.", "a file, which a model judged"
 
 
 def test_a_text_that_a_metric_looks_for_is_not_told_of():

@@ -142,7 +142,10 @@ def test_a_comparison_is_in_chinese(cli):
             "status.",
             "a：15 个回答中有 7 个是同一段文字：'Error …'；若这些是报错信息，请让服务以错误状态码应答。",
         ),
-        ("judge not certified: j (acc, hal); `quadrag certify-judge` does it.", None),
+        (
+            "judge not certified: j (acc, hal); to begin with, label what it judged: `quadrag label a --out s.csv`.",
+            None,
+        ),
         (
             "Vectors by faiss IVF_SQ8 (nlist 64, nprobe 16, rerank 100): recall@10 0.9860 against exact search, with "
             "100 of the passages as queries.",
