@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.baselines.certify.draw import share_out
+from quadrag.records import read_jsonl
 
 
 @pytest.fixture
@@ -52,6 +53,10 @@ def test_a_sheet_goes_out_and_comes_back(judged):
     assert back.code == 0, back.err
     assert re.search(r"^corrected by labels +1\.0000 +0\.\d+ to 1\.0000 +15$", back.out, flags=re.MULTILINE)
     assert "The judge narrows nothing" in back.out
+    said = {row["id"]: row["truthfulness.accuracy"]["official"] for _, row in read_jsonl(Path("runs/a/items.jsonl"))}
+    agreed = sum(said[row["id"]] == 1 for row in rows)
+    assert 0 < agreed < 8
+    assert f"The judge and the labels agree on {agreed} of 8." in back.out
     again = judged("label", "runs/a", "--out", "sheet.csv")
     assert again.code == 2 and "sheet.csv is there already" in again.err
 

@@ -127,11 +127,25 @@ def test_a_comparison_is_in_chinese(cli):
             None,
         ),
         (
+            "The judge j says acc 0 of 5 of 6 answers that hold an accepted answer word for word: see who is right "
+            "with `quadrag label`, then `quadrag certify-judge`.",
+            "有 6 个回答按字面含有可接受的答案，裁判“j”却对其中 5 个判 acc 0：请用 `quadrag label` 标注后再用 "
+            "`quadrag certify-judge` 看谁对。",
+        ),
+        (
+            "The judge j says rejection_rate_judged 0 of 5 of 6 answers that hold the phrase asked for: see who is "
+            "right with `quadrag label`, then `quadrag certify-judge`.",
+            None,
+        ),
+        (
             "a: 7 of 15 answers are the same text, 'Error …'; if these are errors, let the service reply with an error "
             "status.",
             "a：15 个回答中有 7 个是同一段文字：'Error …'；若这些是报错信息，请让服务以错误状态码应答。",
         ),
-        ("judge not certified: j (acc, hal); `quadrag certify-judge` does it.", None),
+        (
+            "judge not certified: j (acc, hal); to begin with, label what it judged: `quadrag label a --out s.csv`.",
+            None,
+        ),
         (
             "Vectors by faiss IVF_SQ8 (nlist 64, nprobe 16, rerank 100): recall@10 0.9860 against exact search, with "
             "100 of the passages as queries.",
