@@ -11,7 +11,7 @@ from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
 from quadrag.baselines.report.compared.names import name_columns
-from quadrag.baselines.report.compared.pairs import compare_each, count_questions, pick_places
+from quadrag.baselines.report.compared.pairs import compare_each, count_questions, pair_cell, pick_places
 from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
 from quadrag.baselines.report.compared.shared import is_same, tell_judges
 from quadrag.baselines.report.compared.words import (
@@ -24,7 +24,7 @@ from quadrag.baselines.report.compared.words import (
 )
 from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
-from quadrag.baselines.tables.cells import FEW, NOTHING, difference_cell, format_value, unit_of
+from quadrag.baselines.tables.cells import FEW, NOTHING, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.run_notes import note_sample
@@ -222,7 +222,7 @@ class Comparison(Mapping[str, Pair]):
             if pair := self.pairs.get(name):
                 sides = self._both(name)
                 unit = unit_of({"metric": sides[0].metric, "key": sides[0].key})
-                cell = difference_cell(pair, unit)
+                cell = pair_cell(pair, _place(self.before, name))
                 values = [Cell(format_value(one.value, unit, one.n)) for one in sides]
                 lines.append(Line(label, [*values, Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
                 counts = (count_questions(one.result, _place(self.before, name), self.profile) for one in both)

@@ -10,7 +10,7 @@ from ...tables.notes import name_units, note_directions
 from ...tables.slices import select_whole
 from ..summary import MOST, pick_headlines
 from .names import name_columns, name_difference
-from .pairs import compare_each, pair_cell, pick_places, place_of
+from .pairs import compare_each, has_better, pair_cell, pick_places, place_of
 from .words import name_places, say_missing, tell_shortly
 
 
@@ -27,7 +27,9 @@ def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -
         {place_of(row): row for row in select_whole(one.scores) if row["profile"] == profile} for one in (first, second)
     ]
     places = [
-        place for place in dict.fromkeys(map(place_of, pick_headlines(first.scores, profile))) if place in tables[1]
+        place
+        for place in dict.fromkeys(map(place_of, pick_headlines(first.scores, profile)))
+        if place in tables[1] and has_better(place)
     ]
     by_split = {place[:2]: place for place in reversed(places)}
     if len(by_split) > 1:

@@ -96,8 +96,15 @@ def _count_left(first: Result, second: Result, place: Place) -> int | None:
 
 
 def shape_of(first: Result, second: Result, place: Place, profile: str) -> Hashable:
-    """Return the shape of the difference of two runs by a metric (`family.py`)."""
+    """Return the shape of the difference of two runs by a metric (`family.py`); None where it has no better end."""
+    if not has_better(place):
+        return None
     return place[3].endswith(_WEIGHTED), shape(list_differences(first, second, place, profile))
+
+
+def has_better(place: Place) -> bool:
+    """Whether one end of a metric is the better one, so that a difference asks for a verdict; of lengths neither is."""
+    return metric_record(place[2]).key(place[3]).direction != "none"
 
 
 def _pair_profiles(first: Result, second: Result, place: Place, profile: str) -> tuple[Pair | None, Pair | None]:
@@ -210,7 +217,7 @@ def _average(items: Iterable[Item], fill: float | None) -> dict[Any, float]:
 
 def pair_cell(pair: Pair, place: Place) -> Cell:
     """Make the cell of a paired difference."""
-    return difference_cell(pair, metric_record(place[2]).key(place[3]).unit)
+    return difference_cell(pair, metric_record(place[2]).key(place[3]).unit, marked=has_better(place))
 
 
 def place_of(row: Row) -> Place:
