@@ -354,14 +354,14 @@ def test_lengths_have_a_difference_and_no_verdict_and_cost_no_other_metric_power
     low = np.linspace(0.1, 0.6, 40)
 
     def both(gain: float) -> Result:
-        parts = [run(low + gain), run(low + gain * np.sin(np.arange(40)) ** 2, key="length")]
+        parts = [run(low + gain), run(gain * (100 + np.arange(40)), key="length")]
         items = [dict(ChainMap(*rows)) for rows in zip(*(part.items for part in parts), strict=True)]
         return Result(parts[0].run, [row for part in parts for row in part.scores], items)
 
     grid = compare_runs([("A", both(0)), ("B", both(0.1))], every=False)
     assert {line.label: line.cells[-1].text for line in grid.lines} == {
         "qa_1doc test: rouge_l": "+10.0*",
-        "qa_1doc test: length": "+0.1",
+        "qa_1doc test: length": "+11.9",
     }
     assert [note.partition(" (")[0] for note in grid.notes if "points" in note or "Who looks" in note] == [
         "rouge_l: B is better, 10.0 points higher"
