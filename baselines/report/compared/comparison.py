@@ -159,7 +159,7 @@ def _pair_others(
         some = [(place, part) for place, part in others if (part != ALL) == macro]
         pairs = [pair_results(first, second, place, profile, part.partition(":")[2] or None) for place, part in some]
         found |= adjust(
-            dict(zip(some, pairs, strict=True)), lambda at: (at[1], shape_of(first, second, at[0], profile))
+            dict(zip(some, pairs, strict=True)), lambda at: shape_of(first, second, at[0], profile, at[1])
         )[0]
     return found
 

@@ -70,7 +70,7 @@ def compare_each(
     def adjust_all(side: int, name: str) -> tuple[dict[tuple[int, Place], Pair | None], int]:
         return adjust(
             {where: both[side] for where, both in pairs.items()},
-            lambda where: (where[0], shape_of(first, others[where[0]], where[1], name)),
+            lambda where: shape_of(first, others[where[0]], where[1], name, where[0]),
         )
 
     (shown, family), (turned, _) = adjust_all(0, profile), adjust_all(1, _turn(profile))
@@ -95,11 +95,14 @@ def _count_left(first: Result, second: Result, place: Place) -> int | None:
     return max(whole.number - max(sizes), 0)
 
 
-def shape_of(first: Result, second: Result, place: Place, profile: str) -> Hashable:
-    """Return the shape of the difference of two runs by a metric (`family.py`); None where it has no better end."""
+def shape_of(first: Result, second: Result, place: Place, profile: str, apart: Hashable) -> Hashable:
+    """Return the shape of the difference of two runs by a metric (`family.py`); None where it has no better end.
+
+    Those that differ in what is `apart` are never of one shape.
+    """
     if not has_better(place):
         return None
-    return place[3].endswith(_WEIGHTED), shape(list_differences(first, second, place, profile))
+    return apart, place[3].endswith(_WEIGHTED), shape(list_differences(first, second, place, profile))
 
 
 def has_better(place: Place) -> bool:
