@@ -44,6 +44,7 @@ class Compared(NamedTuple):
         failed: how many of those that both have failed in either run.
         family: for how many differences, of metrics and of runs, p is adjusted.
         left: how many questions of the split the larger run did not have; None where nobody knows.
+        splits: over how many splits together it is; 0 of one of one split.
     """
 
     pair: Pair
@@ -52,6 +53,7 @@ class Compared(NamedTuple):
     failed: tuple[int, int]
     family: int = 1
     left: int | None = None
+    splits: int = 0
 
 
 def pick_places(results: Iterable[Result], profile: str) -> list[Place]:
@@ -196,12 +198,20 @@ def list_differences(first: Result, second: Result, place: Place, profile: str =
 
     It is above 0 where the second is better, also where a lower value is; arguments as of `pair_results`.
     """
+    ones, others = list_values(first, second, place, profile)
+    sign = -1 if metric_record(place[2]).key(place[3]).direction == "lower" else 1
+    return {question: sign * (others[question] - one) for question, one in ones.items() if question in others}
+
+
+def list_values(
+    first: Result, second: Result, place: Place, profile: str
+) -> tuple[Mapping[Any, float], Mapping[Any, float]]:
+    """Return what each question counts as in two runs, its samples' mean, of those that both have."""
     found = _find_sides(first, second, place, profile)
     if found is None:
-        return {}
-    means = [_average(side, choose_fill(profile, found.worst)) for side in found.items]
-    sign = -1 if metric_record(place[2]).key(place[3]).direction == "lower" else 1
-    return {question: sign * (means[1][question] - one) for question, one in means[0].items() if question in means[1]}
+        return {}, {}
+    one, other = (_average(side, choose_fill(profile, found.worst)) for side in found.items)
+    return one, other
 
 
 def count_questions(result: Result, place: Place, profile: str) -> int:

@@ -254,6 +254,8 @@ def _tell_difference(place: Place, one: Compared, names: Sequence[str], facts: S
     odd = decided != (low > 0 or high < 0)
     if one.family > 1:
         interval += f"; p {_format_p(pair.p)}, by Holm's rule {_format_p(pair.decisive)}{', which decides' * odd}"
+    elif one.splits and not odd:
+        interval += f"; p {_format_p(pair.p)}"
     elif odd:
         interval += f", {'with' if decided else 'without'} 0 in it, but p is {pair.p:.3f}; {_P_DECIDES}"
     interval = "; ".join([interval, *facts])
