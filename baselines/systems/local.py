@@ -108,7 +108,7 @@ class LocalModel(parallel.Travels):
                 from transformers.utils import logging
             except ImportError as error:
                 raise QuadragError(
-                    f"local:{self.model} needs transformers ({error}); pip install 'quadrag[local]'"
+                    f"local:{self.model} needs transformers ({error}); pip install '.[local]'"
                 ) from None
             if not sys.stderr.isatty():
                 logging.disable_progress_bar()

@@ -47,7 +47,7 @@ class MilvusAddress:
                 raise ImportError("no module named milvus_lite, which files need")
         except ImportError as error:
             raise QuadragError(
-                f"index milvus:{self.text} needs pymilvus ({error}); pip install 'quadrag[milvus]'"
+                f"index milvus:{self.text} needs pymilvus ({error}); pip install '.[milvus]'"
             ) from None
         if not self.is_file:
             self.connect().close()
