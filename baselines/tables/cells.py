@@ -128,14 +128,15 @@ def scored_of(row: Row) -> str:
     return f"{count_scored(row)} of {row['n_total'] - row.get('n_not_applicable', 0)}"
 
 
-def difference_cell(pair: Pair, unit: str = RATE) -> Cell:
+def difference_cell(pair: Pair, unit: str = RATE, marked: bool = True) -> Cell:
     """Make the cell of a difference of two values, written as the values are; `STAR` says what marks it.
 
     Args:
         pair: the difference.
         unit: of the values.
+        marked: whether one that is not chance is marked.
     """
-    mark = "*" if pair.n >= FEW and pair.decisive < ALPHA else ""
+    mark = "*" if marked and pair.n >= FEW and pair.decisive < ALPHA else ""
     scale, decimals = (1, 0) if unit == CHARACTERS else (100, 1)
     bounds = " to ".join(write_number(end * scale, decimals, "+") for end in pair.interval)
     text = format_difference(pair.difference, unit, pair.n) + mark

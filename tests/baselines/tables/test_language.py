@@ -108,7 +108,6 @@ def test_a_comparison_is_in_chinese(cli):
             "a b：4 个判断中有 1 个读不懂，计为错误：acc。",
         ),
         ("INVALID, a b: 1 of 2 items failed (1 null): x; the file of answers has null in their place.", None),
-        ("length: B is 5 characters longer (95% interval 1 to 9), which is neither better nor worse.", None),
         ("em: A is better, 2.0 points higher (95% interval 0.6 to 3.1).", None),
         (
             "13 of 15 (official) judged, 2 decided by rule: truthfulness.",
