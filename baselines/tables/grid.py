@@ -110,7 +110,7 @@ def print_grids(grids: Sequence[Grid], file: IO[str] | None = None, verbose: boo
 
 
 def write_plainly(title: str, grid: Grid) -> Iterator[str]:
-    """Yield a table as plain lines: a title, its alarms, its head and lines without rules, its other notes."""
+    """Yield a table as plain lines: a title, its alarms, its head and lines without rules, its notes for everyone."""
     from rich.cells import cell_len
 
     yield title
@@ -120,7 +120,8 @@ def write_plainly(title: str, grid: Grid) -> Iterator[str]:
     columns = [[head, *(cell.text for cell in cells)] for head, cells in _justify(grid)]
     for label, *texts in zip(labels, *columns, strict=True):
         yield "  ".join((label + " " * (width - cell_len(label)), *texts)).rstrip()
-    yield from (line for note in grid.notes if not isinstance(note, Alarm) for line in wrap(note, _WIDTH))
+    plain = (note for note in grid.notes if not isinstance(note, Alarm | Detail))
+    yield from (line for note in plain for line in wrap(note, _WIDTH))
 
 
 def align_cells(grid: Grid, blank: str = " ") -> list[list[Cell]]:
