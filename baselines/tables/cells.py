@@ -56,8 +56,11 @@ def _decimals(n: int | None) -> int:
 
 
 def format_bound(value: float, unit: str = RATE) -> str:
-    """Write a bound of an interval: percent with one decimal; a length with none."""
-    return write_number(value, 0) if unit == CHARACTERS else write_number(value * 100, 1)
+    """Write a bound of an interval: percent with one decimal; a length with none, and a rate above 1 too.
+
+    OmniEval's official values keep a judge's verdict beyond its scale, and their columns are narrow.
+    """
+    return write_number(value, 0) if unit == CHARACTERS else write_number(value * 100, 0 if value > 1 else 1)
 
 
 def join_bounds(bounds: Sequence[str]) -> str:
