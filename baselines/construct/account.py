@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from quadrag.hub.export.card import join_card, size_category
+from quadrag.wrapping import wrap
 
+from ..tables.language import ENGLISH, speak
 from .steps import Stage
 
 RULES = "rules"  # in place of a model's name
@@ -15,13 +18,15 @@ _WIDTH = 80
 _REASONS = 5  # of a step, the most frequent ones
 
 
-def tell_steps(stages: Sequence[Stage]) -> list[str]:
+def tell_steps(stages: Sequence[Stage], language: str = ENGLISH) -> list[str]:
     """Return the lines of a table: what came into each step, what was kept, and what was dropped for which reasons."""
-    lines = [f"{'step':21}{'rows':>6}{'kept':>7}{'dropped':>9}   why"]
+    say = partial(speak, language=language)
+    *heads, why = re.split(", |、", say("step, rows, kept, dropped, why"))
+    lines = ["".join(map(_push, heads, (-21, 6, 7, 9))) + f"   {why}"]
     for stage in stages:
-        reasons = [f"{n:,} {why}" for why, n in stage.dropped.most_common(_REASONS)]
+        reasons = [f"{n:,} {say(why)}" for why, n in stage.dropped.most_common(_REASONS)]
         if left := sum(stage.dropped.values()) - sum(n for _, n in stage.dropped.most_common(_REASONS)):
-            reasons.append(f"{left:,} for other reasons")
+            reasons.append(f"{left:,} {say('for other reasons')}")
         head = f"{stage.name:21}{stage.rows:>6,}{stage.kept:>7,}{sum(stage.dropped.values()):>9,}   "
         for reason in reasons or [""]:
             lines += [line.rstrip() for line in _fold(reason, head, "  ")]
@@ -29,14 +34,14 @@ def tell_steps(stages: Sequence[Stage]) -> list[str]:
     return lines
 
 
-def tell_splits(splits: Mapping[str, int]) -> list[str]:
+def tell_splits(splits: Mapping[str, int], language: str = ENGLISH) -> list[str]:
     """Return the lines of a table: how many questions each split of each config has."""
     by_config: dict[str, list[str]] = {}
     for name, n in splits.items():
         config, _, split = name.partition("/")
         by_config.setdefault(config, []).append(f"{split}\N{NO-BREAK SPACE}{n:,}")
     width = max(map(len, by_config), default=0) + 3
-    lines = [f"{'config':{width}}questions by split"]
+    lines = [_push(speak("config", language), -width) + speak("questions by split", language)]
     for config, found in by_config.items():
         lines += _fold(", ".join(found), f"{config:{width}}")
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
@@ -45,7 +50,7 @@ def tell_splits(splits: Mapping[str, int]) -> list[str]:
 def tell_calls(spent: Mapping[str, Any] | None, currency: str, by_rule: str) -> str:
     """Say how often a model was asked, and what it took; where there is none, what is made by rule."""
     if spent is None:
-        return "\n".join(_fold(f"made by rule, {by_rule}", ""))
+        return f"made by rule, {by_rule}"
     said = f"{spent['calls']:,} calls, {spent['cached']:,} kept replies; tokens: {spent['prompt_tokens']:,} in, "
     said += f"{spent['completion_tokens']:,} out"
     return said if spent.get("cost") is None else f"{said}; cost {spent['cost']:.4g} {currency}".rstrip()
@@ -108,7 +113,14 @@ def make_card(record: Mapping[str, Any], languages: Sequence[str], by_rule: str)
 
 
 def _fold(text: str, head: str, more: str = "") -> list[str]:
-    room = " " * len(head)
-    return textwrap.wrap(text, _WIDTH, initial_indent=head, subsequent_indent=room + more, break_on_hyphens=False) or [
-        head
-    ]
+    first, *_ = wrap(text, _WIDTH - len(head)) or [""]
+    rest = wrap(text.removeprefix(first).strip(), _WIDTH - len(head + more))
+    return [head + first, *(" " * len(head) + more + line for line in rest if line)]
+
+
+def _push(text: str, width: int) -> str:
+    """Fill a text up with blanks to so many columns, before it or, of a width below 0, behind it."""
+    from rich.cells import cell_len
+
+    blanks = " " * (abs(width) - cell_len(text))
+    return blanks + text if width > 0 else text + blanks

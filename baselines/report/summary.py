@@ -142,7 +142,7 @@ def _note_other(far: Sequence[str], profile: str) -> list[str]:
 def headline_cells(row: Row) -> list[Cell]:
     """Make the cells of a headline."""
     cell = value_cell(row)
-    share = metric_record(row["metric"]).key(row["key"]).range == (0, 1) and not is_alike(row)
+    share = metric_record(row["metric"]).key(row["key"]).range == (0, 1)
     return [Cell(cell.text, figure=cell.figure if share else None), Cell(cell.sub or NOTHING), Cell(scored_of(row))]
 
 

@@ -126,7 +126,9 @@ class Bm25Index:
         found = [self._known(query) for query in queries]
         spans = [shard.scores["indptr"] for shard in self._shards]
         additions = sum(int(((its[ids + 1] - its[ids]) * times).sum()) for its in spans for ids, times in found)
-        kernels = (_compiled() if additions >= _WORTH_COMPILING or _compiled.cache_info().currsize else None) or (
+        adding, looking = (
+            _compiled() if additions >= _WORTH_COMPILING or _compiled.cache_info().currsize else None
+        ) or (
             add,
             look_up,
         )
@@ -139,7 +141,7 @@ class Bm25Index:
             for hits, (ids, times) in zip(best, found, strict=True):
                 if len(ids) and k > 0:
                     entries = _entries(shard.scores, highest, ids, times)
-                    hits += [(first + row, score) for row, score in find(entries, k, sums, *kernels, wanted=these)]
+                    hits += [(first + row, score) for row, score in find(entries, k, sums, adding, looking, these)]
             first += shard.scores["num_docs"]
         # Sorting leaves equal scores as they are: by row.
         return [sorted(hits, key=lambda hit: -hit[1])[: max(k, 0)] for hits in best]

@@ -246,7 +246,8 @@ def _invalid(labels: Any, judges: Any, most: float | None) -> str | None:
     for one in judges:
         lacking = sum(one.given.get(item.id) is None for item in labels.items)
         if one.usage and lacking > total * (MOST_FAILED if most is None else most):
-            return f"{one.judge} gave no readable verdict on {lacking} of {total} items; no certificate"
+            why = one.explain_unread(labels.graded)
+            return f"{one.judge} gave no readable verdict on {lacking} of {total} items; no certificate{why}"
     return None
 
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
+from quadrag.commands.shared.session import tell
 
 EXAMPLES = (
     "quadrag kg build CRAG/mock_api/cragkg kg.sqlite",
@@ -32,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
         from quadrag.kg.serve import serve
 
         def ready(address: str) -> None:
-            print(f"serving {arguments.graph} at {address}, until Ctrl-C", flush=True)
+            tell(arguments, f"serving {arguments.graph} at {address}, until Ctrl-C")
 
         serve(arguments.graph, arguments.host, arguments.port, arguments.query_time, ready)
         return
@@ -48,5 +49,5 @@ def run(arguments: argparse.Namespace) -> None:
     for name, rows in built.rows.items():
         print(f"{name}: {rows:,}")
     if built.lacking:
-        print(f"not there, and so without its functions: {', '.join(built.lacking)}")
+        tell(arguments, f"not there, and so without its functions: {', '.join(built.lacking)}")
     print(f"\n{built.path}")

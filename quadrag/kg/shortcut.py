@@ -35,10 +35,10 @@ class Shortcut:
             return
         model, respond = route
         first = await receive()
-        left = [first]
+        read = [first]
 
         async def again() -> dict[str, Any]:
-            return left.pop() if left else await receive()
+            return read.pop() if read else await receive()
 
         sent = first.get("body", b"")
         if not first.get("more_body") and len(sent) <= LONGEST:

@@ -14,6 +14,7 @@ from typing import Any
 from quadrag import catalogue
 from quadrag.commands.construct import judge, review
 from quadrag.commands.shared import options
+from quadrag.commands.shared.session import tell, tell_bad, tell_next
 
 EXAMPLES = (
     "quadrag construct rgb --documents news --out my-rgb",
@@ -59,14 +60,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     if arguments.recipe in OTHERS:
         return int(OTHERS[arguments.recipe].run(arguments))
-    import sys
-
     from quadrag.baselines.construct.account import RULES, tell_calls, tell_splits, tell_steps
     from quadrag.baselines.construct.construct import Request, construct
     from quadrag.baselines.construct.recipe import load
     from quadrag.baselines.construct.steps import Maker
+    from quadrag.baselines.tables.language import speak
     from quadrag.chat.prices import Prices
     from quadrag.commands.shared.estimating import start_estimate
+    from quadrag.wrapping import wrap
 
     recipe = load(arguments.recipe)
     request = Request(
@@ -87,15 +88,16 @@ def run(arguments: argparse.Namespace) -> int:
     with _session(arguments) as session:
         made = construct(request, Maker(session.system.completer) if session else Maker())
         spent = session.system.spent if session else None
-    print("\n".join([*tell_steps(made.stages), "", *tell_splits(made.splits), ""]))
+    told = [*tell_steps(made.stages, arguments.labels), "", *tell_splits(made.splits, arguments.labels), ""]
+    print("\n".join(told))
     currency = Prices.load(arguments.prices).currency if arguments.prices else ""
-    print(tell_calls(spent, currency, recipe.by_rule))
-    print(f"\n{arguments.out}: see its README.md; what was dropped stands in its stages")
-    print(
-        f"next: quadrag run {arguments.recipe} {next(iter(made.splits)).partition('/')[0]} --data-dir {arguments.out}"
-    )
+    print("\n".join(wrap(speak(tell_calls(spent, currency, recipe.by_rule), arguments.labels), 80)))
+    print()
+    tell(arguments, f"{arguments.out}: see its README.md; what was dropped stands in its stages")
+    config = next(iter(made.splits)).partition("/")[0]
+    tell_next(arguments, f"quadrag run {arguments.recipe} {config} --data-dir {arguments.out}")
     if made.stopped:
-        print(f"quadrag: {made.stopped}", file=sys.stderr)
+        tell_bad(made.stopped)
         return 2
     return 0
 
@@ -122,11 +124,13 @@ def _estimate(arguments: argparse.Namespace, request: Any, noted: Any) -> None:
     from quadrag.baselines.construct.forecast import NOTES
     from quadrag.baselines.report.estimated import tabulate_estimate
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
     from quadrag.chat.prices import Prices
 
     with _session(arguments, noted) as session:
         stages, begin = estimate(request, session.system.completer if session else None)
     currency = Prices.load(arguments.prices).currency if arguments.prices else None
-    print("\n".join([*tell_steps(stages), ""]))
-    print(f"{begin:,} {'templates' if request.templates else 'documents'} to make questions from")
-    print_grids([tabulate_estimate(noted, currency, arguments.budget, lengths=NOTES)] if noted.stages else [])
+    print("\n".join([*tell_steps(stages, arguments.labels), ""]))
+    tell(arguments, f"{begin:,} {'templates' if request.templates else 'documents'} to make questions from")
+    grids = [tabulate_estimate(noted, currency, arguments.budget, lengths=NOTES)] if noted.stages else []
+    print_grids(speak_grids(grids, arguments.labels))

@@ -11,6 +11,7 @@ from chat_server import ChatServer, Rule
 from rag_server import RagServer
 
 SAMPLE = ("--data-dir", "sample")
+CORPUS = Path(__file__).parents[3] / "datasets_scripts/crud_rag/sample/data/80000_docs/documents_dup_part_1_part_1"
 DOCUMENTS = [("d1", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。")]
 # Two words and more.
 WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]+(?: [A-Za-z][A-Za-z'’-]*)+")
@@ -119,7 +120,7 @@ def test_what_runs_say_is_in_chinese(said):
     # The order of words is Chinese, where a sentence is made of parts.
     text = "\n".join(lines)
     for sentence in (
-        "不完整：每个划分仅前 3 题，共",
+        "不完整：每个划分只问了前 3 题，共",
         "调用：发出 15 次，用了 0 条已存回复；裁判：发出 ",
         "没有发出请求：该运行早已完成，这里再次显示。",
         "接下来：quadrag show kept --wrong --labels zh",
@@ -163,6 +164,21 @@ def test_what_comparisons_and_single_questions_say_is_in_chinese(said, cli):
 
 
 @pytest.mark.slow
+def test_what_is_said_of_a_dataset_that_is_made_is_in_chinese(said):
+    Path("news").mkdir()
+    articles = CORPUS.read_text(encoding="utf-8").splitlines()
+    for at, article in enumerate(articles):
+        Path(f"news/{at}.txt").write_text(article, encoding="utf-8")
+    made = ("construct", "rgb", "--documents", "news", "--out")
+    lines = said(*made, "mine")
+    with ChatServer(models=["m"]) as server:
+        lines += said(*made, "other", "--llm", f"{server.url}#m", "--estimate")
+    left = left_in_english(lines)
+    assert left == {} and punctuated_in_english(lines) == [], left
+    assert f"用来出题的文档 {len(articles) - 1} 篇" in lines, "two are alike"
+
+
+@pytest.mark.slow
 def test_what_is_said_of_judges_held_against_people_is_in_chinese(said):
     rows = [f"{n},{'right' if n % 2 else 'wrong'},谁赢了 {n}?,阿达,阿达" for n in range(8)]
     Path("labels.csv").write_text("\n".join(["id,label,question,answer,gold", *rows]), encoding="utf-8")
@@ -171,6 +187,7 @@ def test_what_is_said_of_judges_held_against_people_is_in_chinese(said):
     lines = said("certify-judge", "labels.csv", "--verdicts", "verdicts.csv", "--out", "c.json")
     lines += said("certify-judge", "labels.csv", "--verdicts", "verdicts.csv", "--against", "rule:exact")
     lines += said("certify-judge", "labels.csv", "--judge", "rule:exact", "--judge-large", "verdicts.csv")
+    lines += [line for name in ("certify-judge", "label") for line in said(name, "--help")]
     with ChatServer(models=["m", "j"], text='{"score": 1}') as server:
         judge = ("--judge", f"{server.url}#j")
         lines += said("certify-judge", "labels.csv", *judge, "--repeats", 2)
@@ -179,7 +196,9 @@ def test_what_is_said_of_judges_held_against_people_is_in_chinese(said):
         lines += said("label", "judged", "--n", 6, "--out", "sheet.csv")
         filled = Path("sheet.csv").read_text(encoding="utf-8-sig")
         Path("filled.csv").write_text(re.sub(r"(?m),$", ",correct", filled), encoding="utf-8")
-        lines += said("label", "judged", "--n", 6, "--out", "sheet.html")
+        lines += said("label", "judged", "--n", 6, "--out", "sheet.html", page="sheet.html")
+        assert {"回答是否正确？", "6 个待标注的回答"} <= {text.removeprefix("quadrag: ") for text in lines}
+        assert "接下来：quadrag label judged --people sheet.csv --labels zh" in lines
         said("run", "rgb", "noise_robustness_zh", *SAMPLE, "--llm", f"{server.url}#m", "--out", "wrong")
         lines += said("errors", "wrong", "--sheet", "wrong.csv")
         lines += said("errors", "wrong", "--people", "wrong.csv")
