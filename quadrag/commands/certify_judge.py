@@ -12,6 +12,7 @@ and the share of them that turn its verdict is printed, by family and by prompt.
 """
 
 import argparse
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,7 +31,7 @@ EXAMPLES = (
     "quadrag certify-judge --injections --judge http://HOST/v1",
 )
 
-_WIDTH = 80
+_NARROW = 80  # columns
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,11 +107,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tell_worth(arguments: argparse.Namespace, sentence: str) -> None:
-    """Print whether a judge is worth asking, in lines that a narrow window holds."""
+    """Print whether a judge is worth asking, in lines that the window holds."""
     from quadrag.baselines.tables.language import speak
     from quadrag.wrapping import wrap
 
-    print("\n".join(wrap(speak(sentence, arguments.labels), _WIDTH)))
+    width = max(_NARROW, shutil.get_terminal_size().columns)
+    print("\n".join(wrap(speak(sentence, arguments.labels), width)))
 
 
 def _inject(arguments: argparse.Namespace) -> int:
