@@ -108,8 +108,8 @@ def test_a_comparison_is_in_chinese(cli):
             "a b：4 个判断中有 1 个读不懂，计为错误：acc。",
         ),
         (
-            "INVALID, a b: 67 of 99 items failed (67 null): x; the file of answers has null in their place: answer these "
-            "and score again, or allow a share of them with --max-failed.",
+            "INVALID, a b: 67 of 99 items failed (67 null): x; the file of answers has null in their place: answer "
+            "these and score again, or allow a share of them with --max-failed.",
             "无效（INVALID）：a b：99 题中有 67 题失败（67 题的回答为 null）：x；回答文件中这些题为 null：请补上回答后"
             "重新评分，或用 --max-failed 允许一部分失败。",
         ),
