@@ -3,13 +3,16 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from quadrag.chat.keys import known_keys
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import Failure, as_verdict
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
 from quadrag.progress import Progress
+from quadrag.records import dumps
 
 from ..core.benchmark import known, load
 from ..core.settings import Conditions
@@ -22,6 +25,7 @@ from .verdicts import Verdicts
 
 _BY_PASSAGES = ("hal", "utl")  # judged by the passages, with an accepted answer beside them where there is one
 _NO_GOLD = "(none is given; go by the passages)"
+_SHOWN = 120  # characters of a reply
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
@@ -71,11 +75,12 @@ def ask_judge(labels: LabelSet, judge: Completer, repeats: int = 1) -> Verdicts:
     started = time.perf_counter()
     rounds: list[dict[str, str | None]] = []
     reasons: dict[str, str] = {}
-    signature = ""
+    signature = unread = ""
     for sample in range(repeats):
         with Progress(f"{labels.name}: verdicts", len(labels.items)) as progress:
             judge.on_progress = progress.update
-            rows, signature = _compute(labels, _Sample(judge, sample))
+            asked = _Sample(judge, sample)
+            rows, signature = _compute(labels, asked)
         given = {item.id: _grade(labels, row) for item, row in zip(labels.items, rows, strict=True)}
         if not rounds:
             reasons = {
@@ -83,6 +88,9 @@ def ask_judge(labels: LabelSet, judge: Completer, repeats: int = 1) -> Verdicts:
                 for item, row in zip(labels.items, rows, strict=True)
                 if given[item.id] is None
             }
+            unread = next(
+                (said for item in labels.items if item.id in reasons and (said := asked.find(labels, item))), ""
+            )
         rounds.append(given)
     return Verdicts(
         judge.model,
@@ -94,6 +102,7 @@ def ask_judge(labels: LabelSet, judge: Completer, repeats: int = 1) -> Verdicts:
         str(getattr(judge, "service", "")),
         {name: value for name, value in judge.spent.items() if name != "oldest"},
         time.perf_counter() - started,
+        unread,
     )
 
 
@@ -128,13 +137,21 @@ class _Sample:
 
     def __init__(self, judge: Completer, sample: int) -> None:
         self._judge, self._sample = judge, sample
+        self._said: dict[str, str] = {}
         self.model = judge.model
 
     def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[Any]:
         try:
-            return [as_verdict(one) for one in self._judge.complete(batch, samples=[self._sample] * len(batch))]
+            said = [as_verdict(one) for one in self._judge.complete(batch, samples=[self._sample] * len(batch))]
         except BudgetReached as stop:
             raise QuadragError(f"{stop}; no certificate was made") from None
+        self._said |= {dumps(chat): one for chat, one in zip(batch, said, strict=True) if isinstance(one, str)}
+        return said
+
+    def find(self, labels: LabelSet, item: Item) -> str:
+        """Return what was said of an item, as a line without keys; "" where nothing was."""
+        chats = list_requests(replace(labels, items=[item]))
+        return next((known_keys().line(self._said[key], _SHOWN) for key in map(dumps, chats) if key in self._said), "")
 
 
 def _compute(labels: LabelSet, judge: "_Sample | _Recorder") -> tuple[list[Mapping[str, Any]], str]:

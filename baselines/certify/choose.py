@@ -19,7 +19,7 @@ from quadrag.errors import QuadragError
 from ..scoring.cascade import Cascade, Stage, Verdict, decide
 from ..scoring.rules import RULE
 from .labels import Item, LabelSet
-from .verdicts import Verdicts
+from .verdicts import Verdicts, list_judged
 
 PARTS = 5
 _SEED = 2333
@@ -117,9 +117,7 @@ def choose_cascade(labels: LabelSet, judges: Sequence[Verdicts], keeps: float | 
 
 def _judged_by(labels: LabelSet, last: Verdicts) -> LabelSet:
     """Leave out what the last judge has no verdict on, so that all cascades are of the same items."""
-    there = [item for item in labels.items if last.given.get(item.id) is not None]
-    if not there:
-        raise QuadragError(f"{last.judge} has no readable verdict on {labels.name}; expected one at least")
+    there = list_judged(labels, last)
     lacking = len(labels.items) - len(there)
     said = [f"Left out: {lacking} items on which {last.judge} has no verdict."] if lacking else []
     return replace(labels, items=there, notes=[*labels.notes, *said])

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from quadrag.errors import QuadragError
 from quadrag.records import write_text
 
+from ..report.spelled import spell_gold
+from ..tables.language import speak
 from .grades import Graded
 from .labels import same_text
 from .sheets import read_sheet
@@ -62,8 +64,12 @@ def share_out(sizes: Mapping[str, int], n: int) -> dict[str, int]:
     return given
 
 
-def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int = SEED) -> tuple[Rows, dict[str, int]]:
+def draw_sheet(
+    items: Sequence[Judged], n: int, graded: Graded, seed: int = SEED, labels: str = "en"
+) -> tuple[Rows, dict[str, int]]:
     """Draw n items as the rows of a sheet whose `label` is to be filled in; the first are the names of its columns.
+
+    The last of these asks a person, in the language of the labels, for a grade.
 
     Returns:
         The rows, and how many labels each stratum got.
@@ -77,7 +83,7 @@ def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int = SEED
         (item, given[name] / len(here)) for name, here in strata.items() for item in draw.sample(here, given[name])
     ]
     draw.shuffle(drawn)
-    rows = [[*_COLUMNS, f"one of: {' '.join(graded.grades)}"]]
+    rows = [[*_COLUMNS, f"{speak(graded.asks, labels)} {' / '.join(speak(one, labels) for one in graded.grades)}"]]
     for item, probability in drawn:
         rows.append([item.id, item.question, item.passages, item.gold, item.answer, "", f"{probability:.6g}", ""])
     return rows, given
@@ -130,7 +136,13 @@ def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Sheet:
 
 
 def show_gold(references: Any) -> str:
-    """Return accepted answers as a cell of a sheet."""
-    if isinstance(references, str):
-        return references
-    return json.dumps(references, ensure_ascii=False) if references else ""
+    """Return accepted answers as a cell of a sheet: of one answer the ways to say it as labels are read, else as shown.
+
+    Several ways are a JSON list of texts; of several parts that an answer is to have, one text has all.
+    """
+    ways = references
+    if isinstance(ways, list | tuple) and len(ways) == 1 and isinstance(ways[0], list | tuple):
+        ways = ways[0]
+    if isinstance(ways, list | tuple) and len(ways) > 1 and all(isinstance(one, str) for one in ways):
+        return json.dumps(list(dict.fromkeys(ways)), ensure_ascii=False)
+    return "; ".join(spell_gold(references))

@@ -23,7 +23,7 @@ from quadrag.stats.agreement import (
 )
 
 from .labels import Item, LabelSet
-from .verdicts import Verdicts
+from .verdicts import Verdicts, list_judged
 
 _FEWEST = 10  # items of a slice that is shown
 _CORRELATION_DRAWS = 2000
@@ -99,9 +99,7 @@ def measure(labels: LabelSet, verdicts: Verdicts) -> Figures:
     Raises:
         QuadragError: no item has a verdict.
     """
-    judged = [item for item in labels.items if verdicts.given.get(item.id) is not None]
-    if not judged:
-        raise QuadragError(f"{verdicts.judge} has no readable verdict on {labels.name}; expected one at least")
+    judged = list_judged(labels, verdicts)
     lacking = [item.id for item in labels.items if verdicts.given.get(item.id) is None]
     found = Figures(labels, verdicts, ceiling=measure_ceiling(labels))
     found.unreadable = dict(Counter(verdicts.reasons.get(name, "unreadable") for name in lacking))

@@ -8,6 +8,13 @@ from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
 
 PAIRS = {"-1": -1.0, "0": 0.0, "1": 1.0}  # which of two answers is better: the first, neither, the second
+# How people write grades that are words; what says only that an answer is good is no answer to another question.
+_SPELLED = {
+    "yes": "y true 1 是",
+    "no": "n false 0 否 不是",
+    "right": "yes y true 1 correct 对 正确 是",
+    "wrong": "no n false 0 incorrect 错 错误 不对 否 不是",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +36,15 @@ class Graded:
         """What `--metric` calls it: the metric alone where it has one such key."""
         return self.metric if len(_keys(self.metric)) == 1 else f"{self.metric}.{self.key}"
 
+    @property
+    def asks(self) -> str:
+        """What a person who grades an answer is asked."""
+        return metric_record(self.metric).key(self.key).asks
+
     def read(self, text: str) -> str | None:
-        """Return the grade that a text is, whatever the case of its letters; None where it is none."""
-        return next((grade for grade in self.grades if grade.casefold() == text.strip().casefold()), None)
+        """Return the grade that a text is, in any of its spellings and letter cases; None where it is none."""
+        said = text.strip().casefold()
+        return next((one for one in self.grades if said in (one.casefold(), *_SPELLED.get(one, "").split())), None)
 
     def grade_of(self, value: float | None) -> str | None:
         """Return the grade of a value; None where no grade has it."""

@@ -16,6 +16,22 @@ from quadrag.reading import parse_json
 
 ANNOTATOR = "annotator"  # who labelled a row; with a number, what each of several people said
 
+# What columns are called in Chinese.
+_CALLED = {
+    "编号": "id",
+    "标签": "label",
+    "标注": "label",
+    "判断": "verdict",
+    "置信度": "confidence",
+    "问题": "question",
+    "回答": "answer",
+    "标准答案": "gold",
+    "片段": "passages",
+    "分组": "group",
+    "系统": "system",
+    "标注人": ANNOTATOR,
+}
+
 
 class Line(NamedTuple):
     """A row, and where it stands."""
@@ -46,7 +62,8 @@ def read_sheet(path: Path, *wanted: str) -> Sheet:
         content = path.read_bytes()
     except OSError as error:
         raise QuadragError(f"cannot read {path} ({error.strerror}); expected a CSV file with {_list(wanted)}") from None
-    lines = list(_read_export(path, content) if path.suffix.lower() == ".json" else _read_csv(path, content))
+    read = _read_export if path.suffix.lower() == ".json" else _read_csv
+    lines = [Line(line.place, _name_columns(line.row)) for line in read(path, content)]
     columns = list(dict.fromkeys(name for line in lines for name in line.row))
     if not lines:
         raise QuadragError(f"{path} holds no row; expected a line of names ({_list(wanted)}) and a row for each item")
@@ -80,6 +97,11 @@ def join_annotators(sheet: Sheet) -> Sheet:
         same = len(set(votes.values())) == 1
         lines.append(Line(line.place, {**line.row, **votes, "label": line.row["label"] if same else ""}))
     return Sheet(lines, [*sheet.columns, *people.values()], sheet.sha256)
+
+
+def _name_columns(row: Mapping[str, str]) -> dict[str, str]:
+    """Call the cells of a row by their English names, but where another has that name."""
+    return {name if _CALLED.get(name, name) in row else _CALLED[name]: cell for name, cell in row.items()}
 
 
 def _list(names: Any) -> str:

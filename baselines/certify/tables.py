@@ -72,7 +72,7 @@ def say_against(found: Against, first: str, second: str) -> str:
     )
     return (
         f"{said}: of {found.n} items {first} alone is right on {found.first_only}, {second} alone on "
-        f"{found.second_only} (McNemar, mid-p {found.test.mid_p:.4f}, exact {found.test.exact:.4f})."
+        f"{found.second_only} (McNemar, mid-p {_chance(found.test.mid_p)}, exact {_chance(found.test.exact)})."
     )
 
 
@@ -208,6 +208,11 @@ def _four(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.4f}"
 
 
+def _chance(p: float) -> str:
+    """Write a p-value with four decimals, none of them as 0."""
+    return _four(p) if p >= 0.0001 else "below 0.0001"
+
+
 def _both(between: Interval | None) -> str:
     return f"{between.low:.4f} to {between.high:.4f}" if between else ""
 
@@ -221,6 +226,7 @@ def tabulate_corrected(name: str, found: Corrected, sheet: Sheet) -> Grid:
         Line("labels alone", [Cell(_four(value)), Cell(_both(found.alone)), Cell(str(found.n))]),
     ]
     notes = [
+        f"The judge and the labels agree on {found.agreed} of {found.n}.",
         found.sentence,
         _DRAWN if sheet.drawn else f"{_PPI} {found.estimate.tuning:.2f}.",
     ]

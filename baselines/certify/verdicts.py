@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.metric_record import metric_record
 
 from ..scoring.rules import RULE, RULES, judge_by_rule
+from .grades import Graded
 from .labels import Item, LabelSet, same_text
 from .sheets import Line, read_sheet
 
@@ -31,6 +33,7 @@ class Verdicts:
         service: where it was asked, as the ledger calls it.
         usage: calls, tokens and cost, of a live judge.
         seconds: that it took.
+        unread: one of its replies in which there was no verdict to read; "" where that is not known.
     """
 
     judge: str
@@ -42,6 +45,28 @@ class Verdicts:
     service: str = ""
     usage: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    unread: str = ""
+
+    def explain_unread(self, graded: Graded) -> str:
+        """Say what it said in place of a verdict, how one looks, and what to do; "" where that is not known."""
+        if not self.unread:
+            return ""
+        form = metric_record(graded.metric).verdict
+        cure = "try --judge-format json, or another judge" if form.startswith("{") else "name another judge"
+        return f"; it said {self.unread!r}, where a verdict is like {form!r}: {cure}"
+
+
+def list_judged(labels: LabelSet, verdicts: Verdicts) -> list[Item]:
+    """Return the items that a judge has a verdict on.
+
+    Raises:
+        QuadragError: there is none.
+    """
+    judged = [item for item in labels.items if verdicts.given.get(item.id) is not None]
+    if not judged:
+        why = verdicts.explain_unread(labels.graded) or "; expected one at least"
+        raise QuadragError(f"{verdicts.judge} has no readable verdict on {labels.name}{why}")
+    return judged
 
 
 def list_judges(labels: LabelSet) -> list[str]:

@@ -4,6 +4,7 @@
 const SHEET = JSON.parse(document.getElementById("sheet").textContent);
 const [COLUMNS, ...ROWS] = SHEET.rows;
 const LABEL = COLUMNS.indexOf("label");
+const WORDS = SHEET.words;
 const SHOWN = ["question", "passages", "gold", "answer"];
 let at = 0;
 
@@ -28,17 +29,28 @@ function add(parent, tag, text) {
   return element;
 }
 
+/** Several ways to say the gold are a JSON list in the sheet. */
+function spell(text) {
+  try {
+    const ways = JSON.parse(text);
+    return Array.isArray(ways) ? ways.join(" / ") : text;
+  } catch {
+    return text;
+  }
+}
+
 function show() {
   const item = document.getElementById("item");
   item.replaceChildren();
   for (const name of SHOWN) {
     const text = ROWS[at][COLUMNS.indexOf(name)];
     if (text === "") continue;
-    add(item, "h4", name);
-    add(item, "p", text).className = "text";
+    add(item, "h4", WORDS[name]);
+    add(item, "p", name === "gold" ? spell(text) : text).className = "text";
   }
   const done = ROWS.filter((row) => row[LABEL] !== "").length;
-  document.getElementById("count").textContent = `Answer ${at + 1} of ${ROWS.length}; ${done} labelled`;
+  const counts = [at + 1, ROWS.length, done];
+  document.getElementById("count").textContent = WORDS.count.replace(/\{(\d)\}/g, (_, n) => counts[n]);
   for (const [n, button] of [...document.getElementById("grades").children].entries())
     button.setAttribute("aria-pressed", String(ROWS[at][LABEL] === SHEET.grades[n]));
 }
@@ -75,6 +87,6 @@ document.addEventListener("keydown", (event) => {
 });
 document.getElementById("save").addEventListener("click", save);
 for (const [n, grade] of SHEET.grades.entries())
-  add(document.getElementById("grades"), "button", `${n + 1} ${grade}`).addEventListener("click", () => label(grade));
+  add(document.getElementById("grades"), "button", `${n + 1} ${SHEET.shown[n]}`).addEventListener("click", () => label(grade));
 recall();
 show();

@@ -142,17 +142,16 @@ def render_page(
     }
     words = {name: _name_in(entry[labels], called) for name, entry in _words().items()}
     given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in given["grids"]]
-    given["undrawn"] = not can_draw() and any(grid.form for grid in grids)
     return (
-        _environment()
+        make_environment()
         .get_template("page.html")
         .render(**given, words=words, language=labels, style=style, script=script, live=live, again=again)
     )
 
 
 @cache
-def _environment() -> "Environment":
-    """Make what reads the page's template, and keeps it as it is compiled."""
+def make_environment() -> "Environment":
+    """Make what reads a page's template, and keeps it as it is compiled."""
     from jinja2 import Environment, FileSystemLoader
 
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)

@@ -7,11 +7,12 @@ run's items.
 """
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import tell
+from quadrag.commands.shared.session import tell, tell_next
 from quadrag.errors import QuadragError
 
 EXAMPLES = (
@@ -48,18 +49,26 @@ def run(arguments: argparse.Namespace) -> None:
         out = Path(arguments.out)
         if out.exists():  # it may hold a person's work
             raise QuadragError(f"{out} is there already; name another file, or take it back with --people {out}")
-        rows, given = draw_sheet(items, arguments.n, graded, arguments.seed)
+        rows, given = draw_sheet(items, arguments.n, graded, arguments.seed, arguments.labels)
         said = "; ".join(f"{count} that the judge gave {name}" for name, count in given.items())
         then = f"Fill in the column label: {' or '.join(graded.grades)}."
         if out.suffix == ".html":
-            write_labelling(out, rows, list(graded.grades))
-            then = f"Open it in a browser: it saves a sheet, {out.stem}.csv, for --people."
+            write_labelling(out, rows, graded, arguments.labels)
+            then = f"Open it in a browser: it saves a sheet, {out.stem}.csv, among your downloads."
         else:
             write_sheet(out, rows)
-        tell(arguments, f"{arguments.out}: {sum(given.values())} of {len(items)} items ({said})", then)
+        tell(arguments, f"{arguments.out}: {sum(given.values())} of {len(items)} items ({said})", graded.asks, then)
+        tell_next(arguments, _take_back(arguments, out.with_suffix(".csv")))
         return
     sheet = take_back(Path(arguments.people), items, graded)
     print_grids(speak_grids([tabulate_corrected(graded.name, correct(items, sheet), sheet)], arguments.labels))
+
+
+def _take_back(arguments: argparse.Namespace, sheet: Path) -> str:
+    """Return the command that takes a sheet back."""
+    given = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
+    options = [word for name, value in given.items() if value is not None for word in (name, value)]
+    return shlex.join(["quadrag", "label", arguments.folder, *options])
 
 
 def _read_items(arguments: argparse.Namespace) -> Any:

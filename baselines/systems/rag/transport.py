@@ -43,6 +43,7 @@ class RagTransport(Transport):
     timeout_option = "--rag-timeout"
     timeout = 300.0  # a service searches, ranks and writes
     first = 120.0
+    stalls = 1  # its time is long, and who hangs on a question once mostly does so again
 
     def __init__(self, contract: str) -> None:
         """Take the contract: ``json`` or ``openai``."""

@@ -13,6 +13,8 @@ from typing import ClassVar
 import pytest
 from chat_server import ChatServer, Rule
 
+from quadrag.baselines.certify.grades import find_graded
+
 LABELS = """id,question,answer,gold,label
 1,Capital of France?,Paris,Paris,right
 2,Capital of Italy?,It is Milan,Rome,wrong
@@ -45,10 +47,37 @@ def test_verdicts_of_a_file(sheets):
     assert "verdicts: 1 items without a verdict (unreadable 1), left out." in done.out
     assert re.search(r"^right +0\.8000 +0\.6667 +1\.0000 +0\.8000 +2$", done.out, flags=re.MULTILINE)
     assert re.search(r"^wrong +1 +2$", done.out, flags=re.MULTILINE), "the row of the confusion"
-    assert "verdicts agrees with people 0.80 (0.38–0.96) on labels, kappa 0.62." in done.out
+    chance = "this may be chance alone, so label more items"
+    assert done.out.startswith(f"verdicts agrees with people 0.80 (0.38–0.96) on labels, kappa 0.62; {chance}.\n")
     found = json.loads(Path("certificate.json").read_text(encoding="utf-8"))
     assert next(iter(found)) == "sum" and found["labels"]["sha256"].keys() == {"labels.csv"}
     assert found["figures"]["confusion"] == [[2, 0], [1, 2]] and found["prompts"] == []
+
+
+# Twenty answers are right to the word, sixteen otherwise, twenty-four wrong: the free rules agree on 44 of 60.
+FREE_LABELS = "id,question,answer,gold,label\n" + "".join(
+    f"{n},What is {n}?,{'x' if n < 20 else 'other'} {n},x {n},{'wrong' if 20 <= n < 44 else 'right'}\n"
+    for n in range(60)
+)
+
+
+@pytest.mark.parametrize(
+    ("right", "said"),
+    [
+        ({*range(60)} - {*range(20, 44)}, "agrees with people 1.00 (0.94–1.00) on labels, kappa 1.00; {}."),
+        ({*range(20), 44, 45}, "kappa 0.56; {}, so the judge adds little."),
+        ({*range(18), *range(44, 52)}, "kappa 0.68; {}, and these labels cannot tell the two apart."),
+        (
+            {*range(20, 44)},
+            "agrees with people no better than chance, 0.00 (0.00–0.06) on labels, kappa -0.92; do not use",
+        ),
+        ({*range(60)}, "no better than chance, 0.60 (0.47–0.71) on labels, kappa 0.00; do not use it."),
+    ],
+)
+def test_the_first_line_says_what_a_judge_is_worth(sheets, right, said):
+    verdicts = "id,verdict\n" + "".join(f"{n},{'right' if n in right else 'wrong'}\n" for n in range(60))
+    first = sheets(labels=FREE_LABELS, verdicts=verdicts).out.splitlines()[0]
+    assert first.startswith("verdicts agrees with people") and said.format("the free rule bounded agrees 0.73") in first
 
 
 def test_repeats_and_a_test_of_two(sheets, tmp_path):
@@ -83,21 +112,21 @@ def test_people_are_the_ceiling_and_groups_widen_the_interval(sheets):
         (LABELS + "3,Who?,He,x,wrong\n", VERDICTS, r"labels.csv:8: item '3' has two labels \('right' and 'wrong'\)"),
         (LABELS + "3,Who?,He,x,right\n", VERDICTS, r"labels.csv:8: item '3' has two labels \('right' twice\)"),
         (
-            LABELS.replace("Rome,wrong", "Rome,false"),
+            LABELS.replace("Rome,wrong", "Rome,maybe"),
             VERDICTS,
-            r"labels.csv:3 has label 'false'; expected right or wrong",
+            r"labels.csv:3 has label 'maybe'; expected right or wrong",
         ),
         (
-            LABELS.replace("Rome,wrong", "Rome,错误"),
+            LABELS.replace("Rome,wrong", "Rome,也许"),
             VERDICTS,
-            r"labels.csv:3 has label '错误'; expected right or wrong",
+            r"labels.csv:3 has label '也许'; expected right or wrong",
         ),
         (LABELS.replace("Rome,wrong", "Rome,"), VERDICTS, r"labels.csv:3 has no label; expected right or wrong"),
         (LABELS.replace(",wrong", ",right"), VERDICTS, r"labels.csv: no item is labelled wrong, all 6 are right"),
         (
             LABELS,
-            VERDICTS.replace("2,right", "2,yes"),
-            r"verdicts.csv:3: verdict 'yes' on '2'; expected right or wrong",
+            VERDICTS.replace("2,right", "2,maybe"),
+            r"verdicts.csv:3: verdict 'maybe' on '2'; expected right or wrong",
         ),
         (LABELS, VERDICTS + "1,wrong,\n", r"verdicts.csv:8: item '1' has two verdicts; expected one in a file"),
         (
@@ -124,6 +153,34 @@ def test_one_line_for_whatever_is_wrong(sheets, labels, verdicts, said):
     done = sheets(labels=labels, verdicts=verdicts)
     assert done.code == 2 and not done.out
     assert re.fullmatch(f"quadrag: [^\n]*{said}[^\n]*\n", done.err), done.err
+    chinese = sheets("--verdicts", "verdicts.csv", "--labels", "zh", labels=labels, verdicts=verdicts)
+    assert chinese.code == 2 and "这一行还没有中文" not in chinese.err and chinese.err != done.err
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("对", "错"), ("是", "否"), ("1", "0"), ("TRUE", "False"), ("yes", "no"), ("正确", "错误")]
+)
+def test_labels_and_columns_as_people_write_them(sheets, right, wrong):
+    rows = LABELS.partition("\n")[2]
+    rows = rows.replace(",right", f",{right}").replace(",wrong", f",{wrong}")
+    done = sheets(labels=f"编号,问题,回答,标准答案,标签\n{rows}")
+    assert done.code == 0 and done.out == sheets().out, done.err
+    assert find_graded("rejection_rate").read("是") == "yes"
+    assert find_graded("rejection_rate").read("对") is None, "right, or a refusal"
+
+
+def test_a_small_chance_is_not_written_as_none(sheets, tmp_path):
+    rows = [f"{n},{'right' if n % 2 else 'wrong'}" for n in range(40)]
+    (tmp_path / "other.csv").write_text("id,verdict\n" + "\n".join(f"{n},wrong" for n in range(40)))
+    done = sheets(
+        "--verdicts",
+        "verdicts.csv",
+        "--against",
+        "other.csv",
+        labels="id,label\n" + "\n".join(rows),
+        verdicts="id,verdict\n" + "\n".join(rows),
+    )
+    assert "(McNemar, mid-p below 0.0001, exact below 0.0001)" in " ".join(done.out.split()), done.err
 
 
 @pytest.mark.parametrize(
@@ -143,6 +200,7 @@ def test_one_line_for_whatever_is_wrong(sheets, labels, verdicts, said):
         (["labels.csv", "--judge", "extractive"], r"--judge extractive judges nothing; expected http"),
         (["labels.csv", "--judge", "rule:boundd"], r"unknown judge of labels 'rule:boundd'; nearest: rule:bounded"),
         (["labels.csv", "--out", "c.json"], r"--out takes one judge's certificate; name it with --judge rule:bounded"),
+        (["labels.csv", "--judge", "rule:plain", "--judge", "rule:exact"], r"--judge names several; one is certified"),
         (["labels.csv", "--judge", "rule:plain", "--fresh"], r"--fresh does nothing here"),
     ],
 )
@@ -151,6 +209,8 @@ def test_one_line_for_what_cannot_be_asked(cli, tmp_path, options, said):
     done = cli("certify-judge", *options)
     assert done.code == 2, done.out
     assert re.fullmatch(f"quadrag: [^\n]*{said}[^\n]*\n", done.err), done.err
+    chinese = cli("certify-judge", *options, "--labels", "zh")
+    assert chinese.code == 2 and "这一行还没有中文" not in chinese.err and chinese.err != done.err
 
 
 def test_a_set_that_cannot_be_fetched_is_told_in_one_line(cli, monkeypatch):
@@ -252,10 +312,15 @@ def test_a_dead_or_silent_judge_makes_no_certificate(cli, tmp_path):
     dead = cli("certify-judge", "labels.csv", "--judge", "http://127.0.0.1:9/v1#j", "--ledger", "a", "--out", "c.json")
     assert dead.code == 2 and dead.err.startswith("quadrag: ")
     with ChatServer(models=["j"], text="no verdict") as server:
+        two = "id,question,answer,gold,label\n1,a?,b c,b,对\n2,d?,e,f,错\n"
+        (tmp_path / "two.csv").write_text(two, encoding="utf-8")
         silent = cli("certify-judge", "labels.csv", "--judge", f"{server.url}#j", "--ledger", "a", "--out", "c.json")
+        none = cli("certify-judge", "two.csv", "--judge", f"{server.url}#j", "--ledger", "a", "--labels", "zh")
     assert silent.code == 3
-    assert "quadrag: INVALID, j gave no readable verdict on 4 of 6 items; no certificate" in silent.err
+    why = "it said 'no verdict', where a verdict is like '{\"score\": 1}': try --judge-format json, or another judge"
+    assert f"quadrag: INVALID, j gave no readable verdict on 4 of 6 items; no certificate; {why}" in silent.err
     assert not (tmp_path / "c.json").exists()
+    assert none.code == 2 and "它说 'no verdict'，而判断应如 '{\"score\": 1}'：试用 --judge-format json" in none.err
 
 
 def test_pairs_are_the_sign_of_two_values(cli, tmp_path, real_data):

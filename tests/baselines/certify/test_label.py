@@ -11,7 +11,11 @@ from chat_server import ChatServer, Rule
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quadrag.baselines.certify.draw import share_out
+from quadrag.baselines.certify.draw import share_out, show_gold
+from quadrag.baselines.certify.grades import graded_keys
+from quadrag.baselines.tables.language import speak
+from quadrag.metric_record import metric_record
+from quadrag.records import read_jsonl
 
 
 @pytest.fixture
@@ -52,6 +56,10 @@ def test_a_sheet_goes_out_and_comes_back(judged):
     assert back.code == 0, back.err
     assert re.search(r"^corrected by labels +1\.0000 +0\.\d+ to 1\.0000 +15$", back.out, flags=re.MULTILINE)
     assert "The judge narrows nothing" in back.out
+    said = {row["id"]: row["truthfulness.accuracy"]["official"] for _, row in read_jsonl(Path("runs/a/items.jsonl"))}
+    agreed = sum(said[row["id"]] == 1 for row in rows)
+    assert 0 < agreed < 8
+    assert f"The judge and the labels agree on {agreed} of 8." in back.out
     again = judged("label", "runs/a", "--out", "sheet.csv")
     assert again.code == 2 and "sheet.csv is there already" in again.err
 
@@ -73,7 +81,10 @@ def test_labels_of_a_random_draw(judged):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda rows: rows[0].update(label="yes"), r"sheet.csv:2 has label 'yes'; expected right or wrong, or nothing"),
+        (
+            lambda rows: rows[0].update(label="maybe"),
+            r"sheet.csv:2 has label 'maybe'; expected right or wrong, or nothing",
+        ),
         (lambda rows: rows[0].update(id="x"), r"sheet.csv:2: this run has no judged item 'x'"),
         (lambda rows: rows.append(rows[0]), r"sheet.csv:\d+: item '[^']+' has two labels"),
         (
@@ -113,7 +124,33 @@ def test_shares_are_whole_and_no_stratum_is_left_out(sizes, n):
 def test_a_page_to_label_on(judged):
     done = judged("label", "runs/a", "--n", 8, "--out", "label.html")
     assert done.code == 0, done.err
-    assert done.out.endswith("Open it in a browser: it saves a sheet, label.csv, for --people.\n")
-    assert "8 answers to label" in Path("label.html").read_text(encoding="utf-8")
+    assert done.out.endswith(
+        "Is the answer right?\nOpen it in a browser: it saves a sheet, label.csv, among your downloads.\n"
+        "next: quadrag label runs/a --people label.csv\n"
+    )
+    page = Path("label.html").read_text(encoding="utf-8")
+    assert 'lang="en"' in page and "8 answers to label" in page and '<h4 id="asks">Is the answer right?</h4>' in page
     again = judged("label", "runs/a", "--out", "label.html")
     assert again.code == 2 and "label.html is there already" in again.err
+
+
+@pytest.mark.parametrize(
+    ("references", "cell"),
+    [
+        ([["1月17日"]], "1月17日"),
+        ([["1月17日", "January 17"]], '["1月17日", "January 17"]'),
+        (["one", "two", "one"], '["one", "two"]'),
+        ([["a", "b"], ["c"]], "a / b; c"),
+        ("text", "text"),
+        (None, ""),
+    ],
+)
+def test_gold_is_written_as_people_read_it_and_labels_take_it(references, cell):
+    assert show_gold(references) == cell
+
+
+def test_every_graded_value_has_a_question_in_both_languages():
+    for name in graded_keys():
+        module, _, key = name.partition(".")
+        asks = metric_record(module).key(key).asks
+        assert "?" in asks and "？" in speak(asks, "zh"), name

@@ -23,7 +23,7 @@ def opened(browser, tmp_path):
     context = browser.new_context(accept_downloads=True)
     rows, _ = draw_sheet(ITEMS, 4, GRADED)
     file = tmp_path / "label.html"
-    write_labelling(file, rows, list(GRADED.grades))
+    write_labelling(file, rows, GRADED)
 
     def show():
         page = context.new_page()
@@ -58,6 +58,7 @@ def test_labels_by_keys_come_back_as_a_sheet(opened, tmp_path):
     sheet = take_back(saved(page, tmp_path / "a.csv"), ITEMS, GRADED)
     rows, _ = draw_sheet(ITEMS, 4, GRADED)
     assert sheet.values == {rows[1][0]: 1.0, rows[2][0]: 0.0, rows[4][0]: 1.0} and sheet.drawn and sheet.blank == 1
+    assert page.inner_text("#asks") == "Is the answer right?"
     texts = [[text.replace("\r\n", "\n") for text in (row[1], row[3], row[4])] for row in rows[1:]]
     assert [[text.replace("\r\n", "\n") for text in one] for one in shown] == texts, "hostile texts are shown as texts"
     assert page.evaluate("window.hit") is None and page.locator("#item img").count() == 0

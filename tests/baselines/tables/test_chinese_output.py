@@ -187,6 +187,7 @@ def test_what_is_said_of_judges_held_against_people_is_in_chinese(said):
     lines = said("certify-judge", "labels.csv", "--verdicts", "verdicts.csv", "--out", "c.json")
     lines += said("certify-judge", "labels.csv", "--verdicts", "verdicts.csv", "--against", "rule:exact")
     lines += said("certify-judge", "labels.csv", "--judge", "rule:exact", "--judge-large", "verdicts.csv")
+    lines += [line for name in ("certify-judge", "label") for line in said(name, "--help")]
     with ChatServer(models=["m", "j"], text='{"score": 1}') as server:
         judge = ("--judge", f"{server.url}#j")
         lines += said("certify-judge", "labels.csv", *judge, "--repeats", 2)
@@ -195,7 +196,9 @@ def test_what_is_said_of_judges_held_against_people_is_in_chinese(said):
         lines += said("label", "judged", "--n", 6, "--out", "sheet.csv")
         filled = Path("sheet.csv").read_text(encoding="utf-8-sig")
         Path("filled.csv").write_text(re.sub(r"(?m),$", ",correct", filled), encoding="utf-8")
-        lines += said("label", "judged", "--n", 6, "--out", "sheet.html")
+        lines += said("label", "judged", "--n", 6, "--out", "sheet.html", page="sheet.html")
+        assert {"回答是否正确？", "6 个待标注的回答"} <= {text.removeprefix("quadrag: ") for text in lines}
+        assert "接下来：quadrag label judged --people sheet.csv --labels zh" in lines
         said("run", "rgb", "noise_robustness_zh", *SAMPLE, "--llm", f"{server.url}#m", "--out", "wrong")
         lines += said("errors", "wrong", "--sheet", "wrong.csv")
         lines += said("errors", "wrong", "--people", "wrong.csv")

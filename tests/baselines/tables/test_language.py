@@ -123,7 +123,6 @@ def test_a_comparison_is_in_chinese(cli):
             "1 of 2 questions on which v2 is worse by rouge_l; 8 scored in both",
             "v2 的 rouge_l 有 2 题更差，显示 1 题；两次都有分的共 8 题",
         ),
-        ("length: B is 5 characters longer (95% interval 1 to 9), which is neither better nor worse.", None),
         ("em: A is better, 2.0 points higher (95% interval 0.6 to 3.1).", None),
         (
             "13 of 15 (official) judged, 2 decided by rule: truthfulness.",
@@ -142,11 +141,25 @@ def test_a_comparison_is_in_chinese(cli):
             None,
         ),
         (
+            "The judge j says acc 0 of 5 of 6 answers that hold an accepted answer word for word: see who is right "
+            "with `quadrag label`, then `quadrag certify-judge`.",
+            "有 6 个回答按字面含有可接受的答案，裁判“j”却对其中 5 个判 acc 0：请用 `quadrag label` 标注后再用 "
+            "`quadrag certify-judge` 看谁对。",
+        ),
+        (
+            "The judge j says rejection_rate_judged 0 of 5 of 6 answers that hold the phrase asked for: see who is "
+            "right with `quadrag label`, then `quadrag certify-judge`.",
+            None,
+        ),
+        (
             "a: 7 of 15 answers are the same text, 'Error …'; if these are errors, let the service reply with an error "
             "status.",
             "a：15 个回答中有 7 个是同一段文字：'Error …'；若这些是报错信息，请让服务以错误状态码应答。",
         ),
-        ("judge not certified: j (acc, hal); `quadrag certify-judge` does it.", None),
+        (
+            "judge not certified: j (acc, hal); to begin with, label what it judged: `quadrag label a --out s.csv`.",
+            None,
+        ),
         (
             "Vectors by faiss IVF_SQ8 (nlist 64, nprobe 16, rerank 100): recall@10 0.9860 against exact search, with "
             "100 of the passages as queries.",
