@@ -25,13 +25,14 @@ from .rows import ALL, items_of, reason_of
 FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null")
 UNJUDGED = "unjudged"
 _EMPTY = "empty reply"
+_ALLOW = "or allow a share of them with --max-failed"
 _CAUSES = {
     "api_error": "calls failed",
-    "raised": "the function raised an exception",
+    "raised": f"correct the function and run again, {_ALLOW}",
     "truncated": "replies were cut: raise --max-tokens or --judge-max-tokens",
     "unparsable": "replies are not of the form that was asked for: try another judge",
     "misaligned": "a judge answered more or fewer questions than it was asked: try another judge",
-    "null": "the file of answers has null in their place",
+    "null": f"the file of answers has null in their place: answer these and score again, {_ALLOW}",
     _EMPTY: "the model replied with nothing",
 }
 _JUDGE = {  # by the reason of an answer's verdict
@@ -91,7 +92,8 @@ class Fault(NamedTuple):
         if most == "unparsable" and form and run.verdict is not None:
             cause = f"a judge said {run.verdict!r}, where a verdict is like {form!r}: {_find_cure(form, run)}"
         elif most in ("api_error", "raised", "unparsable") and run.failures:
-            cause = next(iter(run.failures.values()))
+            said = next(iter(run.failures.values()))
+            cause = f"{cause}; {said}" if most == "raised" else said
         elif most == "truncated" and not run.cut:
             cause = cause.replace("--max-tokens or ", "")  # no answer was: the judge's replies were
         return cause
