@@ -21,8 +21,11 @@ from ..scoring.cascade import PROFILE, Cascade, Stage
 from .asking import read_signature
 from .choose import Choice
 from .figures import Figures
+from .free import find_free
 
 _FORM = "quadrag certificate 1"
+_NO_KAPPA = 0.1  # as by chance, where it may be 0
+_LITTLE = 0.05  # of the labels: what a judge must be better by
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class Certificate:
         service: where it was asked.
         prompts: the digests of the metric's prompt; none of a judge that no prompt was sent to.
         profile: how its replies were read.
-        figures: agreement, kappa, AC1 and their intervals, counts, classes, bias, ceiling, cost.
+        figures: agreement, kappa, AC1 and their intervals, counts, classes, bias, ceiling, cost;
+            under `free` the best of what costs nothing.
     """
 
     form: str
@@ -73,8 +77,26 @@ class Certificate:
             return f"agrees with people on {name} by a rank correlation of {found['spearman']:.2f}"
         between = found["agreement_interval"]
         low_high = f" ({round_two(between[0])}\u2013{round_two(between[1])})" if between else ""
-        agreement, kappa = round_two(found["agreement"]), round_two(found["kappa"])
-        return f"agrees with people {agreement}{low_high} on {name}, kappa {kappa}"
+        said = f"{round_two(found['agreement'])}{low_high} on {name}, kappa {round_two(found['kappa'])}"
+        if self._may_be_chance:
+            if found["kappa"] <= _NO_KAPPA:
+                return f"agrees with people no better than chance, {said}; do not use it"
+            return f"agrees with people {said}; this may be chance alone, so label more items"
+        return f"agrees with people {said}{self._beside_free}"
+
+    @property
+    def _may_be_chance(self) -> bool:
+        kappa, between = self.figures["kappa"], self.figures["kappa_interval"]
+        return kappa is not None and (between[0] if between else kappa) <= 0
+
+    @property
+    def _beside_free(self) -> str:
+        """Say how often people agree with what costs nothing, and whether the judge is worth its price."""
+        if not (free := self.figures.get("free")):
+            return ""
+        then = ", so the judge adds little" if self.figures["agreement"] < free["agreement"] + _LITTLE else ""
+        then = then or ("" if free["beaten"] else ", and these labels cannot tell the two apart")
+        return f"; {free['name']} agrees {round_two(free['agreement'])}{then}"
 
     @property
     def cascade(self) -> Cascade | None:
@@ -118,6 +140,7 @@ def certify(found: Figures, choice: Choice | None = None) -> Certificate:
         figures |= {"classes": labels.classes, "values": list(labels.grades.values()), "confusion": found.table}
         figures["by_class"] = {name: one._asdict() for name, one in zip(labels.classes, found.classes, strict=True)}
         figures["bias"] = [one._asdict() for one in found.bias]
+        figures["free"] = find_free(labels, verdicts)._asdict()
     figures["ceiling"] = found.ceiling._asdict() if found.ceiling else None
     figures["consistency"] = found.consistency
     if choice is not None:

@@ -21,6 +21,7 @@ class Corrected(NamedTuple):
         alone: the interval of as many labels drawn at random, without the judge.
         n: labels.
         total: judged items.
+        agreed: labels that say what the judge says.
     """
 
     plain: float
@@ -28,6 +29,7 @@ class Corrected(NamedTuple):
     alone: Interval
     n: int
     total: int
+    agreed: int
 
     @property
     def sentence(self) -> str:
@@ -35,9 +37,10 @@ class Corrected(NamedTuple):
         mine, theirs = (one.high - one.low for one in (self.estimate.interval, self.alone))
         if mine > theirs * (1 - _WORTH):
             return f"The judge narrows nothing: {self.n} labels alone give an interval as narrow."
-        worth = self.n * ((theirs / mine) ** 2 - 1)
+        worth = max(1, round(self.n * ((theirs / mine) ** 2 - 1)))
         share = f"{mine / theirs:.0%}"
-        return f"The judge narrows the interval to {share} of that of labels alone, as {worth:.0f} more labels would."
+        labels = "label" if worth == 1 else "labels"
+        return f"The judge narrows the interval to {share} of that of labels alone, as {worth} more {labels} would."
 
 
 def correct(items: Sequence[Judged], sheet: Sheet) -> Corrected:
@@ -60,7 +63,8 @@ def correct(items: Sequence[Judged], sheet: Sheet) -> Corrected:
     else:
         estimate = ppi_mean(values, said, rest)
     plain = sum(item.value or 0.0 for item in items) / len(items)
-    return Corrected(plain, estimate, labels_alone(values, estimate.value), len(values), len(items))
+    agreed = sum(item.value == value for item, value in zip(labelled, values, strict=True))
+    return Corrected(plain, estimate, labels_alone(values, estimate.value), len(values), len(items), agreed)
 
 
 def labels_alone(values: Sequence[float], mean: float) -> Interval:

@@ -1,5 +1,6 @@
 """What a reader of a judged score is told of its judge: how far it agrees with people, or that nobody knows."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -64,7 +65,8 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
             yield from _note_corrected(one, find_certificate(certificates, one["signature"]))
     yield from _note_cascade(result)
     for judge, lacking in unknown.items():
-        yield f"judge not certified: {judge} ({', '.join(lacking)}); `quadrag certify-judge` does it."
+        first = f"quadrag label {shlex.quote(str(result.folder or 'RUN'))} --out sheet.csv"
+        yield f"judge not certified: {judge} ({', '.join(lacking)}); to begin with, label what it judged: `{first}`."
 
 
 def _note_cascade(result: Result) -> Iterator[str]:
@@ -89,6 +91,10 @@ def _note_corrected(row: Mapping[str, Any], certificate: Certificate | None) -> 
         return
     found = correct_by_certificate(row["over_scored"], row["n_scored"], certificate)
     if found is None:
+        why = "its judge says right no more often of answers that people call right"
+        if certificate.rates is None:
+            why = "that takes a metric of two grades, and labels of both"
+        yield f"Not corrected by the certificate, {row['split']} {row['key']}: {why}."
         return
     low, high = (f"{100 * bound:.1f}" for bound in found.interval)
     yield (

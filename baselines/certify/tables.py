@@ -226,6 +226,7 @@ def tabulate_corrected(name: str, found: Corrected, sheet: Sheet) -> Grid:
         Line("labels alone", [Cell(_four(value)), Cell(_both(found.alone)), Cell(str(found.n))]),
     ]
     notes = [
+        f"The judge and the labels agree on {found.agreed} of {found.n}.",
         found.sentence,
         _DRAWN if sheet.drawn else f"{_PPI} {found.estimate.tuning:.2f}.",
     ]

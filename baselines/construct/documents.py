@@ -171,7 +171,7 @@ def _need(package: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError:
-        raise NotReady(f"PDF and Word need {package}; pip install 'quadrag[documents]'") from None
+        raise NotReady(f"PDF and Word need {package}; pip install '.[documents]'") from None
 
 
 def _decode(path: Path) -> str:

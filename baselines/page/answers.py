@@ -97,7 +97,7 @@ def collect_answers(
         ],
         "items": [_list_item(place, items, names, profile, labels) for place, items in shown.items()],
     }
-    answers.items = [_whole_item(items, answers.passages) for items in shown.values()]
+    answers.items = [_whole_item(items, answers.passages, labels) for items in shown.values()]
     return answers
 
 
@@ -135,13 +135,13 @@ def _list_item(place: Place, items: Side, metrics: Sequence[str], profile: str, 
     }
 
 
-def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
+def _whole_item(items: Side, passages: dict[Passage, int], labels: str) -> dict[str, Any]:
     """Return what the list does not have of an item; passages enter by their numbers."""
     question = next(item for item in items if item).question
     relevant = set(question.relevant)
 
     def whole(item: ShownItem) -> dict[str, Any]:
-        reasons = {name: say_by_profile(entry["reason"]) for name, entry in item.values.items() if entry.get("reason")}
+        told = {name: entry["reason"] for name, entry in item.values.items() if entry.get("reason")}
         return {
             "rest": _answer_of(item)[BEGINNING:],
             "passages": [
@@ -152,7 +152,7 @@ def _whole_item(items: Side, passages: dict[Passage, int]) -> dict[str, Any]:
                 ]
                 for one in item.passages
             ],
-            "reasons": reasons,
+            "reasons": {name: speak(say_by_profile(said), labels) for name, said in told.items()},
             "verdicts": item.verdicts,
         }
 

@@ -142,7 +142,6 @@ def render_page(
     }
     words = {name: _name_in(entry[labels], called) for name, entry in _words().items()}
     given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in given["grids"]]
-    given["undrawn"] = not can_draw() and any(grid.form for grid in grids)
     return (
         make_environment()
         .get_template("page.html")

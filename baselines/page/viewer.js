@@ -38,7 +38,7 @@ class Viewer {
   /** Lead to the wrong answers from the top of the page. */
   leadToWrong() {
     const count = this.values.wrong();
-    const link = make("a", { href: "#answers" }, `${WORDS.wrong}: ${count} (${this.values.metric.label})`);
+    const link = make("a", { href: "#answers" }, `${WORDS.wrong} · ${count} (${this.values.metric.label})`);
     link.addEventListener("click", () => {
       this.which.value = "wrong";
       this.sort.value = "worst";

@@ -8,7 +8,7 @@ from quadrag.data.files import SAMPLE_SOURCE
 
 from ..core.result import Result
 from ..scoring.validity import is_invalid
-from ..tables.cells import FEW, NOTHING, count_items, count_scored, format_value, unit_of
+from ..tables.cells import NOTHING, count_items, count_scored, format_value, interval_cell, unit_of
 from ..tables.grid import Alarm
 from ..tables.replicas import count_questions, list_reasons, note_replicas
 from ..tables.run_notes import note_invalid, note_partial
@@ -53,7 +53,7 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
 
 
 def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
-    """Yield a line for every metric that was computed: value, half the width of its interval, n and signature.
+    """Yield a line for every metric that was computed: value, interval, n and signature.
 
     Config, split, retriever, model and recipe stand before it; where runs share these, the folder too, or a number.
     """
@@ -64,11 +64,11 @@ def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
         for row in select_whole(result.scores):
             if row["profile"] != profile or "not_run" in row:
                 continue
-            unit, interval, n = unit_of(row), row["interval"], count_items(row) or 0
+            unit, n = unit_of(row), count_items(row) or 0
             shown = "INVALID" if is_invalid(row) else format_value(row["value"], unit, n)
-            half = format_value((interval[1] - interval[0]) / 2, unit, n) if interval and n >= FEW else NOTHING
+            between = interval_cell(row["value"], row["interval"], n, unit).sub or NOTHING
             place = " ".join(filter(None, (row["benchmark"], name[0], row["split"], *name[2:], which)))
-            yield f"{place}: {row['key']} = {shown} ± {half} n={count_scored(row)} {row['signature']}"
+            yield f"{place}: {row['key']} = {shown} ({between}) n={count_scored(row)} {row['signature']}"
 
 
 def list_warnings(results: Sequence[Result], profile: str) -> Iterator[str]:

@@ -196,9 +196,7 @@ def load_tokenizer(name: str) -> Any:
     try:
         from tokenizers import Tokenizer
     except ImportError:
-        raise NotReady(
-            "sizes in tokens need the package tokenizers; install it with: pip install 'quadrag[dense]'"
-        ) from None
+        raise NotReady("sizes in tokens need the package tokenizers; install it with: pip install '.[dense]'") from None
     path = Path(name).expanduser()
     path = path / "tokenizer.json" if path.is_dir() else path
     try:

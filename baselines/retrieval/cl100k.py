@@ -48,7 +48,7 @@ def _load(name: str = NAME) -> Any:
     try:
         import tiktoken
     except ImportError:
-        raise NotReady(f"tokens of {name} need tiktoken; install it with: pip install 'quadrag[tokens]'") from None
+        raise NotReady(f"tokens of {name} need tiktoken; install it with: pip install '.[tokens]'") from None
     _find_cache()  # without it, tiktoken downloads the file
     try:
         return tiktoken.get_encoding(name)

@@ -186,7 +186,7 @@ def locate(kind: str, name: str, presets: Mapping[str, Preset], trust: Trust) ->
 
 def no_loader(kind: str, name: str, error: ImportError) -> QuadragError:
     """Return the error of a model without the package that loads it."""
-    return NotReady(f"{kind} {name} needs sentence-transformers ({one_line(error)}); pip install 'quadrag[dense]'")
+    return NotReady(f"{kind} {name} needs sentence-transformers ({one_line(error)}); pip install '.[dense]'")
 
 
 def one_line(error: BaseException) -> str:

@@ -151,6 +151,6 @@ def _punkt() -> Any:
         from nltk.tokenize import PunktSentenceTokenizer
     except ImportError:
         raise NotReady(
-            "chunks of whole files need nltk and tiktoken; install them with: pip install 'quadrag[tokens]'"
+            "chunks of whole files need nltk and tiktoken; install them with: pip install '.[tokens]'"
         ) from None
     return PunktSentenceTokenizer()

@@ -10,6 +10,7 @@ those are put in as unscored. A file may answer a part of the questions, as a ha
 scored, and said to be one.
 """
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -25,10 +26,15 @@ from . import logs
 
 _TABLES = {".csv": "read_csv", ".tsv": "read_table", ".xlsx": "read_excel"}  # and what reads them in pandas
 _MEANT = {  # what others call our keys
-    "id": ("ID", "_id", "qid", "question_id", "query_id"),
-    "answer": ("Answer", "response", "output", "predict", "predicted", "reply", "result", "generated_text", "回答"),
+    "id": ("ID", "_id", "qid", "question_id", "query_id", "编号", "题号"),
+    "answer": (
+        *("Answer", "response", "output", "predict", "predicted", "reply", "result", "generated_text"),
+        *("回答", "模型回答", "答案"),
+    ),
 }
 _WITHOUT = {"id": "ids are those of `quadrag questions`", "answer": "expected the answer as a text, under answer"}
+_LINES = 'expected lines of objects like {"id": ..., "answer": ...}'
+_MOST_SHOWN = 6  # of the keys of a line
 _STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
 
 
@@ -131,7 +137,7 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if key in whole:
                 raise QuadragError(f"{path} is {name}'s summary, which holds no answers; give {give}")
     if not isinstance(results, list):
-        for number, row in read_jsonl(path):
+        for number, row in [(1, whole)] if isinstance(whole, dict) else read_jsonl(path):
             yield number, logs.read_sample(f"{path}:{number}", row) if logs.is_sample(row) else row
         return
     for number, result in enumerate(results, 1):
@@ -225,8 +231,10 @@ def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
     for name, needed in (("id", "id"), ("answer", text_key)):
         if needed not in row:
             meant = next((one for one in _MEANT[name] if one in row), None)
-            cure = f"rename {meant} to {name}" if meant else _WITHOUT[name]
-            raise QuadragError(f"{where} has no {name}; found the keys {', '.join(row)}; {cure}")
+            ours = {*_MEANT, "prediction", *itertools.chain(*_MEANT.values())}
+            cure = f"rename {meant} to {name}" if meant else _WITHOUT[name] if ours & {*row} else _LINES
+            shown = ", ".join([*map(repr, [*row][:_MOST_SHOWN]), *["..."] * (len(row) > _MOST_SHOWN)])
+            raise QuadragError(f"{where} has no {name}; found the keys {shown}; {cure}")
     text, state = row[text_key], row.get("state", "ok")
     if text is not None and not isinstance(text, str):
         raise QuadragError(f"{where}: answer is a {type(text).__name__}; expected a string, or null for a failed call")

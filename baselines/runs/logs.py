@@ -77,7 +77,7 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
         from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]  # the types are checked without it
     except ImportError:
         raise QuadragError(
-            f"{path} is a log of Inspect, which is needed to read it; pip install 'quadrag[harness]'"
+            f"{path} is a log of Inspect, which is needed to read it; pip install '.[harness]'"
         ) from None
     try:
         log = read_eval_log(str(path), resolve_attachments="core")

@@ -37,7 +37,7 @@ def supplied(
         QuadragError: a file, a graph or a model cannot be had.
     """
     found = _so_far(partial)
-    with Progress("passages", len(questions)) as progress, partial.open("a", encoding="utf-8") as lines:
+    with Progress("searching", len(questions)) as progress, partial.open("a", encoding="utf-8") as lines:
         for question, passages in finder.find(questions, llm, prompts, frozenset(found)):
             found[question.key] = passages
             for row in rows([question], found):

@@ -31,8 +31,8 @@ _SHOWN = 120  # characters of a verdict
 class Scored(NamedTuple):
     """Items and scores, why the run stopped, what the judges said most often, and which was asked no further.
 
-    `constant` says which judges' verdicts are all the same, a line for each with the values concerned, `lopsided` which
-    are nearly so, but not by words.
+    `constant` says which judges' verdicts are all the same, a line for each with the values concerned, `doubtful` which
+    are not what words alone say.
     `dead` tells whether it stopped since a judge does not answer: only what needs no judge is scored then.
     """
 
@@ -44,13 +44,13 @@ class Scored(NamedTuple):
     decided: Mapping[str, Mapping[str, int]] = MappingProxyType({})  # verdicts of a cascade's judges, by metric and key
     dead: bool = False
     constant: Mapping[str, list[str]] = MappingProxyType({})
-    lopsided: Sequence[str] = ()
+    doubtful: Sequence[str] = ()
 
     def tell(self, run: RunRecord) -> None:
         """Enter into a run what is known of its judges."""
         run.verdict, run.unread_judge, run.dead_judge = self.verdict, self.unread, self.dead
         run.cascade = {name: dict(counts) for name, counts in self.decided.items()}
-        run.constant_verdicts, run.lopsided_verdicts = dict(self.constant), list(self.lopsided)
+        run.constant_verdicts, run.doubtful_verdicts = dict(self.constant), list(self.doubtful)
 
 
 class DeadJudge(QuadragError):
@@ -171,7 +171,7 @@ def _judge_answers(
     verdict = known_keys().line(said.most_common(1)[0][0], _SHOWN) if said else None
     odd = find_oddities(benchmark, by_key, answers, items, task, given)
     stopped = ended[0] if ended else None
-    return Scored(items, scores, stopped, verdict, decided=decided, constant=odd.constant, lopsided=odd.lopsided)
+    return Scored(items, scores, stopped, verdict, decided=decided, constant=odd.constant, doubtful=odd.doubtful)
 
 
 def _ask_unreadable_again(

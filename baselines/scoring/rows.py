@@ -161,8 +161,11 @@ def _slice_rows(
 
 
 def _count_ruled(entries: Sequence[Mapping[str, Any]], profile: str) -> dict[str, int]:
-    """Count the items that have a value by a rule, where a judge was there to be asked about the others."""
-    ruled = sum(entry.get(profile) is not None and profile in entry.get("ruled", ()) for entry in entries)
+    """Count the items that are scored by a rule, where a judge was there to be asked about the others."""
+    ruled = sum(
+        entry.get(profile) is not None and profile in entry.get("ruled", ()) and profile not in entry.get("reason", {})
+        for entry in entries
+    )
     return {"n_ruled": ruled} if ruled else {}
 
 

@@ -145,6 +145,7 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
             own = read.get((_place(row), row.get("slice")), {})
             n = min(own.get("n_scored", 0), fault.total - fault.failed + own.get("n_ruled", 0))
             shown |= {"value": None, "interval": None, "n_scored": n, "n_filled": 0, "invalid": True}
+            shown["n_ruled"] = own.get("n_ruled", 0)
             shown["unscored"] = own.get("unscored") or (fault.reasons if row.get("slice", ALL) == ALL else {})
             shown["why"] = fault.tell_shortly() + fault.tell_judge(run)
         elif _is_unjudged(row, run):

@@ -1,8 +1,8 @@
 """What is odd of a judge's verdicts, so that the values that rest on them say less than they seem to.
 
 Verdicts that are one and the same, however they are worded, may be right each time, or may be said of any answer. Those
-that are so nearly always are held against what words alone say of the same answers. Nobody is asked here, but where
-several judges on a panel are to be told apart.
+that are so nearly always, and those of answers that words alone find right, are held against what words say. Nobody is
+asked here, but where several judges on a panel are to be told apart.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from quadrag.metric_record import metric_record, show_key
+from quadrag.metric_record import KeyRecord, metric_record, show_key
 from quadrag.records import Answer, Key, Question
 from quadrag.stats import NOT_APPLICABLE
 
@@ -23,15 +23,17 @@ from .score import known_conditions
 _LEAST, _FEW, _MANY = 2, 5, 20  # verdicts: that can be the same; below, that may be chance; that can be nearly so
 _MOSTLY = 0.95  # of the verdicts
 _FAR = 0.3  # between the mean of verdicts and of what words alone say
+_REFUSED, _OFTEN = 3, 0.5  # answers that words find right and a judge wrong, and their share: too many to be chance
+_SEE = "see who is right with `quadrag label`, then `quadrag certify-judge`"
 
 Lines = Sequence[Mapping[str, Any]]  # of ``items.jsonl``
 
 
 class Oddities(NamedTuple):
-    """Lines about verdicts that are all the same, each with the values that are so for it, and about lopsided ones."""
+    """Lines about verdicts that are all the same, each with the values that are so for it, and about doubtful ones."""
 
     constant: dict[str, list[str]]
-    lopsided: list[str]
+    doubtful: list[str]
 
 
 class _Said(NamedTuple):
@@ -57,7 +59,7 @@ def find_oddities(
 ) -> Oddities:
     """Find what is odd of the verdicts on answers, whose items are `lines`."""
     said = [*_collect(benchmark, questions, answers, lines, task, given)]
-    return Oddities(_tell_constant(said, lines), [*_tell_lopsided(said, lines)])
+    return Oddities(_tell_constant(said, lines), [*_tell_doubtful(said, lines)])
 
 
 def _collect(
@@ -131,28 +133,49 @@ def _tell_constant(said: Sequence[_Said], lines: Lines) -> dict[str, list[str]]:
     return told
 
 
-def _tell_lopsided(said: Sequence[_Said], lines: Lines) -> Iterator[str]:
-    """Say of verdicts that are nearly always the same, but not what words alone say of the same answers."""
+def _tell_doubtful(said: Sequence[_Said], lines: Lines) -> Iterator[str]:
+    """Say of verdicts that they are not what words alone say of the same answers."""
     for one in said:
         record = metric_record(one.name.partition(".")[0]).key(one.name.partition(".")[2])
-        total = one.counts.total()
-        ((verdict, count),) = one.counts.most_common(1) or [("", 0)]
-        if not (record.words and total >= _MANY and _MOSTLY * total <= count < total):
-            continue
-        there = [(line, said) for line, said in zip(lines, one.verdicts, strict=True) if isinstance(said, int | float)]
-        mean = fmean(said for _, said in there)
-        apart = {}
-        for name in record.words:
-            values = [value for line, _ in there if (value := line.get(name, {}).get(PROFILES[0])) is not None]
-            if values:
-                apart[name] = fmean(values)
-        if apart and all(abs(mean - value) >= _FAR for value in apart.values()):
-            name, value = min(apart.items(), key=lambda pair: abs(mean - pair[1]))
-            yield (
-                f"The judge {one.judge} says {_show(one.name)} {_write(verdict)} of {count / total:.0%} of {total} "
-                f"answers, whose {_show(name)} is {value:.0%}: see who is right with `quadrag label`, then `quadrag "
-                "certify-judge`"
-            )
+        told = _tell_refused(one, record, lines) or _tell_lopsided(one, record, lines) if record.words else ""
+        if told:
+            yield f"The judge {one.judge} says {told}: {_SEE}"
+
+
+def _tell_refused(one: _Said, record: KeyRecord, lines: Lines) -> str:
+    """Say of verdicts that many are against answers that words alone find right, as an inverted judge's are."""
+    wrong = record.range[0]
+    right = [
+        verdict
+        for line, verdict in zip(lines, one.verdicts, strict=True)
+        if verdict is not None and any(line.get(name, {}).get(PROFILES[0]) == 1 for name in record.words)
+    ]
+    refused = right.count(wrong)
+    if refused < max(_REFUSED, _OFTEN * len(right)):
+        return ""
+    metric, _, key = record.words[0].partition(".")
+    held = "the phrase asked for" if metric_record(metric).key(key).phrase else "an accepted answer word for word"
+    return f"{_show(one.name)} {_write(wrong)} of {refused} of {len(right)} answers that hold {held}"
+
+
+def _tell_lopsided(one: _Said, record: KeyRecord, lines: Lines) -> str:
+    """Say of verdicts that they are nearly always the same, and far from what words alone say on average."""
+    total = one.counts.total()
+    ((verdict, count),) = one.counts.most_common(1) or [("", 0)]
+    if not (total >= _MANY and _MOSTLY * total <= count < total):
+        return ""
+    there = [(line, said) for line, said in zip(lines, one.verdicts, strict=True) if isinstance(said, int | float)]
+    mean = fmean(said for _, said in there)
+    apart = {}
+    for name in record.words:
+        values = [value for line, _ in there if (value := line.get(name, {}).get(PROFILES[0])) is not None]
+        if values:
+            apart[name] = fmean(values)
+    if apart and all(abs(mean - value) >= _FAR for value in apart.values()):
+        name, value = min(apart.items(), key=lambda pair: abs(mean - pair[1]))
+        said = f"{_show(one.name)} {_write(verdict)} of {count / total:.0%} of {total} answers"
+        return f"{said}, whose {_show(name)} is {value:.0%}"
+    return ""
 
 
 def _show(name: str) -> str:

@@ -107,9 +107,7 @@ class LocalModel(parallel.Travels):
                 from transformers import AutoModelForCausalLM, AutoTokenizer
                 from transformers.utils import logging
             except ImportError as error:
-                raise QuadragError(
-                    f"local:{self.model} needs transformers ({error}); pip install 'quadrag[local]'"
-                ) from None
+                raise QuadragError(f"local:{self.model} needs transformers ({error}); pip install '.[local]'") from None
             if not sys.stderr.isatty():
                 logging.disable_progress_bar()
             folder = Path(self.model).expanduser().is_dir()

@@ -21,10 +21,20 @@ from .grid import Alarm
 
 _SHOWN = 40  # characters of an answer
 _FEW, _SHARE = 5, 0.05  # questions, and their share, that may have one answer by chance
+_LITTLE = 0.02  # share of questions that may have an empty answer
 _MOST = 3  # texts that are told
 # Numbers, times and ids: what differs each time in the text of an error.
 _VARYING = re.compile(r"[\w-]*\d[\w-]*", re.ASCII)
 _LEAST = 12  # letters beside them, a Chinese one counting for two: answers with fewer are told apart by their numbers
+# The words of an error, as programs say them: not of RGB's answers about factual errors, nor of one's news.
+_ERROR = re.compile(
+    r"(?<!factual )\berror\b(?! in (?:the|this) )|(?-i:\w(?:Error|Exception)\b)|\bexception\b(?! of)|\btime ?out\b|"
+    r"\b(?:timed out|traceback|status code|rate limit|request id|request failed|failed to (?:connect|fetch|load))\b|"
+    r"(?:系统|服务|服务器|网络|请求|接口|调用|连接|程序|内部|未知|发生|出现)(?:错误|异常|超时|失败)|"
+    r"(?:错误|异常|超时|失败)(?:码|代码|信息|[:：])|请稍后",
+    re.IGNORECASE,
+)
+_BEGIN = 80  # characters of an answer in which they stand
 # What to do where they are errors, by how the answers came.
 _OWN = "let the function raise, or put null in the file"
 _SERVICE = "let the service reply with an error status"
@@ -34,7 +44,7 @@ _Place = tuple[Key, int]  # a question and its sample
 
 
 def note_answers(results: Sequence[Result]) -> list[str]:
-    """Say that all answers of a run are empty, that many are one text, that passages were not read, or none is known.
+    """Say that answers of a run are empty, that many are one text, that passages were not read, or none is known.
 
     That the baseline has nothing to say without passages is as it should be, and is no alarm.
     """
@@ -57,21 +67,29 @@ def _is_bare(result: Result) -> bool:
 
 
 def _tell_texts(result: Result) -> Iterator[str]:
-    """Say which texts answer many questions, as an error's does; not one that a metric looks for, as a rejection."""
+    """Say how many answers are empty, and which texts answer many questions, as an error's does.
+
+    A text that a metric looks for, as a rejection, is not told of.
+    """
     by_text = _join_varying(result, _sort_texts(result))
     if result.run.inputs.llm == EXTRACTIVE and (any(by_text) or _is_bare(result)):
         return
     total = sum(map(len, by_text.values()))
     asked = _count_questions(result, [place for places in by_text.values() for place in places])
     answered = {text: _count_questions(result, places) for text, places in by_text.items() if text}
-    many = [text for text, n in answered.items() if n >= _FEW and n > _SHARE * asked]
+    many = [text for text, n in answered.items() if (n >= _FEW and n > _SHARE * asked) or (n > 1 and _find_error(text))]
     if len(by_text) == 1 and total > 1:
         many = [*by_text]
+    elif "" in by_text and _counts(result, by_text[""]):
+        n = _count_questions(result, by_text[""])
+        if n > 1 and n >= _LITTLE * asked:
+            how = _advise(result.run.inputs, "failures")
+            yield f"{len(by_text[''])} of {total} answers are empty and count as they are{how}"
     told = [text for text in many if not _is_looked_for(result, by_text[text])]
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
         shown = f"the same text, {known_keys().line(text, longest=_SHOWN)!r}"
-        said = f"{shown}{_advise(result.run.inputs)}" if text else "empty"
+        said = f"{shown}{_advise(result.run.inputs, 'errors')}" if text else "empty"
         yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}"
 
 
@@ -85,26 +103,48 @@ def _sort_texts(result: Result) -> dict[str, set[_Place]]:
 
 
 def _join_varying(result: Result, by_text: Mapping[str, set[_Place]]) -> dict[str, set[_Place]]:
-    """Join texts that differ in numbers and ids alone, unless words alone find one of them right, as no error is."""
-    alike: dict[str, list[str]] = {}
+    """Join texts that differ in numbers and ids alone, unless words alone find one of them right, as no error is.
+
+    Errors are joined that begin alike, since some go on with the question.
+    """
+    alike: dict[str, dict[str, str]] = {}
     for text in by_text:
         plain = _VARYING.sub("…", text)
         letters = sum(1 + is_wide(sign) for sign in plain if sign.isalpha())
-        alike.setdefault(plain if letters >= _LEAST else text, []).append(text)
+        alike.setdefault(_find_error(plain) or (plain if letters >= _LEAST else text), {})[text] = plain
     rows = {((row["config"], row["split"], row["id"]), row["sample"]): row for row in result.items}
     found: dict[str, set[_Place]] = {}
-    for plain, texts in alike.items():
+    for begin, texts in alike.items():
         places = set[_Place]().union(*(by_text[text] for text in texts))
         joined = len(texts) > 1 and not any(_is_right(rows[place]) for place in places if place in rows)
-        found |= {plain: places} if joined else {text: by_text[text] for text in texts}
+        forms = {*texts.values()}
+        shown = f"{begin}…" if len(forms) > 1 else forms.pop()
+        found |= {shown: places} if joined else {text: by_text[text] for text in texts}
     return found
 
 
-def _advise(inputs: Inputs) -> str:
-    """Say what to do where a text is an error's; nothing where a model replied with it."""
-    by_file = "file" if not (inputs.services or inputs.parameters) else ""
+def _counts(result: Result, places: Collection[_Place]) -> bool:
+    """Whether answers have a value, unlike a model's empty replies, which have failed, or those that are left out."""
+    values = (entry for row in _find_rows(result, places) for entry in row.values() if isinstance(entry, Mapping))
+    return not result.run.empty and any(entry.get("official") is not None for entry in values)
+
+
+def _find_rows(result: Result, places: Collection[_Place]) -> list[Mapping[str, Any]]:
+    """Return the items of answers."""
+    return [row for row in result.items if ((row["config"], row["split"], row["id"]), row["sample"]) in places]
+
+
+def _find_error(text: str) -> str | None:
+    """Return how a text begins that reads like an error, to the end of the word that says so; None of another."""
+    found = _ERROR.search(text[:_BEGIN])
+    return text[: found.end()] if found else None
+
+
+def _advise(inputs: Inputs, what: str) -> str:
+    """Say what to do where answers are errors or failures; nothing where a model replied so."""
+    by_file = "file" if not ("llm" in inputs.services or inputs.parameters) else ""
     way = _INSTEAD.get(inputs.parameters.get("contract", by_file))
-    return f"; if these are errors, {way}" if way else ""
+    return f"; if these are {what}, {way}" if way else ""
 
 
 def _count_questions(result: Result, places: Collection[_Place]) -> int:
@@ -115,7 +155,7 @@ def _count_questions(result: Result, places: Collection[_Place]) -> int:
 
 def _is_looked_for(result: Result, places: Collection[_Place]) -> bool:
     """Whether a metric looks for what stands in an answer, and found it in all answers of these places."""
-    rows = [row for row in result.items if ((row["config"], row["split"], row["id"]), row["sample"]) in places]
+    rows = _find_rows(result, places)
     names = dict.fromkeys(name for row in rows for name, entry in row.items() if isinstance(entry, Mapping))
     looking = [name for name in names if metric_record(name.partition(".")[0]).key(name.partition(".")[2]).phrase]
     return any(all((row.get(name) or {}).get("official") == 1 for row in rows) for name in looking)

@@ -56,8 +56,11 @@ def _decimals(n: int | None) -> int:
 
 
 def format_bound(value: float, unit: str = RATE) -> str:
-    """Write a bound of an interval: percent with one decimal; a length with none."""
-    return write_number(value, 0) if unit == CHARACTERS else write_number(value * 100, 1)
+    """Write a bound of an interval: percent with one decimal; a length with none, and a rate above 1 too.
+
+    OmniEval's official values keep a judge's verdict beyond its scale, and their columns are narrow.
+    """
+    return write_number(value, 0) if unit == CHARACTERS else write_number(value * 100, 0 if value > 1 else 1)
 
 
 def join_bounds(bounds: Sequence[str]) -> str:
@@ -125,14 +128,15 @@ def scored_of(row: Row) -> str:
     return f"{count_scored(row)} of {row['n_total'] - row.get('n_not_applicable', 0)}"
 
 
-def difference_cell(pair: Pair, unit: str = RATE) -> Cell:
+def difference_cell(pair: Pair, unit: str = RATE, marked: bool = True) -> Cell:
     """Make the cell of a difference of two values, written as the values are; `STAR` says what marks it.
 
     Args:
         pair: the difference.
         unit: of the values.
+        marked: whether one that is not chance is marked.
     """
-    mark = "*" if pair.n >= FEW and pair.decisive < ALPHA else ""
+    mark = "*" if marked and pair.n >= FEW and pair.decisive < ALPHA else ""
     scale, decimals = (1, 0) if unit == CHARACTERS else (100, 1)
     bounds = " to ".join(write_number(end * scale, decimals, "+") for end in pair.interval)
     text = format_difference(pair.difference, unit, pair.n) + mark

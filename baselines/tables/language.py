@@ -26,8 +26,13 @@ _SLOT = re.compile(r"(\{\d…?\})")
 _BRACKET = re.compile(r"[^(]*\)")  # that a slot stands in, whose end is its own
 _HAN = re.compile("[\u4e00-\u9fff]")
 _MARKS = "，。；：？！、（）“”"  # which take no blank beside them
-# What parts of a line stand between, the longer parts first, and what stands there in Chinese.
-_JOINTS = {re.compile(r"(?<=\.) "): " ", re.compile("; "): "；", re.compile(": "): "：", re.compile(", "): "，"}
+# What parts of a line stand between, the longer parts first and none within brackets, and what stands there in Chinese.
+_JOINTS = {
+    re.compile(rf"{mark} (?![^()]*\))"): joint
+    for mark, joint in {r"(?<=\.)": " ", ";": "；", ":": "：", ",": "，"}.items()
+}
+_ENCLOSED = re.compile(r"(.+) \(([^()]+)\)")  # what is said in brackets at the end of a part
+_AMID = re.compile(r" \w")  # what follows a slot within words
 _COLUMN = re.compile("([A-Z](?:, [A-Z])*): (.+)")  # of which runs of a comparison something is said
 _PAIR = re.compile("([A-Z] - [A-Z]): (.+)")  # of which two
 _COUNT = re.compile(r"(\d+) of (\d+)")
@@ -37,7 +42,7 @@ _EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
 _BOTH = re.compile(r"(\S+) and (\S+)")  # names
 _COUNTED = re.compile(r"(\d+) ([a-z_ ]+)")
 _A_TYPE = re.compile(r"an? ([A-Z]\w*|\w{2,})")  # as Python calls it
-_RANGE = re.compile(r"([-+]?[\d.]+%?) to ([-+]?[\d.]+%?)")
+_RANGE = re.compile(r"(\S*[\d_]\S*) to (\S*[\d_]\S*)")  # of numbers, or of files that are numbered
 # A text of data or of a model as Python writes it, or a folder that is points alone; and the first of the signs that
 # stand for such texts.
 _QUOTED = re.compile(r"""(?<![\w\\])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)|(?<!\S)\.\.?(?=[ ;,:])""")
@@ -84,8 +89,11 @@ def _read() -> _Phrases:
 
 
 def _match(english: str, chinese: str) -> re.Pattern[str]:
-    """Return what finds a phrase: in a whole sentence may stand a list, in a part of one not, nor a head before it."""
-    ends = r"\. " if english.endswith(".") else r"; |\. "
+    """Return what finds a phrase.
+
+    A list with semicolons may stand where a part of a whole sentence ends, not within its words; in a part of a
+    sentence stands none, nor a head before it.
+    """
     found, last = "", english.count("{") - 1
     pieces = _SLOT.split(english)
     for piece, after in zip(pieces, [*pieces[1:], ""], strict=True):
@@ -94,7 +102,8 @@ def _match(english: str, chinese: str) -> re.Pattern[str]:
         elif piece.endswith("…}") or f"“{piece}”" in chinese:
             found += f"(?P<s{piece[1]}>.+?)"
         else:
-            here = ": |" * (int(piece[1]) < last) + r"\), |" * bool(_BRACKET.match(after))
+            ends = r"; |\. " if _AMID.match(after) or not english.endswith(".") else r"\. "
+            here = ": |" * (english.startswith(piece) or int(piece[1]) < last) + r"\), |" * bool(_BRACKET.match(after))
             found += f"(?P<s{piece[1]}>(?:(?!{here}{ends}).)+?(?<![,:]))"
     return re.compile(found)
 
@@ -182,6 +191,10 @@ def _look_up(text: str) -> str:
         if spoken != parts:
             rest = mark.sub(joint, spoken[1]) if spoken[1] == parts[1] else spoken[1]  # a list has one sign between all
             return begin + _meet(_meet(spoken[0], joint), rest)
+    if found := _ENCLOSED.fullmatch(plain):
+        parts = [found[1], found[2]]
+        spoken = [_translate(part) for part in parts]
+        return text if spoken == parts else f"{begin}{spoken[0]}（{spoken[1]}）"
     if plain.endswith(".") and (ours := _find(plain[:-1])) is not None:
         return f"{begin}{ours}."  # what has no point in the list may end a sentence
     return text

@@ -51,11 +51,11 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     held = dict.fromkeys(part for one in results for part in _PART.findall(one.run.source))
     if held:
         before = partial.pop().removesuffix(".") + "; " if partial else "PARTIAL: "
-        partial.append(f"{before}the files that were read hold {', '.join(held)}.")
+        partial.append(f"{before}the files that were read hold {'; '.join(held)}.")
     notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results)]
     same = [line for one in results for line in one.run.constant_verdicts]
     notes += [Alarm(f"{line}; {ALIKE} marks what rests on them.") for line in same]
-    notes += [Alarm(f"{line}.") for one in results for line in one.run.lopsided_verdicts]
+    notes += [Alarm(f"{line}.") for one in results for line in one.run.doubtful_verdicts]
     notes += note_answers(results)
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
 

@@ -94,7 +94,7 @@ class Known:
         """Say once that the ledger has replies to these calls from elsewhere."""
         told, self._warned = self._warned, True
         if not told and (others := self._name_others(missing)):
-            say(f"{self._name} is asked; the ledger also has replies of {others}")
+            say(f"{self._name} is asked; the ledger also has replies of {others}, used only by the option beside them")
 
     def nothing_to_replay(self, model: str, batch: Batch) -> QuadragError:
         """Return the error of a replay for which the ledger has no reply."""

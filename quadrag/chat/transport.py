@@ -30,6 +30,7 @@ class Transport:
     timeout_option = "--timeout"
     timeout = 120.0  # seconds, where the user names none; within `first` of them a server must have answered
     first = 60.0
+    stalls: int | None = None  # new attempts of a call that got no reply in time; None for as many as of any other
     page = "/chat/completions"
     form = "a chat completion"
 

@@ -93,15 +93,14 @@ def run(arguments: argparse.Namespace) -> int:
             raise QuadragError(f"--out takes one judge's certificate; name it with --judge {list_judges(labels)[0]}")
     certificate, judges = certify(found[0]), [one.verdicts for one in found]
     invalid = _write(arguments, labels, judges, certificate)
+    if len(found) == 1 or arguments.against:
+        tell(arguments, f"{certificate.judge} {certificate.sentence}.")
     tell(arguments, describe_labels(labels))
     print_grids(speak_grids(tabulate(found[:1] if arguments.against else found), arguments.labels))
     if arguments.against:
         print_grids(speak_grids(tabulate(found)[:1], arguments.labels))
         names = [one.verdicts.judge for one in found]
         tell(arguments, say_against(compare(labels, *(one.verdicts for one in found)), *names))
-    if len(found) == 1 or arguments.against:
-        print()
-        tell(arguments, f"{certificate.judge} {certificate.sentence}.")
     return _end(arguments, invalid)
 
 
@@ -143,11 +142,10 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     found = [measure(choice.labels, one) for one in (*judges, choice.verdicts)]
     certificate = certify(found[-1], choice)
     invalid = _write(arguments, labels, judges, certificate)
-    tell(arguments, describe_labels(choice.labels))
+    print(certificate.judge)
+    tell(arguments, f"{certificate.sentence}.", describe_labels(choice.labels))
     found[-1].verdicts.judge = "the cascade"
     print_grids(speak_grids([*tabulate(found), tabulate_cascade(choice)], arguments.labels))
-    print(f"\n{certificate.judge}")
-    tell(arguments, f"{certificate.sentence}.")
     return _end(arguments, invalid)
 
 

@@ -188,7 +188,7 @@ def _places(place: str, found: Mapping[str, Path]) -> str:
         below = os.path.relpath(common, Path(place).expanduser().absolute())
         shown = common if below.startswith(os.pardir) else below
         phrases.append(f"{split}: {f'{len(paths)} files of ' if len(paths) > 1 else ''}{shown}")
-    return ", ".join(phrases)
+    return "; ".join(phrases)
 
 
 def _some(names: Sequence[str]) -> str:

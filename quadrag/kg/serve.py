@@ -89,7 +89,7 @@ def _import(name: str) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise QuadragError(
-            f"the knowledge graph's server needs {error.name}, which is not installed: pip install 'quadrag[serve]'"
+            f"the knowledge graph's server needs {error.name}, which is not installed: pip install '.[serve]'"
         ) from None
 
 

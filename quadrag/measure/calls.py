@@ -36,6 +36,8 @@ def take_calls(
     given = {name: value for name in CALLS if (value := options.pop(name, None)) is not None}
     given |= {name: _list(given[name]) for name in _SEVERAL if name in given}
     _check(given)
+    if judge is None and "timeout" in given:
+        raise QuadragError("timeout is of calls to a judge, and judge= names none; the function bounds its own time")
 
     def fields(names: dict[str, str]) -> dict[str, Any]:
         return {field: given[name] for name, field in names.items() if name in given}

@@ -11,7 +11,8 @@ from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
 from quadrag.baselines.report.compared.names import name_columns
-from quadrag.baselines.report.compared.pairs import compare_each, count_questions, pick_places
+from quadrag.baselines.report.compared.overall import pool_splits
+from quadrag.baselines.report.compared.pairs import compare_each, count_questions, pair_cell, pick_places
 from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
 from quadrag.baselines.report.compared.shared import is_same, tell_judges
 from quadrag.baselines.report.compared.words import (
@@ -24,7 +25,7 @@ from quadrag.baselines.report.compared.words import (
 )
 from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
-from quadrag.baselines.tables.cells import FEW, NOTHING, difference_cell, format_value, unit_of
+from quadrag.baselines.tables.cells import FEW, NOTHING, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.run_notes import note_sample
@@ -35,6 +36,7 @@ from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name, match_names
 from quadrag.measure.words import in_python, spell_notes
+from quadrag.metric_record import show_key
 from quadrag.stats import Pair
 
 _UNEVEN = "{0}, {1}: over the questions that count in each; the difference is over the n that count in both."
@@ -70,6 +72,7 @@ class Comparison(Mapping[str, Pair]):
         rest = [place for place in places.values() if place not in self._heads]
         heads, others = (compare_each(both[0], both[1:], one, self.profile)[0] for one in (self._heads, rest))
         self._compared = heads | others
+        self._overall = pool_splits(*both, self._heads, heads, self.profile)
         self.pairs: dict[str, Pair] = {
             name: self._compared[place].pair for name, place in places.items() if place in self._compared
         }
@@ -218,11 +221,17 @@ class Comparison(Mapping[str, Pair]):
     @property
     def _grid(self) -> Grid:
         lines, uneven, both = [], False, (self.before, self.after)
+        for place, one in self._overall.items():
+            pair = one.compared.pair
+            cell = pair_cell(pair, place)
+            cells = [*map(Cell, one.show(place)), Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]
+            lines.append(Line(f"{place[1]}/{show_key(*place[2:])}", cells))
         for label, name in self.before.headlines.items():
-            if pair := self.pairs.get(name):
+            if name in self.pairs:
+                pair = self.pairs[name]
                 sides = self._both(name)
                 unit = unit_of({"metric": sides[0].metric, "key": sides[0].key})
-                cell = difference_cell(pair, unit)
+                cell = pair_cell(pair, _place(self.before, name))
                 values = [Cell(format_value(one.value, unit, one.n)) for one in sides]
                 lines.append(Line(label, [*values, Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
                 counts = (count_questions(one.result, _place(self.before, name), self.profile) for one in both)
@@ -232,7 +241,11 @@ class Comparison(Mapping[str, Pair]):
         starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
         ran = (self.before.result, self.after.result)
         pairs = {place: self._compared[place] for place in self._heads if place in self._compared}
-        told = [*tell_pairs(pairs, self.profile, names), *tell_missing(*ran, self._heads, pairs, self.profile, names)]
+        overall = {place: one.compared for place, one in self._overall.items()}
+        told = [
+            *tell_pairs(overall | pairs, self.profile, names),
+            *tell_missing(*ran, self._heads, pairs, self.profile, names),
+        ]
         told += [f"{tell_star(pairs.values())}."] * starred + tell_holm(pairs.values())
         notes = [*self._partial, *self._kept, *tell_judges(*ran), *tell_same(*ran), *told]
         notes += [*[_UNEVEN.format(*names)] * uneven, *note_sample(ran)]

@@ -1,7 +1,8 @@
 """One's own system measured on a benchmark: `evaluate`."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -121,9 +122,23 @@ def evaluate(
     found.certificates = certificates
     measured = Evaluation(found, folder, profile, labels)
     measured.report(folder / PAGE, ledger=None if calls.ledger is None else str(calls.ledger))
-    for line in _tell_invalid(measured):
-        warnings.warn(in_python(f"INVALID, {line}"), stacklevel=3)  # of the caller, beyond the decorator
+    with _one_line_each():
+        for line in _tell_invalid(measured):
+            warnings.warn(in_python(f"INVALID, {line}"), stacklevel=3)  # of the caller, beyond the decorator
     return measured
+
+
+@contextmanager
+def _one_line_each() -> Iterator[None]:
+    """Have warnings be shown without the caller's source line, which may be a long one."""
+    usual = warnings.formatwarning
+    warnings.formatwarning = lambda message, category, filename, lineno, line=None: usual(
+        message, category, filename, lineno, ""
+    )
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 def _tell_invalid(measured: Evaluation) -> list[str]:

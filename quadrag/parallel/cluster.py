@@ -28,7 +28,7 @@ class Cluster:
         try:
             import ray  # type: ignore[import-not-found]
         except ImportError as error:
-            raise NotReady(f"--on ray needs Ray ({error}); pip install 'quadrag[ray]'") from None
+            raise NotReady(f"--on ray needs Ray ({error}); pip install '.[ray]'") from None
         self._ray = ray
         self._joined = not ray.is_initialized()
         if self._joined:

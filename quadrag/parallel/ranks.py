@@ -32,7 +32,7 @@ class Ranks:
         try:
             import torch.distributed as group
         except ImportError as error:
-            raise NotReady(f"--on torchrun needs torch ({error}); pip install 'quadrag[local]'") from None
+            raise NotReady(f"--on torchrun needs torch ({error}); pip install '.[local]'") from None
         self._group = group
         group.init_process_group("gloo", timeout=_WAIT)
         self.leads = group.get_rank() == 0

@@ -115,7 +115,7 @@ def _libraries() -> tuple[Any, Any, Any, Any]:
         import torch
         import transformers
     except ImportError as error:
-        raise NotReady(f"training a judge needs {error.name}; pip install 'quadrag[judge]'") from None
+        raise NotReady(f"training a judge needs {error.name}; pip install '.[judge]'") from None
     return torch, accelerate, peft, transformers
 
 

@@ -22,6 +22,7 @@ from ...tables.run_notes import list_settings, note_partial, note_runs
 from ..run import name_run
 from .family import adjust
 from .names import name_columns, name_difference, tell_apart
+from .overall import pool_splits
 from .pairs import Place, compare_each, pair_cell, pair_results, pick_places, place_of, shape_of
 from .shared import tell_judges
 from .words import tell_changes, tell_holm, tell_missing, tell_pairs, tell_same, tell_slices, tell_star
@@ -80,6 +81,10 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     last = None
     places = pick_places(results, profile)
     compared = compare_each(results[0], results[1:], places, profile)[0] if pair else {}
+    pooled = pool_splits(results[0], results[1], places, compared, profile) if pair else {}
+    for place, one in pooled.items():
+        cells = [*map(Cell, one.show(place)), pair_cell(one.compared.pair, place)]
+        lines.append(Line(f"{place[0]} {place[1]}: {show_key(*place[2:])}", cells))
     rows_of = dict.fromkeys((place, ALL) for place in places)
     if every:  # below the headlines of each config all others
         rows_of |= dict.fromkeys(place for table in tables for place in table)
@@ -108,7 +113,8 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         last = config
     notes: list[str] = []
     if pair:
-        told = [*tell_pairs(compared, profile, columns), *tell_holm(compared.values(), any(rest.values()))]
+        overall = {place: one.compared for place, one in pooled.items()}
+        told = [*tell_pairs(overall | compared, profile, columns), *tell_holm(compared.values(), any(rest.values()))]
         notes += [*tell_judges(*results), *tell_same(*results), *map(Verdict, told)]
         notes += tell_missing(results[0], results[1], places, compared, profile, columns)
         notes += tell_changes(results[0], results[1], compared, profile, columns)
@@ -158,9 +164,9 @@ def _pair_others(
     for macro in (False, True):
         some = [(place, part) for place, part in others if (part != ALL) == macro]
         pairs = [pair_results(first, second, place, profile, part.partition(":")[2] or None) for place, part in some]
-        found |= adjust(
-            dict(zip(some, pairs, strict=True)), lambda at: (at[1], shape_of(first, second, at[0], profile))
-        )[0]
+        found |= adjust(dict(zip(some, pairs, strict=True)), lambda at: shape_of(first, second, at[0], profile, at[1]))[
+            0
+        ]
     return found
 
 

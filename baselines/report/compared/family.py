@@ -25,14 +25,14 @@ def adjust(
 
     Args:
         pairs: the differences.
-        shape_of: says of one which shape it has (`shape`).
+        shape_of: says of one which shape it has (`shape`); None where no verdict is asked for, which is not counted.
     """
     told = {where: pair for where, pair in pairs.items() if pair and (pair.difference or pair.spread)}
-    known = {where: pair for where, pair in told.items() if pair.n >= FEW}
-    shapes = {where: shape_of(where) for where in known}
+    known = [where for where, pair in told.items() if pair.n >= FEW]
+    shapes = {where: found for where in known if (found := shape_of(where)) is not None}
     largest: dict[Hashable, float] = {}
-    for where, pair in known.items():
-        largest[shapes[where]] = max(pair.p, largest.get(shapes[where], 0.0))
+    for where, found in shapes.items():
+        largest[found] = max(told[where].p, largest.get(found, 0.0))
     adjusted = dict(zip(largest, holm(list(largest.values())), strict=True))
     return {
         where: pair and pair._replace(p_holm=adjusted[shapes[where]] if where in shapes else None)

@@ -44,6 +44,7 @@ class Compared(NamedTuple):
         failed: how many of those that both have failed in either run.
         family: for how many differences, of metrics and of runs, p is adjusted.
         left: how many questions of the split the larger run did not have; None where nobody knows.
+        splits: over how many splits together it is; 0 of one of one split.
     """
 
     pair: Pair
@@ -52,6 +53,7 @@ class Compared(NamedTuple):
     failed: tuple[int, int]
     family: int = 1
     left: int | None = None
+    splits: int = 0
 
 
 def pick_places(results: Iterable[Result], profile: str) -> list[Place]:
@@ -70,7 +72,7 @@ def compare_each(
     def adjust_all(side: int, name: str) -> tuple[dict[tuple[int, Place], Pair | None], int]:
         return adjust(
             {where: both[side] for where, both in pairs.items()},
-            lambda where: (where[0], shape_of(first, others[where[0]], where[1], name)),
+            lambda where: shape_of(first, others[where[0]], where[1], name, where[0]),
         )
 
     (shown, family), (turned, _) = adjust_all(0, profile), adjust_all(1, _turn(profile))
@@ -95,9 +97,19 @@ def _count_left(first: Result, second: Result, place: Place) -> int | None:
     return max(whole.number - max(sizes), 0)
 
 
-def shape_of(first: Result, second: Result, place: Place, profile: str) -> Hashable:
-    """Return the shape of the difference of two runs by a metric (`family.py`)."""
-    return place[3].endswith(_WEIGHTED), shape(list_differences(first, second, place, profile))
+def shape_of(first: Result, second: Result, place: Place, profile: str, apart: Hashable) -> Hashable:
+    """Return the shape of the difference of two runs by a metric (`family.py`); None where it has no better end.
+
+    Those that differ in what is `apart` are never of one shape.
+    """
+    if not has_better(place):
+        return None
+    return apart, place[3].endswith(_WEIGHTED), shape(list_differences(first, second, place, profile))
+
+
+def has_better(place: Place) -> bool:
+    """Whether one end of a metric is the better one, so that a difference asks for a verdict; of lengths neither is."""
+    return metric_record(place[2]).key(place[3]).direction != "none"
 
 
 def _pair_profiles(first: Result, second: Result, place: Place, profile: str) -> tuple[Pair | None, Pair | None]:
@@ -186,12 +198,20 @@ def list_differences(first: Result, second: Result, place: Place, profile: str =
 
     It is above 0 where the second is better, also where a lower value is; arguments as of `pair_results`.
     """
+    ones, others = list_values(first, second, place, profile)
+    sign = -1 if metric_record(place[2]).key(place[3]).direction == "lower" else 1
+    return {question: sign * (others[question] - one) for question, one in ones.items() if question in others}
+
+
+def list_values(
+    first: Result, second: Result, place: Place, profile: str
+) -> tuple[Mapping[Any, float], Mapping[Any, float]]:
+    """Return what each question counts as in two runs, its samples' mean, of those that both have."""
     found = _find_sides(first, second, place, profile)
     if found is None:
-        return {}
-    means = [_average(side, choose_fill(profile, found.worst)) for side in found.items]
-    sign = -1 if metric_record(place[2]).key(place[3]).direction == "lower" else 1
-    return {question: sign * (means[1][question] - one) for question, one in means[0].items() if question in means[1]}
+        return {}, {}
+    one, other = (_average(side, choose_fill(profile, found.worst)) for side in found.items)
+    return one, other
 
 
 def count_questions(result: Result, place: Place, profile: str) -> int:
@@ -210,7 +230,7 @@ def _average(items: Iterable[Item], fill: float | None) -> dict[Any, float]:
 
 def pair_cell(pair: Pair, place: Place) -> Cell:
     """Make the cell of a paired difference."""
-    return difference_cell(pair, metric_record(place[2]).key(place[3]).unit)
+    return difference_cell(pair, metric_record(place[2]).key(place[3]).unit, marked=has_better(place))
 
 
 def place_of(row: Row) -> Place:

@@ -7,11 +7,11 @@ from quadrag.stats import Pair, items_needed
 
 from ...core.result import PROFILES, Result
 from ...scoring.validity import is_invalid
-from ...tables.cells import ALPHA, CHARACTERS, FEW, STAR, format_bound, format_difference
+from ...tables.cells import ALPHA, FEW, STAR, format_bound, format_difference
 from ...tables.grid import Alarm
 from ...tables.slices import select_whole
 from .family import adjust, shape
-from .pairs import Compared, Place, list_differences, pair_slices, place_of, say_unpaired
+from .pairs import Compared, Place, has_better, list_differences, pair_slices, place_of, say_unpaired
 from .shared import is_judged, match_answers
 
 _COUNTED = {"official": "both scored", "corrected": "count in both"}
@@ -30,6 +30,7 @@ def tell_pairs(pairs: Mapping[Place, Compared], profile: str, names: Sequence[st
         profile: ``official`` or ``corrected``.
         names: what the two are called.
     """
+    pairs = {place: one for place, one in pairs.items() if has_better(place)}
     told = {place: one for place, one in pairs.items() if one.pair.n >= FEW}
     labels = name_places(told)
     notes: list[str] = []
@@ -105,7 +106,7 @@ def tell_changes(
     told = []
     for place, name in name_places(places).items():
         gained = list_differences(first, second, place, profile).values()
-        if gained and metric_record(place[2]).key(place[3]).direction != "none":
+        if gained and has_better(place):
             better, worse = sum(one > 0 for one in gained), sum(one < 0 for one in gained)
             told.append(f"{name} {better} better, {worse} worse, {len(gained) - better - worse} equal")
     return [f"{names[1]} against {names[0]}, question by question: {'; '.join(told)}."] if told else []
@@ -136,7 +137,7 @@ def tell_slices(
     for asked in first.asked.values():
         for name, value in asked.slices.items():
             groupings.setdefault(name, set()).add(value)
-    labels = name_places(places)
+    labels = name_places(filter(has_better, places))
     gains = {place: list_differences(first, second, place, profile) for place in labels}
     notes = []
     for grouping in (name for name, values in groupings.items() if len(values) <= _MANY):
@@ -213,7 +214,7 @@ def _is_same(place: Place, pair: Pair) -> bool:
 
 def _find_better(place: Place, pair: Pair | None, names: Sequence[str]) -> str | None:
     """Name the run that is told to be the better one; None where none is."""
-    if pair is None or pair.decisive >= ALPHA or metric_record(place[2]).key(place[3]).direction == "none":
+    if pair is None or pair.decisive >= ALPHA:
         return None
     return _name_better(place, pair, names)
 
@@ -253,14 +254,14 @@ def _tell_difference(place: Place, one: Compared, names: Sequence[str], facts: S
     odd = decided != (low > 0 or high < 0)
     if one.family > 1:
         interval += f"; p {_format_p(pair.p)}, by Holm's rule {_format_p(pair.decisive)}{', which decides' * odd}"
+    elif one.splits and not odd:
+        interval += f"; p {_format_p(pair.p)}"
     elif odd:
         interval += f", {'with' if decided else 'without'} 0 in it, but p is {pair.p:.3f}; {_P_DECIDES}"
     interval = "; ".join([interval, *facts])
     name, by = _name_better(place, pair, names), _tell_size(place, pair)
     if not decided:
         return f"{name} is {by}, which may be chance ({interval})"
-    if metric_record(place[2]).key(place[3]).direction == "none":
-        return f"{name} is {by} ({interval}), which is neither better nor worse"
     return f"{name} is better, {by} ({interval})"
 
 
@@ -272,20 +273,17 @@ def _tell_interval(place: Place, pair: Pair) -> str:
 
 
 def _name_better(place: Place, pair: Pair, names: Sequence[str]) -> str:
-    """Name the better run; where no end is the better one, the higher."""
+    """Name the better run."""
     lower = metric_record(place[2]).key(place[3]).direction == "lower"
     return names[(pair.difference > 0) != lower]
 
 
 def _tell_verdict(place: Place, pair: Pair, names: Sequence[str]) -> str:
-    known = metric_record(place[2]).key(place[3]).direction != "none"
-    return f"{_name_better(place, pair, names)} is {'better' if known else 'higher'}"
+    return f"{_name_better(place, pair, names)} is better"
 
 
 def _tell_size(place: Place, pair: Pair) -> str:
     """Say how far the better run is from the other."""
-    if _unit(place) == CHARACTERS:
-        return f"{_format(place, pair).lstrip('+-')} characters longer"
     lower = metric_record(place[2]).key(place[3]).direction == "lower"
     return f"{_format(place, pair).lstrip('+-')} points {'lower' if lower else 'higher'}"
 

@@ -50,7 +50,7 @@ class FaissIndex(Approximate):
         try:
             import faiss  # noqa: F401
         except ImportError as error:
-            raise QuadragError(f"index faiss needs faiss-cpu ({error}); pip install 'quadrag[faiss]'") from None
+            raise QuadragError(f"index faiss needs faiss-cpu ({error}); pip install '.[faiss]'") from None
 
     def settings(self, rows: int) -> dict[str, Any]:
         """See `Approximate.settings`."""

@@ -46,9 +46,7 @@ class MilvusAddress:
             if self.is_file and find_spec("milvus_lite") is None:
                 raise ImportError("no module named milvus_lite, which files need")
         except ImportError as error:
-            raise QuadragError(
-                f"index milvus:{self.text} needs pymilvus ({error}); pip install 'quadrag[milvus]'"
-            ) from None
+            raise QuadragError(f"index milvus:{self.text} needs pymilvus ({error}); pip install '.[milvus]'") from None
         if not self.is_file:
             self.connect().close()
 

@@ -88,7 +88,7 @@ def _from_tokenizer(name: str, ours: Mapping[str, str]) -> Template:
     except ImportError as error:
         raise QuadragError(
             f"--template {name} is a tokenizer's, and transformers is not there ({error}); pip install "
-            f"'quadrag[local]', or name a Jinja file or one of {', '.join(ours)}"
+            f"'.[local]', or name a Jinja file or one of {', '.join(ours)}"
         ) from None
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)

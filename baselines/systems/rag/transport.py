@@ -43,6 +43,7 @@ class RagTransport(Transport):
     timeout_option = "--rag-timeout"
     timeout = 300.0  # a service searches, ranks and writes
     first = 120.0
+    stalls = 1  # its time is long, and who hangs on a question once mostly does so again
 
     def __init__(self, contract: str) -> None:
         """Take the contract: ``json`` or ``openai``."""
@@ -75,11 +76,12 @@ class RagTransport(Transport):
         content = await post_json(session, server, server.address, body)
         try:
             return json.loads(content)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
             from quadrag.chat.faults import Fault
 
             shown = server.keys.line(content.decode("utf-8", "replace"))[:80]
-            detail = f"{server.shown}: the reply is no JSON ({shown!r}); {_FORMS[self.contract]}"
+            fault = "not UTF-8" if isinstance(error, UnicodeDecodeError) else f"no JSON ({shown!r})"
+            detail = f"{server.shown}: the reply is {fault}; {_FORMS[self.contract]}"
             # It has answered: neither to start it nor another address is the remedy, but the form that is expected.
             raise Fault(detail, status=200, billed=True) from None
 

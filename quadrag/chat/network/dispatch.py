@@ -16,6 +16,7 @@ from quadrag.chat.network.wire import LONGEST_WAIT, Endpoint, Wire, backoff
 from quadrag.chat.prices import TEMPLATE_TOKENS, Budget, Rate
 from quadrag.chat.reply import Outcome, Row
 from quadrag.chat.shelf import Shelf
+from quadrag.progress import say
 
 # While nothing has answered yet, a lost call is tried again this often and then waits for the others.
 _FIRST_TRIES = 2
@@ -77,6 +78,7 @@ class Dispatcher:
         self._limits = Limits(1, 0)
         self._working = 0
         self._alive_at = 0.0
+        self._told_stalled = False
         self._parked: list[tuple[asyncio.Future[None], Fault]] = []
         self._finished: list[tuple[Job, Outcome, asyncio.Future[None]]] = []
         self._settled: Settled = lambda outcomes: None
@@ -136,7 +138,7 @@ class Dispatcher:
             # With one seed for all, the samples of a question would be the same text.
             body["seed"] += job.sample
         worst = self._worst_cost(job)
-        attempt = 0
+        attempt = stalled = 0
         last: Endpoint | None = None
         seen = self.successes
         counted = False
@@ -162,10 +164,15 @@ class Dispatcher:
             finally:
                 self._settle(worst, cost)
             last = endpoint
+            stalled += reason.stalled
             elsewhere = not reason.connected and self.wire.others_ready(endpoint)
             through = reason.status == 429 and self.successes > seen and self._limits.retries > 0
             gone = not reason.connected and self.successes > 0 and time.monotonic() - self._alive_at > _GONE_AFTER
-            exhausted = (attempt >= self._limits.retries or gone) and not elsewhere and not through
+            exhausted = (
+                (attempt >= self._limits.retries or gone or self._tires(reason, stalled))
+                and not elsewhere
+                and not through
+            )
             if not reason.retry or (reason.wait or 0.0) > LONGEST_WAIT or exhausted:
                 # A server that answered before is not dead because it refuses this call's content.
                 refused = self._limits.proven and reason.status is not None and reason.status not in (401, 403, 404)
@@ -189,6 +196,17 @@ class Dispatcher:
             quick = self.successes == 0 and not reason.connected
             pause = backoff(attempt - 1) * (0.5 if quick else 1.0)
             await asyncio.sleep(max(pause, reason.wait or 0.0))
+
+    def _tires(self, fault: Fault, stalled: int) -> bool:
+        """Whether a call got no reply in time so often that it fails; of the first such one a line is said."""
+        transport = self.wire.transport
+        if not fault.stalled or transport.stalls is None:
+            return False
+        if self._limits.retries and not self._told_stalled:
+            self._told_stalled = True
+            way = f"{transport.timeout_option} SECONDS waits longer"
+            say(f"{fault.detail}; such a call is made once more, then it fails; {way}")
+        return stalled > transport.stalls
 
     # Budget.
 

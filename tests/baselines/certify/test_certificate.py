@@ -52,16 +52,21 @@ def flat(text):
 
 def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
     sentence = (
-        "Judge j agrees with people 0.73 (0.57–0.84) on labels, kappa -0.05 (truthfulness, accuracy, hallucination)."
+        "Judge j agrees with people no better than chance, 0.73 (0.57–0.84) on labels, kappa -0.05; do not use it "
+        "(truthfulness, accuracy, hallucination)."
     )
     assert sentence in flat(certified.out)
+    why = "its judge says right no more often of answers that people call right"
+    assert f"Not corrected by the certificate, public accuracy: {why}." in flat(certified.out)
     assert sentence in flat(Path("runs/a/report.html").read_text(encoding="utf-8"))
     assert sentence in flat(cli("report", "runs/a", "--certificate", "c.json", "--verbose").out)
     assert sentence in flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out)
 
 
 def test_any_other_judge_is_not_certified(cli, certified):
-    assert "judge not certified: j (truthfulness, accuracy, hallucination)" in flat(cli("report", "runs/a").out)
+    first = "to begin with, label what it judged: `quadrag label runs/a --out sheet.csv`."
+    told = f"judge not certified: j (truthfulness, accuracy, hallucination); {first}"
+    assert told in flat(cli("report", "runs/a").out)
     for name, judge in (("other", "other"), ("own", "j")):
         done = cli("report", f"runs/{name}", "--certificate", "c.json")
         assert f"judge not certified: {judge} (truthfulness, accuracy, hallucination)" in flat(done.out)

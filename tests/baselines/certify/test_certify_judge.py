@@ -47,10 +47,37 @@ def test_verdicts_of_a_file(sheets):
     assert "verdicts: 1 items without a verdict (unreadable 1), left out." in done.out
     assert re.search(r"^right +0\.8000 +0\.6667 +1\.0000 +0\.8000 +2$", done.out, flags=re.MULTILINE)
     assert re.search(r"^wrong +1 +2$", done.out, flags=re.MULTILINE), "the row of the confusion"
-    assert "verdicts agrees with people 0.80 (0.38–0.96) on labels, kappa 0.62." in done.out
+    chance = "this may be chance alone, so label more items"
+    assert done.out.startswith(f"verdicts agrees with people 0.80 (0.38–0.96) on labels, kappa 0.62; {chance}.\n")
     found = json.loads(Path("certificate.json").read_text(encoding="utf-8"))
     assert next(iter(found)) == "sum" and found["labels"]["sha256"].keys() == {"labels.csv"}
     assert found["figures"]["confusion"] == [[2, 0], [1, 2]] and found["prompts"] == []
+
+
+# Twenty answers are right to the word, sixteen otherwise, twenty-four wrong: the free rules agree on 44 of 60.
+FREE_LABELS = "id,question,answer,gold,label\n" + "".join(
+    f"{n},What is {n}?,{'x' if n < 20 else 'other'} {n},x {n},{'wrong' if 20 <= n < 44 else 'right'}\n"
+    for n in range(60)
+)
+
+
+@pytest.mark.parametrize(
+    ("right", "said"),
+    [
+        ({*range(60)} - {*range(20, 44)}, "agrees with people 1.00 (0.94–1.00) on labels, kappa 1.00; {}."),
+        ({*range(20), 44, 45}, "kappa 0.56; {}, so the judge adds little."),
+        ({*range(18), *range(44, 52)}, "kappa 0.68; {}, and these labels cannot tell the two apart."),
+        (
+            {*range(20, 44)},
+            "agrees with people no better than chance, 0.00 (0.00–0.06) on labels, kappa -0.92; do not use",
+        ),
+        ({*range(60)}, "no better than chance, 0.60 (0.47–0.71) on labels, kappa 0.00; do not use it."),
+    ],
+)
+def test_the_first_line_says_what_a_judge_is_worth(sheets, right, said):
+    verdicts = "id,verdict\n" + "".join(f"{n},{'right' if n in right else 'wrong'}\n" for n in range(60))
+    first = sheets(labels=FREE_LABELS, verdicts=verdicts).out.splitlines()[0]
+    assert first.startswith("verdicts agrees with people") and said.format("the free rule bounded agrees 0.73") in first
 
 
 def test_repeats_and_a_test_of_two(sheets, tmp_path):

@@ -16,6 +16,7 @@ from quadrag.baselines.certify.grades import graded_keys
 from quadrag.baselines.report.spelled import write_gold
 from quadrag.baselines.tables.language import speak
 from quadrag.metric_record import metric_record
+from quadrag.records import read_jsonl
 
 
 @pytest.fixture
@@ -56,6 +57,10 @@ def test_a_sheet_goes_out_and_comes_back(judged):
     assert back.code == 0, back.err
     assert re.search(r"^corrected by labels +1\.0000 +0\.\d+ to 1\.0000 +15$", back.out, flags=re.MULTILINE)
     assert "The judge narrows nothing" in back.out
+    said = {row["id"]: row["truthfulness.accuracy"]["official"] for _, row in read_jsonl(Path("runs/a/items.jsonl"))}
+    agreed = sum(said[row["id"]] == 1 for row in rows)
+    assert 0 < agreed < 8
+    assert f"The judge and the labels agree on {agreed} of 8." in back.out
     again = judged("label", "runs/a", "--out", "sheet.csv")
     assert again.code == 2 and "sheet.csv is there already" in again.err
 

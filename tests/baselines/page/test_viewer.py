@@ -374,7 +374,7 @@ def test_a_table_too_wide_for_the_page_says_so_and_no_word_of_its_head_is_broken
 def test_the_top_of_a_page_leads_to_the_wrong_answers(opened):
     page = opened(make_answers(1))
     wrong = [n for n in range(MANY) if n % 3 == 0]
-    page.click(f"nav a:text('wrong: {len(wrong)} (exact)')")
+    page.click(f"nav a:text('wrong · {len(wrong)} (exact)')")
     counted(page, f"{len(wrong)} of ")
     assert listed(page) == wrong[:100]
     assert opened(make_answers(2)).locator("nav a:text('wrong')").count() == 0

@@ -92,7 +92,9 @@ def test_table_chart_cards_words_and_python_go_by_one_p_adjusted_by_holms_rule(c
             value = float(at * (number <= won) if won else number == at + 1)  # elsewhere one is won and one lost
             line["rgb_accuracy.accuracy"] = {"official": value, "corrected": value}
     grid = compare_runs([("a", first), ("b", second)])
-    cells = {line.label.partition(":")[0].split()[1]: line.cells[-1] for line in grid.lines if line.cells[-1].figure}
+    overall, *by_split = [line for line in grid.lines if line.cells[-1].figure]
+    assert "all 5 splits" in overall.label and "*" in overall.cells[-1].text
+    cells = {line.label.partition(":")[0].split()[1]: line.cells[-1] for line in by_split}
     assert len(cells) == 5 and [name for name, cell in cells.items() if "*" in cell.text] == ["noise_60"]
     assert [name for name, cell in cells.items() if cell.figure.sure] == ["noise_60"]
     words = {note.partition(" ")[0]: note for note in grid.notes if note.startswith("noise_")}
@@ -113,12 +115,13 @@ def test_table_chart_cards_words_and_python_go_by_one_p_adjusted_by_holms_rule(c
     )
     glance = glance_pair([("a", first), ("b", second)])
     cards = {line.label: [cell.text for cell in line.cells] for line in glance.lines}
-    assert len(cards) == 5, "the first headline of each split"
+    assert len(cards) == 6, "over all splits, then the first headline of each split"
+    assert cards["all 5 splits accuracy"][3] == "b is better"
     assert [cards["noise_60 accuracy"][at] for at in (0, 3)] == ["+75.0", "b is better"]
     assert cards["noise_60 accuracy"][2] == "a 66.7 → b 66.7", "as the runs' scores have it"
     assert cards["noise_0 accuracy"][3] == "the same"
     told = [line.cells[3].text for line in glance_pair([("b", second), ("a", first)]).lines]
-    assert told == ["the same", "the same", "the same", "b is better", "not decided"]
+    assert told == ["b is better", "the same", "the same", "the same", "b is better", "not decided"]
 
 
 def test_questions_won_and_lost_are_listed_the_greatest_difference_first(folders):

@@ -104,7 +104,7 @@ def test_what_is_lacking_is_one_line(cli, monkeypatch, tmp_path):
     assert code == 2 and err.count("\n") == 1 and "pip install --no-deps llama-index-core" in err
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     code, _, err = cli(*RUN, *FILES)
-    assert code == 2 and err.count("\n") == 1 and "pip install 'quadrag[tokens]'" in err
+    assert code == 2 and err.count("\n") == 1 and "pip install '.[tokens]'" in err
 
 
 def test_a_corpus_without_files_is_refused(cli):

@@ -34,6 +34,7 @@ def test_another_server_with_the_same_model_name_is_asked_itself(cli, server):
         ran = cli(*ONE, "--llm", f"{other.url}#m", "--out", "b")
         assert ran.code == 0 and other.requests == 4
         told = f"{other.url} is asked; the ledger also has replies of {server.url} (4; --service '{server.url}')"
+        told += ", used only by the option beside them"
         assert ran.err == f"quadrag: {told}\n"
         named = cli(*ONE, "--llm", f"{other.url}#m", "--service", server.url, "--out", "c")
         assert named.code == 0 and named.err == "" and other.requests == 4

@@ -115,11 +115,15 @@ def test_of_a_panel_each_judge_is_told_of_and_the_mean_is_marked_where_all_are_s
     assert [len(names) for names in measure(many, always, never)[2].constant.values()] == [3, 3]
 
 
+HELD = "answers that hold an accepted answer word for word"
+
+
 @pytest.mark.parametrize(
     ("n", "right", "contained", "told"),
     [
         (40, 39, 4, "accuracy 1 of 98% of 40 answers, whose accuracy_bounded is 10%"),
-        (40, 1, 30, "accuracy 0 of 98% of 40 answers, whose accuracy_bounded is 75%"),
+        (40, 1, 30, f"accuracy 0 of 29 of 30 {HELD}"),
+        (40, 1, 14, f"accuracy 0 of 13 of 14 {HELD}"),
         (40, 39, 39, None),  # the two agree
         (40, 39, 28, None),  # or nearly so
         (40, 36, 4, None),  # it tells answers apart
@@ -133,4 +137,35 @@ def test_nearly_always_the_same_is_held_against_words(n, right, contained, told)
     odd = measure(pairs, Judge(lambda text: int(any(one in text for one in accepted))))[2]
     assert bool(odd.constant) == (right == n)
     way = "see who is right with `quadrag label`, then `quadrag certify-judge`"
-    assert odd.lopsided == ([f"The judge j says {told}: {way}"] if told else [])
+    assert odd.doubtful == ([f"The judge j says {told}: {way}"] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("contained", "refused", "told"),
+    [(5, 5, True), (3, 3, True), (6, 3, True), (7, 3, False), (2, 2, False), (30, 14, False)],
+)
+def test_verdicts_against_what_words_alone_find_right_are_told_of(contained, refused, told):
+    pairs = [(f"city {at:02} {'gold' if at < contained else 'lead'}", ["gold"]) for at in range(contained + 3)]
+    odd = measure(pairs, Judge(lambda text: int(not any(f"city {at:02}" in text for at in range(refused)))))[2]
+    assert [f"accuracy 0 of {refused} of {contained} {HELD}:" in line for line in odd.doubtful] == [True] * told
+
+
+def test_verdicts_against_a_phrase_are_told_of():
+    rgb, task, asked = load("rgb"), Task("rgb", "counterfactual_robustness_en"), []
+    asked = [Question("rgb", task.config, "test", str(at), f"question {at}", ["gold"], "en") for at in range(8)]
+    phrase = "There are factual errors in the provided documents."
+    answers = [Answer("rgb", *one.key, 0, phrase if at < 5 else "lead", "ok") for at, one in enumerate(asked)]
+
+    def inverted(batch):
+        return ["No, the model has not." if phrase in str(chat) else "Yes, the model has." for chat in batch]
+
+    def lenient(batch):
+        return ["Yes, the model has identified the factual errors."] * len(batch)
+
+    by_key = {one.key: one for one in asked}
+    for judge, told in ((inverted, True), (lenient, False)):
+        given = ScoringInputs([judge])
+        lines, _ = score(rgb, by_key, answers, task.conditions, given)
+        found = find_oddities(rgb, by_key, answers, lines, task, given).doubtful
+        said = "error_detection_judged 0 of 5 of 5 answers that hold the phrase asked for: see who"
+        assert [said in line for line in found] == [True] * told

@@ -157,9 +157,10 @@ def told_of(
     texts: list[str | None],
     samples: int = 1,
     metric: str = "rgb_accuracy.accuracy",
-    value: float = 0,
+    value: float | None = 0,
     same: int = 0,
     right: str = DECLINED,
+    empty: dict[str, int] | None = None,
     **inputs: Any,
 ) -> str:
     """What is told of questions that were answered so, each as often as there are samples, the first ones the same."""
@@ -167,22 +168,22 @@ def told_of(
     places = [(str(i), sample) for i in range(len(texts)) for sample in range(samples)]
     rows = [
         {"config": "c", "split": "s", "id": i, "sample": sample}
-        | {metric: {"official": value * (texts[int(i)] == right)}}
+        | {metric: {"official": value and value * (texts[int(i)] == right)}}
         for i, sample in places
     ]
     known = {(("c", "s", i), sample): texts[int(i)] for i, sample in places}
     asked: dict[Any, Asked] = {("c", "s", str(i)): Asked(str(max(i, same - 1))) for i in range(len(texts))}
-    return "|".join(note_answers([Result(RunRecord(made), [], rows, asked=asked, texts=known)]))
+    return "|".join(note_answers([Result(RunRecord(made, empty=empty or {}), [], rows, asked=asked, texts=known)]))
 
 
 def test_a_text_that_answers_many_questions_is_told_of():
     own = [f"answer {i}" for i in range(200)]
     assert told_of([LIMIT] * 67 + own[67:]) == f"67 of 200 answers are the same text, '{LIMIT}'{OWN}."
-    assert told_of([LIMIT] * 11 + own[11:]) != told_of([LIMIT] * 10 + own[10:]) == "", "more than 5%"
-    assert told_of([LIMIT] * 5 + own[:9]) != told_of([LIMIT] * 4 + own[:9]) == "", "of 5 questions or more"
-    assert told_of(own[:9], samples=5) == "", "samples of one question"
+    assert told_of(["yes"] * 11 + own[11:]) != told_of(["yes"] * 10 + own[10:]) == "", "more than 5%"
+    assert told_of(["yes"] * 5 + own[:9]) != told_of(["yes"] * 4 + own[:9]) == "", "of 5 questions or more"
+    assert told_of(own[:9], samples=5) == told_of([LIMIT, *own[:9]], samples=5) == "", "samples of one question"
     assert told_of([LIMIT] * 5 + own[:9], same=5) == "", "one question in five splits"
-    assert told_of([""] * 9 + own[:9]) == told_of([None] * 9 + own[:9]) == ""
+    assert told_of([None] * 9 + own[:9]) == ""
     assert told_of(["yes"] * 60 + [LIMIT] * 50 + own[:90]).count("200 answers are the same text") == 2
     ours = "若这些是报错信息，请让函数抛出异常，或在文件里写 null"
     assert speak(told_of([LIMIT] * 67 + own[67:]), "zh") == f"200 个回答中有 67 个是同一段文字：'{LIMIT}'；{ours}。"
@@ -209,6 +210,45 @@ def test_errors_that_differ_by_a_number_or_an_id_are_one_text_and_short_answers_
     assert (told_of(texts + own, metric="retrieval_ranking.recall@8", value=1, right=texts[3]) == "") == (told is None)
 
 
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        ([LIMIT] * 2, LIMIT),
+        (["Error 1", "Error 2"], "Error …"),
+        (
+            ["Request failed while answering 'Who?': timeout", "Request failed while answering 'How?': 1"],
+            "Request failed…",
+        ),
+        (["服务异常，请求编号3f，请稍后再试", "服务异常，请求编号4f，请稍后再试"], "服务异常，请求编号…，请稍后再试"),
+        (["Traceback (most recent call last): KeyError", "Traceback (most recent call last): OSError"], "Traceback…"),
+        (["ConnectionError at alpha", "ConnectionError at beta"], "ConnectionError…"),
+        ([LIMIT, "The request timed out"], None),
+        (["There are factual errors in the provided documents."] * 2, None),
+        (["There is a factual error in the document: the year."] * 2, None),
+        (["文档中存在事实性错误。"] * 2, None),
+        (["错误"] * 2, None),
+        (["It is a tale of terror."] * 2, None),
+        ([f"{'All is well. ' * 9} The error was small."] * 2, None),
+    ],
+)
+def test_two_answers_that_read_like_an_error_are_told_of(texts, told):
+    own = [f"city {i}" for i in range(200)]
+    assert told_of([*texts, *own]) == (f"2 of 202 answers are the same text, '{told}'{OWN}." if told else "")
+
+
+def test_empty_answers_are_told_of_where_they_count():
+    own = [f"answer {i}" for i in range(100)]
+    empty = "2 of 100 answers are empty and count as they are"
+    failures = OWN.replace("errors", "failures")
+    assert told_of(["", " ", *own[2:]]) == f"{empty}{failures}."
+    ours = "100 个回答中有 2 个是空的，照原样计分；若这些其实是失败，请让函数抛出异常，或在文件里写 null。"
+    assert speak(f"{empty}{failures}.", "zh") == ours and speak(f"f1: {empty}{failures}.", "zh") == f"f1：{ours}"
+    assert told_of(["", *own[:5]]) == told_of([""] * 2 + own + own[:1]) == "", "from 2 and from 2% on"
+    assert told_of(["", "", *own[2:]], parameters={"temperature": 0}) == f"{empty}."
+    assert told_of([""] * 9 + own, value=None) == "", "a metric leaves them out"
+    assert told_of([""] * 9 + own, empty={"c/s": 9}) == "", "they have failed"
+
+
 def test_what_to_do_of_errors_is_said_by_how_the_answers_came():
     ways = [{}, *({"contract": name} for name in ("python", "file", "json", "openai")), {"temperature": 0}]
     told = [told_of([LIMIT] * 9, parameters=way) for way in ways]
@@ -216,6 +256,7 @@ def test_what_to_do_of_errors_is_said_by_how_the_answers_came():
     same = f"All 9 answers are the same text, '{LIMIT}'"
     assert told == [f"{same}{way}." for way in (OWN, OWN, OWN, service, service, "")]
     assert told_of([LIMIT] * 9, services={"llm": "http://m/v1"}) == f"{same}.", "a model said so"
+    assert told_of([LIMIT] * 9, services={"judge": "http://m/v1"}) == f"{same}{OWN}.", "a file, which a model judged"
 
 
 def test_a_text_that_a_metric_looks_for_is_not_told_of():

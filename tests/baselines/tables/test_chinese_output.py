@@ -120,7 +120,7 @@ def test_what_runs_say_is_in_chinese(said):
     # The order of words is Chinese, where a sentence is made of parts.
     text = "\n".join(lines)
     for sentence in (
-        "不完整：每个划分仅前 3 题，共",
+        "不完整：每个划分只问了前 3 题，共",
         "调用：发出 15 次，用了 0 条已存回复；裁判：发出 ",
         "没有发出请求：该运行早已完成，这里再次显示。",
         "接下来：quadrag show kept --wrong --labels zh",

@@ -108,7 +108,6 @@ def test_a_comparison_is_in_chinese(cli):
             "a b：4 个判断中有 1 个读不懂，计为错误：acc。",
         ),
         ("INVALID, a b: 1 of 2 items failed (1 null): x; the file of answers has null in their place.", None),
-        ("length: B is 5 characters longer (95% interval 1 to 9), which is neither better nor worse.", None),
         ("em: A is better, 2.0 points higher (95% interval 0.6 to 3.1).", None),
         (
             "13 of 15 (official) judged, 2 decided by rule: truthfulness.",
@@ -127,11 +126,25 @@ def test_a_comparison_is_in_chinese(cli):
             None,
         ),
         (
+            "The judge j says acc 0 of 5 of 6 answers that hold an accepted answer word for word: see who is right "
+            "with `quadrag label`, then `quadrag certify-judge`.",
+            "有 6 个回答按字面含有可接受的答案，裁判“j”却对其中 5 个判 acc 0：请用 `quadrag label` 标注后再用 "
+            "`quadrag certify-judge` 看谁对。",
+        ),
+        (
+            "The judge j says rejection_rate_judged 0 of 5 of 6 answers that hold the phrase asked for: see who is "
+            "right with `quadrag label`, then `quadrag certify-judge`.",
+            None,
+        ),
+        (
             "a: 7 of 15 answers are the same text, 'Error …'; if these are errors, let the service reply with an error "
             "status.",
             "a：15 个回答中有 7 个是同一段文字：'Error …'；若这些是报错信息，请让服务以错误状态码应答。",
         ),
-        ("judge not certified: j (acc, hal); `quadrag certify-judge` does it.", None),
+        (
+            "judge not certified: j (acc, hal); to begin with, label what it judged: `quadrag label a --out s.csv`.",
+            None,
+        ),
         (
             "Vectors by faiss IVF_SQ8 (nlist 64, nprobe 16, rerank 100): recall@10 0.9860 against exact search, with "
             "100 of the passages as queries.",
@@ -148,6 +161,45 @@ def test_sentences_of_runs_are_in_chinese(english, chinese):
     assert left_over([english]) == [] and chinese in (None, speak(english, "zh"))
 
 
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        (
+            "PARTIAL: the first 60 of 200 questions; the files that were read hold 200 of 300 questions.",
+            "不完整：只问了 200 题中的前 60 题；所读文件只有 300 题中的 200 题。",
+        ),
+        (
+            "PARTIAL: 50 of 200 questions are answered; the files that were read hold 200 of 300 questions.",
+            "不完整：回答了 200 题中的 50 题；所读文件只有 300 题中的 200 题。",
+        ),
+        (
+            "Ours on: refined data; /RGB (zh_refine.json: not upstream's pinned file, 200 of 300 questions), as "
+            "prepared.",
+            "本次数据：修订数据；/RGB（zh_refine.json：不是作者发布的原文件，300 题中只有 200 题），用已准备好的。",
+        ),
+        (
+            "Ours on: /d (split_merged.json: not upstream's pinned file); corpus: /d (36 of 48 files, lacking "
+            "documents_12_part_1 to documents_17_part_3, documents_2 and 3 more; upstream's pinned files).",
+            "本次数据：/d（split_merged.json：不是作者发布的原文件）；语料：/d（48 个文件中只有 36 个，缺少 "
+            "documents_12_part_1 至 documents_17_part_3，documents_2 等（另 3 项）；作者发布的原文件）。",
+        ),
+    ],
+)
+def test_parts_of_a_sentence_are_not_mixed(english, chinese):
+    assert speak(english, "zh") == chinese
+
+
+def test_no_slot_amid_words_takes_a_sign_between_parts():
+    mixed, tried = [], 0
+    for english, chinese in CHINESE.items():
+        for slot in re.findall(r"({\d}) \w", english):
+            told = SLOT.sub("x", english.replace(slot, "one; two"))
+            found = language._match(english, chinese).fullmatch(told)
+            mixed += [english] * bool(found and "; " in found[f"s{slot[1]}"] and f"“{slot}”" not in chinese)
+            tried += 1
+    assert mixed == [] and tried > 500
+
+
 def test_a_table_keeps_its_numbers_names_and_shape():
     grid = Grid(
         "Table 7. Truthfulness of answers", "metric", ["not\nknown", "\n0.2"], [Line("  m (ours)", [Cell("1.0")])]
@@ -156,7 +208,7 @@ def test_a_table_keeps_its_numbers_names_and_shape():
     ours = speak_grid(grid, "zh")
     assert (ours.title, ours.corner, ours.columns) == ("表 7：回答的真实性", "指标", ["not\nknown", "\n0.2"])
     assert ours.lines == [Line("  m（本次）", [Cell("1.0")])]
-    assert ours.notes == ["不完整：仅 60 题中的前 3 题。", "mrr"] and isinstance(ours.notes[0], Alarm)
+    assert ours.notes == ["不完整：只问了 60 题中的前 3 题。", "mrr"] and isinstance(ours.notes[0], Alarm)
     assert speak_grid(grid, "en") is grid
 
 
@@ -171,7 +223,7 @@ def test_what_the_user_named_is_never_translated(name):
 def test_runs_keep_their_names_before_what_is_said_of_them():
     notes = [Alarm("all: PARTIAL: the first 3 of 60 questions."), "all, b: a, m; on: bundled sample."]
     ours = speak_grid(Grid("", "", [], [], notes, names=["all", "b"]), "zh").notes
-    assert ours == ["all：不完整：仅 60 题中的前 3 题。", "all, b：a, m；数据：自带样例。"] and isinstance(
+    assert ours == ["all：不完整：只问了 60 题中的前 3 题。", "all, b：a, m；数据：自带样例。"] and isinstance(
         ours[0], Alarm
     )
 

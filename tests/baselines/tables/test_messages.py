@@ -37,11 +37,11 @@ def told(ran):
         ),
         ((*RUN, "--option", "x=1"), "rgb 没有名为 'x' 的选项；可用的：passage_num"),
         (("run", "--recipe", "rgb-table1-x", "--labels=zh"), "没有名为 'rgb-table1-x' 的配方；最接近的：rgb-table1"),
-        ((*RUN, "--limt", "1"), "未知的参数 '--limt'；最接近的：--limit, --split；见 quadrag run --help"),
-        ((*RUN, "--limit", "0"), "参数 --limit：'0' 不是从 1 起的整数；见 quadrag run --help"),
+        ((*RUN, "--limt", "1"), "未知的参数 '--limt'；最接近的：--limit, --split；见 quadrag run --help --labels zh"),
+        ((*RUN, "--limit", "0"), "参数 --limit：'0' 不是从 1 起的整数；见 quadrag run --help --labels zh"),
         ((*RUN, "--format", "xml"), "参数 --format：'xml' 不可用，可选："),
-        (("score", "--labels", "zh"), "缺少参数：FILE；见 quadrag score --help"),
-        (("rnu", "--labels", "zh"), "没有名为 'rnu' 的命令；也许是 run；见 quadrag --help"),
+        (("score", "--labels", "zh"), "缺少参数：FILE；见 quadrag score --help --labels zh"),
+        (("rnu", "--labels", "zh"), "没有名为 'rnu' 的命令；也许是 run；见 quadrag --help --labels zh"),
         (
             (*RUN, "--llm", "gpt-4o"),
             "模型 'gpt-4o' 只写了名称，没有写在哪里提供；应为 https://api.openai.com/v1#gpt-4o，",
@@ -60,8 +60,8 @@ def told(ran):
             "no 没有 construct.json；应为 `quadrag construct` 所制的数据集",
         ),
         (("label", "no", "--labels", "zh"), "请用 --out 写出新的标注表，或用 --people 收回一个"),
-        (("--labels", "zh", "list"), "--labels 写在了命令之前；请写在命令之后；见 quadrag --help"),
-        (("questions", "--labels", "zh"), "缺少参数：BENCHMARK, CONFIG；见 quadrag questions --help"),
+        (("--labels", "zh", "list"), "--labels 写在了命令之前；请写在命令之后；见 quadrag --help --labels zh"),
+        (("questions", "--labels", "zh"), "缺少参数：BENCHMARK, CONFIG；见 quadrag questions --help --labels zh"),
         (("prepare", "no", "--labels", "zh"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),
         ((*RUN, "--llm", "127.0.0.1:8080"), "模型中的 '127.0.0.1:8080' 不是服务器的基础地址；应为 http://host:port"),
         (("list", "no", "--labels", "zh"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),
@@ -77,7 +77,10 @@ def test_bad_input_is_told_in_chinese(cli, typed, line):
         (None, "读不了 mine.jsonl（没有这个文件或文件夹）；应为 JSON Lines 文件"),
         ("", "mine.jsonl 是空的；应每行一个回答"),
         ('{"id": 1', "mine.jsonl:1 不是 JSON（“Expecting ',' delimiter”）；应为 JSON Lines，每行一个对象"),
-        ('{"a": 1, "judge": 2}', "mine.jsonl:1 没有 id；找到的键是 a, judge；id 应为 `quadrag questions` 给出的"),
+        (
+            '{"a": 1, "judge": 2}',
+            "mine.jsonl:1 没有 id；找到的键是 'a', 'judge'；应为每行一个对象，如 {\"id\": ..., \"answer\": ...}",
+        ),
         (
             '{"id": "z z z", "answer": ""}',
             "mine.jsonl:1：noise_robustness_en 中没有 id 'z z z'；id 应为 `quadrag questions` 给出的",
@@ -93,7 +96,7 @@ def test_a_bad_file_of_answers_is_told_in_chinese(cli, tmp_path, held, line):
 
 def test_a_mistyped_language_is_told_in_both(cli):
     english = "argument --labels: invalid choice: 'cn' (choose from 'en', 'zh'); see quadrag list --help"
-    chinese = "参数 --labels：'cn' 不可用，可选：'en', 'zh'；见 quadrag list --help"
+    chinese = "参数 --labels：'cn' 不可用，可选：'en', 'zh'；见 quadrag list --help --labels zh"
     assert cli("list", "--labels", "cn").err == f"quadrag: {english} / {chinese}\n"
 
 
@@ -129,7 +132,7 @@ def test_what_a_server_says_is_quoted(cli):
     [
         (
             "first, every: PARTIAL: the first 3 of 12 questions.",
-            "first, every：不完整：仅 12 题中的前 3 题。",
+            "first, every：不完整：只问了 12 题中的前 3 题。",
         ),
         (
             "first: rgb_en noise_80: 1 of 12 items failed (1 raised), they count as wrong: accuracy.",
@@ -256,12 +259,14 @@ def test_names_in_a_message_are_kept():
     line = "judge/run has no id; found the keys judge, run, data"
     assert speak_line(line, "zh") == "judge/run 没有 id；找到的键是 judge, run, data"
     others = ", ".join(f"http://h:{at}/v1 ({at}; --service 'http://h:{at}/v1')" for at in (1, 2))
-    assert speak_line(f"x is asked; the ledger also has replies of {others}", "zh") == (
+    assert speak_line(
+        f"x is asked; the ledger also has replies of {others}, used only by the option beside them", "zh"
+    ) == (
         "请求的是 x；账本中另有 http://h:1/v1 的回复（1 条；--service 'http://h:1/v1'）"
-        "与 http://h:2/v1 的回复（2 条；--service 'http://h:2/v1'）"
+        "与 http://h:2/v1 的回复（2 条；--service 'http://h:2/v1'），只有写明括号中的选项才会使用"
     )
     assert speak_line("qa: answers: 3 of 9, 50 tokens, 0.1 of 2 USD", "zh") == (
-        "qa 的回答：9 中的 3，50 token，预算 2 USD 中的 0.1"
+        "qa 的回答：3/9，50 token，预算 2 USD 中的 0.1"
     )
 
 

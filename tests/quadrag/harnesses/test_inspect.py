@@ -30,7 +30,7 @@ from quadrag.harnesses import path
 from quadrag.records import read_jsonl
 
 needs_inspect = pytest.mark.skipif(
-    find_spec("inspect_ai") is None, reason="Inspect is not installed; pip install 'quadrag[harness]'"
+    find_spec("inspect_ai") is None, reason="Inspect is not installed; pip install '.[harness]'"
 )
 ASKED = [*ALL[:-1], ("omnieval", "contrast_qa", "auto", "none")]
 IDS = [f"{b}-{c}" for b, c, _, _ in ASKED]

@@ -33,7 +33,7 @@ from quadrag.records import read_jsonl
 from quadrag.stats import Item, summarise
 
 needs_lm_eval = pytest.mark.skipif(
-    find_spec("lm_eval") is None, reason="lm-eval is not installed; pip install 'quadrag[harness]'"
+    find_spec("lm_eval") is None, reason="lm-eval is not installed; pip install '.[harness]'"
 )
 NO_CONTENT = "[no content]"
 

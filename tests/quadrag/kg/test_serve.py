@@ -27,7 +27,7 @@ from quadrag.kg.refusing import LONGEST
 from quadrag.kg.shortcut import Shortcut
 from quadrag.kg.tools import FUNCTIONS, call
 
-NEEDED = "the server needs FastAPI: pip install 'quadrag[serve]'"
+NEEDED = "the server needs FastAPI: pip install '.[serve]'"
 SAMPLE = Path(__file__).parents[3] / "datasets_scripts" / "crag" / "sample" / "mock_api" / "cragkg"
 
 # Two calls of each function, the first of which finds something in the sample.
@@ -289,7 +289,7 @@ def test_without_fastapi_the_extra_is_named(python: Any, environment: Any) -> No
     done = python(code, env=environment())
     lines = done.stdout.splitlines()
     assert len(lines) == 2, done.stderr
-    assert all(line.endswith("is not installed: pip install 'quadrag[serve]'") for line in lines)
+    assert all(line.endswith("is not installed: pip install '.[serve]'") for line in lines)
 
 
 def test_small_answers_are_not_held_up(server: str) -> None:

@@ -5,6 +5,7 @@ import functools
 import json
 import re
 import traceback
+import warnings
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,21 @@ def test_what_a_summary_begins_with_is_named_first_where_scores_are_invalid():
     with pytest.warns(UserWarning, match=r"^INVALID, rouge_l, bleu, length, bleu_bp and 4 more: 4 of 8 items failed"):
         found = measure(lambda question: question.query if next(count) % 2 else 1 / 0)
     assert ": rouge_l, bleu, length, bleu_bp and 4 more; " in found.invalid[0]
+
+
+def test_what_is_invalid_is_warned_of_in_one_line_without_the_source_of_the_call(monkeypatch):
+    said = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", lambda *what: said.append(warnings.formatwarning(*what[:4])))
+        measure(lambda question: 1 / 0 if question.id in "0123" else "x", *RGB, split="noise_0")
+    (line,) = said
+    assert re.search(r"own_system\.py:\d+: UserWarning: INVALID, accuracy", line) and line.count("\n") == 1
+
+
+def test_a_time_limit_without_a_judge_is_refused():
+    with pytest.raises(quadrag.QuadragError, match=r"^timeout is of calls to a judge, and judge= "):
+        measure(lambda question: "x", *RGB, split="noise_0", timeout=2)
 
 
 @pytest.mark.parametrize(

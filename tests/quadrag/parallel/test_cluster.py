@@ -1,6 +1,6 @@
 """A Ray cluster of three nodes on this machine, one of which is killed in the middle; skipped where Ray is lacking.
 
-Run by hand: ``pip install 'quadrag[ray]'``, then this file by pytest.
+Run by hand: ``pip install '.[ray]'``, then this file by pytest.
 """
 
 from __future__ import annotations

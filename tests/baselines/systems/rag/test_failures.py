@@ -35,6 +35,17 @@ def test_a_service_that_takes_too_long_is_unscored(server, ledger):
     assert replies[1].reason == "api_error" and "no reply within 0.3 s" in replies[1].detail
 
 
+def test_a_question_on_which_a_service_hangs_is_asked_once_more_and_how_to_wait_longer_is_said_once(
+    server, ledger, capsys
+):
+    server.rules.append(Rule("stall", match="number 1", seconds=1.5))
+    replies, spent = ask(server.url, asked(3), ledger, timeout=0.3, concurrency=1)
+    assert [isinstance(reply, Failure) for reply in replies] == [False, True, False]
+    assert spent["retries"] == 1 and replies[1].detail.endswith("no reply within 0.3 s (after 1 retries)")
+    told = "no reply within 0.3 s; such a call is made once more, then it fails; --rag-timeout SECONDS waits longer\n"
+    assert capsys.readouterr().err.count(told) == 1
+
+
 @pytest.mark.parametrize(
     ("body", "reason", "words"),
     [

@@ -1,0 +1,64 @@
+"""Two runs over all splits of a config together: a question that recurs in each counts once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from quadrag.baselines.core.result import Asked, Result
+from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.run_record import Inputs, RunRecord
+
+SPLITS = ["noise_0", "noise_20", "noise_40"]
+
+
+def run(values: Mapping[str, Sequence[float | None]]) -> Result:
+    """A run of RGB whose splits hold the same questions, with these values."""
+    inputs = Inputs(
+        quadrag="0", benchmark="rgb", config="noise_robustness_en", splits=[*values], retriever="bm25", llm="m"
+    )
+    items, rows, asked = [], [], {}
+    for split, here in values.items():
+        place = {"benchmark": "rgb", "config": "noise_robustness_en", "split": split}
+        for at, value in enumerate(here):
+            entry = {"official": value, "corrected": value or 0.0}
+            items.append(place | {"id": str(at), "sample": 0, "rgb_accuracy.accuracy": entry})
+            asked["noise_robustness_en", split, str(at)] = Asked(f"text {at}")
+        rows += [
+            place
+            | {"slice": "all", "metric": "rgb_accuracy", "key": "accuracy", "profile": profile, "interval": None}
+            | {"value": 0.5, "n_total": len(here), "n_scored": len(here), "unscored": {}, "signature": "s"}
+            for profile in ("official", "corrected")
+        ]
+    return Result(RunRecord(inputs), rows, items, asked=asked)
+
+
+def test_the_same_in_every_split_is_as_sure_as_in_one() -> None:
+    first, second = [0.0] * 10, [1.0] * 6 + [0.0] * 4
+    grid = compare_runs([("A", run(dict.fromkeys(SPLITS, first))), ("B", run(dict.fromkeys(SPLITS, second)))])
+    overall, one, *_ = grid.lines
+    assert overall.label == "noise_robustness_en all 3 splits: accuracy"
+    assert [cell.text for cell in overall.cells] == ["0.0", "60.0", "+60.0*"]
+    assert overall.cells[-1].figure and one.cells[-1].figure and overall.cells[-1].figure.n == 10
+    assert overall.cells[-1].figure.interval == one.cells[-1].figure.interval
+    told = next(note for note in grid.notes if note.startswith("all 3 splits"))
+    assert told.startswith("all 3 splits accuracy: B is better, 60.0 points higher (95% interval ")
+    assert told.endswith("; p 0.016).")
+
+
+def test_gains_that_no_split_decides_are_decided_by_all_and_what_one_run_lacks_is_left_out() -> None:
+    low = {split: [0.0] * 12 for split in SPLITS}
+    high = {split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(SPLITS)}
+    grid = compare_runs([("A", run(low)), ("B", run(high))])
+    assert ["*" in line.cells[-1].text for line in grid.lines] == [True, False, False, False]
+    lacking: dict[str, Sequence[float | None]] = {**low, "noise_0": [None, *low["noise_0"][1:]]}
+    (overall, *_) = compare_runs([("A", run(lacking)), ("B", run(high))]).lines
+    assert overall.cells[-1].figure and overall.cells[-1].figure.value == pytest.approx(100 * (11 / 3 + 0) / 12)
+
+
+def test_one_split_and_splits_that_only_one_run_has_have_no_row_over_all() -> None:
+    all_, one = {split: [0.0, 1.0] * 4 for split in SPLITS}, {"noise_0": [0.0, 1.0] * 4}
+    for first, second in ((one, one), (all_, one)):
+        grid = compare_runs([("A", run(first)), ("B", run(second))])
+        assert not any(" all " in line.label for line in grid.lines)
