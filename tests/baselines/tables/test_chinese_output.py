@@ -17,7 +17,8 @@ DOCUMENTS = [("d1", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落�
 WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]+(?: [A-Za-z][A-Za-z'’-]*)+")
 # What a user types or reads in a file: commands, options, paths, names with a point, an underscore or a figure.
 TYPED = re.compile(
-    r"`[^`]*`|quadrag (?:run|score|show|report|label) .*|--[a-z-]+(?: [A-Z]+)?|[\w.:@-]*(?:[/_.@\d]|-(?=zh|en))[\w./:@-]*"
+    r"`[^`]*`|quadrag (?:run|score|show|report|label) .*|--[a-z-]+(?: [A-Z]+)?"
+    r"|[\w.:@-]*(?:[/_.@\d]|-(?=zh|en))[\w./:@-]*"
 )
 # A mark of English after Chinese, or before it, or brackets of English around it.
 LATIN = re.compile(
