@@ -30,7 +30,7 @@ class KeyRecord:
         needs: what it is not computed without: a judge, or an embedding.
         worst: what an unscored item counts as under ``corrected``.
         label: what it is called where it is shown, as its paper does; "" where its own name says enough.
-        about: what stands under a table that has it; "" where its paper defines it.
+        about: what stands under a table that has it; "" where its name says enough.
         grades: what a person, or a judge, may say of one answer, with its value; None: the key does not apply to it.
         asks: what a person who grades an answer is asked, with what the grades say where they are numbers.
         by_rule: what a rule says in place of a judge's reply, by grade.

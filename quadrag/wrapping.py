@@ -10,6 +10,8 @@ _WIDE = "\u2e80-\uffef"
 # What stays together: a word or a sign, with the marks that may not begin a line.
 _PIECE = re.compile(rf"\s*[（“]?(?:[^\s{_WIDE}]+|[{_WIDE}])[，。；：？！、）”]*")
 
+_LABEL = re.compile(r"\s*(?:\S+ {2,})?")
+
 
 def is_wide(text: str) -> bool:
     """Whether a text has Chinese in it."""
@@ -28,3 +30,11 @@ def wrap(text: str, width: int) -> list[str]:
             lines.append("")
         lines[-1] += piece if lines[-1] else piece.lstrip()
     return lines
+
+
+def hang(line: str, width: int) -> str:
+    """Break a line so that what follows stands under its text, behind a label and two blanks where it has these."""
+    begin = _LABEL.match(line)
+    head = begin[0] if begin else ""
+    margin = " " * (len(head) + 2 * (not head.strip()))
+    return head + f"\n{margin}".join(wrap(line[len(head) :], width - len(margin)))

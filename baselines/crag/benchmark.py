@@ -241,7 +241,7 @@ _GRAPH_TOO = "with facts of the graph"
 BENCHMARK = Benchmark(
     name=NAME,
     paper="arXiv:2406.04744",
-    sample="CRAG on the bundled sample: made-up questions with pages, and a small knowledge graph",
+    sample="CRAG on the bundled sample: made-up questions with pages and a small graph",
     retrievers={
         "snippets": RetrieverSpec(),
         "snippets-kg": RetrieverSpec(help=_GRAPH_TOO),

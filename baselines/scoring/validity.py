@@ -149,8 +149,9 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
             shown["unscored"] = own.get("unscored") or (fault.reasons if row.get("slice", ALL) == ALL else {})
             shown["why"] = fault.tell_shortly() + fault.tell_judge(run)
         elif _is_unjudged(row, run):
-            del shown["not_run"]
-            shown |= {"n_scored": 0, "unscored": {UNJUDGED: row["n_total"]}, "told": (UNJUDGED,), "invalid": True}
+            shown.pop("not_run", None)
+            shown |= {"value": None, "interval": None, "n_scored": 0, "n_not_applicable": 0, "invalid": True}
+            shown |= {"unscored": {UNJUDGED: row["n_total"]}, "told": (UNJUDGED,)}
             shown["why"] = _tell_judge(run)
         elif _place(row) in told:
             shown["told"] = FAILED
@@ -220,8 +221,12 @@ def spell_reason(metric: str, reason: str, run: RunRecord, answered: bool) -> st
 
 
 def _is_unjudged(row: Mapping[str, Any], run: RunRecord) -> bool:
-    """Whether a row has no value since the judge was asked no further, or does not answer."""
-    return (run.dead_judge or run.unread_judge is not None) and row.get("not_run") == NO_JUDGE
+    """Whether a row has no value since the judge was asked no further, or does not answer.
+
+    Without a judge `error_correction` would be another measure, of what a phrase finds.
+    """
+    lost = run.dead_judge or run.unread_judge is not None
+    return lost and (row.get("not_run") == NO_JUDGE or find_verdict(row["metric"], row["key"]) != "")
 
 
 def _tell_judge(run: RunRecord) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, Literal, NamedTuple
 
-from quadrag.wrapping import is_wide, wrap
+from quadrag.wrapping import wrap
 
 Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest", "scatter"]
 _WIDTH = 80  # columns of a narrow terminal
 _LONG = 13  # characters of a name in a head
+_BLANKS = re.compile(r"(?m) +((?:\x1b\[[0-9;]*m)*)$")  # at the ends of lines, also before what ends a style
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*!]*)")
 
 
@@ -97,21 +98,19 @@ def print_grids(grids: Sequence[Grid], file: IO[str] | None = None, verbose: boo
     """
     from rich.console import Console
 
-    class Terminal(Console):
-        """Leaves a pipe whose reader has seen enough to the caller; the library would end the process with 1."""
-
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
     # In a notebook too it is text: the library would make a display of its own of every line.
-    console = Terminal(file=file, highlight=False, soft_wrap=False, force_jupyter=False)
+    console = Console(file=file, highlight=False, soft_wrap=False, force_jupyter=False)
     console.width = max(console.width, _WIDTH)
     for grid in grids:
-        _draw(console, grid, verbose)
+        with console.capture() as drawn:
+            _draw(console, grid, verbose)
+        # Written here: the library ends the process where a pipe's reader has seen enough, which is the caller's.
+        console.file.write(_BLANKS.sub(r"\1", drawn.get()))
+        console.file.flush()
 
 
 def write_plainly(title: str, grid: Grid) -> Iterator[str]:
-    """Yield a table as plain lines: a title, its alarms, its head and lines without rules, its other notes."""
+    """Yield a table as plain lines: a title, its alarms, its head and lines without rules, its notes for everyone."""
     from rich.cells import cell_len
 
     yield title
@@ -121,7 +120,8 @@ def write_plainly(title: str, grid: Grid) -> Iterator[str]:
     columns = [[head, *(cell.text for cell in cells)] for head, cells in _justify(grid)]
     for label, *texts in zip(labels, *columns, strict=True):
         yield "  ".join((label + " " * (width - cell_len(label)), *texts)).rstrip()
-    yield from (line for note in grid.notes if not isinstance(note, Alarm) for line in wrap(note, _WIDTH))
+    plain = (note for note in grid.notes if not isinstance(note, Alarm | Detail))
+    yield from (line for note in plain for line in wrap(note, _WIDTH))
 
 
 def align_cells(grid: Grid, blank: str = " ") -> list[list[Cell]]:
@@ -137,10 +137,10 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     from rich.text import Text
 
     console.print()
-    console.print(Text(grid.title, style="bold"))
+    console.print(Text("\n".join(wrap(grid.title, console.width)), style="bold"))
     for note in grid.notes:
         if isinstance(note, Alarm):
-            console.print(Text(_fit(note, console.width)))
+            console.print(Text("\n".join(wrap(note, console.width))))
     # From wide to narrow; numbers are kept whole, words of the last column, long names in heads and then labels are
     # broken before a table is drawn too wide.
     manners = [(True, 1), (True, 0), (False, 0)]
@@ -155,7 +155,7 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     console.print((narrow or broken[-1:])[0])
     for note in grid.notes:
         if not isinstance(note, Alarm) and (verbose or not isinstance(note, Detail)):
-            console.print(Text(_fit(note, console.width), style="dim"))
+            console.print(Text("\n".join(wrap(note, console.width)), style="dim"))
 
 
 def _break_names(head: str) -> str:
@@ -168,11 +168,6 @@ def _break_names(head: str) -> str:
         return f"{name[:at]}\n{name[at:]}" if at else name
 
     return re.sub(rf"\S{{{_LONG},}}", halve, head)
-
-
-def _fit(note: str, width: int) -> str:
-    """Return a note with its lines broken where Chinese may be; the library does so with other words."""
-    return "\n".join(wrap(note, width)) if is_wide(note) else note
 
 
 def _count_spare(grid: Grid) -> int:

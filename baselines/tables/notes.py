@@ -79,7 +79,7 @@ def note_ruled(rows: Iterable[Row]) -> list[str]:
     """Say of judged metrics of which rules decide a part how many items were judged, and what the rules are."""
     ruled = [row for row in rows if row.get("n_ruled")]
     told = dict.fromkeys(metric_record(row["metric"]).ruled for row in ruled)
-    return [*note_judged(ruled), *(f"{rules}." for rules in told if rules)]
+    return [*note_judged(ruled), *(Detail(f"{rules}.") for rules in told if rules)]
 
 
 def note_judged(rows: Iterable[Row]) -> list[str]:
@@ -126,7 +126,7 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
         for profile, places in list(profiles.items())[: 1 if same else None]:
             alike.setdefault(f"{'' if same else f' ({profile})'}: {'; '.join(places)}.", []).append(key)
     notes = [*_note_none(rows), *(f"Unscored, {', '.join(keys)}{said}" for said, keys in alike.items())]
-    if any(row["metric"] not in tables.unscored for row in lacking):
+    if any(row["metric"] not in tables.unscored and list_untold(row) for row in lacking):
         notes.append(Detail("Official leaves unscored items out, corrected counts them as wrong."))
     for metric, say in tables.unscored.items():
         if own := [row for row in lacking if row["metric"] == metric]:

@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.core.result import own_profile
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import merge_all, tabulate_all
+    from quadrag.baselines.report.compared.names import lift_place
     from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.report.without import tabulate_without
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
         page = tabulate_all(runs, profiles, arguments.labels)
     if arguments.html:  # before anything is printed: whoever reads may close the pipe
         write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger, profiles[0])
-    print_grids(speak_grids(grids, arguments.labels), verbose=arguments.verbose)
+    print_grids(speak_grids([*map(lift_place, grids)], arguments.labels), verbose=arguments.verbose)
     if arguments.html:
         print(f"\n{arguments.html}")
     if len(runs) > 1 and not arguments.without:

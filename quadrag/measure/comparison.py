@@ -10,7 +10,7 @@ from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
-from quadrag.baselines.report.compared.names import name_columns
+from quadrag.baselines.report.compared.names import lift_place, name_columns
 from quadrag.baselines.report.compared.overall import pool_splits
 from quadrag.baselines.report.compared.pairs import compare_each, count_questions, pair_cell, pick_places
 from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
@@ -153,7 +153,7 @@ class Comparison(Mapping[str, Pair]):
             print("\n".join(write_changes(runs, which, Manner(limit, every=verbose, spell=in_python))))
             return
         refuse_metric(metric, "worse=True", "better=True")
-        grid = compare_runs(self._runs, self.profile, verbose)
+        grid = lift_place(compare_runs(self._runs, self.profile, verbose))
         print_grids([spell_notes(replace(grid, notes=[*self._kept, *grid.notes]))], verbose=verbose)
 
     @entrance

@@ -21,7 +21,7 @@ from ...tables.paper import load_tables
 from ...tables.run_notes import list_settings, note_partial, note_runs
 from ..run import name_run
 from .family import adjust
-from .names import name_columns, name_difference, tell_apart
+from .names import PLACE, name_columns, name_difference, tell_apart
 from .overall import pool_splits
 from .pairs import Place, compare_each, pair_cell, pair_results, pick_places, place_of, shape_of
 from .shared import tell_judges
@@ -144,7 +144,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         if any(shared.values()) or not any(map(is_invalid, shown)):
             notes.append(f"Questions scored in both: {_count_shared(shared)}.")
     form: Form = "forest" if pair else "runs"
-    return Grid("Comparison", "config, split: metric", heads, lines, notes, form, names=names)
+    return Grid("Comparison", PLACE, heads, lines, notes, form, names=names)
 
 
 def tell_once(runs: Iterable[tuple[str, Result]]) -> dict[str, list[str]]:

@@ -1,9 +1,12 @@
 """What runs that stand side by side are called: by what their names do not share, or by letters."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from ...tables.grid import Grid
 from ...tables.names import keep_name
 
+PLACE = "config, split: metric"  # what the lines of a comparison are called by
 _WIDE = 20  # characters of a name
 
 
@@ -52,3 +55,15 @@ def _drop_shared(names: Sequence[list[str]]) -> list[list[str]]:
             left = [one[1:] for one in left]
         left = [one[::-1] for one in left]
     return left
+
+
+def lift_place(grid: Grid) -> Grid:
+    """Return a table for a terminal: the config, and the split, that all lines share stand in its title alone."""
+    places = [line.label.partition(": ")[0].split(" ", 1) for line in grid.lines if ": " in line.label]
+    shared = [parts.pop() for parts in map(set, zip(*places, strict=True)) if len(parts) == 1] if places else []
+    if grid.corner != PLACE or not shared or shared[0] != places[0][0]:
+        return grid
+    cut = len(" ".join(shared)) + (2 if len(shared) > 1 else 1)
+    lines = [replace(line, label=line.label[cut:] if ": " in line.label else line.label) for line in grid.lines]
+    corner = "metric" if len(shared) > 1 else "split: metric"
+    return replace(grid, title=f"{grid.title}, {' '.join(shared)}", corner=corner, lines=lines)

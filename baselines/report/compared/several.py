@@ -14,7 +14,7 @@ from ...tables.notes import TESTS
 from ...tables.slices import select_whole
 from .comparison import compare_runs
 from .matrix_change import tabulate_changes
-from .names import name_columns, name_difference
+from .names import PLACE, name_columns, name_difference
 from .pairs import compare_each, pair_cell, pick_places, place_of
 from .rankings import tell_rankings
 from .shared import tell_judges
@@ -107,4 +107,4 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     notes += [f"On questions scored in both; {tell_star(headlines)}.", Detail(TESTS)]
     notes += tell_rankings(results, profile)
     columns = ["", "difference", "95% interval", "n"]
-    return Grid(f"Differences from {base}", "config, split: metric", columns, lines, notes, "forest")
+    return Grid(f"Differences from {base}", PLACE, columns, lines, notes, "forest")

@@ -191,7 +191,7 @@ def test_a_second_judge_is_asked_of_hallucination_alone(house):
 def test_the_unscored_are_told_with_their_reason(judged):
     told = " ".join(judged.ran.out.split())
     assert re.search(r"all auto: \d+ of 208 [a-z ]+, official [a-z ]+, corrected counts them as wrong: hal\b", told)
-    assert "Official leaves unscored items out, corrected counts them as wrong." in told
+    assert "Official leaves unscored items out" not in told, "the line above says what becomes of them"
     assert "acc by topic and task" in told and narrow(judged.ran.out)
     assert "calls: 208 made, 0 kept replies used; judge 1040 made" in told
 

@@ -145,7 +145,7 @@ def test_python_shows_the_same_questions(two, capsys):
     quadrag.compare("a", "b").show()
     out = capsys.readouterr().out
     assert "b against a, question by question: accuracy 1 better, 2 worse, 9 equal." in out
-    assert "config, split: metric a b b - a" in " ".join(out.split()), "of one name, they are called by their folders"
+    assert "metric a b b - a" in " ".join(out.split()), "of one name, they are called by their folders"
 
 
 def test_a_comparison_ends_with_what_to_look_at_next(two, cli):

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, Rule
 
+from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids
 from quadrag.cli import main
 
 CONFIG = ("run", "rgb", "negative_rejection_en")
@@ -233,6 +234,13 @@ def test_what_a_command_writes_is_there_though_nobody_reads_what_it_prints(cli, 
         ("trec/other", "trec", "out", "other", "--out", "trec"),
     ):
         assert unread(*command) == 0 and Path(written).exists(), command
+
+
+def test_no_line_of_a_table_ends_with_a_blank(capsys):
+    lines = [Line("a", [Cell("1.5"), Cell("2.5*")]), Line("b", [Cell("1.5*"), Cell("2.5", "1 to 3")])]
+    print_grids([Grid("title " * 20, "what", ["one", "two"], lines, ["note " * 40])])
+    out = capsys.readouterr().out
+    assert "1.5*" in out and [line for line in out.splitlines() if line.endswith(" ")] == []
 
 
 def test_narrow_terminals_cut_no_number(cli, monkeypatch):

@@ -277,6 +277,7 @@ def test_a_few_failures_are_told_with_the_first_and_with_what_shows_them(capsys)
     )
     for said in (repr(result), capsys.readouterr().out):
         assert re.search(told, " ".join(said.split()))
+        assert "Official leaves unscored items out" not in said, "the line on the split says so"
     assert "Answers that failed" not in repr(measure(lambda question: "x", *RGB, split="noise_0"))
 
 
