@@ -144,7 +144,7 @@ def _tell_doubtful(said: Sequence[_Said], lines: Lines) -> Iterator[str]:
 
 def _tell_refused(one: _Said, record: KeyRecord, lines: Lines) -> str:
     """Say of verdicts that many are against answers that words alone find right, as an inverted judge's are."""
-    wrong = record.range[0]
+    wrong = record.range[0] or 0.0
     right = [
         verdict
         for line, verdict in zip(lines, one.verdicts, strict=True)
