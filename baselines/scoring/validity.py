@@ -25,13 +25,14 @@ from .rows import ALL, items_of, reason_of
 FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null")
 UNJUDGED = "unjudged"
 _EMPTY = "empty reply"
+_ALLOW = "or allow a share of them with --max-failed"
 _CAUSES = {
     "api_error": "calls failed",
-    "raised": "the function raised an exception",
+    "raised": f"correct the function and run again, {_ALLOW}",
     "truncated": "replies were cut: raise --max-tokens or --judge-max-tokens",
     "unparsable": "replies are not of the form that was asked for: try another judge",
     "misaligned": "a judge answered more or fewer questions than it was asked: try another judge",
-    "null": "the file of answers has null in their place",
+    "null": f"the file of answers has null in their place: answer these and score again, {_ALLOW}",
     _EMPTY: "the model replied with nothing",
 }
 _JUDGE = {  # by the reason of an answer's verdict
@@ -91,7 +92,8 @@ class Fault(NamedTuple):
         if most == "unparsable" and form and run.verdict is not None:
             cause = f"a judge said {run.verdict!r}, where a verdict is like {form!r}: {_find_cure(form, run)}"
         elif most in ("api_error", "raised", "unparsable") and run.failures:
-            cause = next(iter(run.failures.values()))
+            said = next(iter(run.failures.values()))
+            cause = f"{cause}; {said}" if most == "raised" else said
         elif most == "truncated" and not run.cut:
             cause = cause.replace("--max-tokens or ", "")  # no answer was: the judge's replies were
         return cause
@@ -149,8 +151,9 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
             shown["unscored"] = own.get("unscored") or (fault.reasons if row.get("slice", ALL) == ALL else {})
             shown["why"] = fault.tell_shortly() + fault.tell_judge(run)
         elif _is_unjudged(row, run):
-            del shown["not_run"]
-            shown |= {"n_scored": 0, "unscored": {UNJUDGED: row["n_total"]}, "told": (UNJUDGED,), "invalid": True}
+            shown.pop("not_run", None)
+            shown |= {"value": None, "interval": None, "n_scored": 0, "n_not_applicable": 0, "invalid": True}
+            shown |= {"unscored": {UNJUDGED: row["n_total"]}, "told": (UNJUDGED,)}
             shown["why"] = _tell_judge(run)
         elif _place(row) in told:
             shown["told"] = FAILED
@@ -220,8 +223,12 @@ def spell_reason(metric: str, reason: str, run: RunRecord, answered: bool) -> st
 
 
 def _is_unjudged(row: Mapping[str, Any], run: RunRecord) -> bool:
-    """Whether a row has no value since the judge was asked no further, or does not answer."""
-    return (run.dead_judge or run.unread_judge is not None) and row.get("not_run") == NO_JUDGE
+    """Whether a row has no value since the judge was asked no further, or does not answer.
+
+    Without a judge `error_correction` would be another measure, of what a phrase finds.
+    """
+    lost = run.dead_judge or run.unread_judge is not None
+    return lost and (row.get("not_run") == NO_JUDGE or find_verdict(row["metric"], row["key"]) != "")
 
 
 def _tell_judge(run: RunRecord) -> str:

@@ -205,7 +205,7 @@ def _find(text: str) -> str | None:
     whole, changing = _read()
     if text in whole:
         return whole[text]
-    if (found := _COUNTED.fullmatch(text)) and found[2] in whole:
+    if (found := _COUNTED.fullmatch(text)) and found[2] in whole and f"{{0}} {found[2]}" not in whole:
         return f"{whole[found[2]]} {found[1]}"
     for phrase in changing:
         if found := phrase.english.fullmatch(text):
@@ -279,7 +279,7 @@ def speak_note(note: Text, language: str, names: Sequence[str]) -> Text:
     """Return a note in a language; runs that it is said of stand before it by their names."""
     head, _, told = note.partition(": ")
     if language == CHINESE and told and {*head.split(", ")} <= {*names}:
-        return type(note)(f"{head}：{_speak_chinese(told)}")
+        return type(note)(f"{head}：{_END.sub('。', _speak_chinese(told))}")
     return speak(note, language)
 
 

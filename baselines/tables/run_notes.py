@@ -24,6 +24,8 @@ from .paper import load_tables
 from .paper_notes import note_beside
 from .replicas import note_recipes
 
+_BY_FUNCTION = "answers and passages by the user's own Python function"
+_BY_SERVICE = "answers and passages by a RAG service, {} contract"
 _PART = re.compile(f"{OTHER_FILE}, (.+? questions)")  # what is said of a file with a part of the questions
 
 
@@ -109,7 +111,8 @@ def list_settings(inputs: Inputs) -> list[str]:
         searched["passages"] = "whole"
     unknown, served = inputs.retriever == UNKNOWN, inputs.retriever == RAG
     parts = [f"retriever {inputs.retriever}"] if searched or unknown else []
-    parts += [f"answers and passages by a RAG service, {inputs.parameters['contract']} contract"] if served else []
+    if served:
+        parts.append(_BY_FUNCTION if (form := inputs.parameters["contract"]) == "python" else _BY_SERVICE.format(form))
     # What a search made of an option stands for it: windows that are named in tokens may be in characters.
     parts += [f"{name} {value}" for name, value in {**searched, **inputs.options, **searched}.items()]
     parts += [] if served else [f"{name} {value}" for name, value in inputs.parameters.items()]

@@ -72,8 +72,9 @@ def run(arguments: argparse.Namespace) -> None:
         f"  open {out / 'report.html'}",
         "Next, your own model, a function in Python, or a file of answers:",
     )
-    tell_next(arguments, "quadrag run rgb noise_robustness_en --llm http://HOST:PORT/v1", "  ")
-    tell(arguments, '  quadrag.evaluate("rgb", "noise_robustness_en", my_rag)')
+    here, words = arguments.labels, "" if arguments.labels == "en" else f', labels="{arguments.labels}"'
+    tell_next(arguments, f"quadrag run rgb noise_robustness_{here} --llm http://HOST:PORT/v1", "  ")
+    tell(arguments, f'  quadrag.evaluate("rgb", "noise_robustness_{here}", my_rag{words})')
     tell_next(arguments, "quadrag score FILE", "  ")
 
 

@@ -69,6 +69,16 @@ def test_what_needs_no_judge_is_shown_wherever_the_run_is(cli, server, judge, pl
 
 
 @pytest.mark.slow
+def test_what_a_judge_was_to_find_is_not_counted_by_a_phrase_instead(cli, server, judge):
+    server.state.text, judge.state.text = "There are factual errors in the provided documents.", "lorem ipsum"
+    errors = ("run", "rgb", "counterfactual_robustness_en", "--data-dir", "sample", "--samples", "2", "--seed", "7")
+    ran, _ = ask(cli, errors, server, judge)
+    lines = [line.split() for line in ran.out.splitlines()]
+    assert ran.code == 3 and ["error_detection", "100.0", "75.8–100.0", "24", "of", "24"] in [one[:6] for one in lines]
+    assert ["error_correction", "–", "–", "0", "of", "24"] in [one[:6] for one in lines]
+
+
+@pytest.mark.slow
 def test_another_judge_may_be_named_in_the_same_folder(cli, server, judge):
     judge.state.text = "lorem ipsum"
     assert ask(cli, CRAG, server, judge)[0].code == 3

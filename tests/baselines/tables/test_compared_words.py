@@ -53,6 +53,6 @@ def test_what_another_profile_says_follows_what_the_shown_one_says():
     mine, other = PAIRS[3]._replace(n=34), pair(-0.15, 0.01, -0.268, -0.018)
     [line] = tell_pairs({ACCURACY: Compared(mine, other, 40, (0, 6))}, "official", NAMES)
     assert speak_line(line, "zh") == (
-        "accuracy（差值的 95% 区间 -10.0 至 10.0）：相同，在两次均有分的 34 题上；my_rag v2 有 6 题失败。"
+        "accuracy（差值的 95% 区间 -10.0 至 10.0）：相同，在两次都有分的 34 题上；my_rag v2 有 6 题失败。"
         "但另一口径（修正）分出高下：every 更好，高 15.0 个百分点（95% 区间 1.8 至 26.8）。"
     )

@@ -58,7 +58,7 @@ def test_every_note_of_every_benchmark_is_in_chinese(cli, run):
     shown = cli("report", "r", "--labels", "zh", "--html", "zh.html")
     page = Path("zh.html").read_text(encoding="utf-8")
     assert shown.code == 0 and "百分数" in shown.out + page and HAN.search(shown.out)
-    assert "这些数字不衡量任何东西" in page and "<dt>命令</dt>" in page and "Percent" not in page
+    assert "这些数字没有评测意义" in page and "<dt>命令</dt>" in page and "Percent" not in page
 
 
 @pytest.mark.slow
@@ -107,7 +107,22 @@ def test_a_comparison_is_in_chinese(cli):
             "a b: 1 of 4 verdicts could not be read, they count as wrong: acc.",
             "a b：4 个判断中有 1 个读不懂，计为错误：acc。",
         ),
-        ("INVALID, a b: 1 of 2 items failed (1 null): x; the file of answers has null in their place.", None),
+        (
+            "INVALID, a b: 67 of 99 items failed (67 null): x; the file of answers has null in their place: answer "
+            "these and score again, or allow a share of them with --max-failed.",
+            "无效（INVALID）：a b：99 题中有 67 题失败（67 题的回答为 null）：x；回答文件中这些题为 null：请补上回答后"
+            "重新评分，或用 --max-failed 允许一部分失败。",
+        ),
+        (
+            "INVALID, a b: 7 of 9 items failed (7 raised): x; correct the function and run again, or allow a share of "
+            "them with --max-failed; ValueError: no; x.",
+            "无效（INVALID）：a b：9 题中有 7 题失败（函数抛出异常 7）：x；请改正函数后再次运行，或用 --max-failed "
+            "允许一部分失败；“ValueError: no; x”。",
+        ),
+        (
+            "1 of 2 questions on which v2 is worse by rouge_l; 8 scored in both",
+            "v2 的 rouge_l 有 2 题更差，显示 1 题；两次都有分的共 8 题",
+        ),
         ("em: A is better, 2.0 points higher (95% interval 0.6 to 3.1).", None),
         (
             "13 of 15 (official) judged, 2 decided by rule: truthfulness.",
@@ -222,7 +237,9 @@ def test_what_the_user_named_is_never_translated(name):
 
 def test_runs_keep_their_names_before_what_is_said_of_them():
     notes = [Alarm("all: PARTIAL: the first 3 of 60 questions."), "all, b: a, m; on: bundled sample."]
+    notes.append("b: runs/b.")
     ours = speak_grid(Grid("", "", [], [], notes, names=["all", "b"]), "zh").notes
+    assert ours.pop() == "b：runs/b。"
     assert ours == ["all：不完整：只问了 60 题中的前 3 题。", "all, b：a, m；数据：自带样例。"] and isinstance(
         ours[0], Alarm
     )

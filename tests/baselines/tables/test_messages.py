@@ -189,7 +189,7 @@ def test_a_dead_server_is_told_in_chinese():
         (
             "INVALID, acc: 3 of 3 items failed (3 null): the judge's verdict could not be read; "
             "result.invalid says more",
-            "无效（INVALID）：acc：3 题中有 3 题失败（回答为 null 3）：裁判的判断无法读取；详见 `result.invalid`",
+            "无效（INVALID）：acc：3 题中有 3 题失败（3 题的回答为 null）：裁判的判断无法读取；详见 `result.invalid`",
         ),
         (
             "INVALID, a b: 4 of 4 items failed (4 unparsable): acc, hal; returned a list of 1 results; "
@@ -242,7 +242,7 @@ def test_a_dead_server_is_told_in_chinese():
             "http://h/d cannot be fetched (AnError: it has no d); run again later, or name a folder of its files by d",
             "无法取得 http://h/d（“AnError: it has no d”）；请稍后再次运行，或用 d 写出其文件所在的文件夹",
         ),
-        ("Questions scored in both: none.", "没有两次均有分的题。"),
+        ("Questions scored in both: none.", "没有两次都有分的题。"),
         ("cannot fetch http://h/f (ReadError after 0 bytes)", "无法下载 http://h/f（收到 0 字节后 ReadError）"),
         (
             "The answers have `contexts`, which is not read: passages belong under `passages`; "

@@ -46,7 +46,7 @@ def test_a_result_and_a_comparison_are_in_chinese(capsys):
     tables = [line for line in shown.split("\n") if not line.startswith(("  ", " A", " B"))]
     assert [line for line in tables if ENGLISH.search(re.sub("“.*?”", "", line))] == []
     page = both.report("both.html").read_text(encoding="utf-8")
-    assert 'lang="zh' in page and "逐题比较 every 与 first" in page
+    assert 'lang="zh-CN' in page and "逐题比较 every 与 first" in page
     assert repr(quadrag.result("a")).startswith("rgb noise_robustness_en noise_80, first, official profile")
     assert repr(quadrag.result("a", labels="zh")) == repr(before)
 
