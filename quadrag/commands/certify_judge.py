@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.certify.certificate import certify
     from quadrag.baselines.certify.figures import compare, measure
-    from quadrag.baselines.certify.known import list_sets, open_labels
+    from quadrag.baselines.certify.known import list_sets, open_labels, tell_languages
     from quadrag.baselines.certify.tables import describe_labels, say_against, tabulate
     from quadrag.baselines.certify.verdicts import known_verdicts, list_judges
     from quadrag.baselines.tables.grid import print_grids
@@ -76,6 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _inject(arguments)
     if arguments.list or not arguments.people:
         print("\n".join(list_sets()))
+        tell(arguments, tell_languages())
         return 0
     _check(arguments)
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
