@@ -88,5 +88,5 @@ def _average(first: Result, second: Result, places: Sequence[Place], profile: st
             question = (at[2], asked[at].sha256) if at in asked else at
             if at in others:
                 found.setdefault(question, []).append((one, others[at]))
-    one, other = ({what: fmean(pair[at] for pair in pairs) for what, pairs in found.items()} for at in range(2))
-    return one, other
+    before, after = ({what: fmean(pair[at] for pair in pairs) for what, pairs in found.items()} for at in range(2))
+    return before, after
