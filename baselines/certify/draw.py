@@ -6,16 +6,14 @@ rare verdict is seen often enough. The sheet does not show the verdict, and its 
 
 import csv
 import io
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quadrag.errors import QuadragError
 from quadrag.records import write_text
 
-from ..report.spelled import spell_gold
 from ..tables.language import speak
 from .grades import Graded
 from .labels import same_text
@@ -133,16 +131,3 @@ def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Sheet:
     if not found:
         raise QuadragError(f"{path} holds no label; expected {' or '.join(graded.grades)} in the column label")
     return Sheet(found, "probability" in sheet.columns, len(sheet.lines) - len(found))
-
-
-def show_gold(references: Any) -> str:
-    """Return accepted answers as a cell of a sheet: of one answer the ways to say it as labels are read, else as shown.
-
-    Several ways are a JSON list of texts; of several parts that an answer is to have, one text has all.
-    """
-    ways = references
-    if isinstance(ways, list | tuple) and len(ways) == 1 and isinstance(ways[0], list | tuple):
-        ways = ways[0]
-    if isinstance(ways, list | tuple) and len(ways) > 1 and all(isinstance(one, str) for one in ways):
-        return json.dumps(list(dict.fromkeys(ways)), ensure_ascii=False)
-    return "; ".join(spell_gold(references))

@@ -145,8 +145,14 @@ def _plain(name: str) -> str:
 
 
 def list_sets() -> Iterator[str]:
-    """Yield a line for every known set: its language, what it grades, where it comes from, its licence."""
+    """Yield a line for every known set: what it grades, where it comes from, its licence."""
     width = max(map(len, sets.SETS))
     for name, about in sets.SETS.items():
         source = sources()[about.files][0]
-        yield f"{name:{width}}  {about.language}  {', '.join(about.graded)}; {source.repository}, {source.licence}"
+        yield f"{name:{width}}  {', '.join(about.graded)}; {source.repository}, {source.licence}"
+
+
+def tell_languages() -> str:
+    """Say which known sets are Chinese."""
+    chinese = [name for name, about in sets.SETS.items() if about.language == "zh"]
+    return f"Chinese: {', '.join(chinese)}; the others are English."

@@ -23,12 +23,12 @@ _BEM = 0.5  # the probability at which its authors take an answer for right
 
 
 class Known(NamedTuple):
-    """A label set: whose files, in which language, the values that people graded (the first by default), its reader."""
+    """A label set: whose files, the values that people graded (the first by default), what reads it, its language."""
 
     files: str
-    language: str
     graded: tuple[str, ...]
     read: Callable[[LabelSet, Files], None]
+    language: str = "en"
 
 
 def _need(files: Files, *names: str) -> list[Path]:
@@ -233,12 +233,12 @@ def _alce(labels: LabelSet, files: Files) -> None:
 
 
 SETS = {
-    "EVOUNA": Known("evouna", "en", ("truthfulness",), _evouna),
-    "OpenQA-eval": Known("openqa-eval", "en", ("truthfulness",), _openqa_eval),
-    "UHGEval": Known("uhgeval", "zh", ("omnieval.hal",), partial(_uhgeval, whole=False)),
-    "UHGEval-texts": Known("uhgeval", "zh", ("omnieval.hal",), partial(_uhgeval, whole=True)),
-    "WiCE": Known("wice", "en", ("omnieval.hal",), partial(_wice, partly="1")),
-    "WiCE-lenient": Known("wice", "en", ("omnieval.hal",), partial(_wice, partly="0")),
-    "RAGChecker": Known("ragchecker", "en", ("omnieval.acc", "omnieval.com"), _ragchecker),
-    "ALCE": Known("alce", "en", ("omnieval.utl",), _alce),
+    "EVOUNA": Known("evouna", ("truthfulness",), _evouna),
+    "OpenQA-eval": Known("openqa-eval", ("truthfulness",), _openqa_eval),
+    "UHGEval": Known("uhgeval", ("omnieval.hal",), partial(_uhgeval, whole=False), "zh"),
+    "UHGEval-texts": Known("uhgeval", ("omnieval.hal",), partial(_uhgeval, whole=True), "zh"),
+    "WiCE": Known("wice", ("omnieval.hal",), partial(_wice, partly="1")),
+    "WiCE-lenient": Known("wice", ("omnieval.hal",), partial(_wice, partly="0")),
+    "RAGChecker": Known("ragchecker", ("omnieval.acc", "omnieval.com"), _ragchecker),
+    "ALCE": Known("alce", ("omnieval.utl",), _alce),
 }

@@ -1,5 +1,6 @@
 """Gold answers and ids as a person writes them."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -25,6 +26,19 @@ def spell_gold(references: Any) -> list[str]:
     if any(isinstance(one, Sequence) and not isinstance(one, str) for one in references):
         return [line for one in references for line in spell_gold(one)]
     return [" / ".join(dict.fromkeys(map(str, references)))] if references else []
+
+
+def write_gold(references: Any) -> str:
+    """Return accepted answers as a cell of a sheet: of one answer the ways to say it as labels are read, else as shown.
+
+    Several ways are a JSON list of texts; of several parts that an answer is to have, one text has all.
+    """
+    ways = references
+    if isinstance(ways, list | tuple) and len(ways) == 1 and isinstance(ways[0], list | tuple):
+        ways = ways[0]
+    if isinstance(ways, list | tuple) and len(ways) > 1 and all(isinstance(one, str) for one in ways):
+        return json.dumps(list(dict.fromkeys(ways)), ensure_ascii=False)
+    return "; ".join(spell_gold(references))
 
 
 def shorten_ids(ids: Iterable[str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ and the share of them that turn its verdict is printed, by family and by prompt.
 """
 
 import argparse
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ EXAMPLES = (
     "quadrag certify-judge openqa-eval --judge rule:bounded --judge-large recorded:gpt-4",
     "quadrag certify-judge --injections --judge http://HOST/v1",
 )
+
+_NARROW = 80  # columns
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.certify.certificate import certify
     from quadrag.baselines.certify.figures import compare, measure
-    from quadrag.baselines.certify.known import list_sets, open_labels
+    from quadrag.baselines.certify.known import list_sets, open_labels, tell_languages
     from quadrag.baselines.certify.tables import describe_labels, say_against, tabulate
     from quadrag.baselines.certify.verdicts import known_verdicts, list_judges
     from quadrag.baselines.tables.grid import print_grids
@@ -73,6 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _inject(arguments)
     if arguments.list or not arguments.people:
         print("\n".join(list_sets()))
+        tell(arguments, tell_languages())
         return 0
     _check(arguments)
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
@@ -93,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     certificate, judges = certify(found[0]), [one.verdicts for one in found]
     invalid = _write(arguments, labels, judges, certificate)
     if len(found) == 1 or arguments.against:
-        tell(arguments, f"{certificate.judge} {certificate.sentence}.")
+        _tell_worth(arguments, f"{certificate.judge} {certificate.sentence}.")
     tell(arguments, describe_labels(labels))
     print_grids(speak_grids(tabulate(found[:1] if arguments.against else found), arguments.labels))
     if arguments.against:
@@ -101,6 +105,15 @@ def run(arguments: argparse.Namespace) -> int:
         names = [one.verdicts.judge for one in found]
         tell(arguments, say_against(compare(labels, *(one.verdicts for one in found)), *names))
     return _end(arguments, invalid)
+
+
+def _tell_worth(arguments: argparse.Namespace, sentence: str) -> None:
+    """Print whether a judge is worth asking, in lines that the window holds."""
+    from quadrag.baselines.tables.language import speak
+    from quadrag.wrapping import wrap
+
+    width = max(_NARROW, shutil.get_terminal_size().columns)
+    print("\n".join(wrap(speak(sentence, arguments.labels), width)))
 
 
 def _inject(arguments: argparse.Namespace) -> int:
@@ -142,7 +155,8 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     certificate = certify(found[-1], choice)
     invalid = _write(arguments, labels, judges, certificate)
     print(certificate.judge)
-    tell(arguments, f"{certificate.sentence}.", describe_labels(choice.labels))
+    _tell_worth(arguments, f"{certificate.sentence}.")
+    tell(arguments, describe_labels(choice.labels))
     found[-1].verdicts.judge = "the cascade"
     print_grids(speak_grids([*tabulate(found), tabulate_cascade(choice)], arguments.labels))
     return _end(arguments, invalid)

@@ -73,9 +73,10 @@ def _take_back(arguments: argparse.Namespace, sheet: Path) -> str:
 
 def _read_items(arguments: argparse.Namespace) -> Any:
     """Return what is graded, and the judged items of the run with what a person must see."""
-    from quadrag.baselines.certify.draw import Judged, show_gold
+    from quadrag.baselines.certify.draw import Judged
     from quadrag.baselines.certify.grades import find_graded, graded_keys
     from quadrag.baselines.report.items import RunReader
+    from quadrag.baselines.report.spelled import write_gold
     from quadrag.baselines.runs.folder import read_result
     from quadrag.metric_record import metric_record
 
@@ -98,7 +99,7 @@ def _read_items(arguments: argparse.Namespace) -> Any:
         if answer is None or (value.get("reason") or {}).get("official") == "not_applicable":
             continue
         name = "/".join((row["split"], row["id"], str(row["sample"]))) if several else row["id"]
-        gold = show_gold(shown.question.references)
+        gold = write_gold(shown.question.references)
         before = "".join(f"{asked}\n{said or ''}\n" for asked, said in shown.question.history)
         # Whoever judges what an answer was made from must see it.
         passages = "\n\n".join(passage.text for passage in shown.passages) if by_passages else ""

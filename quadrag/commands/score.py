@@ -70,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
+    from quadrag.baselines.report.compared.names import lift_place
     from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
     from quadrag.baselines.report.facts import tell_verdicts
     from quadrag.baselines.report.run import tabulate_run
@@ -88,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         if len(scored) > 1:
             named = [(str(file), result) for file, result in scored]
             grids, page = (tabulate_several(named, profiles[0], every) for every in (arguments.verbose, True))
+            grids = [*map(lift_place, grids)]
         else:
             grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
             page = tabulate_run(results[0], profiles, arguments.labels, every=True)

@@ -11,8 +11,9 @@ from chat_server import ChatServer, Rule
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quadrag.baselines.certify.draw import share_out, show_gold
+from quadrag.baselines.certify.draw import share_out
 from quadrag.baselines.certify.grades import graded_keys
+from quadrag.baselines.report.spelled import write_gold
 from quadrag.baselines.tables.language import speak
 from quadrag.metric_record import metric_record
 from quadrag.records import read_jsonl
@@ -146,7 +147,7 @@ def test_a_page_to_label_on(judged):
     ],
 )
 def test_gold_is_written_as_people_read_it_and_labels_take_it(references, cell):
-    assert show_gold(references) == cell
+    assert write_gold(references) == cell
 
 
 def test_every_graded_value_has_a_question_in_both_languages():

@@ -12,10 +12,12 @@ from rag_server import RagServer
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
+from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.names import name_columns, tell_apart
 from quadrag.baselines.report.items import RunReader
 from quadrag.baselines.report.spelled import shorten_ids
 from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.tables.grid import print_grids
 
 PLACE = ("rgb", "information_integration_en")
 DOCUMENTS = [
@@ -239,11 +241,11 @@ def test_runs_are_called_by_what_they_do_not_share(names, wanted):
         assert name_columns(names) == (wanted if wanted[0] != wanted[1] else ["A", "B"])
 
 
-def test_long_names_are_broken_at_their_joints_and_labels_are_not(two, cli):
+def test_long_names_are_broken_at_their_joints_and_labels_are_not(two, capsys):
     names = ["first_of_the_two", "another_of_the_same"]
-    for folder, name in zip("ab", names, strict=True):
-        shutil.copytree(folder, name)
-    shown = cli("report", *names).out.splitlines()
+    capsys.readouterr()
+    print_grids([compare_runs([(name, one.result) for name, one in zip(names, two, strict=True)])])
+    shown = capsys.readouterr().out.splitlines()
     at = next(at for at, line in enumerate(shown) if line.startswith("───"))
     assert [line.split() for line in shown[at - 4 : at]] == [
         ["another_"],

@@ -17,7 +17,8 @@ DOCUMENTS = [("d1", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落�
 WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]+(?: [A-Za-z][A-Za-z'’-]*)+")
 # What a user types or reads in a file: commands, options, paths, names with a point, an underscore or a figure.
 TYPED = re.compile(
-    r"`[^`]*`|quadrag (?:run|score|show|report) .*|--[a-z-]+(?: [A-Z]+)?|[\w.:@-]*(?:[/_.@\d]|-(?=zh|en))[\w./:@-]*"
+    r"`[^`]*`|quadrag (?:run|score|show|report|label) .*|--[a-z-]+(?: [A-Z]+)?"
+    r"|[\w.:@-]*(?:[/_.@\d]|-(?=zh|en))[\w./:@-]*"
 )
 # A mark of English after Chinese, or before it, or brackets of English around it.
 LATIN = re.compile(
@@ -187,7 +188,9 @@ def test_what_is_said_of_judges_held_against_people_is_in_chinese(said):
     lines = said("certify-judge", "labels.csv", "--verdicts", "verdicts.csv", "--out", "c.json")
     lines += said("certify-judge", "labels.csv", "--verdicts", "verdicts.csv", "--against", "rule:exact")
     lines += said("certify-judge", "labels.csv", "--judge", "rule:exact", "--judge-large", "verdicts.csv")
-    lines += [line for name in ("certify-judge", "label") for line in said(name, "--help")]
+    help_lines = [line for name in ("certify-judge", "label") for line in said(name, "--help")]
+    assert not [line for line in help_lines if "quadrag " not in line and re.search(r"([a-z]{2,} ){2}[a-z]{2,}", line)]
+    lines += said("certify-judge", "--list")[-1:]
     with ChatServer(models=["m", "j"], text='{"score": 1}') as server:
         judge = ("--judge", f"{server.url}#j")
         lines += said("certify-judge", "labels.csv", *judge, "--repeats", 2)
