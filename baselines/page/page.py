@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 SCRIPTS = ("parts", "marks", "values", "search", "item", "viewer")  # one script, in this order
 MOST = 4  # names of one kind in a title
-CARDS = 5  # numbers that stand large
+CARDS = 6  # numbers that stand large: of a comparison over five splits all of them together, and each
 _COLON = re.compile(": |：")
 
 Runs = Sequence[tuple[str, Sequence[Result]]]

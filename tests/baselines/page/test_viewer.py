@@ -303,7 +303,7 @@ def test_print_leaves_out_what_is_for_the_screen(opened):
 def test_the_words_are_those_of_a_language(opened):
     page = opened(make_answers(), labels="zh")
     assert count_of(page) == f"{MANY} 条回答中的 {MANY} 条"
-    assert page.evaluate("document.documentElement.lang") == "zh"
+    assert page.evaluate("document.documentElement.lang") == "zh-CN"
     words = json.loads(page.evaluate("document.getElementById('words').textContent"))
     used = set(re.findall(r"WORDS\.(\w+)", "".join(path.read_text(encoding="utf-8") for path in HERE.glob("*.js"))))
     assert used <= words.keys() and len(used) > 10

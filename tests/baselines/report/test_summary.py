@@ -48,7 +48,7 @@ def test_a_summary_is_what_a_newcomer_reads(cli):
     code, out, err = cli("run", "crud_rag", "summary", "--limit", "4", *SAMPLE, "--out", "a")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert len(lines) <= 20 and max(map(len, lines)) <= 80
+    assert len(lines) <= 21 and max(map(len, lines)) <= 80
     assert lines[-2:] == ["a/report.html", "next: quadrag show a --wrong"]
     assert rows(out) == [
         ["rouge_l", "25.6", "–", "4 of 4", "33.77 gpt-3.5-turbo, on all"],

@@ -302,7 +302,7 @@ def test_how_many_may_fail_is_the_users_choice(tmp_path, capsys):
         # The share itself is not too much; kept replies answer here.
         again = ("--out", str(tmp_path / "again"), "--max-failed", f"{failed / 8}")
         assert run(tmp_path, CRAG, *spec, *again) == 0
-        assert re.search(rf"^truthfulness .* {10 - failed} of 10 ", capsys.readouterr().out, re.MULTILINE)
+        assert re.search(rf"^truthfulness .* {10 - failed} of 10\b", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_a_model_that_replies_with_nothing_is_invalid_and_an_empty_line_of_a_file_is_an_answer(tmp_path, capsys):
