@@ -191,8 +191,9 @@ def _best_cells(best: Sequence[_Beside]) -> list[Cell]:
     """Make a column of printed numbers, points under points, each before the model that has it."""
     found = [one for one, _ in best if one]
     lines = [Line("", [Cell(one.printed + "?" * one.doubtful)], "published") for one in found]
-    numbers = iter(align_cells(Grid("", "", [""], lines)))
-    told = [f"{next(numbers)[0].text} {one.model}{', on all' * part}" if one else "" for one, part in best]
+    aligned = [cell.text for (cell,) in align_cells(Grid("", "", [""], lines))]
+    numbers = iter(f"{text:>{max(map(len, aligned))}}" for text in aligned)
+    told = [f"{next(numbers)} {one.model}{', on all' * part}" if one else "" for one, part in best]
     width = max(map(len, told))
     figures = [figure_of(one.value) if one else None for one, _ in best]
     return [Cell(f"{text:<{width}}" if text else "", "", figure) for text, figure in zip(told, figures, strict=True)]
