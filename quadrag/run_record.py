@@ -112,7 +112,7 @@ class RunRecord:
         cascade: how many answers ended at each judge of a cascade, by metric and key.
         verdict: what a judge said most often, as one line.
         constant_verdicts: judges whose verdicts are all the same, a line each, with the values concerned.
-        doubtful_verdicts: judges whose verdicts are nearly so, or often wrong, by what words alone say, a line each.
+        doubtful_verdicts: the same of judges whose verdicts are nearly so, or often wrong, by what words alone say.
         unread_judge: the judge that was asked no further, since none of its first verdicts could be read.
         dead_judge: whether the judge does not answer, as `stopped` says.
         unreadable: answers whose verdict could not be read.
@@ -156,7 +156,7 @@ class RunRecord:
     cascade: dict[str, dict[str, int]] = field(default_factory=dict)
     verdict: str | None = None
     constant_verdicts: dict[str, list[str]] = field(default_factory=dict)
-    doubtful_verdicts: list[str] = field(default_factory=list)
+    doubtful_verdicts: dict[str, list[str]] = field(default_factory=dict)
     unread_judge: str | None = None
     dead_judge: bool = False
     unreadable: int = 0

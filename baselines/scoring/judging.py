@@ -44,13 +44,13 @@ class Scored(NamedTuple):
     decided: Mapping[str, Mapping[str, int]] = MappingProxyType({})  # verdicts of a cascade's judges, by metric and key
     dead: bool = False
     constant: Mapping[str, list[str]] = MappingProxyType({})
-    doubtful: Sequence[str] = ()
+    doubtful: Mapping[str, list[str]] = MappingProxyType({})
 
     def tell(self, run: RunRecord) -> None:
         """Enter into a run what is known of its judges."""
         run.verdict, run.unread_judge, run.dead_judge = self.verdict, self.unread, self.dead
         run.cascade = {name: dict(counts) for name, counts in self.decided.items()}
-        run.constant_verdicts, run.doubtful_verdicts = dict(self.constant), list(self.doubtful)
+        run.constant_verdicts, run.doubtful_verdicts = dict(self.constant), dict(self.doubtful)
 
 
 class DeadJudge(QuadragError):

@@ -125,7 +125,7 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     """Return the rows as tables show them, and enter into the run which of its metrics are invalid.
 
     A row of an invalid metric has no value; its n are the items that could be read. Of a valid one the run says how
-    many failed. A row that rests on verdicts which are all the same is marked.
+    many failed. A row that rests on verdicts which are all the same, or against words, is marked.
 
     Args:
         scores: rows of ``scores.json``.
@@ -139,7 +139,8 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     told = {place for fault in found for place in fault.places}
     # What can be read is what `corrected` reads.
     read = {(_place(row), row.get("slice")): row for row in scores if row["profile"] == "corrected"}
-    alike = {name for names in run.constant_verdicts.values() for name in names}
+    told_of = (*run.constant_verdicts.values(), *run.doubtful_verdicts.values())
+    alike = {name for names in told_of for name in names}
     marked = []
     for row in scores:
         shown = dict(row) | ({"alike": True} if find_verdict(row["metric"], row["key"]) in alike else {})
@@ -172,7 +173,7 @@ def is_invalid(row: Mapping[str, Any]) -> bool:
 
 
 def is_alike(row: Mapping[str, Any]) -> bool:
-    """Whether a row's value rests on verdicts that are all the same, and so is no measurement of the answers."""
+    """Whether a row's value rests on verdicts that are all the same, or against words, and so measures no answers."""
     return "alike" in row
 
 

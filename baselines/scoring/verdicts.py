@@ -30,10 +30,10 @@ Lines = Sequence[Mapping[str, Any]]  # of ``items.jsonl``
 
 
 class Oddities(NamedTuple):
-    """Lines about verdicts that are all the same, each with the values that are so for it, and about doubtful ones."""
+    """Lines about verdicts that are all the same, and about doubtful ones, each with the values that they discredit."""
 
     constant: dict[str, list[str]]
-    doubtful: list[str]
+    doubtful: dict[str, list[str]]
 
 
 class _Said(NamedTuple):
@@ -59,7 +59,7 @@ def find_oddities(
 ) -> Oddities:
     """Find what is odd of the verdicts on answers, whose items are `lines`."""
     said = [*_collect(benchmark, questions, answers, lines, task, given)]
-    return Oddities(_tell_constant(said, lines), [*_tell_doubtful(said, lines)])
+    return Oddities(_tell_constant(said, lines), dict(_tell_doubtful(said, lines)))
 
 
 def _collect(
@@ -133,13 +133,16 @@ def _tell_constant(said: Sequence[_Said], lines: Lines) -> dict[str, list[str]]:
     return told
 
 
-def _tell_doubtful(said: Sequence[_Said], lines: Lines) -> Iterator[str]:
-    """Say of verdicts that they are not what words alone say of the same answers."""
+def _tell_doubtful(said: Sequence[_Said], lines: Lines) -> Iterator[tuple[str, list[str]]]:
+    """Say of verdicts that they are not what words alone say of the same answers, and name what they discredit."""
     for one in said:
         record = metric_record(one.name.partition(".")[0]).key(one.name.partition(".")[2])
-        told = _tell_refused(one, record, lines) or _tell_lopsided(one, record, lines) if record.words else ""
-        if told:
-            yield f"The judge {one.judge} says {told}: {_SEE}"
+        if not record.words:
+            continue
+        if told := _tell_refused(one, record, lines):
+            yield f"The judge {one.judge} {told}: {_SEE}", [f"{one.use.module}.{key}" for key in one.use.judged]
+        elif told := _tell_lopsided(one, record, lines):
+            yield f"The judge {one.judge} {told}: {_SEE}", []
 
 
 def _tell_refused(one: _Said, record: KeyRecord, lines: Lines) -> str:
@@ -155,7 +158,7 @@ def _tell_refused(one: _Said, record: KeyRecord, lines: Lines) -> str:
         return ""
     metric, _, key = record.words[0].partition(".")
     held = "the phrase asked for" if metric_record(metric).key(key).phrase else "an accepted answer word for word"
-    return f"{_show(one.name)} {_write(wrong)} of {refused} of {len(right)} answers that hold {held}"
+    return f"gives {_show(one.name)} {_write(wrong)} to {refused} of {len(right)} answers that hold {held}"
 
 
 def _tell_lopsided(one: _Said, record: KeyRecord, lines: Lines) -> str:
@@ -173,7 +176,7 @@ def _tell_lopsided(one: _Said, record: KeyRecord, lines: Lines) -> str:
             apart[name] = fmean(values)
     if apart and all(abs(mean - value) >= _FAR for value in apart.values()):
         name, value = min(apart.items(), key=lambda pair: abs(mean - pair[1]))
-        said = f"{_show(one.name)} {_write(verdict)} of {count / total:.0%} of {total} answers"
+        said = f"says {_show(one.name)} {_write(verdict)} of {count / total:.0%} of {total} answers"
         return f"{said}, whose {_show(name)} is {value:.0%}"
     return ""
 

@@ -55,9 +55,9 @@ def note_partial(results: Sequence[Result]) -> list[str]:
         before = partial.pop().removesuffix(".") + "; " if partial else "PARTIAL: "
         partial.append(f"{before}the files that were read hold {'; '.join(held)}.")
     notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results)]
-    same = [line for one in results for line in one.run.constant_verdicts]
-    notes += [Alarm(f"{line}; {ALIKE} marks what rests on them.") for line in same]
-    notes += [Alarm(f"{line}.") for one in results for line in one.run.doubtful_verdicts]
+    for one in results:
+        for line, names in {**one.run.constant_verdicts, **one.run.doubtful_verdicts}.items():
+            notes.append(Alarm(f"{line}; {ALIKE} marks what rests on them." if names else f"{line}."))
     notes += note_answers(results)
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
 

@@ -47,6 +47,8 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
         return ""
     if all(verdict in chain(*one.run.constant_verdicts.values()) for one in (first, second)):
         return "the judge of each says the same of every answer"
+    if any(verdict in chain(*one.run.doubtful_verdicts.values()) for one in (first, second)):
+        return "a judge says wrong where words say right"
     if _answer_alike(first, second):
         mine, theirs = ({_key(row): row for row in one.items} for one in (first, second))
         differ = any(mine[key].get(name) != theirs[key].get(name) for key in mine.keys() & theirs.keys())

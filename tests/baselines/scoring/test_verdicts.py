@@ -122,9 +122,9 @@ HELD = "answers that hold an accepted answer word for word"
 @pytest.mark.parametrize(
     ("n", "right", "contained", "told"),
     [
-        (40, 39, 4, "accuracy 1 of 98% of 40 answers, whose accuracy_bounded is 10%"),
-        (40, 1, 30, f"accuracy 0 of 29 of 30 {HELD}"),
-        (40, 1, 14, f"accuracy 0 of 13 of 14 {HELD}"),
+        (40, 39, 4, "says accuracy 1 of 98% of 40 answers, whose accuracy_bounded is 10%"),
+        (40, 1, 30, f"gives accuracy 0 to 29 of 30 {HELD}"),
+        (40, 1, 14, f"gives accuracy 0 to 13 of 14 {HELD}"),
         (40, 39, 39, None),  # the two agree
         (40, 39, 28, None),  # or nearly so
         (40, 36, 4, None),  # it tells answers apart
@@ -138,7 +138,9 @@ def test_nearly_always_the_same_is_held_against_words(n, right, contained, told)
     odd = measure(pairs, Judge(lambda text: int(any(one in text for one in accepted))))[2]
     assert bool(odd.constant) == (right == n)
     way = "see who is right with `quadrag label`, then `quadrag certify-judge`"
-    assert odd.doubtful == ([f"The judge j says {told}: {way}"] if told else [])
+    marked = ["truthfulness.truthfulness", "truthfulness.accuracy", "truthfulness.hallucination"]
+    against = marked if told and HELD in told else []
+    assert odd.doubtful == ({f"The judge j {told}: {way}": against} if told else {})
 
 
 @pytest.mark.parametrize(
@@ -148,7 +150,7 @@ def test_nearly_always_the_same_is_held_against_words(n, right, contained, told)
 def test_verdicts_against_what_words_alone_find_right_are_told_of(contained, refused, told):
     pairs = [(f"city {at:02} {'gold' if at < contained else 'lead'}", ["gold"]) for at in range(contained + 3)]
     odd = measure(pairs, Judge(lambda text: int(not any(f"city {at:02}" in text for at in range(refused)))))[2]
-    assert [f"accuracy 0 of {refused} of {contained} {HELD}:" in line for line in odd.doubtful] == [True] * told
+    assert [f"gives accuracy 0 to {refused} of {contained} {HELD}:" in line for line in odd.doubtful] == [True] * told
 
 
 def test_verdicts_against_a_phrase_are_told_of():
@@ -168,5 +170,5 @@ def test_verdicts_against_a_phrase_are_told_of():
         given = ScoringInputs([judge])
         lines, _ = score(rgb, by_key, answers, task.conditions, given)
         found = find_oddities(rgb, by_key, answers, lines, task, given).doubtful
-        said = "error_detection_judged 0 of 5 of 5 answers that hold the phrase asked for: see who"
+        said = "gives error_detection_judged 0 to 5 of 5 answers that hold the phrase asked for: see who"
         assert [said in line for line in found] == [True] * told

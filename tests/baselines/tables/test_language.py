@@ -141,14 +141,14 @@ def test_a_comparison_is_in_chinese(cli):
             None,
         ),
         (
-            "The judge j says acc 0 of 5 of 6 answers that hold an accepted answer word for word: see who is right "
-            "with `quadrag label`, then `quadrag certify-judge`.",
+            "The judge j gives acc 0 to 5 of 6 answers that hold an accepted answer word for word: see who is right "
+            "with `quadrag label`, then `quadrag certify-judge`; ! marks what rests on them.",
             "有 6 个回答按字面含有可接受的答案，裁判“j”却对其中 5 个判 acc 0：请用 `quadrag label` 标注后再用 "
-            "`quadrag certify-judge` 看谁对。",
+            "`quadrag certify-judge` 看谁对；依据这些判断的数值后标有 !。",
         ),
         (
-            "The judge j says rejection_rate_judged 0 of 5 of 6 answers that hold the phrase asked for: see who is "
-            "right with `quadrag label`, then `quadrag certify-judge`.",
+            "The judge j gives rejection_rate_judged 0 to 5 of 6 answers that hold the phrase asked for: see who is "
+            "right with `quadrag label`, then `quadrag certify-judge`; ! marks what rests on them.",
             None,
         ),
         (
