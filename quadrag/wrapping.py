@@ -4,6 +4,8 @@ A word wider than a line stays whole; the terminal breaks it.
 """
 
 import re
+import shutil
+import sys
 import textwrap
 
 _WIDE = "\u2e80-\uffef"
@@ -38,3 +40,11 @@ def hang(line: str, width: int) -> str:
     head = begin[0] if begin else ""
     margin = " " * (len(head) + 2 * (not head.strip()))
     return head + f"\n{margin}".join(wrap(line[len(head) :], width - len(margin)))
+
+
+def fit(text: str) -> str:
+    """Break the lines of a text for the terminal that it is printed to; elsewhere, as in a pipe, they stay whole."""
+    if not sys.stdout.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    return "\n".join(hang(line, width) for line in text.split("\n"))

@@ -227,6 +227,8 @@ def tabulate_corrected(name: str, found: Corrected, sheet: Sheet) -> Grid:
     ]
     notes = [
         f"The judge and the labels agree on {found.agreed} of {found.n}.",
+        *["It says the opposite of people more often than not: its own value says nothing."]
+        * (2 * found.agreed < found.n),
         found.sentence,
         _DRAWN if sheet.drawn else f"{_PPI} {found.estimate.tuning:.2f}.",
     ]

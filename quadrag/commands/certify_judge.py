@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise QuadragError(f"--out takes one judge's certificate; name it with --judge {list_judges(labels)[0]}")
     certificate, judges = certify(found[0]), [one.verdicts for one in found]
     invalid = _write(arguments, labels, judges, certificate)
-    if len(found) == 1 or arguments.against:
+    if not invalid and (len(found) == 1 or arguments.against):
         _tell_worth(arguments, f"{certificate.judge} {certificate.sentence}.")
     tell(arguments, describe_labels(labels))
     print_grids(speak_grids(tabulate(found[:1] if arguments.against else found), arguments.labels))
@@ -135,7 +135,8 @@ def _inject(arguments: argparse.Namespace) -> int:
     with _open_judge(arguments, arguments.judge[0], 0, "truthfulness") as judge:
         told = ask(judge, arguments.metric)
     if invalid := find_invalid(told, MOST_FAILED if arguments.max_failed is None else arguments.max_failed):
-        return _say_invalid(invalid)
+        tell_bad(f"INVALID, {invalid}")
+        return 3
     print_grids(speak_grids(tabulate(judge.model, told), arguments.labels))
     return 0
 
@@ -154,8 +155,9 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     found = [measure(choice.labels, one) for one in (*judges, choice.verdicts)]
     certificate = certify(found[-1], choice)
     invalid = _write(arguments, labels, judges, certificate)
-    print(certificate.judge)
-    _tell_worth(arguments, f"{certificate.sentence}.")
+    if not invalid:
+        print(certificate.judge)
+        _tell_worth(arguments, f"{certificate.sentence}.")
     tell(arguments, describe_labels(choice.labels))
     found[-1].verdicts.judge = "the cascade"
     print_grids(speak_grids([*tabulate(found), tabulate_cascade(choice)], arguments.labels))
@@ -163,25 +165,22 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
 
 
 def _write(arguments: argparse.Namespace, labels: Any, judges: Any, certificate: Any) -> str | None:
-    """Write the certificate, unless a judge said too little that can be read: then say so."""
+    """Write the certificate, unless a judge said too little that can be read: then say so, before all figures."""
     invalid = _invalid(labels, judges, arguments.max_failed)
-    if arguments.out and not invalid:
+    if invalid:
+        tell_bad(f"INVALID, {invalid}")
+    elif arguments.out:
         certificate.write(Path(arguments.out))
     return invalid
 
 
 def _end(arguments: argparse.Namespace, invalid: str | None) -> int:
-    """Say where the certificate is, or why there is none."""
+    """Say where the certificate is."""
     if invalid:
-        return _say_invalid(invalid)
+        return 3
     if arguments.out:
         print(arguments.out)
     return 0
-
-
-def _say_invalid(why: str) -> int:
-    tell_bad(f"INVALID, {why}")
-    return 3
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import tell, tell_next
 from quadrag.errors import QuadragError
+from quadrag.metric_record import show_key
 
 EXAMPLES = (
     "quadrag label runs/a --n 100 --out sheet.csv",
@@ -61,7 +62,8 @@ def run(arguments: argparse.Namespace) -> None:
         tell_next(arguments, _take_back(arguments, out.with_suffix(".csv")))
         return
     sheet = take_back(Path(arguments.people), items, graded)
-    print_grids(speak_grids([tabulate_corrected(graded.name, correct(items, sheet), sheet)], arguments.labels))
+    grid = tabulate_corrected(show_key(graded.metric, graded.key), correct(items, sheet), sheet)
+    print_grids(speak_grids([grid], arguments.labels))
 
 
 def _take_back(arguments: argparse.Namespace, sheet: Path) -> str:

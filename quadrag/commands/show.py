@@ -8,8 +8,6 @@ or a recipe, the runs are shown one after the other.
 
 import argparse
 import shlex
-import shutil
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -18,7 +16,7 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import tell, tell_next
 from quadrag.errors import QuadragError
-from quadrag.wrapping import hang
+from quadrag.wrapping import fit
 
 EXAMPLES = (
     "quadrag show runs/a --wrong",
@@ -97,11 +95,7 @@ def run(arguments: argparse.Namespace) -> None:
             print(f"== {' '.join(str(one.folder) for one in results)}")
         pair = list(zip(arguments.runs, readers, strict=False))
         lines = write_changes(pair, which, manner) if two else write_items(readers[0], which, manner)
-        text = "\n".join(lines)
-        if sys.stdout.isatty():  # whole lines in a pipe
-            width = shutil.get_terminal_size().columns
-            text = "\n".join(hang(line, width) for line in text.split("\n"))
-        print(text, end="\n\n" if results is not shown[-1] else "\n")
+        print(fit("\n".join(lines)), end="\n\n" if results is not shown[-1] else "\n")
 
 
 def _choose(results: Sequence[Any], which: Any) -> Sequence[Any]:

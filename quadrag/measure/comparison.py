@@ -38,6 +38,7 @@ from quadrag.measure.score import Score, find_name, match_names
 from quadrag.measure.words import in_python, spell_notes
 from quadrag.metric_record import show_key
 from quadrag.stats import Pair
+from quadrag.wrapping import fit
 
 _UNEVEN = "{0}, {1}: over the questions that count in each; the difference is over the n that count in both."
 
@@ -150,7 +151,7 @@ class Comparison(Mapping[str, Pair]):
             which = Which(worse=worse, better=better, metric=metric, profile=self.profile)
             readers = [RunReader(one.folder, one.result) for one in both]
             runs = list(zip(self._names, readers, strict=True))
-            print("\n".join(write_changes(runs, which, Manner(limit, every=verbose, spell=in_python))))
+            print(fit("\n".join(write_changes(runs, which, Manner(limit, every=verbose, spell=in_python)))))
             return
         refuse_metric(metric, "worse=True", "better=True")
         grid = lift_place(compare_runs(self._runs, self.profile, verbose))

@@ -29,6 +29,7 @@ from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
 from quadrag.measure.words import in_python, spell_notes
 from quadrag.run_record import RunRecord
+from quadrag.wrapping import fit
 
 PAGE = "report.html"  # of a run, in its folder
 
@@ -177,7 +178,7 @@ class Evaluation(Mapping[str, Score]):
             check_count("limit", limit)
             check_one(wrong=wrong, unscored=unscored)
             which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
-            print("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python))))
+            print(fit("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python)))))
             return
         refuse_metric(metric, "wrong=True", "unscored=True")
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
