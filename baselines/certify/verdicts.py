@@ -53,6 +53,7 @@ class Verdicts:
             return ""
         form = metric_record(graded.metric).verdict
         cure = "try --judge-format json, or another judge" if form.startswith("{") else "name another judge"
+        cure += "; --fresh asks this one anew"
         return f"; it said {self.unread!r}, where a verdict is like {form!r}: {cure}"
 
 

@@ -202,7 +202,10 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _refuse_idle(arguments: argparse.Namespace) -> None:
-    for name in ("bertscore", "fresh", "retry"):
+    from quadrag.baselines.certify.verdicts import is_known
+
+    live = not all(map(is_known, arguments.judge))
+    for name in ("bertscore", *["fresh"] * (not live), "retry"):
         if getattr(arguments, name):
             raise QuadragError(f"--{name} does nothing here; leave it out")
 
@@ -248,6 +251,8 @@ def _open_judge(arguments: argparse.Namespace, spec: str, place: int, metric: st
     calls = call_request(argparse.Namespace(**{**vars(arguments), **own, "judge": [spec], "judge_large": None}))
     benchmark, config = find_benchmark(find_graded(metric))
     with open_session(RunRequest(benchmark, config), calls, open_budget(calls)) as session:
+        if session.fresh:
+            session.reuse.since = session.reuse.began
         yield session.judges[0]
 
 

@@ -317,10 +317,14 @@ def test_a_dead_or_silent_judge_makes_no_certificate(cli, tmp_path):
         (tmp_path / "two.csv").write_text(two, encoding="utf-8")
         silent = cli("certify-judge", "labels.csv", "--judge", f"{server.url}#j", "--ledger", "a", "--out", "c.json")
         none = cli("certify-judge", "two.csv", "--judge", f"{server.url}#j", "--ledger", "a", "--labels", "zh")
-    assert silent.code == 3
+        assert not (tmp_path / "c.json").exists()
+        server.state.text = '{"score": 1}'
+        again = ("certify-judge", "labels.csv", "--judge", f"{server.url}#j", "--ledger", "a", "--out", "c.json")
+        repaired = [cli(*again, *more).code for more in ((), ("--fresh",))]
+    assert silent.code == 3 and repaired == [3, 0]
     why = "it said 'no verdict', where a verdict is like '{\"score\": 1}': try --judge-format json, or another judge"
-    assert f"quadrag: INVALID, j gave no readable verdict on 4 of 6 items; no certificate; {why}" in silent.err
-    assert not (tmp_path / "c.json").exists()
+    told = f"quadrag: INVALID, j gave no readable verdict on 4 of 6 items; no certificate; {why}; --fresh asks"
+    assert told in silent.err and "agrees with people" not in silent.out
     assert none.code == 2 and "它说 'no verdict'，而判断应如 '{\"score\": 1}'：试用 --judge-format json" in none.err
 
 
