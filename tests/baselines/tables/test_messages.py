@@ -49,6 +49,10 @@ def told(ran):
         ((*RUN, "--judge", "http://h/v1#m"), "rgb noise_robustness_en 这样运行时没有指标需要裁判；请去掉 --judge"),
         ((*RUN, "--temperature", "1"), "--temperature 是聊天模型的选项，而抽取基线不是；请用 --llm 写出一个，或去掉它"),
         ((*RUN, "--fresh"), "--fresh 用于请求模型时，而这里没有模型；请去掉它"),
+        (
+            (*RUN, "--rag", "http://h/rag", "--timeout", "2"),
+            "--timeout 用于请求模型时，而这里没有模型；服务的时限是 --rag-timeout",
+        ),
         (("report", "no", "--labels", "zh"), "no 中没有 run.json；应为一次运行的文件夹"),
         (("view", "no", "--labels", "zh"), "no 中没有 run.json；应为一次运行的文件夹"),
         (
