@@ -19,7 +19,8 @@ _NONE = "none"
 
 def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[str]:
     """Say of each judge of some runs how far it agrees with people, by the runs' certificates, or that nobody knows."""
-    return list(dict.fromkeys(line for result in results for line in _note_run(result, profile)))
+    lines = [line for result in results for line in _note_run(result, profile)]
+    return list(dict.fromkeys([*lines, *_note_unused(results)]))
 
 
 def tabulate_judges(results: Sequence[Result]) -> list[Grid]:
@@ -67,6 +68,18 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
     for judge, lacking in unknown.items():
         first = f"quadrag label {shlex.quote(str(result.folder or 'RUN'))} --out sheet.csv"
         yield f"judge not certified: {judge} ({', '.join(lacking)}); to begin with, label what it judged: `{first}`."
+
+
+def _note_unused(results: Sequence[Result]) -> Iterator[str]:
+    """Yield of each certificate that stands for no judge of these runs why it is not used."""
+    signatures = [row["signature"] for result in results for row in result.scores if _is_judged(row)]
+    judges = dict.fromkeys(read_signature(one)["judge"] for one in signatures)
+    given: list[Certificate] = [one for result in results for one in result.certificates]
+    for one in given:
+        if not any(map(one.fits, signatures)):
+            why = f"the judge here is {', '.join(judges)}" if judges else "nothing here is judged"
+            why = "it is of another metric or prompt" if one.judge in judges else why
+            yield f"The certificate of {one.judge} ({show_key(one.metric, one.key)}) is not used: {why}."
 
 
 def _note_cascade(result: Result) -> Iterator[str]:

@@ -32,6 +32,7 @@ _MEANT = {  # what others call our keys
         *("回答", "模型回答", "答案"),
     ),
 }
+_ASKED = ("query", "question")  # what was asked, where a line says it
 _WITHOUT = {"id": "ids are those of `quadrag questions`", "answer": "expected the answer as a text, under answer"}
 _LINES = 'expected lines of objects like {"id": ..., "answer": ...}'
 _MOST_SHOWN = 6  # of the keys of a line
@@ -260,16 +261,18 @@ def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
 
 
 def _check_query(where: str, row: Mapping[str, Any], question: Question) -> None:
-    """Hold a line of `quadrag questions` against the data: sample and real questions have the same ids.
+    """Hold what a line says was asked against the data: ids may have moved, and sample and real data share them.
 
     What is asked holds the question's text or, of a conversation, is a part of it.
     """
-    asked = row.get("query")
-    if "benchmark" in row and isinstance(asked, str) and question.query not in asked and asked not in question.query:
-        raise QuadragError(
-            f"{where} answers another question than {_place(question.key)} of these data ({question.query[:40]!r}); "
-            "expected the --data-dir that `quadrag questions` was given, or lines without `query`"
-        )
+    for name in _ASKED:
+        asked = row.get(name)
+        if isinstance(asked, str) and question.query not in asked and asked not in question.query:
+            raise QuadragError(
+                f"{where} answers another question than {_place(question.key)} of these data "
+                f"({question.query[:40]!r}); expected the --data-dir and the ids of `quadrag questions`, or lines "
+                f"without `{name}`"
+            )
 
 
 def _unanswered(question: Question, sample: int) -> Answer:

@@ -40,6 +40,7 @@ def refuse_idle_options(request: RunRequest, calls: CallRequest, own: bool = Fal
     _refuse_idle_aliases(request, calls)
     _check_api(request)
     _refuse_idle_kept(request, calls, own)
+    _refuse_idle_timeout(request, calls)
     _refuse_idle_prompts(request, calls)
     if request.service or takes_sampling(request.llm):
         return
@@ -104,6 +105,14 @@ def _refuse_idle_kept(request: RunRequest, calls: CallRequest, own: bool) -> Non
         of_function = flag == "--fresh" or (flag == "--retry" and set(kept.retry) == {FAILED})
         if not asked and not (own and of_function):
             raise QuadragError(f"{flag} is of models that are asked, and there is none; leave it out")
+
+
+def _refuse_idle_timeout(request: RunRequest, calls: CallRequest) -> None:
+    """Refuse to bound the calls of models where none is asked; a RAG service has a bound of its own."""
+    answers = not request.service and request.llm not in (None, EXTRACTIVE)
+    if calls.calling.timeout is not None and not (answers or request.entity_llm or calls.all_judges):
+        cure = "--rag-timeout is the service's" if request.service else "leave it out"
+        raise QuadragError(f"--timeout is of models that are asked, and there is none; {cure}")
 
 
 def refuse_idle_entity_llm(entity_llm: Completer | None, tasks: Sequence[tuple[Benchmark, Task]]) -> None:

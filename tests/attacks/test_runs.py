@@ -19,10 +19,11 @@ LATE = ("wire-stall", "wire-drip")
 # Met also where only some kinds are: those that ended a run, became a number or filled the memory.
 WORST = ("error-deep-list", "charset-hex", "charset-idna", "wait-year", "redirect-port", "usage-nan", "text-null")
 WORST += ("text-tools", "surrogate", "surrogate-plain", "size-bomb", "echo-reply", "echo-basic", "escapes-colour")
-CALLS = ("--timeout", "2", "--max-reply-bytes", "1000000")
+MODEL = ("{base}/v1?api_key={query}#m", "--timeout", "2")
+CALLS = ("--max-reply-bytes", "1000000")
 RUNS = {
-    "model": ("rgb", "noise_robustness_en", "--samples", "3", "--seed", "1", "--llm", "{base}/v1?api_key={query}#m"),
-    "judge": ("omnieval", "all", "--judge", "{base}/v1?api_key={query}#m"),
+    "model": ("rgb", "noise_robustness_en", "--samples", "3", "--seed", "1", "--llm", *MODEL),
+    "judge": ("omnieval", "all", "--judge", *MODEL),
     "service": ("omnieval", "all", "--rag", "{base}/rag?api_key={query}", "--rag-timeout", "2"),
 }
 # Questions enough for so many calls: a judge is asked five times of each, a model 15 times, and a service once.

@@ -65,6 +65,7 @@ def _say(text: str) -> str:
 
 def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
     """Read the arguments; none at all are answered with the help, a mistyped option with its command's nearest ones."""
+    argv = _command_first(argv)
     first = next(iter(argv), "-")
     parser = build_parser(version, first)
     if not first.startswith("-") and first not in commands.NAMES:
@@ -86,6 +87,15 @@ def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
         near = difflib.get_close_matches(extra[0].split("=")[0], options, n=2, cutoff=0.7)
         command.error(f"unknown argument {extra[0]!r}" + (f"; nearest: {', '.join(near)}" if near else ""))
     return arguments
+
+
+def _command_first(argv: Sequence[str]) -> list[str]:
+    """Return the arguments with a language that stands before the command put right behind it."""
+    length = 2 if argv and argv[0] == "--labels" else 1
+    language, rest = argv[:length], argv[length:]
+    if rest and rest[0] in commands.NAMES and language[0].startswith("--labels"):
+        return [rest[0], *language, *rest[1:]]
+    return [*argv]
 
 
 def _chosen(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> argparse.ArgumentParser | None:

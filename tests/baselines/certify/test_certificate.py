@@ -67,11 +67,16 @@ def test_any_other_judge_is_not_certified(cli, certified):
     first = "to begin with, label what it judged: `quadrag label runs/a --out sheet.csv`."
     told = f"judge not certified: j (truthfulness, accuracy, hallucination); {first}"
     assert told in flat(cli("report", "runs/a").out)
-    for name, judge in (("other", "other"), ("own", "j")):
+    unused = "The certificate of j (accuracy) is not used:"
+    whys = {"other": ("other", "the judge here is other"), "own": ("j", "it is of another metric or prompt")}
+    for name, (judge, why) in whys.items():
         done = cli("report", f"runs/{name}", "--certificate", "c.json")
         assert f"judge not certified: {judge} (truthfulness, accuracy, hallucination)" in flat(done.out)
+        assert f"{unused} {why}." in flat(done.out)
     cli("run", *RUN, "--out", "runs/unjudged")
     assert "certified" not in cli("report", "runs/unjudged").out
+    assert f"{unused} nothing here is judged." in flat(cli("report", "runs/unjudged", "--certificate", "c.json").out)
+    assert unused not in flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out), "it is of one"
 
 
 def test_the_page_tabulates_how_far_a_judge_agrees(cli, certified):

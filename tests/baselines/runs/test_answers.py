@@ -71,6 +71,11 @@ def test_what_is_lacking_is_said_for_answers_and_for_logs_of_a_part(refused):
     assert 'write {"id": ..., "answer": null} for a call that failed' in said
 
 
+def test_what_was_asked_may_hold_the_question_or_be_a_part_of_it(read):
+    rows = [{"id": 0, "answer": "a", "query": "Tell me: q"}, {"id": 1, "answer": "b", "question": ""}]
+    assert len(read([*rows, {"id": 2, "answer": "c", "query": None, "question": ["another"]}])) == 3
+
+
 def test_blank_lines_and_a_byte_order_mark_do_no_harm(read, tmp_path):
     assert len(read(["", *plain(), " "])) == 3
     path = tmp_path / "bom.jsonl"
@@ -174,6 +179,8 @@ def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does(read):
         ([{"id": 0, "text": "x"}], (":1", "no answer", "'id', 'text'; expected the answer as a text, under answer")),
         ([{"id": 0, "response": "x"}], (":1", "no answer", "rename response to answer")),
         ([*plain(), {"id": 1, "answer": "x"}], (":4", "again", "line 2")),
+        (plain(query="another"), (":1", "another question than test 0", "ids of `quadrag questions`", "`query`")),
+        (plain(question="another"), (":1", "another question than test 0 of these data ('q')", "`question`")),
         (["not json"], (":1", "not JSON")),
         (['{"id": 0,'], (":1", "not JSON")),
         (["[1]"], (":1", "int")),

@@ -154,6 +154,8 @@ def test_a_list_that_is_empty_or_none_says_nothing(cli, server):
         (("--fresh",), "--fresh is of models that are asked, and there is none"),
         (("--retry", "cut"), "--retry is of models that are asked, and there is none"),
         (("--reuse-unnamed",), "--reuse-unnamed is of models that are asked, and there is none"),
+        (("--timeout", "2"), "--timeout is of models that are asked, and there is none; leave it out"),
+        (("--rag", "http://127.0.0.1:9/rag", "--timeout", "2"), "there is none; --rag-timeout is the service's"),
         (("--retry", "odd"), "'odd' is none of unreadable, cut, empty"),
         (("--llm", "http://127.0.0.1:9/v1#m", "--replay", "--fresh"), "--replay asks for none; leave one out"),
         (("--rag", "http://127.0.0.1:9/rag", "--served-as", "x"), "a RAG service names its own"),

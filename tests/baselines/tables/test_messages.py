@@ -49,6 +49,10 @@ def told(ran):
         ((*RUN, "--judge", "http://h/v1#m"), "rgb noise_robustness_en 这样运行时没有指标需要裁判；请去掉 --judge"),
         ((*RUN, "--temperature", "1"), "--temperature 是聊天模型的选项，而抽取基线不是；请用 --llm 写出一个，或去掉它"),
         ((*RUN, "--fresh"), "--fresh 用于请求模型时，而这里没有模型；请去掉它"),
+        (
+            (*RUN, "--rag", "http://h/rag", "--timeout", "2"),
+            "--timeout 用于请求模型时，而这里没有模型；服务的时限是 --rag-timeout",
+        ),
         (("report", "no", "--labels", "zh"), "no 中没有 run.json；应为一次运行的文件夹"),
         (("view", "no", "--labels", "zh"), "no 中没有 run.json；应为一次运行的文件夹"),
         (
@@ -60,7 +64,8 @@ def told(ran):
             "no 没有 construct.json；应为 `quadrag construct` 所制的数据集",
         ),
         (("label", "no", "--labels", "zh"), "请用 --out 写出新的标注表，或用 --people 收回一个"),
-        (("--labels", "zh", "list"), "--labels 写在了命令之前；请写在命令之后；见 quadrag --help --labels zh"),
+        (("--limit", "1", *RUN), "--limit 写在了命令之前；请写在命令之后；见 quadrag --help --labels zh"),
+        (("--labels", "zh", "list", "no"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),
         (("questions", "--labels", "zh"), "缺少参数：BENCHMARK, CONFIG；见 quadrag questions --help --labels zh"),
         (("prepare", "no", "--labels", "zh"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),
         ((*RUN, "--llm", "127.0.0.1:8080"), "模型中的 '127.0.0.1:8080' 不是服务器的基础地址；应为 http://host:port"),
