@@ -79,10 +79,15 @@ class Certificate:
         low_high = f" ({round_two(between[0])}\u2013{round_two(between[1])})" if between else ""
         said = f"{round_two(found['agreement'])}{low_high} on {name}, kappa {round_two(found['kappa'])}"
         if self._may_be_chance:
-            if found["kappa"] <= _NO_KAPPA:
+            if self.is_chance:
                 return f"agrees with people no better than chance, {said}; do not use it"
             return f"agrees with people {said}; this may be chance alone, so label more items"
         return f"agrees with people {said}{self._beside_free}"
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether the judge agrees with people no better than chance, so that its verdicts say nothing."""
+        return self._may_be_chance and self.figures["kappa"] <= _NO_KAPPA
 
     @property
     def _may_be_chance(self) -> bool:

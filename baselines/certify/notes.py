@@ -8,7 +8,7 @@ from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES, Result
 from ..tables.cells import join_bounds
-from ..tables.grid import Cell, Figure, Grid, Line
+from ..tables.grid import Alarm, Cell, Figure, Grid, Line
 from ..tables.slices import select_whole
 from .asking import read_signature
 from .certificate import Certificate, find_certificate, round_two
@@ -50,7 +50,7 @@ def _judge_line(one: Certificate) -> Line:
 def _note_run(result: Result, profile: str) -> Iterator[str]:
     rows = [row for row in select_whole(result.scores) if row["profile"] == profile and _is_judged(row)]
     unknown: dict[str, dict[str, None]] = {}
-    known: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    known: dict[tuple[str, str, bool], list[Mapping[str, Any]]] = {}
     certificates: Sequence[Certificate] = result.certificates
     for row in rows:
         judge = read_signature(row["signature"])["judge"]
@@ -58,10 +58,11 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
         if certificate is None:
             unknown.setdefault(judge, {})[show_key(row["metric"], row["key"])] = None
         else:
-            known.setdefault((judge, certificate.sentence), []).append(row)
-    for (judge, sentence), found in known.items():
+            known.setdefault((judge, certificate.sentence, certificate.is_chance), []).append(row)
+    for (judge, sentence, chance), found in known.items():
         keys = dict.fromkeys(show_key(one["metric"], one["key"]) for one in found)
-        yield f"Judge {judge} {sentence} ({', '.join(keys)})."
+        line = f"Judge {judge} {sentence} ({', '.join(keys)})."
+        yield Alarm(line) if chance else line
         for one in found:
             yield from _note_corrected(one, find_certificate(certificates, one["signature"]))
     yield from _note_cascade(result)

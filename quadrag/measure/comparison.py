@@ -6,13 +6,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
 from quadrag.baselines.report.compared.names import lift_place, name_columns
 from quadrag.baselines.report.compared.overall import pool_splits
-from quadrag.baselines.report.compared.pairs import compare_each, count_questions, pair_cell, pick_places
+from quadrag.baselines.report.compared.pairs import compare_each, count_questions, pair_cell, pick_places, place_of
 from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
 from quadrag.baselines.report.compared.shared import is_same, tell_judges
 from quadrag.baselines.report.compared.words import (
@@ -25,7 +26,8 @@ from quadrag.baselines.report.compared.words import (
 )
 from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
-from quadrag.baselines.tables.cells import FEW, NOTHING, format_value, unit_of
+from quadrag.baselines.scoring.validity import is_alike
+from quadrag.baselines.tables.cells import ALIKE, FEW, NOTHING, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.run_notes import note_sample
@@ -233,7 +235,10 @@ class Comparison(Mapping[str, Pair]):
                 sides = self._both(name)
                 unit = unit_of({"metric": sides[0].metric, "key": sides[0].key})
                 cell = pair_cell(pair, _place(self.before, name))
-                values = [Cell(format_value(one.value, unit, one.n)) for one in sides]
+                values = [
+                    Cell(format_value(one.value, unit, one.n) + ALIKE * _is_marked(run, name))
+                    for one, run in zip(sides, both, strict=True)
+                ]
                 lines.append(Line(label, [*values, Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
                 counts = (count_questions(one.result, _place(self.before, name), self.profile) for one in both)
                 uneven = uneven or any(n != pair.n for n in counts)
@@ -249,7 +254,8 @@ class Comparison(Mapping[str, Pair]):
         ]
         told += [f"{tell_star(pairs.values())}."] * starred + tell_holm(pairs.values())
         notes = [*self._partial, *self._kept, *tell_judges(*ran), *tell_same(*ran), *told]
-        notes += [*[_UNEVEN.format(*names)] * uneven, *note_sample(ran)]
+        warned = [line for line in note_judges(ran, self.profile) if isinstance(line, Alarm)]
+        notes += [*warned, *[_UNEVEN.format(*names)] * uneven, *note_sample(ran)]
         columns = [*names, "difference", "95% interval", "n"]
         return spell_notes(Grid(title, "metric", columns, lines, notes))
 
@@ -270,6 +276,10 @@ def _tell_invalid(name: str, one: Evaluation) -> list[str]:
 
 def _bounds(pair: Pair) -> tuple[float | None, float | None]:
     return pair.interval if pair.n >= FEW else (None, None)
+
+
+def _is_marked(one: Evaluation, name: str) -> bool:
+    return any(is_alike(row) for row in one.result.scores if place_of(row) == _place(one, name))
 
 
 def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:

@@ -390,7 +390,7 @@ def test_what_is_prepared_is_read_from_the_cache(own_cache: Path, whole: Path) -
     assert builders.fingerprint(builder) == builders.fingerprint(
         builders.open_builder("omnieval", "all", str(whole))[0]
     )
-    assert f"(train: 2 files of corpus/nodes_dir/gen_datas_train_final, auto: 80 files of {FINAL}; " in source
+    assert f"(train: 2 files of corpus/nodes_dir/gen_datas_train_final; auto: 80 files of {FINAL}; " in source
     assert f"human: {HUMAN}; upstream pins none)" in source
 
 

@@ -10,6 +10,8 @@ import pytest
 from chat_server import ChatServer
 
 from quadrag.baselines.certify.certificate import read_certificate
+from quadrag.baselines.report.compared.shared import doubt_verdicts
+from quadrag.baselines.runs.campaign import read_runs
 
 LABELS = "id,question,answer,gold,label\n" + "".join(
     f"{n},What is number {n}?,It is {n + 1},{n},{'right' if n % 4 else 'wrong'}\n" for n in range(40)
@@ -60,7 +62,20 @@ def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
     assert f"Not corrected by the certificate, public accuracy: {why}." in flat(certified.out)
     assert sentence in flat(Path("runs/a/report.html").read_text(encoding="utf-8"))
     assert sentence in flat(cli("report", "runs/a", "--certificate", "c.json", "--verbose").out)
-    assert sentence in flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out)
+    both = flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out)
+    assert sentence in both and both.index(sentence) < both.index(" accuracy_bounded ")
+
+
+def test_what_a_worthless_judge_said_is_not_compared(certified):
+    (mine,), (others,) = (parts for _, parts in read_runs(["runs/a", "runs/other"]))
+    for one in (mine, others):
+        one.run.constant_verdicts = {}
+    name = "truthfulness.accuracy"
+    assert doubt_verdicts(mine, others, name) == ""
+    mine.certificates = others.certificates = [read_certificate(Path("c.json"))]
+    assert doubt_verdicts(mine, others, name) == "the judge agrees with people no better than chance"
+    assert doubt_verdicts(others, others, name) == "", "its judge has no certificate"
+    assert doubt_verdicts(mine, others, "truthfulness.missing") == ""
 
 
 def test_any_other_judge_is_not_certified(cli, certified):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -151,8 +152,10 @@ def test_bad_input_is_one_line(cli: Any, answered: list[str]) -> None:
     judge = ("--judge", "http://127.0.0.1:9/v1#j")
     rgb = ("score", "r.jsonl", "--benchmark", "rgb", "--config", "noise_robustness_en", "--data-dir", "sample")
     Path("r.jsonl").write_text('{"id": 0, "answer": "x"}\n')
-    two = ("score", "R/answers.jsonl", *SCORE[1:])
-    two = ("score", "R/answers.jsonl", *SCORE[1:])
+    shutil.copy("R/answers.jsonl", "copy.jsonl")
+    two = ("score", "copy.jsonl", *SCORE[1:])
+    shutil.copy("R/answers.jsonl", "copy.jsonl")
+    two = ("score", "copy.jsonl", *SCORE[1:])
     for arguments, message in (
         ((*SCORE, "--ratings", "nowhere.csv"), "cannot read nowhere.csv"),
         ((*SCORE, "--ratings", "ratings.csv", *judge), "asks a judge as it is run here; leave out --judge"),

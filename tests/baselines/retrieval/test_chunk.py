@@ -186,7 +186,7 @@ def test_a_name_that_leads_nowhere_is_named(tmp_path):
 
 def test_without_tokenizers_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(QuadragError, match=r"pip install 'quadrag\[dense\]'"):
+    with pytest.raises(QuadragError, match=r"pip install '\.\[dense\]'"):
         Chunking(tokenizer="no/such-tokenizer").spans("text")
 
 

@@ -103,7 +103,7 @@ def test_a_model_of_the_hub_is_known_by_its_commit(tmp_path):
 def test_without_the_extra(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     for use in (lambda it: it.check(), lambda it: it.queries(["a"]), lambda it: it.documents(["a"])):
-        with pytest.raises(QuadragError, match=r"sentence-transformers.*pip install 'quadrag\[dense\]'"):
+        with pytest.raises(QuadragError, match=r"sentence-transformers.*pip install '\.\[dense\]'"):
             use(Encoder(str(tmp_path)))
 
 

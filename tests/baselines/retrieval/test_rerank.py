@@ -46,7 +46,7 @@ def test_without_the_extra(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     assert Reranker(str(tmp_path)).scores("q", []) == []
     for use in (lambda it: it.check(), lambda it: it.scores("q", ["a"])):
-        with pytest.raises(QuadragError, match=r"needs sentence-transformers.*pip install 'quadrag\[dense\]'"):
+        with pytest.raises(QuadragError, match=r"needs sentence-transformers.*pip install '\.\[dense\]'"):
             use(Reranker(str(tmp_path)))
 
 

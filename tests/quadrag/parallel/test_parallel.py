@@ -83,5 +83,5 @@ def test_one_process_is_no_group_of_ranks(monkeypatch):
 
 def test_ray_is_named_where_it_is_lacking(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(QuadragError, match=r"pip install 'quadrag\[ray\]'"):
+    with pytest.raises(QuadragError, match=r"pip install '\.\[ray\]'"):
         parallel.use("ray").__enter__()

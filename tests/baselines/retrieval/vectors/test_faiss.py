@@ -22,7 +22,7 @@ KEY = {"kind": "dense", "corpus": "made"}
 def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     index = make_index("faiss")
-    with pytest.raises(QuadragError, match=r"index faiss needs faiss-cpu .*pip install 'quadrag\[faiss\]'"):
+    with pytest.raises(QuadragError, match=r"index faiss needs faiss-cpu .*pip install '\.\[faiss\]'"):
         index.check()
 
 
