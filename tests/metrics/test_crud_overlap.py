@@ -215,7 +215,7 @@ def test_latin_words_of_the_dictionary_are_no_runs(words: ModuleType, sentence: 
 
 
 @pytest.mark.pure
-@pytest.mark.slow(1, 4, 48)
+@pytest.mark.slow(0, 4, 48)
 def test_tokens_of_the_real_corpus_are_jieba_s(
     words: ModuleType, real_data: Callable[[str], Path], rounds: int
 ) -> None:

@@ -39,11 +39,10 @@ for split in splits:
 
 
 OTHER = os.environ.get("QUADRAG_OTHER_PYTHON")
-# One recipe's rows by one version; those of all come where there are two versions to load them.
-RECIPES = [name if name == "rgb" else pytest.param(name, marks=pytest.mark.slow) for name in known()]
 
 
-@pytest.mark.parametrize("recipe", RECIPES if OTHER else ["rgb"])
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", known() if OTHER else ["rgb"])  # of one recipe where there is one version alone
 @pytest.mark.timeout(300)
 def test_its_rows_come_by_every_route_under_each_version(
     recipe: str,
