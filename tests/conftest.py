@@ -101,6 +101,13 @@ def _own_caches() -> None:
     assert str(datasets.config.HF_DATASETS_CACHE).startswith(_CACHE), "datasets was imported before tests/conftest.py"
 
 
+@pytest.fixture(autouse=True)
+def _own_ledger() -> None:
+    """Begin each test without the replies that another one on this worker was given."""
+    for file in Path(_CACHE, "quadrag").glob("ledger.sqlite*"):
+        file.unlink()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _scripts_read_once(_own_caches: None) -> None:
     """Spare datasets 3.6 from searching a script for its imports, line by line, at each of some thousand builders."""
