@@ -88,9 +88,9 @@ def _tell_texts(result: Result) -> Iterator[str]:
     told = [text for text in many if not _is_looked_for(result, by_text[text])]
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
-        shown = f"the same text, {known_keys().line(text, longest=_SHOWN)!r}"
-        said = f"{shown}{_advise(result.run.inputs, 'errors')}" if text else "empty"
-        yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}"
+        said = f"the same text, {known_keys().line(text, longest=_SHOWN)!r}" if text else "empty"
+        how = _advise(result.run.inputs, "errors" if text else "failures")
+        yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}{how}"
 
 
 def _sort_texts(result: Result) -> dict[str, set[_Place]]:
