@@ -12,6 +12,7 @@ model on several tasks stand below each other.
 """
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -166,9 +167,9 @@ def _score_files(
     requests = [_request(arguments, file) for file in files]
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     if len(names := {make_task(request).benchmark for request in requests}) > 1:
+        among = "; of a folder name one with --benchmark" if any(map(os.path.isdir, arguments.answers)) else ""
         raise QuadragError(
-            f"the files answer {' and '.join(sorted(names))}; score each benchmark's by themselves"
-            f"{'; of a folder name one with --benchmark' if any(map(Path.is_dir, map(Path, arguments.answers))) else ''}"
+            f"the files answer {' and '.join(sorted(names))}; score each benchmark's by themselves{among}"
         )
     calls, scored = call_request(arguments, estimate), []
     for named in filter(None, folders):
