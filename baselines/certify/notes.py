@@ -7,7 +7,7 @@ from typing import Any
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES, Result
-from ..tables.cells import join_bounds
+from ..tables.cells import ALIKE, join_bounds
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line
 from ..tables.slices import select_whole
 from .asking import read_signature
@@ -61,8 +61,8 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
             known.setdefault((judge, certificate.sentence, certificate.is_chance), []).append(row)
     for (judge, sentence, chance), found in known.items():
         keys = dict.fromkeys(show_key(one["metric"], one["key"]) for one in found)
-        line = f"Judge {judge} {sentence} ({', '.join(keys)})."
-        yield Alarm(line) if chance else line
+        line = f"Judge {judge} {sentence} ({', '.join(keys)})"
+        yield Alarm(f"{line}; {ALIKE} marks what rests on them.") if chance else f"{line}."
         for one in found:
             yield from _note_corrected(one, find_certificate(certificates, one["signature"]))
     yield from _note_cascade(result)

@@ -68,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
+    from quadrag.baselines.certify.beside import lay_beside
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.compared.names import lift_place
@@ -84,8 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     with results_alone(arguments.format) as stdout:
         scored = _score_files(arguments, [Path(name) for name in arguments.answers], out)
         results = [result for _, result in scored]
-        for result in results:
-            result.certificates = certificates
+        lay_beside(results, certificates)
         if len(scored) > 1:
             named = [(str(file), result) for file, result in scored]
             grids, page = (tabulate_several(named, profiles[0], every) for every in (arguments.verbose, True))
