@@ -7,6 +7,7 @@ from typing import Any
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES, Result
+from ..scoring.verdicts import TO_CHECK, count_held
 from ..tables.cells import ALIKE, join_bounds
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line
 from ..tables.slices import select_whole
@@ -68,7 +69,18 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
     yield from _note_cascade(result)
     for judge, lacking in unknown.items():
         first = f"quadrag label {shlex.quote(str(result.folder or 'RUN'))} --out sheet.csv"
-        yield f"judge not certified: {judge} ({', '.join(lacking)}); to begin with, label what it judged: `{first}`."
+        told = f"judge not certified: {judge} ({', '.join(lacking)}){_tell_unchecked(result, rows)}"
+        yield f"{told}; to begin with, label what it judged: `{first}`."
+
+
+def _tell_unchecked(result: Result, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say that words alone cannot check a judge, where they find so few answers right; "" where they can."""
+    named = dict.fromkeys(f"{row['metric']}.{row['key']}" for row in rows)
+    for name in named:
+        held, judged = count_held(result.items, name)
+        if judged and held < TO_CHECK:
+            return f", nor checked by words, which find {held} of {judged} answers right"
+    return ""
 
 
 def _note_unused(results: Sequence[Result]) -> Iterator[str]:

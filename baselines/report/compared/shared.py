@@ -49,7 +49,7 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
     if all(verdict in chain(*one.run.constant_verdicts.values()) for one in (first, second)):
         return "the judge of each says the same of every answer"
     if any(verdict in chain(*one.run.doubtful_verdicts.values()) for one in (first, second)):
-        return "a judge says wrong where words say right"
+        return "a judge says the opposite of what words say"
     if any(is_by_chance(one, verdict) for one in (first, second)):
         return "the judge agrees with people no better than chance"
     if _answer_alike(first, second):

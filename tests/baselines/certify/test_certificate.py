@@ -88,7 +88,8 @@ def test_what_a_worthless_judge_said_is_not_compared(certified):
 
 def test_any_other_judge_is_not_certified(cli, certified):
     first = "to begin with, label what it judged: `quadrag label runs/a --out sheet.csv`."
-    told = f"judge not certified: j (truthfulness, accuracy, hallucination); {first}"
+    unchecked = "nor checked by words, which find 0 of 13 answers right"
+    told = f"judge not certified: j (truthfulness, accuracy, hallucination), {unchecked}; {first}"
     assert told in flat(cli("report", "runs/a").out)
     unused = "The certificate of j (accuracy) is not used:"
     whys = {"other": ("other", "the judge here is other"), "own": ("j", "it is of another metric or prompt")}
