@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from quadrag.baselines.certify.beside import lay_beside
 from quadrag.baselines.certify.certificate import read_certificates
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import known_options
@@ -119,7 +120,7 @@ def evaluate(
     if made and made.state == "finished" and not (FAILED in calls.kept.retry and made.failures):
         done = "shown again" if found.reused else "judged" if calls.judges else "scored again"
         say(f"the answers of {date_answers([made])} are {done}; the function was not asked")
-    found.certificates = certificates
+    lay_beside([found], certificates)
     measured = Evaluation(found, folder, profile, labels)
     measured.report(folder / PAGE, ledger=None if calls.ledger is None else str(calls.ledger))
     with _one_line_each():
