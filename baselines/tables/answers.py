@@ -226,8 +226,8 @@ def _tell_passages(result: Result) -> Iterator[str]:
     if (short := gave.get("short")) and not gave.get("gold"):
         yield f"{short} of {gave['passages']} passages are under {LEAST} characters: too short to be known"
     if gave.get("by") == "form":
-        lacking = "if that cannot be, the ids are not those of `quadrag.corpus`"
-        yield f"none of the {gave['passages']} passages is a gold document; {lacking}"
+        check = "check that their ids are those of `quadrag.corpus`"
+        yield f"none of the {gave['passages']} passages is a gold document; {check}"
     elif gave.get("by") == "text" and gave.get("gold") == 0:
         strange = f"; {gave['strange']} of their texts are no document of `quadrag.corpus`" if gave["strange"] else ""
         yield f"none of the {gave['passages']} passages is a gold document{strange}"

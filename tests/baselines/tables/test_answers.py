@@ -23,7 +23,7 @@ UNREAD = "The answers have `contexts`, which is not read: passages belong under 
 GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
 UNKNOWN = "Retrieval is not measured: the system gave no id and no text of a gold document"
 
-MISSED = "None of the {} passages is a gold document; if that cannot be, the ids are not those of `quadrag.corpus`."
+MISSED = "None of the {} passages is a gold document; check that their ids are those of `quadrag.corpus`."
 
 
 def count(table, said):
