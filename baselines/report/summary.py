@@ -17,7 +17,7 @@ from ..core.benchmark import load
 from ..core.result import PROFILES, Result
 from ..scoring.validity import is_alike, is_invalid, shorten_list
 from ..tables.cells import FEW, NOTHING, RATE, Row, count_items, figure_of, format_value, scored_of, unit_of, value_cell
-from ..tables.grid import Alarm, Cell, Detail, Grid, Line, align_cells
+from ..tables.grid import Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_ruled, note_unscored
 from ..tables.paper import load_tables
 from ..tables.paper_notes import note_beside, note_corpus, note_paper

@@ -72,7 +72,8 @@ def test_beside_made_up_data_no_published_value_stands_and_a_line_says_why(cli):
     why = "The data are the bundled sample, which is made up.\nSo no published value stands beside.\n"
     assert ran.code == 0 and why in ran.out and "Published" not in ran.out
     assert rows(ran.out) == [["accuracy", "91.7", "64.6–98.5", "12 of 12"]]
-    for shown in (cli("report", "a", "-v").out, Path("a/report.html").read_text(encoding="utf-8")):
+    page = Path("a/report.html").read_text(encoding="utf-8").partition("</style>")[2].partition("<script")[0]
+    for shown in (cli("report", "a", "-v").out, page):
         assert "Published" not in shown and "best published" not in shown
     quadrag.result("a").show()
     assert why in cli("report", "a").out
