@@ -41,7 +41,7 @@ from quadrag.measure.score import Score, find_name, match_names
 from quadrag.measure.words import in_python, spell_notes
 from quadrag.metric_record import show_key
 from quadrag.stats import Pair
-from quadrag.wrapping import fit
+from quadrag.wrapping import GLANCE, fit
 
 _UNEVEN = "{0}, {1}: over the questions that count in each; the difference is over the n that count in both."
 
@@ -140,7 +140,7 @@ class Comparison(Mapping[str, Pair]):
         """Print the table or, when `worse` or `better`, single questions with both answers.
 
         Args:
-            verbose: all metrics, not the headlines alone.
+            verbose: all metrics, not the headlines alone; of questions their texts whole.
             worse: what ``quadrag show BEFORE AFTER --worse`` prints, the greatest difference first; raises as
                 `Evaluation.to_pandas` does.
             better: the same of the questions on which `after` is better.
@@ -154,7 +154,8 @@ class Comparison(Mapping[str, Pair]):
             which = Which(worse=worse, better=better, metric=metric, profile=self.profile)
             readers = [RunReader(one.folder, one.result) for one in both]
             runs = list(zip(self._names, readers, strict=True))
-            print(fit("\n".join(write_changes(runs, which, Manner(limit, every=verbose, spell=in_python)))))
+            manner = Manner(limit, None if verbose else GLANCE, verbose, spell=in_python)
+            print(fit("\n".join(write_changes(runs, which, manner))))
             return
         refuse_metric(metric, "worse=True", "better=True")
         grid = lift_place(compare_runs(self._runs, self.profile, verbose))
