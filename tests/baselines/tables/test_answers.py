@@ -11,7 +11,7 @@ from rag_server import RagServer, Rule
 import quadrag
 from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.systems.rag.reply import find_unread, read_reply
-from quadrag.baselines.tables.answers import note_answers
+from quadrag.baselines.tables.answers import note_answers, note_kinds
 from quadrag.baselines.tables.language import speak
 from quadrag.cli import main
 from quadrag.records import write_jsonl
@@ -174,7 +174,8 @@ def told_of(
     ]
     known = {(("c", "s", i), sample): texts[int(i)] for i, sample in places}
     asked: dict[Any, Asked] = {("c", "s", str(i)): Asked(str(max(i, same - 1))) for i in range(len(texts))}
-    return "|".join(note_answers([Result(RunRecord(made, empty=empty or {}), [], rows, asked=asked, texts=known)]))
+    result = Result(RunRecord(made, empty=empty or {}), [], rows, asked=asked, texts=known)
+    return "|".join([*note_answers([result]), *note_kinds([result])])
 
 
 def test_a_text_that_answers_many_questions_is_told_of():

@@ -180,8 +180,8 @@ def test_a_comparison_is_in_chinese(cli):
             "recall@10 为 0.9860。",
         ),
         (
-            "INVALID, a b: 4 of 12 items failed (4 api_error): acc, hal; calls failed.",
-            "无效（INVALID）：a b：12 题中有 4 题失败（调用失败 4）：acc, hal；调用失败。",
+            "INVALID, a b: 4 of 12 items failed (4 api_error), more than --max-failed 0.2: acc, hal; calls failed.",
+            "无效（INVALID）：a b：12 题中有 4 题失败（调用失败 4），超过 --max-failed 0.2：acc, hal；调用失败。",
         ),
     ],
 )
