@@ -117,7 +117,7 @@ def test_a_name_that_the_server_does_not_list_is_refused_or_labelled(cli, server
     asked = (*ONE, "--llm", f"{server.url}#gpt-4")
     ran = cli(*asked, "--out", "a")
     assert ran.code == 2 and server.requests == 0 and not Path("a").exists()
-    told = f"{server.url} serves tiny, not gpt-4; type {server.url}#tiny; --served-as is for replicating a paper's row"
+    told = f"{server.url} serves tiny, not gpt-4; type {server.url}#tiny; --served-as NAME is for a server"
     assert told in ran.err
     assert cli(*asked, "--served-as", "other", "--out", "a").code == 2
     assert "leave out --served-as" in cli(*ONE, "--llm", f"{server.url}#tiny", "--served-as", "x", "--out", "a").err

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from quadrag import catalogue
 
-VECTORS = json.loads((Path(__file__).parent / "rgb_vectors.json").read_text(encoding="utf-8"))["cases"]
+VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text(encoding="utf-8"))["cases"]
 RGB: ModuleType = catalogue.load_script(catalogue.benchmarks()["rgb"])
 compose = RGB.compose
 

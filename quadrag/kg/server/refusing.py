@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from quadrag.kg.server.answers import dump
+
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
@@ -34,17 +36,13 @@ class _Bounded:
         await self._inner(scope, bounded, send)
 
 
-def refuse(application: FastAPI, dump: Callable[[Any], bytes]) -> None:
-    """Let an application answer 413 to a body that is too long, and 422 to every wrong one.
-
-    Args:
-        application: the server's.
-        dump: writes what is said as JSON; FastAPI's own fails where NaN is in the body, which it repeats.
-    """
+def refuse(application: FastAPI) -> None:
+    """Let an application answer 413 to a body that is too long, and 422 to every wrong one."""
     from fastapi import Response
     from fastapi.encoders import jsonable_encoder
     from fastapi.exceptions import RequestValidationError
 
+    # FastAPI's own words repeat the body, and fail where NaN is in it.
     async def explain(_: Any, error: Any) -> Response:
         return Response(dump({"detail": jsonable_encoder(error.errors())}), 422, media_type="application/json")
 

@@ -5,7 +5,7 @@ what the stream makes by calling one becomes a `Made`, which holds the arguments
 pandas, NumPy or anything else is ever looked up, so `__setstate__` tricks and attribute chains have nothing to work on,
 and neither pandas nor its version matters. A first pass by `pickletools` refuses the opcodes that reach outside of the
 stream, numbers that ask for memory alone, and what is cut off. Limits of memory and time are set by
-`quadrag.kg.child`; what a `Made` means, `quadrag.kg.frames` knows.
+`quadrag.kg.pickled.child`; what a `Made` means, `quadrag.kg.pickled.frames` knows.
 """
 
 import io
@@ -13,7 +13,7 @@ import pickle
 import pickletools
 from typing import Any
 
-# Exact pairs, and the name by which quadrag.kg.frames knows each (newer releases write some by shorter modules).
+# Exact pairs, and the name by which `frames.py` knows each (newer releases write some by shorter modules).
 ADMITTED: dict[tuple[str, str], str] = {
     **{(module, name): name for module in ("builtins", "__builtin__") for name in ("slice", "set", "list", "dict")},
     ("_codecs", "encode"): "encode",

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from quadrag.kg.refusing import LONGEST, Receive
+from quadrag.kg.server.refusing import LONGEST, Receive
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -1,6 +1,6 @@
 """Pickles converted in a process of their own, with limits of memory and time, into lines of JSON for this one.
 
-The child runs `quadrag.kg.pickles`, which executes nothing; the limits are for streams that are made to swell. It can
+The child runs `pickles.py`, which executes nothing; the limits are for streams that are made to swell. It can
 write no file (RLIMIT_FSIZE 0) and speaks through its standard output alone; a stream that brings the interpreter down
 (tuples in tuples as a key are hashed by recursion) ends the child alone. A limit of time is of processor time, so a
 reader that is slow to take the lines is no fault of the file.
@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from quadrag.errors import QuadragError
-from quadrag.kg.frames import Frame, array, frame, scalar
-from quadrag.kg.pickles import Global, Made, Refused, one_line, read
+from quadrag.kg.pickled.frames import Frame, array, frame, scalar
+from quadrag.kg.pickled.pickles import Global, Made, Refused, one_line, read
 
 _MEBIBYTE = 2**20
 # Measured on the music dictionaries' layout: 8 to 10 bytes of memory for a byte of pickle, the stream included; dicts
@@ -72,8 +72,8 @@ def _records(how: str, path: Path, memory: int | None, seconds: int | None) -> I
     memory = _LEAST_MEMORY + _MEMORY_PER_BYTE * size if memory is None else memory
     seconds = _LEAST_SECONDS + _SECONDS_PER_MEBIBYTE * (size // _MEBIBYTE) if seconds is None else seconds
     # Isolated from PYTHONPATH and the working folder; the package is the one this process runs.
-    code = "import sys; sys.path.insert(0, sys.argv[1]); from quadrag.kg.child import main; main()"
-    root = Path(__file__).resolve().parents[2]
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from quadrag.kg.pickled.child import main; main()"
+    root = Path(__file__).resolve().parents[3]
     command = [sys.executable, "-I", "-B", "-c", code, str(root), how, str(path), str(memory), str(seconds)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     try:

@@ -1,32 +1,25 @@
-"""The dataset script `rgb`: golden rows of the bundled sample, answer shapes, bad files and options, real files.
-
-The golden file was written once, by ``cd tests/datasets_scripts; python test_rgb.py > new.json; mv new.json
-rgb_golden.json``, and then read against the sample; do so again only after a meant change, and read the difference.
-"""
+"""The dataset script `rgb`: configs and splits, answer shapes, bad files and options, real files."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
+import sample_rows
 
 from quadrag import catalogue
 from quadrag.data import builders
 from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 
-GOLDEN = Path(__file__).parent / "rgb_golden.json"
+rows = partial(sample_rows.rows, "rgb")
 CONFIGS = [
     *(f"noise_robustness_{suffix}" for suffix in ("en", "en_original", "zh", "zh_original")),
     *(f"negative_rejection_{suffix}" for suffix in ("en", "en_original", "zh", "zh_original")),
@@ -35,52 +28,12 @@ CONFIGS = [
 ]
 
 
-def rows(config: str, split: str, data_dir: str | Path = builders.SAMPLE, **options: Any) -> list[dict[str, Any]]:
-    builder, _ = builders.open_builder("rgb", config, str(data_dir), options)
-    return list(builders.rows(builder, split))
-
-
-def golden(config: str, split: str) -> dict[str, Any]:
-    """What the golden file keeps of a split: all of it as a digest, and three rows to read."""
-    found = rows(config, split)
-    text = "".join(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in found)
-    shown = {
-        place: {key: found[at][key] for key in ("id", "query", "answer")}
-        | {"documents": [document[:12] for document in found[at]["documents"]]}
-        for place, at in (("first", 0), ("middle", len(found) // 2), ("last", -1))
-    }
-    return {"count": len(found), "sha256": hashlib.sha256(text.encode()).hexdigest(), **shown}
-
-
-def all_golden() -> dict[str, dict[str, Any]]:
-    return {
-        name: {split: golden(name, split) for split in config.splits}
-        for name, config in catalogue.configs("rgb").items()
-    }
-
-
-EXPECTED = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
-
-
 def test_configs_and_splits() -> None:
-    assert list(EXPECTED) == CONFIGS
-    assert {name: config.splits for name, config in catalogue.configs("rgb").items()} == {
-        name: list(splits) for name, splits in EXPECTED.items()
-    }
-    assert list(EXPECTED["noise_robustness_zh"]) == ["noise_0", "noise_20", "noise_40", "noise_60", "noise_80"]
-    assert list(EXPECTED["information_integration_en"]) == ["noise_0", "noise_20", "noise_40"]
-    assert all(list(EXPECTED[name]) == ["test"] for name in CONFIGS if name.startswith(("neg", "counter")))
-
-
-@pytest.mark.parametrize(("config", "split"), [(config, split) for config in EXPECTED for split in EXPECTED[config]])
-def test_golden_rows(config: str, split: str) -> None:
-    assert golden(config, split) == EXPECTED[config][split]
-
-
-def test_no_default_config() -> None:
-    builder = catalogue.builder_class("rgb")
-    with pytest.raises(ValueError, match="noise_robustness_en"):
-        builder()
+    noise = ["noise_0", "noise_20", "noise_40", "noise_60", "noise_80"]
+    splits = {"noise": noise, "negative": ["test"], "information": noise[:3], "counterfactual": ["test"]}
+    found = {name: config.splits for name, config in catalogue.configs("rgb").items()}
+    assert list(found) == CONFIGS
+    assert found == {name: splits[name.partition("_")[0]] for name in CONFIGS}
 
 
 @pytest.mark.parametrize(
@@ -275,101 +228,6 @@ def test_options() -> None:
     assert forms == {"wrong": 2, "true": 2, "negative": 1}
 
 
-OPTIONS: list[tuple[str, str, dict[str, Any]]] = [
-    ("noise_robustness_zh", "noise_40", {}),
-    ("noise_robustness_zh", "noise_60", {"passage_num": 3, "noise_ratio": 0.6, "order": "per_item"}),
-    ("information_integration_en", "noise_0", {"passage_num": 10}),
-    ("counterfactual_robustness_en", "test", {"correct_ratio": 0.4}),
-]
-
-
-@pytest.mark.parametrize("streaming", [False, True], ids=["built", "streamed"])
-@pytest.mark.parametrize(("config", "split", "options"), OPTIONS)
-def test_datasets_3_runs_the_script_folder(config: str, split: str, options: dict[str, Any], streaming: bool) -> None:
-    import datasets
-
-    if int(datasets.__version__.split(".")[0]) >= 4:
-        pytest.skip(f"datasets {datasets.__version__} runs no scripts; 3.6.0 does")
-    folder = catalogue.benchmarks()["rgb"].parent
-    loaded = datasets.load_dataset(
-        str(folder),
-        config,
-        split=split,
-        streaming=streaming,
-        trust_remote_code=True,
-        data_dir=str(folder / "sample"),
-        **options,
-    )
-    assert list(loaded) == rows(config, split, **options)
-
-
-def test_datasets_4_and_later_refuse_the_script_folder() -> None:
-    import datasets
-
-    if int(datasets.__version__.split(".")[0]) < 4:
-        pytest.skip(f"datasets {datasets.__version__} runs scripts; 4 and later do not")
-    folder = catalogue.benchmarks()["rgb"].parent
-    with pytest.raises(RuntimeError, match="Dataset scripts are no longer supported"):
-        datasets.load_dataset(str(folder), "noise_robustness_zh", data_dir=str(folder / "sample"))
-
-
-DOWNLOAD = """
-import json, sys
-from pathlib import Path
-from quadrag import catalogue
-path, config, streaming = sys.argv[1:]
-module = catalogue.load_script(Path(path))
-builder = module.Rgb(config_name=config)
-try:
-    if streaming == "True":
-        rows = list(builder.as_streaming_dataset(split="test"))
-    else:
-        builder.download_and_prepare()
-        rows = list(builder.as_dataset(split="test"))
-except Exception as error:
-    while error.__cause__:
-        error = error.__cause__
-    rows = f"{type(error).__name__}: {error}"
-print(json.dumps(rows))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("streaming", [False, True], ids=["built", "streamed"])
-def test_without_a_folder_the_script_downloads_and_verifies(
-    tmp_path: Path, python: Callable[..., Any], environment: Callable[..., dict[str, str]], streaming: bool
-) -> None:
-    import datasets
-
-    if streaming and int(datasets.__version__.split(".")[0]) >= 4:
-        pytest.skip(f"datasets {datasets.__version__} streams no remote text file; quadrag gives it a folder")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(sample_dir("rgb"))))
-    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    script = catalogue.benchmarks()["rgb"].read_text(encoding="utf-8")
-    script, changed = re.subn('^_URL = ".*"', f'_URL = "http://127.0.0.1:{server.server_port}/"', script, flags=re.M)
-    content = (sample_dir("rgb") / "zh_fact.json").read_bytes()
-    right = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-    upstream = catalogue.builder_class("rgb").FILES["zh_fact.json"][2]
-    assert changed == script.count(upstream) == 1
-    (tmp_path / "rgb_right.py").write_text(script.replace(upstream, right), encoding="utf-8")
-    (tmp_path / "rgb_wrong.py").write_text(script, encoding="utf-8")
-    env = environment(HF_HUB_OFFLINE=None)
-    try:
-        found = {
-            name: json.loads(
-                python(DOWNLOAD, tmp_path / f"{name}.py", "counterfactual_robustness_zh", streaming, env=env).stdout
-            )
-            for name in (("rgb_right",) if streaming else ("rgb_wrong", "rgb_right"))
-        }
-    finally:
-        server.shutdown()
-        server.server_close()
-    assert found["rgb_right"] == rows("counterfactual_robustness_zh", "test")
-    if not streaming:
-        assert found["rgb_wrong"].startswith("ValueError: http://127.0.0.1:")
-        assert found["rgb_wrong"].endswith(f"git blob id {right}, expected {upstream}; removed, load it again")
-
-
 REAL = {
     "zh_refine": "noise_robustness_zh",
     "zh_int": "information_integration_zh",
@@ -434,8 +292,3 @@ def test_real_negative_rejection_shows_negatives_only(real_data: Callable[[str],
         pytest.skip(f"no zh_refine.json in {root}/data")
     for row in rows("negative_rejection_zh", "test", root):
         assert row["documents"] == [row["negative"][i] for i in (1, 4, 3, 2, 0)]
-
-
-if __name__ == "__main__":
-    json.dump(all_golden(), sys.stdout, ensure_ascii=False, indent=1)
-    print()

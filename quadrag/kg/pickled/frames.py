@@ -1,6 +1,6 @@
 """What a pickled pandas frame says, as plain columns: NumPy's arrays and pandas' blocks and indexes, decoded by hand.
 
-It takes the `Made` objects of `quadrag.kg.pickles` and knows the layouts that pandas 2 and 3 write for the column
+It takes the `Made` objects of `pickles.py` and knows the layouts that pandas 2 and 3 write for the column
 types of CRAG's two frames: text and mixed objects, numbers, booleans, and times with or without a zone. Extension types
 other than times (`category`, `Int64`, pandas 3's `str`) are refused by `pickles`: their frames must be pickled with
 columns of objects. Times come out as pandas' own JSON writes them, ``2024-01-01T00:00:00.000``; NaN and NaT as None.
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from math import prod
 from typing import Any, NamedTuple
 
-from quadrag.kg.pickles import Global, Made, Refused
+from quadrag.kg.pickled.pickles import Global, Made, Refused
 
 _CODES = {"b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I", "u8": "Q"}
 _CODES |= {"f2": "e", "f4": "f", "f8": "d", "M8": "q"}

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-SAMPLE = Path(__file__).parents[2] / "datasets_scripts" / "omnieval" / "sample"
+SAMPLE = Path(__file__).parents[3] / "datasets_scripts" / "omnieval" / "sample"
 AUTO, TRAIN = SAMPLE / "gen_datas_sample_final", SAMPLE / "gen_datas_train_final"
 HUMAN, CORPUS = SAMPLE / "human_annotated/v1022/v1022.jsonl", SAMPLE / "sample-2048-256_nodes/corpus.jsonl"
 TREE = {
