@@ -103,8 +103,9 @@ def _tell_texts(result: Result) -> Iterator[str]:
     told = [text for text in many if not _is_looked_for(result, by_text[text])]
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
-        said = f"the same text, {_quote(text)}{_advise(result.run.inputs, 'errors')}" if text else "empty"
-        yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}"
+        said = f"the same text, {_quote(text)}" if text else "empty"
+        how = _advise(result.run.inputs, "errors" if text else "failures")
+        yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}{how}"
 
 
 def find_errors(result: Result) -> dict[str, set[_Place]]:
