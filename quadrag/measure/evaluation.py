@@ -29,7 +29,7 @@ from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
 from quadrag.measure.words import in_python, labels_in_use, spell_notes
 from quadrag.run_record import RunRecord
-from quadrag.wrapping import fit
+from quadrag.wrapping import GLANCE, fit
 
 PAGE = "report.html"  # of a run, in its folder
 
@@ -168,7 +168,7 @@ class Evaluation(Mapping[str, Score]):
         """Print the summary and the folder or, when `wrong` or `unscored`, single questions.
 
         Args:
-            verbose: all tables; of questions all metrics.
+            verbose: all tables; of questions all metrics, and texts whole.
             wrong: what ``quadrag show FOLDER --wrong`` prints, the worst questions first; raises as `to_pandas` does.
             unscored: what ``quadrag show FOLDER --unscored`` prints, the questions that some metric has no value of.
             metric: what says that an answer is wrong; the first valid headline when None.
@@ -178,7 +178,8 @@ class Evaluation(Mapping[str, Score]):
             check_count("limit", limit)
             check_one(wrong=wrong, unscored=unscored)
             which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
-            print(fit("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python)))))
+            manner = Manner(limit, None if verbose else GLANCE, verbose, spell=in_python)
+            print(fit("\n".join(write_items(self._reader, which, manner))))
             return
         refuse_metric(metric, "wrong=True", "unscored=True")
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))

@@ -11,9 +11,10 @@ from quadrag.stats import NOT_APPLICABLE, Item, Pair, paired_difference, paired_
 from quadrag.stats.items import choose_fill, counted
 
 from ...core.result import PROFILES, Asked, Result
+from ...scoring.faults import FAILED
 from ...scoring.groups import counts, stratify
 from ...scoring.rows import items_of
-from ...scoring.validity import FAILED, is_invalid
+from ...scoring.validity import is_invalid
 from ...tables.cells import Row, difference_cell
 from ...tables.grid import Cell
 from ...tables.slices import select_whole
