@@ -143,7 +143,9 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     alike = {name for names in told_of for name in names}
     marked = []
     for row in scores:
-        shown = dict(row) | ({"alike": True} if find_verdict(row["metric"], row["key"]) in alike else {})
+        shown = dict(row)
+        if find_verdict(row["metric"], row["key"]) in alike:
+            discredit(shown)
         if fault := by_place.get(_place(row)):
             own = read.get((_place(row), row.get("slice")), {})
             n = min(own.get("n_scored", 0), fault.total - fault.failed + own.get("n_ruled", 0))
@@ -172,8 +174,13 @@ def is_invalid(row: Mapping[str, Any]) -> bool:
     return "invalid" in row
 
 
+def discredit(row: dict[str, Any]) -> None:
+    """Mark a row whose value rests on verdicts that say nothing of the answers."""
+    row["alike"] = True
+
+
 def is_alike(row: Mapping[str, Any]) -> bool:
-    """Whether a row's value rests on verdicts that are all the same, or against words, and so measures no answers."""
+    """Whether a row's value rests on verdicts that are all the same, against words, or as by chance."""
     return "alike" in row
 
 

@@ -18,7 +18,7 @@ NOTHING = "–"
 RATE, CHARACTERS = "rate", "characters"
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
 STAR = f"*: p below {ALPHA}"
-ALIKE = "!"  # behind what rests on verdicts that are all the same
+ALIKE = "!"  # behind what rests on verdicts that say nothing of the answers
 FEW = 5  # items, below which a value has no interval: a resample of them says nothing
 MANY = 400  # items, beyond which a rate has two decimals
 # Long words broken where a column is to be narrow.
@@ -95,7 +95,7 @@ def figure_of(
 def value_cell(row: Row | None, lacking: str = "not run") -> Cell:
     """Make the cell of a row: `lacking` where its metric did not run, a dash where there is no row.
 
-    What rests on verdicts that are all the same is marked, and stands in no chart.
+    What rests on verdicts that say nothing of the answers is marked, and stands in no chart.
     """
     if row is None or "not_run" in row:
         return Cell(NOTHING if row is None else lacking)

@@ -41,6 +41,8 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
             "rest": f" The end of {n}.{evil}",
             "passages": [[n, 0.5, True], [(n + 1) % count, None, False]],
             "reasons": {"m.rank": "corrected unparsable"} if n == 5 else {},
+            "found": f"gold in passage 1{evil}",
+            "scored": f"Scored of {n}{evil}",
             "verdicts": {f"judge{evil}": [f"Verdict {n}{evil}"]},
         }
         item = {"rest": asked[20:], "history": [["before" + evil, None]], "gold": [f"{n}{evil}"]}

@@ -27,7 +27,7 @@ from graded_sheets import LABELS, VERDICTS
         (
             LABELS.replace("Rome,wrong", "Rome,也许"),
             VERDICTS,
-            r"labels.csv:3 has label '也许'; expected right or wrong",
+            r"labels.csv:3 has label '也许'; expected right or wrong \(对 or 错\)",
         ),
         (LABELS.replace("Rome,wrong", "Rome,"), VERDICTS, r"labels.csv:3 has no label; expected right or wrong"),
         (LABELS.replace(",wrong", ",right"), VERDICTS, r"labels.csv: no item is labelled wrong, all 6 are right"),

@@ -77,6 +77,7 @@ def test_one_click_shows_the_whole_of_a_question(opened):
     text = page.inner_text("#item")
     for part in ("What is number 8?", "It is 8. The end of 8.", "passage number 8", "passage number 9", "Verdict 8"):
         assert part in text
+    assert text.count("gold in passage 1") == 1 and text.count("Scored of 8") == 2, "of each run, as its answer"
     assert "run A" in text and "run B" in text and "▼" in text, "B lost what A had"
     assert page.locator("#item mark.shared").first.inner_text() == "8", "what answer and gold share is marked"
     assert page.locator("#item .gold").count() == 1, "passages that both runs have stand once"

@@ -23,7 +23,7 @@ UNREAD = "The answers have `contexts`, which is not read: passages belong under 
 GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
 UNKNOWN = "Retrieval is not measured: the system gave no id and no text of a gold document"
 
-MISSED = "None of the {} passages is a gold document; if that cannot be, the ids are not those of `quadrag.corpus`."
+MISSED = "None of the {} passages is a gold document; check that their ids are those of `quadrag.corpus`."
 
 
 def count(table, said):
@@ -235,6 +235,18 @@ def test_errors_that_differ_by_a_number_or_an_id_are_one_text_and_short_answers_
 def test_two_answers_that_read_like_an_error_are_told_of(texts, told):
     own = [f"city {i}" for i in range(200)]
     assert told_of([*texts, *own]) == (f"2 of 202 answers are the same text, '{told}'{OWN}." if told else "")
+
+
+def test_errors_of_several_kinds_are_one_line():
+    kinds = [f"{name}Error at {'ab'[at % 2]}" for name in ("Key", "Type", "Value") for at in range(2)]
+    texts = [*kinds, "KeyError at c", "The request timed out", *(f"city {i}" for i in range(52))]
+    total = f"8 of 60 answers read like error texts, of 4 kinds, most often 'KeyError…' (3){OWN}."
+    each = "'KeyError…' (3), 'TypeError…' (2), 'ValueError…' (2), 'The request timed out' (1)"
+    assert told_of(texts) == f"{total}|Answers that read like error texts: {each}."
+    assert told_of(texts, value=1, right="The request timed out").startswith("7 of 60"), "words find that one right"
+    ours = f"60 个回答中有 8 个读起来像报错信息，共 4 种，最多的是 'KeyError…' (3)；{speak(OWN[2:], 'zh')}。"
+    assert speak(total, "zh") == ours and speak(f"f1: {total}", "zh") == f"f1：{ours}"
+    assert speak(f"Answers that read like error texts: {each}.", "zh") == f"读起来像报错信息的回答：{each}。"
 
 
 def test_empty_answers_are_told_of_where_they_count():

@@ -136,9 +136,16 @@ def test_a_comparison_is_in_chinese(cli):
             None,
         ),
         (
-            "The judge j says acc 1 of 97% of 120 answers, whose rouge_l is 12%: see who is right with `quadrag "
-            "label`, then `quadrag certify-judge`.",
-            None,
+            "The judge j gives acc 1 to 117 of 120 answers; words alone find them 12% right on average (rouge_l): see "
+            "who is right with `quadrag label`, then `quadrag certify-judge`.",
+            "裁判“j”对 120 个回答中的 117 个判 acc 1；只按字面，平均 12% 正确（rouge_l）："
+            "请用 `quadrag label` 标注后再用 `quadrag certify-judge` 看谁对。",
+        ),
+        (
+            "The judge j calls 58 of 60 answers right; 2 of 60 are right by words alone (accuracy_bounded): see who is "
+            "right with `quadrag label`, then `quadrag certify-judge`; ! marks what rests on them.",
+            "裁判“j”把 60 个回答中的 58 个判为对；只按字面，60 个中有 2 个正确（accuracy_bounded）："
+            "请用 `quadrag label` 标注后再用 `quadrag certify-judge` 看谁对；依据这些判断的数值后标有 !。",
         ),
         (
             "The judge j gives acc 0 to 5 of 6 answers that hold an accepted answer word for word: see who is right "
@@ -155,6 +162,12 @@ def test_a_comparison_is_in_chinese(cli):
             "a: 7 of 15 answers are the same text, 'Error …'; if these are errors, let the service reply with an error "
             "status.",
             "a：15 个回答中有 7 个是同一段文字：'Error …'；若这些是报错信息，请让服务以错误状态码应答。",
+        ),
+        (
+            "judge not certified: j (acc, hal), nor checked by words, which find 1 of 8 answers right; to begin with, "
+            "label what it judged: `quadrag label a --out s.csv`.",
+            "裁判未经认证：j（acc, hal），字面也检验不了它，8 个回答中只有 1 个按字面正确；第一步，标注它评过的回答："
+            "`quadrag label a --out s.csv`。",
         ),
         (
             "judge not certified: j (acc, hal); to begin with, label what it judged: `quadrag label a --out s.csv`.",
