@@ -10,7 +10,7 @@ from quadrag.metric_record import name_together, show_key
 from quadrag.records import document_id
 
 from ..core.result import PROFILES
-from ..scoring.validity import FAILED, shorten_list
+from ..scoring.faults import FAILED, shorten_list
 from ..tables.cells import NOTHING
 from ..tables.run_notes import note_failed, note_invalid
 from .gold import tell_gold

@@ -18,8 +18,9 @@ from ..core.task import Task, load_questions
 from ..runs import retrieve
 from ..runs.inputs import digest_each
 from ..runs.stages import read_answers
+from ..scoring.faults import FAILED
 from ..scoring.served import match_gold
-from ..scoring.validity import FAILED, is_invalid, read_items, spell_reason
+from ..scoring.validity import is_invalid, read_items, spell_reason
 from ..systems.rag.system import RAG, as_served
 from .chosen import find_metric
 from .spelled import find_id, shorten_ids

@@ -57,9 +57,15 @@ def note_answers(results: Sequence[Result]) -> list[str]:
             for one in results
             for line in (*_tell_texts(one), *_tell_passages(one))
         ),
-        *(Detail(f"Answers that read like error texts: {kinds}.") for one in results if (kinds := _list_kinds(one))),
         *[f"All answers{where} are empty: {NO_PASSAGES}."] * bool(bare),
     ]
+
+
+def note_kinds(results: Sequence[Result]) -> list[Detail]:
+    """List the kinds of a run's error texts, where there are several."""
+    found = [_count_kinds(errors) for one in results if len(errors := find_errors(one)) > 1]
+    listed = [", ".join(f"{kind} ({n})" for kind, n in kinds.items()) for kinds in found]
+    return [Detail(f"Answers that read like error texts: {each}.") for each in listed]
 
 
 def _is_bare(result: Result) -> bool:
@@ -97,8 +103,9 @@ def _tell_texts(result: Result) -> Iterator[str]:
     told = [text for text in many if not _is_looked_for(result, by_text[text])]
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
-        said = f"the same text, {_quote(text)}{_advise(result.run.inputs, 'errors')}" if text else "empty"
-        yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}"
+        said = f"the same text, {_quote(text)}" if text else "empty"
+        how = _advise(result.run.inputs, "errors" if text else "failures")
+        yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}{how}"
 
 
 def find_errors(result: Result) -> dict[str, set[_Place]]:
@@ -112,12 +119,6 @@ def find_errors(result: Result) -> dict[str, set[_Place]]:
 def _count_kinds(errors: Mapping[str, set[_Place]]) -> dict[str, int]:
     """Count the answers of every kind, those of the commonest first."""
     return {_quote(text): len(errors[text]) for text in sorted(errors, key=lambda text: -len(errors[text]))}
-
-
-def _list_kinds(result: Result) -> str:
-    """List the kinds of a run's error texts where there are several."""
-    errors = find_errors(result)
-    return ", ".join(f"{kind} ({n})" for kind, n in _count_kinds(errors).items()) if len(errors) > 1 else ""
 
 
 def _quote(text: str) -> str:

@@ -11,6 +11,7 @@ from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
+from quadrag.baselines.report.compared.errors import tell_errors
 from quadrag.baselines.report.compared.names import lift_place, name_columns
 from quadrag.baselines.report.compared.overall import pool_splits
 from quadrag.baselines.report.compared.pairs import compare_each, count_questions, pair_cell, pick_places, place_of
@@ -254,7 +255,14 @@ class Comparison(Mapping[str, Pair]):
             *tell_missing(*ran, self._heads, pairs, self.profile, names),
         ]
         told += [f"{tell_star(pairs.values())}."] * starred + tell_holm(pairs.values())
-        notes = [*self._partial, *self._kept, *tell_judges(*ran), *tell_same(*ran), *told]
+        notes = [
+            *self._partial,
+            *self._kept,
+            *tell_judges(*ran),
+            *tell_errors(*ran, pairs, self.profile),
+            *tell_same(*ran),
+            *told,
+        ]
         warned = [line for line in note_judges(ran, self.profile) if isinstance(line, Alarm)]
         notes += [*warned, *[_UNEVEN.format(*names)] * uneven, *note_sample(ran)]
         columns = [*names, "difference", "95% interval", "n"]

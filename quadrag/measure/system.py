@@ -16,7 +16,7 @@ from quadrag.baselines.runs.campaign import name_folder
 from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
-from quadrag.baselines.scoring.validity import shorten_list
+from quadrag.baselines.scoring.faults import shorten_list
 from quadrag.baselines.systems.function import Function
 from quadrag.baselines.systems.kept_answers import KeptAnswers
 from quadrag.chat.reply import FAILED
@@ -145,11 +145,15 @@ def _one_line_each() -> Iterator[None]:
 
 def _tell_invalid(measured: Evaluation) -> list[str]:
     """Say in a few words which scores are not valid, and why; the table says the rest."""
+    heads = [*measured.headlines.values()]
     found: dict[str, list[str]] = {}
-    for name in dict.fromkeys([*measured.headlines.values(), *measured.scores]):
+    for name in dict.fromkeys([*heads, *measured.scores]):
         if not (one := measured.scores[name]).valid:
             found.setdefault(one.reason, []).append(name)
-    told = [f"{shorten_list(names)}: {why}; result.invalid says more" for why, names in found.items()]
+    told = []
+    for why, names in found.items():
+        shown = [name for name in names if name in heads] or names
+        told.append(f"{shorten_list(shown, len(names))}: {why}; result.invalid says more")
     return told or measured.invalid
 
 

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rouge_score import rouge_scorer
 from sacrebleu.metrics import BLEU
 
 DATA = json.loads(Path(__file__).with_name("crud_overlap_vectors.json").read_text(encoding="utf-8"))
@@ -175,6 +174,8 @@ def test_bleu_is_sacrebleu_s_of_tokens_that_it_can_tell_apart(metric: Any, predi
 
 @given(full, full)
 def test_rouge_l_is_rouge_score_s(metric: Any, prediction: str, reference: str) -> None:
+    from rouge_score import rouge_scorer  # with nltk: two seconds
+
     oracle = rouge_scorer.RougeScorer(["rougeL"], tokenizer=Tokens())
     expected = oracle.score(reference, prediction)["rougeL"].fmeasure
     assert one(metric, prediction, reference)["rouge_l"] == pytest.approx(expected, abs=1e-12)

@@ -56,7 +56,7 @@ def flat(text):
 
 def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
     sentence = (
-        "Judge j agrees with people no better than chance, 0.73 (0.57–0.84) on labels, kappa -0.05; do not use it "
+        "Judge j agrees with people no better than chance, 73% (57–84) on labels, kappa -0.05; do not use it "
         "(truthfulness, accuracy, hallucination); ! marks what rests on them."
     )
     assert sentence in flat(certified.out)

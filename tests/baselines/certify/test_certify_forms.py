@@ -67,8 +67,8 @@ def test_pairs_are_the_sign_of_two_values(cli, tmp_path, real_data):
         )
         assert done.code == 0, done.err
     # It gives every answer the same, so it calls every pair even: right on the 85 that people do.
-    assert re.search(rf"^j +{85 / 280:.4f} +0\.0000", done.out, flags=re.MULTILINE)
-    assert re.search(r"^people \(ceiling\) +0\.6000", done.out, flags=re.MULTILINE)
+    assert re.search(rf"^j +{8500 / 280:.1f} +0\.0000", done.out, flags=re.MULTILINE)
+    assert re.search(r"^people \(ceiling\) +60\.0", done.out, flags=re.MULTILINE)
 
 
 def test_items_go_out_and_come_back(cli, tmp_path, real_data):
@@ -82,7 +82,7 @@ def test_items_go_out_and_come_back(cli, tmp_path, real_data):
     for labels in (("openqa-eval", "--data-dir", folder), ("items.csv",)):
         done = cli("certify-judge", *labels, "--verdicts", "mine.csv")
         assert done.code == 0, done.err
-        assert re.search(r"^mine +1\.0000 +1\.0000", done.out, flags=re.MULTILINE)
+        assert re.search(r"^mine +100\.0 +1\.0000", done.out, flags=re.MULTILINE)
 
 
 STUDIO = [
@@ -142,7 +142,7 @@ def test_a_row_for_every_annotator(cli, tmp_path):
     assert done.code == 0, done.err
     assert "labels: 2 labels (right 1, wrong 1)" in done.out
     # The two agree on one of the two items that both labelled.
-    assert re.search(r"^people \(ceiling\) +0\.5000 +\S+ +\S+ +2$", done.out, flags=re.MULTILINE)
+    assert re.search(r"^people \(ceiling\) +50\.0 +\S+ +\S+ +2$", done.out, flags=re.MULTILINE)
     (tmp_path / "labels.csv").write_text("id,annotator,label\n" + rows + "3,ann,right\n")
     twice = cli("certify-judge", "labels.csv", "--verdicts", "v.csv")
     assert twice.code == 2 and "labels.csv:7: annotator 'ann' labelled item '3' twice" in twice.err
@@ -157,5 +157,5 @@ def test_hallucination_needs_passages_and_no_gold(cli, tmp_path):
         done = cli("certify-judge", "labels.csv", *spec)
     assert bare.code == 2 and "labels has no passages to show a judge" in bare.err
     assert done.code == 0, done.err
-    assert re.search(r"^j +0\.5000 +0\.0000", done.out, flags=re.MULTILINE)
+    assert re.search(r"^j +50\.0 +0\.0000", done.out, flags=re.MULTILINE)
     assert any("text of one" in body["messages"][-1]["content"] for body in server.bodies)

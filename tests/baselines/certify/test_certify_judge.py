@@ -15,13 +15,13 @@ def test_verdicts_of_a_file(sheets):
     done = sheets("--verdicts", "verdicts.csv", "--out", "certificate.json")
     assert done.code == 0, done.err
     # Four of five agree; by chance 3/5 * 2/5 + 2/5 * 3/5.
-    assert re.search(r"^verdicts +0\.8000 +0\.6154 ", done.out, flags=re.MULTILINE)
+    assert re.search(r"^verdicts +80\.0 +0\.6154 ", done.out, flags=re.MULTILINE)
     assert "The ceiling is unknown" in done.out
     assert "verdicts: 1 items without a verdict (unreadable 1), left out." in done.out
-    assert re.search(r"^right +0\.8000 +0\.6667 +1\.0000 +0\.8000 +2$", done.out, flags=re.MULTILINE)
+    assert re.search(r"^right +80\.0 +66\.7 +100\.0 +80\.0 +2$", done.out, flags=re.MULTILINE)
     assert re.search(r"^wrong +1 +2$", done.out, flags=re.MULTILINE), "the row of the confusion"
     chance = "this may be chance alone, so label more items"
-    first = f"verdicts agrees with people 0.80 (0.38–0.96) on labels, kappa 0.62; {chance}."
+    first = f"verdicts agrees with people 80% (38–96) on labels, kappa 0.62; {chance}."
     assert " ".join(done.out.split()).startswith(first)
     found = json.loads(Path("certificate.json").read_text(encoding="utf-8"))
     assert next(iter(found)) == "sum" and found["labels"]["sha256"].keys() == {"labels.csv"}
@@ -38,20 +38,20 @@ FREE_LABELS = "id,question,answer,gold,label\n" + "".join(
 @pytest.mark.parametrize(
     ("right", "said"),
     [
-        ({*range(60)} - {*range(20, 44)}, "agrees with people 1.00 (0.94–1.00) on labels, kappa 1.00; {}."),
+        ({*range(60)} - {*range(20, 44)}, "agrees with people 100% (94–100) on labels, kappa 1.00; {}."),
         ({*range(20), 44, 45}, "kappa 0.56; {}, so the judge adds little."),
         ({*range(18), *range(44, 52)}, "kappa 0.68; {}, and these labels cannot tell the two apart."),
         (
             {*range(20, 44)},
-            "agrees with people no better than chance, 0.00 (0.00–0.06) on labels, kappa -0.92; do not use",
+            "agrees with people no better than chance, 0% (0–6) on labels, kappa -0.92; do not use",
         ),
-        ({*range(60)}, "no better than chance, 0.60 (0.47–0.71) on labels, kappa 0.00; do not use it."),
+        ({*range(60)}, "no better than chance, 60% (47–71) on labels, kappa 0.00; do not use it."),
     ],
 )
 def test_the_first_line_says_what_a_judge_is_worth(sheets, right, said):
     verdicts = "id,verdict\n" + "".join(f"{n},{'right' if n in right else 'wrong'}\n" for n in range(60))
     first = " ".join(sheets(labels=FREE_LABELS, verdicts=verdicts).out.partition("labels: 60")[0].split())
-    assert first.startswith("verdicts agrees with people") and said.format("the free rule bounded agrees 0.73") in first
+    assert first.startswith("verdicts agrees with people") and said.format("the free rule bounded agrees 73%") in first
 
 
 def test_repeats_and_a_test_of_two(sheets, tmp_path):
@@ -59,7 +59,7 @@ def test_repeats_and_a_test_of_two(sheets, tmp_path):
     (tmp_path / "other.csv").write_text("id,verdict\n1,wrong\n2,wrong\n3,wrong\n4,wrong\n5,wrong\n6,wrong\n")
     done = sheets("--verdicts", "verdicts.csv", "again.csv", "--against", "other.csv")
     assert done.code == 0, done.err
-    assert "asked 2 times, the same verdict each time on 0.5000 of 2 items." in done.out
+    assert "asked 2 times, the same verdict each time on 50.0% of 2 items." in done.out
     assert "of 5 items verdicts alone is right on 2, other alone on 1" in " ".join(done.out.split())
     # Two heads or fewer of three throws, or as many tails: 1; mid-p takes half of the observed one's weight.
     assert "verdicts and other cannot be told apart" in " ".join(done.out.split())
@@ -71,7 +71,7 @@ def test_people_are_the_ceiling_and_groups_widen_the_interval(sheets):
     verdicts = "id,verdict\n" + "\n".join(f"{n},{'right' if n % 2 or n < 20 else 'wrong'}" for n in range(80))
     done = sheets(labels=labels, verdicts=verdicts)
     assert done.code == 0, done.err
-    assert re.search(r"people \(ceiling\) +0\.7500 +0\.0000", done.out)
+    assert re.search(r"people \(ceiling\) +75\.0 +0\.0000", done.out)
     assert "95% intervals by group (8), drawn with replacement." in done.out
 
 
@@ -94,9 +94,9 @@ def test_rules_need_no_judge(cli, tmp_path):
     done = cli("certify-judge", "labels.csv")
     # Only the first answer holds its gold; four of six labels agree with that.
     assert [line.split()[:2] for line in done.out.splitlines() if line.startswith("rule:")] == [
-        ["rule:bounded", "0.6667"],
-        ["rule:plain", "0.6667"],
-        ["rule:exact", "0.6667"],
+        ["rule:bounded", "66.7"],
+        ["rule:plain", "66.7"],
+        ["rule:exact", "66.7"],
     ]
 
 
@@ -112,8 +112,8 @@ def test_a_live_judge_is_asked_as_a_run_asks_it(cli, tmp_path):
     # Of six answers one equals its gold and one is missing: four are asked about, twice.
     assert asked == 8
     assert "j: 1 items without a verdict (unparsable 1), left out." in done.out
-    assert "asked 2 times, the same verdict each time on 1.0000 of 5 items." in done.out
-    assert re.search(r"^j +1\.0000 +1\.0000 ", done.out, flags=re.MULTILINE)
+    assert "asked 2 times, the same verdict each time on 100.0% of 5 items." in done.out
+    assert re.search(r"^j +100\.0 +1\.0000 ", done.out, flags=re.MULTILINE)
     assert "4 replies from the ledger" in again.out
     assert json.loads((tmp_path / "c.json").read_text())["judge"] == "j"
 

@@ -57,7 +57,7 @@ def test_a_sheet_goes_out_and_comes_back(judged):
     assert sum(1 / float(row["probability"]) for row in rows) == pytest.approx(15, abs=1e-3)
     back = judged("label", "runs/a", "--people", fill("sheet.csv", lambda row: "right"))
     assert back.code == 0, back.err
-    assert re.search(r"^corrected by labels +1\.0000 +0\.\d+ to 1\.0000 +15$", back.out, flags=re.MULTILINE)
+    assert re.search(r"^corrected by labels +100\.0 +\d+\.\d to 100\.0 +15$", back.out, flags=re.MULTILINE)
     assert "The judge narrows nothing" in back.out
     said = {row["id"]: row["truthfulness.accuracy"]["official"] for _, row in read_jsonl(Path("runs/a/items.jsonl"))}
     agreed = sum(said[row["id"]] == 1 for row in rows)
@@ -91,7 +91,7 @@ def test_labels_of_a_random_draw(judged):
     )
     done = judged("label", "runs/a", "--people", "mine.csv")
     assert done.code == 0, done.err
-    assert re.search(r"^labels alone +1\.0000 +0\.6457 to 1\.0000 +7$", done.out, flags=re.MULTILINE)
+    assert re.search(r"^labels alone +100\.0 +64\.6 to 100\.0 +7$", done.out, flags=re.MULTILINE)
     assert "8 rows have no label" in done.out and "taken for a random draw" in done.out
 
 

@@ -175,7 +175,7 @@ def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does(read):
         ([{"qid": 0, "answer": "x"}], (":1", "no id", "rename qid to id")),
         (
             [{"编号": 0, "回答": "x"}],
-            (":1", "no id and no answer; found the keys '编号', '回答'; rename 编号 to id; rename 回答 to answer"),
+            (":1", "no id and no answer; found the keys '编号', '回答'; rename 编号 to id; rename"),
         ),
         ([{"id": 0, "模型回答": "x"}], (":1", "rename 模型回答 to answer")),
         ([{str(n): "x" for n in range(200)}], ("'4', '5', ...; expected lines of objects like {",)),

@@ -11,7 +11,7 @@ from rag_server import RagServer, Rule
 import quadrag
 from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.systems.rag.reply import find_unread, read_reply
-from quadrag.baselines.tables.answers import note_answers
+from quadrag.baselines.tables.answers import note_answers, note_kinds
 from quadrag.baselines.tables.language import speak
 from quadrag.cli import main
 from quadrag.records import write_jsonl
@@ -106,7 +106,7 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"answer": "", "passages": [GOLD]}, "All 8 answers are empty."),
+        ({"answer": "", "passages": [GOLD]}, f"All 8 answers are empty{OWN.replace('errors', 'failures')}."),
         ({"answer": "不知道", "passages": [GOLD]}, f"All 8 answers are the same text, '不知道'{OWN}."),
         ({"answer": "id", "contexts": ["a"]}, UNREAD),
         (
@@ -174,7 +174,8 @@ def told_of(
     ]
     known = {(("c", "s", i), sample): texts[int(i)] for i, sample in places}
     asked: dict[Any, Asked] = {("c", "s", str(i)): Asked(str(max(i, same - 1))) for i in range(len(texts))}
-    return "|".join(note_answers([Result(RunRecord(made, empty=empty or {}), [], rows, asked=asked, texts=known)]))
+    result = Result(RunRecord(made, empty=empty or {}), [], rows, asked=asked, texts=known)
+    return "|".join([*note_answers([result]), *note_kinds([result])])
 
 
 def test_a_text_that_answers_many_questions_is_told_of():
@@ -256,6 +257,7 @@ def test_empty_answers_are_told_of_where_they_count():
     assert told_of(["", " ", *own[2:]]) == f"{empty}{failures}."
     ours = "100 个回答中有 2 个是空的，照原样计分；若这些其实是失败，请让函数抛出异常，或在文件里写 null。"
     assert speak(f"{empty}{failures}.", "zh") == ours and speak(f"f1: {empty}{failures}.", "zh") == f"f1：{ours}"
+    assert told_of([""] * 9) == f"All 9 answers are empty{failures}."
     assert told_of(["", *own[:5]]) == told_of([""] * 2 + own + own[:1]) == "", "from 2 and from 2% on"
     assert told_of(["", "", *own[2:]], parameters={"temperature": 0}) == f"{empty}."
     assert told_of([""] * 9 + own, value=None) == "", "a metric leaves them out"
