@@ -7,6 +7,7 @@ the Hub read it once, at their import.
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -60,6 +61,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         marker = item.get_closest_marker("slow")
         if marker and not any(marker.args[:1]):
             item.add_marker(pytest.mark.skip(reason="slow: CI and `make slow` run it"))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage the tests themselves, which last as long as the process."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
