@@ -48,7 +48,7 @@ os.environ.update(
 
 # Which of its three sizes a test marked `slow` has, and how many draws one by Hypothesis that names no number: those of
 # `make test`, of CI or of `make slow`. Two workers share two cores with other processes, so no example has a deadline.
-EFFORTS = {"test": 50, "ci": 200, "slow": 5000}
+EFFORTS = {"test": 50, "ci": 100, "slow": 5000}
 EFFORT = os.environ.get("QUADRAG_EFFORT", "test")
 assert EFFORT in EFFORTS, f"QUADRAG_EFFORT is {EFFORT!r}; expected one of {', '.join(EFFORTS)}"
 settings.register_profile("quadrag", max_examples=EFFORTS[EFFORT], deadline=None, derandomize=True)

@@ -143,6 +143,7 @@ def test_the_demo_is_short_and_ends_with_its_page_and_the_next_command(cli):
     assert cli("demo", "--out", "kept")[0] == 0
 
 
+@pytest.mark.slow
 def test_real_data_makes_a_table_of_five_splits(cli, real_data):
     folder = real_data("RGB")
     if not list(folder.rglob("zh_refine.json")):
