@@ -31,7 +31,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Two of the tests' own conditions: none of the user's settings, and no network but this machine's own servers.
-_NOT_THE_USERS = ("HF_", "HUGGING", "QUADRAG_MIRROR", "QUADRAG_API_KEY", "OPENAI_")
+_NOT_THE_USERS = ("HF_", "HUGGING", "QUADRAG_LABELS", "QUADRAG_MIRROR", "QUADRAG_API_KEY", "OPENAI_")
 for _name in [name for name in os.environ if name.startswith(_NOT_THE_USERS)]:
     del os.environ[_name]
 _CACHE = tempfile.mkdtemp(prefix="quadrag-tests-")
