@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -30,27 +31,44 @@ def says(model, match, text):
     return Rule("reply", match=match, model=model, message={"content": text})
 
 
-@pytest.fixture
-def judges():
-    """A server of `small` and `big`."""
+def ready(server):
+    """A server of `small` and `big`, which has seen no question."""
+    server.models[:] = ["small", "big"]
+    server.rules[:] = [says("small", "alpha", '{"score": 0}'), says("small", "gamma", "I cannot say.")]
+    server.rules += [says("big", "alpha", '{"score": 0}'), says("big", "beta no", '{"score": 0}')]
+    server.bodies.clear()
+    return server
+
+
+@pytest.fixture(scope="module")
+def serving():
     with ChatServer(models=["small", "big"], text='{"score": 1}') as server:
-        server.rules += [says("small", "alpha", '{"score": 0}'), says("small", "gamma", "I cannot say.")]
-        server.rules += [says("big", "alpha", '{"score": 0}'), says("big", "beta no", '{"score": 0}')]
         yield server
+
+
+@pytest.fixture
+def judges(serving):
+    return ready(serving)
 
 
 def both(server):
     return ("--judge", f"{server.url}#small", "--judge-large", f"{server.url}#big", "--ledger", "ledger")
 
 
-@pytest.fixture
-def certified(cli, judges, tmp_path):
-    """What choosing the cascade on labels printed; the certificate lies in c.json."""
-    (tmp_path / "labels.csv").write_text(LABELS, encoding="utf-8")
-    done = cli("certify-judge", "labels.csv", "--judge", "rule:bounded", *both(judges), "--out", "c.json")
+@pytest.fixture(scope="module")
+def chosen(serving, shared_cli):
+    (shared_cli.folder / "labels.csv").write_text(LABELS, encoding="utf-8")
+    given = ("labels.csv", "--judge", "rule:bounded", *both(ready(serving)), "--out", "c.json")
+    done = shared_cli("certify-judge", *given)
     assert done.code == 0, done.err
-    judges.bodies.clear()
     return done
+
+
+@pytest.fixture
+def certified(chosen, judges, shared_cli, cli, tmp_path):
+    """What choosing the cascade on labels printed; the certificate lies in c.json."""
+    shutil.copytree(shared_cli.folder, tmp_path, dirs_exist_ok=True)
+    return chosen
 
 
 @pytest.fixture
