@@ -18,13 +18,13 @@ from ..core.result import PROFILES, Result
 from ..scoring.faults import shorten_list
 from ..scoring.validity import is_alike, is_invalid
 from ..tables.cells import FEW, NOTHING, RATE, Row, count_items, figure_of, format_value, scored_of, unit_of, value_cell
-from ..tables.grid import Alarm, Cell, Detail, Grid, Line, align_cells
+from ..tables.grid import Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_ruled, note_unscored
 from ..tables.paper import load_tables
 from ..tables.paper_notes import note_beside, note_corpus, note_paper
 from ..tables.published import Published
 from ..tables.replicas import note_replicas
-from ..tables.run_notes import is_part, note_partial, note_runs, note_sample
+from ..tables.run_notes import is_part, note_none_beside, note_partial, note_runs
 from ..tables.slices import select_whole
 from .run import name_run, rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
@@ -161,7 +161,7 @@ def summarise_run(result: Result, profile: str) -> Grid:
         grid.columns.append("best published")
         for line, cell in zip(grid.lines, _best_cells([(one, part) for one in best]), strict=True):
             line.cells.append(cell)
-    grid.notes[:0] = map(Alarm, note_sample([result]))
+    grid.notes[:0] = note_none_beside([result])
     tables = load_tables(run.inputs.benchmark)
     hidden = any(row["interval"] and (count_items(row) or 0) < FEW for row in rows)
     few = f" No interval for fewer than {FEW} questions." if hidden else ""

@@ -103,8 +103,9 @@ def _tell_texts(result: Result) -> Iterator[str]:
     told = [text for text in many if not _is_looked_for(result, by_text[text])]
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
-        said = f"the same text, {_quote(text)}{_advise(result.run.inputs, 'errors')}" if text else "empty"
-        yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}"
+        said = f"the same text, {_quote(text)}" if text else "empty"
+        how = _advise(result.run.inputs, "errors" if text else "failures")
+        yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}{how}"
 
 
 def find_errors(result: Result) -> dict[str, set[_Place]]:
@@ -226,8 +227,8 @@ def _tell_passages(result: Result) -> Iterator[str]:
     if (short := gave.get("short")) and not gave.get("gold"):
         yield f"{short} of {gave['passages']} passages are under {LEAST} characters: too short to be known"
     if gave.get("by") == "form":
-        lacking = "if that cannot be, the ids are not those of `quadrag.corpus`"
-        yield f"none of the {gave['passages']} passages is a gold document; {lacking}"
+        check = "check that their ids are those of `quadrag.corpus`"
+        yield f"none of the {gave['passages']} passages is a gold document; {check}"
     elif gave.get("by") == "text" and gave.get("gold") == 0:
         strange = f"; {gave['strange']} of their texts are no document of `quadrag.corpus`" if gave["strange"] else ""
         yield f"none of the {gave['passages']} passages is a gold document{strange}"

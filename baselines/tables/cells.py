@@ -128,23 +128,23 @@ def scored_of(row: Row) -> str:
     return f"{count_scored(row)} of {row['n_total'] - row.get('n_not_applicable', 0)}"
 
 
-def difference_cell(pair: Pair, unit: str = RATE, marked: bool = True) -> Cell:
+def difference_cell(pair: Pair, unit: str = RATE, better: bool = True) -> Cell:
     """Make the cell of a difference of two values, written as the values are; `STAR` says what marks it.
 
     Args:
         pair: the difference.
         unit: of the values.
-        marked: whether one that is not chance is marked.
+        better: whether more or less is better; where it is not, nothing is marked, and no chart asks what is chance.
     """
-    mark = "*" if marked and pair.n >= FEW and pair.decisive < ALPHA else ""
+    mark = "*" if better and pair.n >= FEW and pair.decisive < ALPHA else ""
     scale, decimals = (1, 0) if unit == CHARACTERS else (100, 1)
     bounds = " to ".join(write_number(end * scale, decimals, "+") for end in pair.interval)
     text = format_difference(pair.difference, unit, pair.n) + mark
     if pair.n < FEW:
         return Cell(text)
-    figure = figure_of(pair.difference, pair.interval, pair.n, unit)
+    figure = better and figure_of(pair.difference, pair.interval, pair.n, unit)
     said = "characters" if unit == CHARACTERS else "percent points"
-    return Cell(text, bounds, figure and figure._replace(sure=bool(mark), unit=said))
+    return Cell(text, bounds, figure._replace(sure=bool(mark), unit=said) if figure else None)
 
 
 def format_difference(value: float, unit: str, n: int) -> str:

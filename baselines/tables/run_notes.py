@@ -136,6 +136,12 @@ def note_sample(results: Sequence[Result]) -> list[str]:
     return ["The data are the bundled sample, which is made up."] * made_up
 
 
+def note_none_beside(results: Sequence[Result]) -> list[str]:
+    """Say that data are made up, and that therefore no printed row stands beside."""
+    said = note_sample(results)
+    return [*map(Alarm, said), *[Alarm("So no published value stands beside.")] * bool(said)]
+
+
 def _note_data(runs: Sequence[RunRecord]) -> str:
     """Say which version of the data ours are on, where there are two, and where it came from."""
     parts = []

@@ -82,8 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.report.summary import show_tasks
     from quadrag.baselines.report.systems import gather_systems
 
+    refuse_same(arguments.answers)
     files = _list_files(arguments)
-    refuse_same([*map(str, files)])
     if arguments.estimate:
         return _estimate(arguments, files)
     profiles, out = options.profiles(arguments), Path(arguments.out) if arguments.out else None
@@ -141,7 +141,7 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
         files += found
     if arguments.ratings and len(files) > 1:
         raise QuadragError("--ratings are of the answers of one file; score each by itself, then compare them")
-    return files
+    return [*dict.fromkeys(files)]
 
 
 def _estimate(arguments: argparse.Namespace, files: Sequence[Path]) -> int:

@@ -30,15 +30,15 @@ from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.scoring.validity import is_alike
 from quadrag.baselines.tables.cells import ALIKE, FEW, NOTHING, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
-from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.run_notes import note_sample
 from quadrag.errors import QuadragError
+from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
 from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_answers, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name, match_names
-from quadrag.measure.words import in_python, spell_notes
+from quadrag.measure.words import in_python, labels_in_use, spell_notes
 from quadrag.metric_record import show_key
 from quadrag.stats import Pair
 from quadrag.wrapping import GLANCE, fit
@@ -49,7 +49,7 @@ _UNEVEN = "{0}, {1}: over the questions that count in each; the difference is ov
 class Comparison(Mapping[str, Pair]):
     """The paired differences, `after` less `before`, by metric: ``comparison["rouge_l"].difference``."""
 
-    def __init__(self, before: Evaluation, after: Evaluation, labels: str = ENGLISH) -> None:
+    def __init__(self, before: Evaluation, after: Evaluation, labels: str = LANGUAGES[0]) -> None:
         """Pair the questions that both answered; it is shown in the language of the labels.
 
         Raises:
@@ -316,7 +316,7 @@ def compare(
     Raises:
         QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
     """
-    spoken = labels or next((one.labels for one in (before, after) if isinstance(one, Evaluation)), ENGLISH)
+    spoken = labels or next((one.labels for one in (before, after) if isinstance(one, Evaluation)), labels_in_use())
     beside = profile or next((one.profile for one in (before, after) if isinstance(one, Evaluation)), None)
 
     def take(one: Evaluation | str | Path) -> Evaluation:

@@ -24,7 +24,7 @@ from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_count, check_names, entrance, refuse_unknown
 from quadrag.measure.calls import CALLS, take_calls
 from quadrag.measure.evaluation import PAGE, Evaluation, check_profile, tell_retries
-from quadrag.measure.words import in_python
+from quadrag.measure.words import in_python, labels_in_use
 from quadrag.progress import say
 from quadrag.run_record import NAME, RunRecord, read_run
 
@@ -44,7 +44,7 @@ def evaluate(
     name: str | None = None,
     out: str | Path | None = None,
     profile: str = "official",
-    labels: str = "en",
+    labels: str | None = None,
     batch_size: int | None = None,
     concurrency: int = 16,
     **options: Any,
@@ -70,7 +70,8 @@ def evaluate(
             When None, a folder below ``runs`` that no finished run is in, unless it was judged in vain, or `retry` or a
             greater `max_failed` is of it.
         profile: ``official``, as the authors' code computes, or ``corrected``, as the paper defines.
-        labels: ``en`` or ``zh``, the language of the result, of its page and of messages.
+        labels: ``en`` or ``zh``, the language of the result, of its page and of messages; that of QUADRAG_LABELS, or
+            English, when None.
         batch_size: hand the function lists of so many questions, for lists of as many results.
         concurrency: calls in flight, of a coroutine function and of the judge.
         options: of the benchmark, as ``noise_ratio=0.4``. Also, as options of `quadrag run`: how the judge is called,
@@ -121,7 +122,7 @@ def evaluate(
         done = "shown again" if found.reused else "judged" if calls.judges else "scored again"
         say(f"the answers of {date_answers([made])} are {done}; the function was not asked")
     lay_beside([found], certificates)
-    measured = Evaluation(found, folder, profile, labels)
+    measured = Evaluation(found, folder, profile, labels_in_use())
     measured.report(folder / PAGE, ledger=None if calls.ledger is None else str(calls.ledger))
     with _one_line_each():
         for line in _tell_invalid(measured):

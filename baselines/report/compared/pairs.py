@@ -231,7 +231,7 @@ def _average(items: Iterable[Item], fill: float | None) -> dict[Any, float]:
 
 def pair_cell(pair: Pair, place: Place) -> Cell:
     """Make the cell of a paired difference."""
-    return difference_cell(pair, metric_record(place[2]).key(place[3]).unit, marked=has_better(place))
+    return difference_cell(pair, metric_record(place[2]).key(place[3]).unit, has_better(place))
 
 
 def place_of(row: Row) -> Place:

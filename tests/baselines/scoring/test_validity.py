@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, Rule, asked_of
+from exported import copy_sample
 
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
@@ -237,8 +238,9 @@ def test_every_judged_metric_is_told_of(place, said, told, tmp_path, capsys):
 
 
 def test_what_rests_on_verdicts_that_are_the_same_is_marked_and_stands_beside_no_published_value(tmp_path, capsys):
+    asked = [*CRAG[: CRAG.index("sample")], copy_sample("crag", tmp_path / "CRAG"), *CRAG[CRAG.index("sample") + 1 :]]
     with ChatServer(models=["j"], text='{"score": 1}') as judge:
-        assert run(tmp_path, CRAG, "--llm", "extractive", "--judge", f"{judge.url}#j") == 0
+        assert run(tmp_path, asked, "--llm", "extractive", "--judge", f"{judge.url}#j") == 0
     marked = re.compile(r"^ *(truthfulness|accuracy|hallucination) +\d+\.\d! .+ 10 of 10 *$", re.MULTILINE)
     out, result = capsys.readouterr().out, quadrag.result(tmp_path / "run")
     for shown in (out, repr(result)):

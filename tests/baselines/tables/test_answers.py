@@ -23,7 +23,7 @@ UNREAD = "The answers have `contexts`, which is not read: passages belong under 
 GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
 UNKNOWN = "Retrieval is not measured: the system gave no id and no text of a gold document"
 
-MISSED = "None of the {} passages is a gold document; if that cannot be, the ids are not those of `quadrag.corpus`."
+MISSED = "None of the {} passages is a gold document; check that their ids are those of `quadrag.corpus`."
 
 
 def count(table, said):
@@ -106,7 +106,7 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"answer": "", "passages": [GOLD]}, "All 8 answers are empty."),
+        ({"answer": "", "passages": [GOLD]}, f"All 8 answers are empty{OWN.replace('errors', 'failures')}."),
         ({"answer": "不知道", "passages": [GOLD]}, f"All 8 answers are the same text, '不知道'{OWN}."),
         ({"answer": "id", "contexts": ["a"]}, UNREAD),
         (
@@ -257,6 +257,7 @@ def test_empty_answers_are_told_of_where_they_count():
     assert told_of(["", " ", *own[2:]]) == f"{empty}{failures}."
     ours = "100 个回答中有 2 个是空的，照原样计分；若这些其实是失败，请让函数抛出异常，或在文件里写 null。"
     assert speak(f"{empty}{failures}.", "zh") == ours and speak(f"f1: {empty}{failures}.", "zh") == f"f1：{ours}"
+    assert told_of([""] * 9) == f"All 9 answers are empty{failures}."
     assert told_of(["", *own[:5]]) == told_of([""] * 2 + own + own[:1]) == "", "from 2 and from 2% on"
     assert told_of(["", "", *own[2:]], parameters={"temperature": 0}) == f"{empty}."
     assert told_of([""] * 9 + own, value=None) == "", "a metric leaves them out"

@@ -176,7 +176,7 @@ def test_a_comparison_is_in_chinese(cli):
         (
             "Vectors by faiss IVF_SQ8 (nlist 64, nprobe 16, rerank 100): recall@10 0.9860 against exact search, with "
             "100 of the passages as queries.",
-            "向量由 faiss IVF_SQ8 (nlist 64, nprobe 16, rerank 100) 检索：以 100 个段落为查询，对照精确检索的 "
+            "向量由 faiss IVF_SQ8 (nlist 64, nprobe 16, rerank 100) 检索：以 100 个片段为查询，对照精确检索的 "
             "recall@10 为 0.9860。",
         ),
         (

@@ -18,7 +18,7 @@ from quadrag.data.builders import open_builder, rows
 from quadrag.errors import QuadragError
 
 MARK = "，正文："
-SPACES = [chr(code) for code in range(sys.maxunicode + 1) if re.fullmatch(r"\s", chr(code))] + ["\ufeff"]
+SPACES = [*re.findall(r"\s", "".join(map(chr, range(sys.maxunicode + 1)))), "\ufeff"]
 script = catalogue.load_script(catalogue.benchmarks()["crud_rag"])
 
 # Texts in which marks, halves of marks and odd spaces are frequent.
