@@ -110,9 +110,9 @@ def test_figures_are_of_labels_that_were_not_chosen_on(cli, tmp_path):
             "id,verdict,confidence\n" + "".join(f"{n},{coin()},{draw.uniform(0.5, 1):.3f}\n" for n in ids)
         )
     done = cli("certify-judge", "labels.csv", "--verdicts", "one.csv", "--judge-large", "last.csv", "--out", "c.json")
-    chosen = float(re.search(r"([01]\.\d+) +[\d.]+% \*$", done.out, re.MULTILINE)[1])
+    chosen = float(re.search(r"([\d.]+)% +[\d.]+% \*$", done.out, re.MULTILINE)[1]) / 100
     honest = json.loads(Path("c.json").read_text(encoding="utf-8"))["figures"]["agreement"]
-    assert f"agreement {honest:.4f}" in flat(done.out) and honest < chosen
+    assert f"agreement {honest:.1%}" in flat(done.out) and honest < chosen
 
 
 def test_a_run_asks_the_last_judge_only_what_is_passed_on(cli, certified, judges, answers):
@@ -319,7 +319,7 @@ def test_of_a_metric_without_labels_the_small_judge_decides_all_that_can_be_read
     assert given["omnieval.acc"] == {"small": 0, "big": len(asked_big)}
     assert given["omnieval.com"]["big"] == given["omnieval.nac"]["big"] == 0 < given["omnieval.com"]["small"]
     assert "judge not certified: cascade(small[-1, 0, 1, 2] > big) (com)" in flat(done.out)
-    assert "Judge cascade(small[2] > big) agrees with people 1.00" in flat(done.out)
+    assert "Judge cascade(small[2] > big) agrees with people 100%" in flat(done.out)
 
 
 def verdict(grade):
