@@ -135,7 +135,7 @@ def test_the_command_prints_all_whose_names_begin_so(cli):
     assert ["interface", "chat", "[C]", "chat"] in lines and ["top_p", "–", "not", "sent"] in lines
     out = cli("list", "--recipe", "crud_rag-table5-hybrid").out
     assert "crud_rag-table5-hybrid:" in out and "hybrid-rerank" not in out
-    assert "\nfusion               random passages of both      reciprocal rank, weight 0.5,\n" in out
+    assert "\nfusion               random passages of both    reciprocal rank, weight 0.5,\n" in out
     code, _, err = cli("list", "--recipe", "rgb-tabel7")
     assert code == 2 and "unknown recipe 'rgb-tabel7'; nearest" in err
 
