@@ -15,7 +15,8 @@ from quadrag.metric_record import metric_record, show_key
 from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import PROFILES, Result
-from ..scoring.validity import is_alike, is_invalid, shorten_list
+from ..scoring.faults import shorten_list
+from ..scoring.validity import is_alike, is_invalid
 from ..tables.cells import FEW, NOTHING, RATE, Row, count_items, figure_of, format_value, scored_of, unit_of, value_cell
 from ..tables.grid import Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_ruled, note_unscored

@@ -45,11 +45,6 @@ class Campaign:
         """The results alone."""
         return [result for _, result in self.runs]
 
-    def certify(self, certificates: Sequence[Any]) -> None:
-        """Lay certificates of judges beside the results, for whoever shows them."""
-        for result in self.results:
-            result.certificates = certificates
-
 
 def name_folder(task: Task, model: str) -> str:
     """Name a run's folder where the user does not: config, split, what is not the default, and what answers."""

@@ -18,7 +18,7 @@ NOTHING = "–"
 RATE, CHARACTERS = "rate", "characters"
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
 STAR = f"*: p below {ALPHA}"
-ALIKE = "!"  # behind what rests on verdicts that are all the same
+ALIKE = "!"  # behind what rests on verdicts that say nothing of the answers
 FEW = 5  # items, below which a value has no interval: a resample of them says nothing
 MANY = 400  # items, beyond which a rate has two decimals
 # Long words broken where a column is to be narrow.
@@ -95,7 +95,7 @@ def figure_of(
 def value_cell(row: Row | None, lacking: str = "not run") -> Cell:
     """Make the cell of a row: `lacking` where its metric did not run, a dash where there is no row.
 
-    What rests on verdicts that are all the same is marked, and stands in no chart.
+    What rests on verdicts that say nothing of the answers is marked, and stands in no chart.
     """
     if row is None or "not_run" in row:
         return Cell(NOTHING if row is None else lacking)
@@ -128,23 +128,23 @@ def scored_of(row: Row) -> str:
     return f"{count_scored(row)} of {row['n_total'] - row.get('n_not_applicable', 0)}"
 
 
-def difference_cell(pair: Pair, unit: str = RATE, marked: bool = True) -> Cell:
+def difference_cell(pair: Pair, unit: str = RATE, better: bool = True) -> Cell:
     """Make the cell of a difference of two values, written as the values are; `STAR` says what marks it.
 
     Args:
         pair: the difference.
         unit: of the values.
-        marked: whether one that is not chance is marked.
+        better: whether more or less is better; where it is not, nothing is marked, and no chart asks what is chance.
     """
-    mark = "*" if marked and pair.n >= FEW and pair.decisive < ALPHA else ""
+    mark = "*" if better and pair.n >= FEW and pair.decisive < ALPHA else ""
     scale, decimals = (1, 0) if unit == CHARACTERS else (100, 1)
     bounds = " to ".join(write_number(end * scale, decimals, "+") for end in pair.interval)
     text = format_difference(pair.difference, unit, pair.n) + mark
     if pair.n < FEW:
         return Cell(text)
-    figure = figure_of(pair.difference, pair.interval, pair.n, unit)
+    figure = better and figure_of(pair.difference, pair.interval, pair.n, unit)
     said = "characters" if unit == CHARACTERS else "percent points"
-    return Cell(text, bounds, figure and figure._replace(sure=bool(mark), unit=said))
+    return Cell(text, bounds, figure._replace(sure=bool(mark), unit=said) if figure else None)
 
 
 def format_difference(value: float, unit: str, n: int) -> str:

@@ -15,7 +15,7 @@ from ..core.prompts import are_own
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
 from ..systems.rag.system import RAG
-from .answers import note_answers
+from .answers import note_answers, note_kinds
 from .cells import ALIKE, Row
 from .grid import Alarm, Detail
 from .names import keep_name
@@ -37,6 +37,7 @@ def note_ours(
     runs = [result.run for result in results]
     return [
         *note_partial(results),
+        *note_kinds(results),
         *head,
         *note_runs(runs),
         *note_beside(runs),

@@ -71,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
+    from quadrag.baselines.certify.beside import lay_beside
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import tabulate_all
@@ -90,8 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     with results_alone(arguments.format) as stdout:
         scored = _score_files(arguments, files, out)
         results = [result for _, result in scored]
-        for result in results:
-            result.certificates = certificates
+        lay_beside(results, certificates)
         systems = gather_systems(scored)
         if len(systems) > 1:
             named = [(name, merge_runs(parts)) for name, parts in systems]

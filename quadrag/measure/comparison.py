@@ -11,6 +11,7 @@ from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
+from quadrag.baselines.report.compared.errors import tell_errors
 from quadrag.baselines.report.compared.names import lift_place, name_columns
 from quadrag.baselines.report.compared.overall import pool_splits
 from quadrag.baselines.report.compared.pairs import compare_each, count_questions, pair_cell, pick_places, place_of
@@ -29,18 +30,18 @@ from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.scoring.validity import is_alike
 from quadrag.baselines.tables.cells import ALIKE, FEW, NOTHING, format_value, unit_of
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
-from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.run_notes import note_sample
 from quadrag.errors import QuadragError
+from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
 from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_answers, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name, match_names
-from quadrag.measure.words import in_python, spell_notes
+from quadrag.measure.words import in_python, labels_in_use, spell_notes
 from quadrag.metric_record import show_key
 from quadrag.stats import Pair
-from quadrag.wrapping import fit
+from quadrag.wrapping import GLANCE, fit
 
 _UNEVEN = "{0}, {1}: over the questions that count in each; the difference is over the n that count in both."
 
@@ -48,7 +49,7 @@ _UNEVEN = "{0}, {1}: over the questions that count in each; the difference is ov
 class Comparison(Mapping[str, Pair]):
     """The paired differences, `after` less `before`, by metric: ``comparison["rouge_l"].difference``."""
 
-    def __init__(self, before: Evaluation, after: Evaluation, labels: str = ENGLISH) -> None:
+    def __init__(self, before: Evaluation, after: Evaluation, labels: str = LANGUAGES[0]) -> None:
         """Pair the questions that both answered; it is shown in the language of the labels.
 
         Raises:
@@ -139,7 +140,7 @@ class Comparison(Mapping[str, Pair]):
         """Print the table or, when `worse` or `better`, single questions with both answers.
 
         Args:
-            verbose: all metrics, not the headlines alone.
+            verbose: all metrics, not the headlines alone; of questions their texts whole.
             worse: what ``quadrag show BEFORE AFTER --worse`` prints, the greatest difference first; raises as
                 `Evaluation.to_pandas` does.
             better: the same of the questions on which `after` is better.
@@ -153,7 +154,8 @@ class Comparison(Mapping[str, Pair]):
             which = Which(worse=worse, better=better, metric=metric, profile=self.profile)
             readers = [RunReader(one.folder, one.result) for one in both]
             runs = list(zip(self._names, readers, strict=True))
-            print(fit("\n".join(write_changes(runs, which, Manner(limit, every=verbose, spell=in_python)))))
+            manner = Manner(limit, None if verbose else GLANCE, verbose, spell=in_python)
+            print(fit("\n".join(write_changes(runs, which, manner))))
             return
         refuse_metric(metric, "worse=True", "better=True")
         grid = lift_place(compare_runs(self._runs, self.profile, verbose))
@@ -253,7 +255,14 @@ class Comparison(Mapping[str, Pair]):
             *tell_missing(*ran, self._heads, pairs, self.profile, names),
         ]
         told += [f"{tell_star(pairs.values())}."] * starred + tell_holm(pairs.values())
-        notes = [*self._partial, *self._kept, *tell_judges(*ran), *tell_same(*ran), *told]
+        notes = [
+            *self._partial,
+            *self._kept,
+            *tell_judges(*ran),
+            *tell_errors(*ran, pairs, self.profile),
+            *tell_same(*ran),
+            *told,
+        ]
         warned = [line for line in note_judges(ran, self.profile) if isinstance(line, Alarm)]
         notes += [*warned, *[_UNEVEN.format(*names)] * uneven, *note_sample(ran)]
         columns = [*names, "difference", "95% interval", "n"]
@@ -307,7 +316,7 @@ def compare(
     Raises:
         QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
     """
-    spoken = labels or next((one.labels for one in (before, after) if isinstance(one, Evaluation)), ENGLISH)
+    spoken = labels or next((one.labels for one in (before, after) if isinstance(one, Evaluation)), labels_in_use())
     beside = profile or next((one.profile for one in (before, after) if isinstance(one, Evaluation)), None)
 
     def take(one: Evaluation | str | Path) -> Evaluation:

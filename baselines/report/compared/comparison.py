@@ -20,6 +20,7 @@ from ...tables.notes import INTERVALS, TESTS, name_units, note_keys, note_not_ru
 from ...tables.paper import load_tables
 from ...tables.run_notes import list_settings, note_partial, note_runs
 from ..run import name_run
+from .errors import tell_errors
 from .family import adjust
 from .names import PLACE, name_columns, name_difference, tell_apart
 from .overall import pool_splits
@@ -115,7 +116,12 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     if pair:
         overall = {place: one.compared for place, one in pooled.items()}
         told = [*tell_pairs(overall | compared, profile, columns), *tell_holm(compared.values(), any(rest.values()))]
-        notes += [*tell_judges(*results), *tell_same(*results), *map(Verdict, told)]
+        notes += [
+            *tell_judges(*results),
+            *tell_errors(*results, compared, profile),
+            *tell_same(*results),
+            *map(Verdict, told),
+        ]
         notes += tell_missing(results[0], results[1], places, compared, profile, columns)
         notes += tell_changes(results[0], results[1], compared, profile, columns)
         notes += tell_slices(results[0], results[1], compared, profile, columns)

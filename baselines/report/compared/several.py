@@ -13,6 +13,7 @@ from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.notes import TESTS
 from ...tables.slices import select_whole
 from .comparison import compare_runs
+from .errors import tell_errors
 from .matrix_change import tabulate_changes
 from .names import PLACE, name_columns, name_difference
 from .pairs import compare_each, pair_cell, pick_places, place_of
@@ -98,7 +99,8 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     notes: list[str] = []
     for (name, pairs), other in zip(found.items(), others, strict=True):
         shown = {place: pairs[place] for place in heads if place in pairs}
-        notes += [Alarm(f"{name_difference([base, name])}: {one}") for one in tell_judges(first, other)]
+        doubts = [*tell_judges(first, other), *tell_errors(first, other, shown, profile)]
+        notes += [Alarm(f"{name_difference([base, name])}: {one}") for one in doubts]
         told = tell_pairs(shown, profile, (base, name))
         told += tell_missing(first, other, heads, pairs, profile, (base, name))
         notes += [Verdict(f"{name_difference([base, name])}: {one}") for one in told]
