@@ -131,15 +131,13 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     said = [[note for note in note_runs([result.run]) if every or not isinstance(note, Detail)] for result in results]
     of_all = [note for note in said[0] if all(note in theirs for theirs in said)]
     for column, (name, result), ours, mine in zip(columns, runs, settings, said, strict=True):
-        told = [note for note in mine if note not in of_all]
+        told = ["Ours on: the data below."] if mine[0] in of_all else []
+        told += [note for note in mine if note not in of_all]
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
         who = ", ".join(dict.fromkeys([keep_name(name), name_run(result.run)]))
         who = who if who == column else f"{column}: {who}"
-        if told:
-            notes.append(f"{who}; {' '.join(told).removeprefix('Ours ')}")
-        elif who != column:
-            notes.append(f"{who}.")
+        notes.append(f"{who}; {' '.join(told).removeprefix('Ours ')}")
     notes += of_all
     notes += [f"{name_units(shown)}, {profile} profile, {INTERVALS}.", *note_keys(shown)]
     not_run = [row for rows in lacking.values() for row in rows if row.get("slice", ALL) == ALL]
