@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
 
-    if arguments.labels != "en" and (arguments.statistics or arguments.recipe is not None):
+    if arguments.labels != "en" and arguments.recipe is not None:
         print(spell("What follows is in English alone."), file=sys.stderr)
     if arguments.statistics:
         _count(arguments)
@@ -116,6 +116,7 @@ def _count(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.statistics.count import count
     from quadrag.baselines.statistics.table import as_object, tabulate
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
 
     if not arguments.benchmark:
         raise QuadragError("--statistics is of one benchmark; name it, as in `quadrag list rgb --statistics`")
@@ -123,9 +124,9 @@ def _count(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(as_object(counted), ensure_ascii=False))
     else:
-        print_grids(tabulate(counted))
+        print_grids(speak_grids(tabulate(counted), arguments.labels))
     for line in counted.data.tell("counted"):
-        print(line, file=sys.stderr)
+        print(spell(line), file=sys.stderr)
 
 
 def _describe(benchmark: str) -> Iterator[str]:

@@ -84,7 +84,8 @@ def test_bad_input_is_told_in_chinese(cli, typed, line):
         ('{"id": 1', "mine.jsonl:1 不是 JSON（“Expecting ',' delimiter”）；应为 JSON Lines，每行一个对象"),
         (
             '{"a": 1, "judge": 2}',
-            "mine.jsonl:1 没有 id；找到的键是 'a', 'judge'；应为每行一个对象，如 {\"id\": ..., \"answer\": ...}",
+            "mine.jsonl:1 没有 id，也没有 answer；找到的键是 'a', 'judge'；"
+            '应为每行一个对象，如 {"id": ..., "answer": ...}',
         ),
         (
             '{"id": "z z z", "answer": ""}',
