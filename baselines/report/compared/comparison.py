@@ -128,13 +128,17 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     told_of = tell_once(zip(columns, results, strict=True))
     notes += [Alarm(f"{', '.join(where)}: {note}") for note, where in told_of.items()]
     settings = [list_settings(result.run.inputs) for result in results]
-    for column, (name, result), ours in zip(columns, runs, settings, strict=True):
-        told = [note for note in note_runs([result.run]) if every or not isinstance(note, Detail)]
+    said = [[note for note in note_runs([result.run]) if every or not isinstance(note, Detail)] for result in results]
+    of_all = [note for note in said[0] if all(note in theirs for theirs in said)]
+    for column, (name, result), ours, mine in zip(columns, runs, settings, said, strict=True):
+        told = ["Ours on: the data below."] if mine[0] in of_all else []
+        told += [note for note in mine if note not in of_all]
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
         who = ", ".join(dict.fromkeys([keep_name(name), name_run(result.run)]))
         who = who if who == column else f"{column}: {who}"
         notes.append(f"{who}; {' '.join(told).removeprefix('Ours ')}")
+    notes += of_all
     notes += [f"{name_units(shown)}, {profile} profile, {INTERVALS}.", *note_keys(shown)]
     not_run = [row for rows in lacking.values() for row in rows if row.get("slice", ALL) == ALL]
     notes += note_not_run(load_tables(results[0].run.inputs.benchmark), not_run)
