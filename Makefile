@@ -64,20 +64,20 @@ test-serve: .venv-serve/.ready wheel
 	$(call as_wheel,.venv-serve)
 	.venv-serve/bin/python $(PYTEST) -m serve
 	.venv-serve/bin/python $(PYTEST) $(addprefix tests/baselines/retrieval/, vectors/test_milvus.py vectors/test_faiss.py test_bm25.py)
-	.venv-serve/bin/python $(PYTEST) tests/test_readme.py -k "table4 or dense or hybrid or pages"
+	QUADRAG_EFFORT=ci .venv-serve/bin/python $(PYTEST) tests/test_readme.py -k "table4 or dense or hybrid or pages"
 
 # The tasks inside the genuine lighteval.
 test-lighteval: .venv-lighteval/.ready wheel
 	$(call as_wheel,.venv-lighteval)
 	.venv-lighteval/bin/python $(PYTEST) tests/quadrag/harnesses/test_lighteval.py
-	.venv-lighteval/bin/python $(PYTEST) tests/test_readme.py -k lighteval
+	QUADRAG_EFFORT=ci .venv-lighteval/bin/python $(PYTEST) tests/test_readme.py -k lighteval
 
 # The tasks inside the genuine lm-eval and Inspect AI, and the metrics' Spaces in a browser (Chromium, where there is one).
 test-harness: .venv-harness/.ready wheel
 	$(call as_wheel,.venv-harness)
 	.venv-harness/bin/python $(PYTEST) $(AT_ONCE) tests/quadrag/harnesses/test_lm_eval.py tests/quadrag/harnesses/test_inspect.py
 	.venv-harness/bin/python $(PYTEST) tests/spaces tests/baselines/page/test_viewer.py tests/baselines/page/test_axe.py
-	.venv-harness/bin/python $(PYTEST) tests/test_readme.py -k "lm_eval or inspect or logs"
+	QUADRAG_EFFORT=ci .venv-harness/bin/python $(PYTEST) tests/test_readme.py -k "lm_eval or inspect or logs"
 
 # Built once, whatever is tested with it.
 wheel: .venv/.demo
