@@ -17,7 +17,6 @@ Row = Mapping[str, Any]  # of ``scores.json``
 NOTHING = "–"
 RATE, CHARACTERS = "rate", "characters"
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
-STAR = f"*: p below {ALPHA}"
 ALIKE = "!"  # behind what rests on verdicts that are all the same
 FEW = 5  # items, below which a value has no interval: a resample of them says nothing
 MANY = 400  # items, beyond which a rate has two decimals
@@ -128,23 +127,22 @@ def scored_of(row: Row) -> str:
     return f"{count_scored(row)} of {row['n_total'] - row.get('n_not_applicable', 0)}"
 
 
-def difference_cell(pair: Pair, unit: str = RATE, marked: bool = True) -> Cell:
-    """Make the cell of a difference of two values, written as the values are; `STAR` says what marks it.
+def difference_cell(pair: Pair, unit: str = RATE, judged: bool = True) -> Cell:
+    """Make the cell of a difference of two values, written as the values are, its interval under it.
 
     Args:
         pair: the difference.
         unit: of the values.
-        marked: whether one that is not chance is marked.
+        judged: whether it has a verdict, so that one that is not chance is sure.
     """
-    mark = "*" if marked and pair.n >= FEW and pair.decisive < ALPHA else ""
     scale, decimals = (1, 0) if unit == CHARACTERS else (100, 1)
-    bounds = " to ".join(write_number(end * scale, decimals, "+") for end in pair.interval)
-    text = format_difference(pair.difference, unit, pair.n) + mark
+    text = format_difference(pair.difference, unit, pair.n)
     if pair.n < FEW:
         return Cell(text)
     figure = figure_of(pair.difference, pair.interval, pair.n, unit)
-    said = "characters" if unit == CHARACTERS else "percent points"
-    return Cell(text, bounds, figure and figure._replace(sure=bool(mark), unit=said))
+    sure, said = judged and pair.decisive < ALPHA, "characters" if unit == CHARACTERS else "percent points"
+    bounds = " to ".join(write_number(end * scale, decimals) for end in pair.interval)
+    return Cell(text, bounds, figure and figure._replace(sure=sure, unit=said))
 
 
 def format_difference(value: float, unit: str, n: int) -> str:

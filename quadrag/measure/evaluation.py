@@ -240,18 +240,19 @@ class Evaluation(Mapping[str, Score]):
         return replace(grid, notes=[*grid.notes, *[in_python(f"The page: {self._page}")] * self._page.exists()])
 
     @property
-    def _title(self) -> str:
-        return in_python(f"{self._grid.title}, {self.profile} profile")
+    def _titled(self) -> Grid:
+        grid = self._grid
+        return replace(grid, title=in_python(f"{grid.title}, {self.profile} profile"))
 
     @entrance
     def __repr__(self) -> str:
         """Show the headlines, a line each."""
-        return "\n".join(write_plainly(self._title, self._grid))
+        return "\n".join(write_plainly(self._titled))
 
     @entrance
     def _repr_html_(self) -> str:
         """Show a notebook the headlines with a bar for each share that is measured."""
-        return table_html(self._title, self._grid)
+        return table_html(self._titled)
 
 
 @entrance

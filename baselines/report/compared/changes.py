@@ -14,7 +14,8 @@ from ..verdicts import look_up_verdicts
 from .names import name_columns
 from .pairs import count_failed, list_differences
 from .shared import tell_judges
-from .words import tell_failed, tell_missing
+from .verdict import tell_failed
+from .words import tell_missing
 
 
 def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: Manner) -> Iterator[str]:

@@ -10,7 +10,8 @@ from quadrag.stats import Item, Pair, paired_difference
 from ...core.result import PROFILES, Result
 from ...tables.cells import format_value
 from .family import adjust, shape
-from .pairs import Compared, Place, has_better, list_values
+from .names import Place
+from .pairs import Compared, has_better, list_values
 
 _Sides = tuple[dict[Any, float], dict[Any, float]]  # what a question counts as in either run, its splits' mean
 

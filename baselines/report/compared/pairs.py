@@ -19,9 +19,9 @@ from ...tables.grid import Cell
 from ...tables.slices import select_whole
 from ..summary import pick_headlines
 from .family import adjust, shape
+from .names import Place
 from .shared import doubt_verdicts, is_same
 
-Place = tuple[str, str, str, str]  # config, split, metric, key
 _WEIGHTED = "_weighted"
 _NOT_AUTHORS = (SAMPLE_SOURCE, OWN_SOURCE)
 
@@ -230,7 +230,7 @@ def _average(items: Iterable[Item], fill: float | None) -> dict[Any, float]:
 
 def pair_cell(pair: Pair, place: Place) -> Cell:
     """Make the cell of a paired difference."""
-    return difference_cell(pair, metric_record(place[2]).key(place[3]).unit, marked=has_better(place))
+    return difference_cell(pair, metric_record(place[2]).key(place[3]).unit, judged=has_better(place))
 
 
 def place_of(row: Row) -> Place:
