@@ -22,7 +22,7 @@ from quadrag.baselines.tables.cells import FEW
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, spread_subs, write_plainly
 from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.run_notes import note_sample
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, UnknownScore
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
 from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_answers, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
@@ -82,7 +82,7 @@ class Comparison(Mapping[str, Pair]):
         if not match_names(name, compared):
             for one in (self.before, self.after):
                 for known in match_names(name, one.scores)[:1]:
-                    raise KeyError(in_python(f"Not compared, {self._tell_why(one, known)}: {known}."))
+                    raise UnknownScore(in_python(f"Not compared, {self._tell_why(one, known)}: {known}."))
         return self.pairs[find_name(name, compared)]
 
     def _tell_why(self, one: Evaluation, name: str) -> str:

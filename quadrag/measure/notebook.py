@@ -1,13 +1,17 @@
 """A table as a notebook shows it: HTML without script, a bar behind each share."""
 
 import html
+from urllib.parse import quote
 
 from quadrag.baselines.charts.bar import draw_bars
 from quadrag.baselines.tables.grid import Alarm, Grid, Verdict, align_cells
 
 
-def table_html(grid: Grid) -> str:
-    """Write a table as HTML: verdicts, title and alarms stand above it, other notes under it."""
+def table_html(grid: Grid, file: str = "") -> str:
+    """Write a table as HTML: verdicts, title and alarms stand above it, other notes under it.
+
+    A note that ends with the name of a `file` is a link to it.
+    """
     bars = draw_bars(grid)
     rows = []
     for line, cells, bar in zip(grid.lines, align_cells(grid, "\u2007"), bars, strict=True):
@@ -19,6 +23,11 @@ def table_html(grid: Grid) -> str:
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     said = "".join(f"<p><b>{html.escape(note)}</b></p>" for note in grid.notes if isinstance(note, Verdict))
     alarms = "".join(f"<p><b>{html.escape(note)}</b></p>" for note in grid.notes if isinstance(note, Alarm))
-    notes = "".join(f"<p>{html.escape(note)}</p>" for note in grid.notes if not isinstance(note, Alarm | Verdict))
+    below = [note for note in grid.notes if not isinstance(note, Alarm | Verdict)]
+    notes = "".join(f"<p>{_link(html.escape(note), html.escape(file))}</p>" for note in below)
     table = f'<div style="overflow-x:auto"><table><tr>{head}</tr>{body}</table></div>'
     return f"<div>{said}<b>{html.escape(grid.title)}</b>{alarms}{table}{notes}</div>"
+
+
+def _link(note: str, file: str) -> str:
+    return f'{note[: -len(file)]}<a href="{quote(file)}">{file}</a>' if file and note.endswith(file) else note

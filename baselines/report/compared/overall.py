@@ -9,6 +9,7 @@ from quadrag.stats import Item, Pair, paired_difference
 
 from ...core.result import PROFILES, Result
 from ...tables.cells import format_value
+from ..pooled import WEIGHTED, name_question
 from .family import adjust, shape
 from .names import Place
 from .pairs import Compared, has_better, list_values
@@ -46,7 +47,7 @@ def pool_splits(
     (other,) = (name for name in PROFILES if name != profile)
     asked: dict[tuple[str, str, str], list[Place]] = {}
     for place in places:
-        if place[1] in first.run.inputs.splits and has_better(place) and not place[3].endswith("_weighted"):
+        if place[1] in first.run.inputs.splits and has_better(place) and not place[3].endswith(WEIGHTED):
             asked.setdefault((place[0], *place[2:]), []).append(place)
     known = {
         (config, f"all {len(here)} splits", metric, key): here
@@ -80,14 +81,13 @@ def _pair_all(sides: Mapping[Place, _Sides]) -> tuple[dict[Place, Pair | None], 
 
 
 def _average(first: Result, second: Result, places: Sequence[Place], profile: str) -> _Sides:
-    """Return what each question counts as in two runs; the same id, text and gold in another split is the same one."""
+    """Return what each question counts as in two runs, whatever its split."""
     asked = first.asked or second.asked
     found: dict[Any, list[tuple[float, float]]] = {}
     for place in places:
         ones, others = list_values(first, second, place, profile)
         for at, one in ones.items():
-            question = (at[2], asked[at].sha256) if at in asked else at
             if at in others:
-                found.setdefault(question, []).append((one, others[at]))
+                found.setdefault(name_question(asked, at), []).append((one, others[at]))
     before, after = ({what: fmean(pair[at] for pair in pairs) for what, pairs in found.items()} for at in range(2))
     return before, after

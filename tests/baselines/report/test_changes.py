@@ -10,11 +10,15 @@ from chat_server import ChatServer
 from rag_server import RagServer
 
 import quadrag
+from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
+from quadrag.baselines.report.chosen import has_wrong
+from quadrag.baselines.report.compared.changes import offer_changes
 from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.names import lift_place, name_columns, tell_apart
 from quadrag.baselines.report.items import RunReader
+from quadrag.baselines.report.scored import ScoredItems
 from quadrag.baselines.report.spelled import shorten_ids
 from quadrag.baselines.runs.campaign import read_runs
 from quadrag.baselines.tables.grid import print_grids
@@ -174,6 +178,18 @@ def test_a_comparison_ends_with_what_to_look_at_next(two, cli):
     )
     assert scored.out.endswith("next: quadrag show s/a s/b --worse\n")
     assert shown(cli("show", "s/a", "s/b", "--worse")) == ["0", "1"]
+
+
+def test_only_what_shows_something_is_offered_next(two):
+    first, second = (one.result for one in two)
+    rows = [row | {"rgb_accuracy.accuracy": {"official": 1.0, "corrected": 1.0}} for row in second.items]
+    best = Result(second.run, second.scores, rows, asked=second.asked)
+    assert [offer_changes(*pair, "official") for pair in ((first, best), (best, first), (best, best))] == [
+        "--better",
+        "--worse",
+        "",
+    ]
+    assert has_wrong(ScoredItems(first), "official") and not has_wrong(ScoredItems(best), "official")
 
 
 def test_answers_that_are_the_same_texts_are_counted(two, cli):

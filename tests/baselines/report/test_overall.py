@@ -8,6 +8,8 @@ import pytest
 
 from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.pooled import pool_lines
+from quadrag.baselines.report.summary import pick_headlines, summarise_run
 from quadrag.run_record import Inputs, RunRecord
 
 SPLITS = ["noise_0", "noise_20", "noise_40"]
@@ -61,3 +63,14 @@ def test_one_split_and_splits_that_only_one_run_has_have_no_row_over_all() -> No
     for first, second in ((one, one), (all_, one)):
         grid = compare_runs([("A", run(first)), ("B", run(second))])
         assert not any(" all " in line.label for line in grid.lines)
+
+
+def test_one_run_has_the_same_row_over_all_splits() -> None:
+    low = {split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(SPLITS)}
+    lacking = {**low, "noise_0": [None, *low["noise_0"][1:]]}
+    (overall, *_) = compare_runs([("A", run(lacking)), ("B", run(lacking))]).lines
+    first, *others = summarise_run(run(lacking), "official").lines
+    assert [line.label.partition("/")[0] for line in (first, *others)] == ["all 3 splits", *SPLITS]
+    assert first.cells[0].text == overall.cells[0].text and first.cells[2].text == "12 of 12"
+    one = run({"noise_0": [0.0, 1.0] * 4})
+    assert pool_lines(one, pick_headlines(one.scores, "official"), "official") == []

@@ -107,6 +107,16 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     assert "Questions scored in both: 6." in uneven and max(map(len, uneven.splitlines())) <= 80
 
 
+def test_a_wrong_name_is_told_without_the_way_in_here_and_the_page_is_a_link():
+    found = measure(first, "first", split="noise_80")
+    for result in (found, quadrag.compare(found, measure(every, "every", split="noise_80"))):
+        with pytest.raises(KeyError, match="unknown score 'acuracy'") as caught:
+            result["acuracy"]
+        assert len(caught.traceback) == 2 and caught.value.__suppress_context__
+    page = found.folder / "report.html"
+    assert f'The page: <a href="{page}">{page}</a></p>' in found._repr_html_()
+
+
 def test_an_alarm_stands_above_the_table_in_bold():
     left = iter(range(12))
 
