@@ -37,23 +37,24 @@ from quadrag.kg.tools import FUNCTIONS
 
 START_SERVER = """
 import sys
-from quadrag.kg.serve import serve
+from quadrag.kg.server.serve import serve
 serve(sys.argv[1], port=0, ready=lambda address: print(address, flush=True))
 """
 START_PEER = """
 import contextlib
 import fastapi
 import uvicorn
-from quadrag.kg import serve
+from quadrag.kg.server.app import _body
+from quadrag.kg.server.serve import _listen
 from quadrag.kg.tools import FUNCTIONS
 bare = fastapi.FastAPI()
 for function in FUNCTIONS.values():
     async def nothing(body=None):
         return fastapi.Response(b'{"result":null}', media_type="application/json")
     if function.parameters:
-        nothing.__annotations__["body"] = serve._body(function)
+        nothing.__annotations__["body"] = _body(function)
     bare.add_api_route(function.route, nothing, methods=["POST"])
-listening = serve._listen("127.0.0.1", 0)
+listening = _listen("127.0.0.1", 0)
 print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
 server = uvicorn.Server(uvicorn.Config(bare, log_level="warning", access_log=False))
 with contextlib.suppress(KeyboardInterrupt):

@@ -13,6 +13,7 @@ from pathlib import Path
 from quadrag import __version__, commands, parallel
 from quadrag.commands.shared.parser import parse
 from quadrag.errors import NO_DESCRIPTORS, QuadragError, one_line, short_line
+from quadrag.labels import LANGUAGES, check_labels, usual_labels
 from quadrag.progress import spell, spelled_by
 from quadrag.scratch import check_writable
 
@@ -37,6 +38,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(typed: list[str]) -> int:
     """Run one command, in the words that are in use."""
+    try:
+        check_labels(usual_labels())
+    except QuadragError as error:
+        _tell(str(error))
+        return 2
     arguments = parse(__version__, typed)
     arguments.typed = typed
     if threading.current_thread() is threading.main_thread():  # no other may say what a signal does
@@ -77,8 +83,8 @@ def _tell(what: str) -> None:
 def _speaker(typed: Sequence[str]) -> Callable[[str], str]:
     """Return what puts a line into the language of the labels, which is known where a mistyped option is not."""
     words = [part for word in typed for part in (word.split("=", 1) if word.startswith("--") else [word])]
-    labels = dict(pairwise(words)).get("--labels", "en")
-    if labels == "en":
+    labels = dict(pairwise(words)).get("--labels", usual_labels())
+    if labels == LANGUAGES[0]:
         return str
     from quadrag.baselines.tables.language import speak_line
 

@@ -29,7 +29,7 @@ class QuadragError(Exception):
 
 
 class NotReady(QuadragError):
-    """A package is lacking, or the user's leave to run a model's code; the message says how each is given."""
+    """A package, a file or the user's leave to run a model's code is not given; the message says how each is."""
 
 
 class NotServed(QuadragError):

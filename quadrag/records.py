@@ -148,8 +148,13 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except OSError as error:
         raise QuadragError(f"cannot read {path} ({error.strerror}); expected a JSON Lines file") from None
     except UnicodeDecodeError:
-        cure = f": iconv -f {guess} -t UTF-8 {shlex.quote(str(path))} > NEW" if (guess := guess_encoding(path)) else ""
-        raise QuadragError(f"{path} is not UTF-8; expected JSON Lines in UTF-8{cure}") from None
+        raise not_utf8(path, "JSON Lines") from None
+
+
+def not_utf8(path: Path, expected: str) -> QuadragError:
+    """Return the error about a file in another encoding, with the command that mends it where one can be told."""
+    cure = f": iconv -f {guess} -t UTF-8 {shlex.quote(str(path))} > NEW" if (guess := guess_encoding(path)) else ""
+    return QuadragError(f"{path} is not UTF-8; expected {expected} in UTF-8{cure}")
 
 
 def guess_encoding(path: Path) -> str | None:

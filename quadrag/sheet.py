@@ -6,12 +6,12 @@ may hold is not decided here.
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from quadrag.errors import QuadragError
-from quadrag.records import read_jsonl, write_text
+from quadrag.records import not_utf8, read_jsonl, write_text
 
 _EXPECTED = "a sheet with the columns"
 _FORMULA = tuple("=+-@\t\r")  # what a spreadsheet would carry out
@@ -66,12 +66,14 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, 
     """
     if path.exists():
         raise QuadragError(f"{path} is there, and may be filled in; name another file")
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: f"'{cell}" if cell.startswith(_FORMULA) else cell for name, cell in row.items()})
-    # Without the mark at its beginning spreadsheets take Chinese for something else.
+    cells = [[row.get(name, "") for name in columns] for row in rows]
+    write_csv(path, [columns, *([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in row] for row in cells)])
+
+
+def write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
+    """Write rows as CSV; without the mark at its beginning spreadsheets take Chinese for something else."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
     write_text(path, "\ufeff" + text.getvalue().encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
@@ -82,7 +84,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     except OSError as error:
         raise QuadragError(f"cannot read {path} ({error.strerror}); expected a sheet, CSV or JSON Lines") from None
     except UnicodeDecodeError:
-        raise QuadragError(f"{path} is not UTF-8; save it as CSV in UTF-8") from None
+        raise not_utf8(path, "CSV") from None
     if text.lstrip().startswith("{"):
         yield from ((f"{path}:{number}", row) for number, row in read_jsonl(path))
         return

@@ -8,6 +8,7 @@ import shutil
 import sys
 import textwrap
 
+GLANCE = 160  # characters of a long text that a person is shown first
 _WIDE = "\u2e80-\uffef"
 # What stays together: a word or a sign, with the marks that may not begin a line.
 _PIECE = re.compile(rf"\s*[（“]?(?:[^\s{_WIDE}]+|[{_WIDE}])[，。；：？！、）”]*")

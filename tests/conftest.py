@@ -21,40 +21,16 @@ from typing import Any
 import pytest
 from filelock import FileLock
 from hypothesis import settings
-from warm import LARGE, Warm
+from warm import AS_IF_FRESH, LARGE, Warm
 
 ROOT = Path(__file__).resolve().parents[1]
-
-AS_IF_FRESH = """
-code, given, env, folder, *files = arguments
-os.environ.clear()
-os.environ.update(env)
-os.chdir(folder)
-for number, file in enumerate(files, 1):
-    os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-sys.argv = ["-c", *given]
-status = 0
-try:
-    exec(compile(code, "<string>", "exec"))
-except SystemExit as end:
-    if isinstance(end.code, str):
-        raise
-    status = end.code or 0
-# All that an exit does but for the libraries' own end: of threads that a fork has not, pyarrow's may abort there.
-import atexit, threading
-threading._shutdown()
-atexit._run_exitfuncs()
-sys.stdout.flush()
-sys.stderr.flush()
-os._exit(status)
-"""
 
 # A shell starts what it puts into the background deaf to interrupts, and children would inherit that.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Two of the tests' own conditions: none of the user's settings, and no network but this machine's own servers.
-_NOT_THE_USERS = ("HF_", "HUGGING", "QUADRAG_MIRROR", "QUADRAG_API_KEY", "OPENAI_")
+_NOT_THE_USERS = ("HF_", "HUGGING", "QUADRAG_LABELS", "QUADRAG_MIRROR", "QUADRAG_API_KEY", "OPENAI_")
 for _name in [name for name in os.environ if name.startswith(_NOT_THE_USERS)]:
     del os.environ[_name]
 _CACHE = tempfile.mkdtemp(prefix="quadrag-tests-")

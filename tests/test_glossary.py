@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer
-from pages import read
+from pages import ROOT, read
 
 from quadrag.cli import main
 
@@ -80,3 +80,15 @@ def test_every_line_about_numbers_is_explained(tmp_path: Path, monkeypatch: Any,
     prose = [(line, command) for line, command in printed if is_prose(line)]
     assert len(prose) > 60
     assert [one for one in prose if not any(re.search(phrase, one[0]) for phrase in known)] == []
+
+
+# What a reader of Chinese meets under one name: the word that all texts have, and those that none has.
+ONE_WORD = {"标准文档": ("标准报道", "原报道"), "片段": ("段落", "文段"), "token": ("词元", "令牌")}
+
+
+def test_a_thing_has_one_word_in_chinese() -> None:
+    pages = [ROOT / "README.zh.md", *(ROOT / "docs").glob("*.zh.md"), *(ROOT / "baselines").rglob("*chinese*.yaml")]
+    assert len(pages) > 10
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert [(word, page.name) for words in ONE_WORD.values() for word in words if word in text] == []

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -92,18 +93,22 @@ def room_of(path: Path) -> str:
     return "/".join(parts[:2])
 
 
-ARROWS = {path: imported(path) for path in FILES.values() if path.name != "__init__.py" or room_of(path) != "quadrag"}
+@cache  # two seconds, which whoever collects tests need not wait
+def arrows() -> dict[Path, set[Path]]:
+    """What every file imports."""
+    kept = [path for path in FILES.values() if path.name != "__init__.py" or room_of(path) != "quadrag"]
+    return {path: imported(path) for path in kept}
 
 
 def test_there_is_something_to_check() -> None:
     assert len(METRICS) >= 9 and len(SCRIPTS) >= 4 and len(BENCHMARKS) >= 4
-    assert sum(map(len, ARROWS.values())) > 400
+    assert sum(map(len, arrows().values())) > 400
 
 
 def test_imports_run_one_way_floor_by_floor(capsys: pytest.CaptureFixture[str]) -> None:
     used: dict[str, set[str]] = {room: set() for room in FLOORS}
     back = []
-    for path, others in ARROWS.items():
+    for path, others in arrows().items():
         if room_of(path) == "baselines":
             continue  # its docstring alone
         for other in others:
@@ -127,23 +132,23 @@ def test_no_two_files_import_each_other_however_far_around() -> None:
             raise AssertionError(f"a circle: {' > '.join(circle)}")
         if path not in state:
             state[path] = "open"
-            for other in sorted(ARROWS.get(path, ())):
+            for other in sorted(arrows().get(path, ())):
                 visit(other, (*way, path))
             state[path] = "done"
 
-    for path in ARROWS:
+    for path in arrows():
         visit(path, ())
 
 
 def test_the_top_floor_alone_imports_baselines() -> None:
-    for path, others in ARROWS.items():
+    for path, others in arrows().items():
         if path.relative_to(ROOT).parts[0] == "quadrag" and room_of(path) not in TOP_FLOOR:
             named = [other for other in others if other.relative_to(ROOT).parts[0] == "baselines"]
             assert not named, f"{path} imports {named}"
 
 
 def test_no_benchmark_imports_another() -> None:
-    for path, others in ARROWS.items():
+    for path, others in arrows().items():
         if room_of(path) == "baselines/NAME":
             mine = path.relative_to(ROOT).parts[1]
             theirs = {other.relative_to(ROOT).parts[1] for other in others if room_of(other) == "baselines/NAME"}

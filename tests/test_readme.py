@@ -12,6 +12,7 @@ import bz2
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,7 @@ from hub_server import HubServer
 from injections import obedient
 from pages import PAGES, ROOT, Section, Step, meaning, read, sections
 from rag_server import RagServer
+from warm import AS_IF_FRESH, ENVIRONMENTS, Warm
 
 FOLDERS = {"RGB": "rgb", "CRUD_RAG": "crud_rag", "CRAG": "crag", "OMNIEVAL": "omnieval"}
 PRESETS = (
@@ -69,7 +71,7 @@ STANDS_FOR = (
     (r"http://127\.0\.0\.1:8083/v1", "{large}"),
     (r"http://127\.0\.0\.1:8084/v1", "{obedient}"),
     # A recipe asks for the paper's model by name, which the one server here does not list.
-    (r"(run --recipe \S+)", r"\1 --served-as M"),
+    (r"(run --recipe \S+)(?!.*#)", r"\1 --served-as M"),
     (r"(--entity-llm \S+)", r"\1 --entity-served-as M"),
 )
 # What a command needs that an environment may lack, with the module that brings it; None is had nowhere here.
@@ -81,7 +83,7 @@ NEEDS = (
         "sentence_transformers",
         "make test-serve",
     ),
-    (r"\blm_eval (--include|ls)|samples_\*\.jsonl", "lm_eval", "make test-harness"),
+    (r"\blm_eval (--include|ls)|score out --data-dir sample$", "lm_eval", "make test-harness"),
     (r" inspect eval |logs/\*\.eval", "inspect_ai", "make test-harness"),
     (r" lighteval custom ", "lighteval", "make test-lighteval"),
 )
@@ -96,6 +98,8 @@ REFUSED = (
     (r"--results ", r"other files than upstream's pinned ones"),
     (DOWNLOADS, r"(bytes, expected \d+; removed it|answered 404)"),
 )
+COMMAND = "import sys; from quadrag.cli import main; sys.exit(main())"
+FOR_A_SHELL = re.compile(r"^(?!quadrag )|[|&;<>$*?`\\~]")
 SERVES = re.compile(r"^quadrag (kg serve|construct review .*--no-browser)")
 # A page whose steps are run on genuine files, which skips it where there are none; and under which names they lie.
 GENUINE = {
@@ -213,6 +217,13 @@ def upstream(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
+def _parent(home: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    """What `forked_python` forks, with all libraries that this user's commands import."""
+    with Warm(ENVIRONMENTS, AS_IF_FRESH, tmp_path_factory.mktemp("parent"), home) as parent:
+        yield parent
+
+
+@pytest.fixture(scope="module")
 def prepared() -> set[str]:
     """The benchmarks whose data are in the caches."""
     return set()
@@ -246,7 +257,7 @@ def shell(
 
     def run(step: Step, **changes: str) -> subprocess.CompletedProcess[str]:
         for earlier in () if DOWNLOADS.match(step.text) else before(step):
-            subprocess.run(["quadrag", *earlier], cwd=folder, env=home, check=True, capture_output=True, timeout=120)
+            forked_python(COMMAND, *earlier, env=home).check_returncode()
         env, text = {**home, **changes}, step.text
         for pattern, place in STANDS_FOR:
             text = re.sub(pattern, place.format_map(servers), text)
@@ -254,6 +265,8 @@ def shell(
             return forked_python(text, env=env)
         if SERVES.match(text):
             return served(text, env, folder)
+        if not FOR_A_SHELL.search(text):
+            return forked_python(COMMAND, *shlex.split(text)[1:], env=env, timeout=280)
         return subprocess.run(["bash", "-c", text], cwd=folder, env=env, capture_output=True, text=True, timeout=280)
 
     return run
@@ -309,8 +322,10 @@ def test_steps_of_a_section(section: Section, shell: Any, folder: Path, real_dat
     for name, place in GENUINE.get(section.page, {}).items():
         shutil.rmtree(folder / name, ignore_errors=True)
         (folder / name).symlink_to(real_data(place))
+    # A page in Chinese is read with the setting that the first of them names.
+    changes = {"QUADRAG_LABELS": "zh"} if section.page.endswith(".zh.md") else {}
     for step in steps:
-        check(step, shell(step))
+        check(step, shell(step, **changes))
 
 
 MORE = dict.fromkeys(each for section in SECTIONS for each in section.commands if elsewhere(each))

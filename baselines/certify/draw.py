@@ -4,15 +4,12 @@ Items of one verdict are a stratum. Half of the labels are shared out as the str
 rare verdict is seen often enough. The sheet does not show the verdict, and its rows are in no order.
 """
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 from quadrag.errors import QuadragError
-from quadrag.records import write_text
 
 from ..tables.language import speak
 from .grades import Graded
@@ -87,13 +84,6 @@ def draw_sheet(
     return rows, given
 
 
-def write_sheet(path: Path, rows: Rows) -> None:
-    """Write a sheet as CSV."""
-    out = io.StringIO(newline="")
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    write_text(path, out.getvalue())
-
-
 def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Sheet:
     """Read people's labels of a run's items.
 
@@ -124,10 +114,10 @@ def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Sheet:
             continue
         grade = graded.read(said)
         if grade is None:
-            raise QuadragError(f"{line.place} has label {said!r}; expected {' or '.join(graded.grades)}, or nothing")
+            raise QuadragError(f"{line.place} has label {said!r}; expected {graded.spelled}, or nothing")
         value = graded.grades[grade]
         if value is not None:
             found[name] = value
     if not found:
-        raise QuadragError(f"{path} holds no label; expected {' or '.join(graded.grades)} in the column label")
+        raise QuadragError(f"{path} holds no label; expected {graded.spelled} in the column label")
     return Sheet(found, "probability" in sheet.columns, len(sheet.lines) - len(found))

@@ -41,6 +41,12 @@ class Graded:
         """What a person who grades an answer is asked."""
         return metric_record(self.metric).key(self.key).asks
 
+    @property
+    def spelled(self) -> str:
+        """What a person may write, as a message says it: right or wrong (对 or 错)."""
+        chinese = [next(filter(_is_chinese, _SPELLED.get(one, "").split()), "") for one in self.grades]
+        return " or ".join(self.grades) + (f" ({' or '.join(chinese)})" if all(chinese) else "")
+
     def read(self, text: str) -> str | None:
         """Return the grade that a text is, in any of its spellings and letter cases; None where it is none."""
         said = text.strip().casefold()
@@ -68,6 +74,10 @@ def find_graded(name: str) -> Graded:
         raise unknown_name(f"graded value of {module}", key, keys)
     key = key or next(iter(keys))
     return Graded(module, key, dict(keys[key]))
+
+
+def _is_chinese(word: str) -> bool:
+    return not word.isascii()
 
 
 def _keys(module: str) -> dict[str, Mapping[str, float | None]]:

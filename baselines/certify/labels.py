@@ -186,9 +186,7 @@ def _grade(line: Line, column: str, graded: Graded) -> str:
     found = graded.read(text)
     if found is None:
         what = f"{column} {text.strip()!r}" if text.strip() else f"no {column}"
-        raise QuadragError(
-            f"{line.place} has {what}; expected {' or '.join(graded.grades)}, the grades of {graded.name}"
-        )
+        raise QuadragError(f"{line.place} has {what}; expected {graded.spelled}, the grades of {graded.name}")
     return found
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES, Result
-from ..tables.cells import join_bounds
+from ..scoring.verdicts import TO_CHECK, count_held
+from ..tables.cells import ALIKE, join_bounds
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line
 from ..tables.slices import select_whole
 from .asking import read_signature
@@ -61,14 +62,25 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
             known.setdefault((judge, certificate.sentence, certificate.is_chance), []).append(row)
     for (judge, sentence, chance), found in known.items():
         keys = dict.fromkeys(show_key(one["metric"], one["key"]) for one in found)
-        line = f"Judge {judge} {sentence} ({', '.join(keys)})."
-        yield Alarm(line) if chance else line
+        line = f"Judge {judge} {sentence} ({', '.join(keys)})"
+        yield Alarm(f"{line}; {ALIKE} marks what rests on them.") if chance else f"{line}."
         for one in found:
             yield from _note_corrected(one, find_certificate(certificates, one["signature"]))
     yield from _note_cascade(result)
     for judge, lacking in unknown.items():
         first = f"quadrag label {shlex.quote(str(result.folder or 'RUN'))} --out sheet.csv"
-        yield f"judge not certified: {judge} ({', '.join(lacking)}); to begin with, label what it judged: `{first}`."
+        told = f"judge not certified: {judge} ({', '.join(lacking)}){_tell_unchecked(result, rows)}"
+        yield f"{told}; to begin with, label what it judged: `{first}`."
+
+
+def _tell_unchecked(result: Result, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say that words alone cannot check a judge, where they find so few answers right; "" where they can."""
+    named = dict.fromkeys(f"{row['metric']}.{row['key']}" for row in rows)
+    for name in named:
+        held, judged = count_held(result.items, name)
+        if judged and held < TO_CHECK:
+            return f", nor checked by words, which find {held} of {judged} answers right"
+    return ""
 
 
 def _note_unused(results: Sequence[Result]) -> Iterator[str]:

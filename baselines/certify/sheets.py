@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
+from quadrag.records import not_utf8
 
 ANNOTATOR = "annotator"  # who labelled a row; with a number, what each of several people said
 
@@ -112,7 +113,7 @@ def _read_csv(path: Path, content: bytes) -> Iterator[Line]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise QuadragError(f"{path} is not UTF-8; expected CSV in UTF-8, save it again as such") from None
+        raise not_utf8(path, "CSV") from None
     csv.field_size_limit(1 << 27)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
     try:

@@ -4,11 +4,11 @@ The first has the layout of OmniEval's table 3 (a line for each judge), the seco
 each class).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from quadrag.stats import Interval
 
-from ..tables.cells import NOTHING
+from ..tables.cells import NOTHING, write_number
 from ..tables.grid import Cell, Grid, Line
 from .choose import PARTS, Choice
 from .corrected import Corrected
@@ -39,12 +39,12 @@ def tabulate_cascade(choice: Choice) -> Grid:
     for one in choice.frontier:
         decided = " > ".join(stage.name for stage in one.stages[:-1] if stage.decides) or "nothing"
         mark = " *" if one.stages == best.stages else ""
-        lines.append(Line(decided, [Cell(_four(one.agreement)), Cell(f"{one.saved:.1%}{mark}")]))
+        lines.append(Line(decided, [Cell(f"{one.agreement:.1%}"), Cell(f"{one.saved:.1%}{mark}")]))
     keeps = f"as often as {last} alone" if choice.keeps is None else f"on {choice.keeps:g} of the labels"
     notes = [
         f"* chosen: of those that agree with people {keeps}, what saves most calls of {last}.",
         f"On labels that it was not chosen on ({PARTS} parts by {choice.labels.groups}, each judged as the others "
-        f"choose): agreement {_four(_agreement_of(choice))}, {choice.saved:.1%} of the calls saved.",
+        f"choose): agreement {_agreement_of(choice):.1%}, {choice.saved:.1%} of the calls saved.",
     ]
     return Grid(f"Decided before {last} is asked", "judge[grades]", ["agreement", "calls saved"], lines, notes)
 
@@ -86,7 +86,7 @@ def _agreement(found: Sequence[Figures]) -> Grid:
     ceiling = found[0].ceiling
     if ceiling:
         cells = [
-            Cell(_four(ceiling.accuracy)),
+            Cell(_percent(ceiling.accuracy)),
             Cell(_four(ceiling.kappa)),
             Cell(_four(ceiling.ac1)),
             Cell(f"{ceiling.n}"),
@@ -100,7 +100,7 @@ def _agreement(found: Sequence[Figures]) -> Grid:
         _notes(labels),
     )
     grid.notes += [] if ceiling else [_UNSEEN]
-    grid.notes.append(_intervals(found))
+    grid.notes += ["Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance.", _intervals(found)]
     for one in found:
         grid.notes += _about(one)
     return grid
@@ -108,8 +108,10 @@ def _agreement(found: Sequence[Figures]) -> Grid:
 
 def _agreement_line(one: Figures) -> Line:
     assert one.agreement is not None
-    values = (one.agreement.accuracy, one.agreement.kappa, one.agreement.ac1)
-    cells = [Cell(_four(value), _both(between)) for value, between in zip(values, one.intervals, strict=True)]
+    share, *others = one.intervals
+    cells = [Cell(_percent(one.agreement.accuracy), _both(share, _percent))]
+    for value, between in zip((one.agreement.kappa, one.agreement.ac1), others, strict=True):
+        cells.append(Cell(_four(value), _both(between)))
     return Line(one.verdicts.judge, [*cells, Cell(str(one.agreement.n))])
 
 
@@ -130,7 +132,7 @@ def _about(one: Figures) -> list[str]:
     if one.consistency:
         share, n = one.consistency
         times = len(one.verdicts.repeats) + 1
-        notes.append(f"{name}: asked {times} times, the same verdict each time on {_four(share)} of {n} items.")
+        notes.append(f"{name}: asked {times} times, the same verdict each time on {share:.1%} of {n} items.")
     usage = one.verdicts.usage
     if usage:
         cost = "" if usage.get("cost") is None else f", cost {usage['cost']:.4f}"
@@ -144,7 +146,7 @@ def _classes(one: Figures) -> Grid:
     lines = [
         Line(
             name,
-            [*map(Cell, map(_four, (each.accuracy, each.precision, each.recall, each.f1))), Cell(str(each.labels))],
+            [*map(Cell, map(_percent, (each.accuracy, each.precision, each.recall, each.f1))), Cell(str(each.labels))],
         )
         for name, each in zip(one.labels.classes, one.classes, strict=True)
     ]
@@ -152,10 +154,10 @@ def _classes(one: Figures) -> Grid:
     columns = zip(
         *((each.accuracy, each.precision or 0.0, each.recall or 0.0, each.f1 or 0.0) for each in there), strict=True
     )
-    means = [Cell(_four(sum(column) / len(there))) for column in columns]
+    means = [Cell(_percent(sum(column) / len(there))) for column in columns]
     lines.append(Line("average", [*means, Cell(str(sum(each.labels for each in there)))], rule=True))
     columns_named = ["accuracy", "precision", "recall", "F1", "n"]
-    return Grid(f"By class, {one.verdicts.judge}", "people say", columns_named, lines)
+    return Grid(f"By class, {one.verdicts.judge}", "people say", columns_named, lines, ["Percent."])
 
 
 def _confusion(one: Figures) -> Grid:
@@ -172,14 +174,14 @@ def _bias(one: Figures) -> Grid:
     before = ""
     for each in one.bias:
         cells = [
-            Cell(_four(each.people)),
-            Cell(_four(each.judge)),
-            Cell(f"{each.judge - each.people:+.4f}", _both(each.off)),
+            Cell(_percent(each.people)),
+            Cell(_percent(each.judge)),
+            Cell(write_number(100 * (each.judge - each.people), 1, "+"), _both(each.off, _percent)),
         ]
-        cells += [Cell(_four(each.accuracy)), Cell(_four(each.kappa)), Cell(str(each.n))]
+        cells += [Cell(_percent(each.accuracy)), Cell(_four(each.kappa)), Cell(str(each.n))]
         lines.append(Line(f"{each.slicing}: {each.name}", cells, rule=bool(before) and before != each.slicing))
         before = each.slicing
-    said = "A difference whose interval leaves out 0 is a bias. One in twenty does by chance."
+    said = "Percent, but kappa. A difference whose interval leaves out 0 is a bias. One in twenty does by chance."
     return Grid(
         f"Bias, {one.verdicts.judge}",
         "items",
@@ -213,19 +215,24 @@ def _chance(p: float) -> str:
     return _four(p) if p >= 0.0001 else "below 0.0001"
 
 
-def _both(between: Interval | None) -> str:
-    return f"{between.low:.4f} to {between.high:.4f}" if between else ""
+def _percent(value: float | None) -> str:
+    return NOTHING if value is None else write_number(100 * value, 1)
+
+
+def _both(between: Interval | None, write: Callable[[float], str] = _four) -> str:
+    return f"{write(between.low)} to {write(between.high)}" if between else ""
 
 
 def tabulate_corrected(name: str, found: Corrected, sheet: Sheet) -> Grid:
     """Make the table of a corrected score: the judge's own, that of labels alone, and the corrected one."""
     value, between = found.estimate.value, found.estimate.interval
     lines = [
-        Line("the judge alone", [Cell(_four(found.plain)), Cell(NOTHING), Cell(str(found.total))]),
-        Line("corrected by labels", [Cell(_four(value)), Cell(_both(between)), Cell(str(found.total))]),
-        Line("labels alone", [Cell(_four(value)), Cell(_both(found.alone)), Cell(str(found.n))]),
+        Line("the judge alone", [Cell(_percent(found.plain)), Cell(NOTHING), Cell(str(found.total))]),
+        Line("corrected by labels", [Cell(_percent(value)), Cell(_both(between, _percent)), Cell(str(found.total))]),
+        Line("labels alone", [Cell(_percent(value)), Cell(_both(found.alone, _percent)), Cell(str(found.n))]),
     ]
     notes = [
+        "Percent.",
         f"The judge and the labels agree on {found.agreed} of {found.n}.",
         *["It says the opposite of people more often than not: its own value says nothing."]
         * (2 * found.agreed < found.n),

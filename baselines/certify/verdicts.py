@@ -9,7 +9,7 @@ from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
 
 from ..scoring.rules import RULE, RULES, judge_by_rule
-from .grades import Graded
+from .grades import PAIRS, Graded
 from .labels import Item, LabelSet, same_text
 from .sheets import Line, read_sheet
 
@@ -141,7 +141,7 @@ def _read_file(
                 raise QuadragError(_differ(line.place, name, column, line.row[column], shown))
         verdict = _number(text) if labels.ranked else labels.graded.read(text) if not labels.pairs else _pair(text)
         if verdict is None and text not in _REASONS:
-            wanted = "a number" if labels.ranked else " or ".join(labels.classes)
+            wanted = "a number" if labels.ranked else " or ".join(PAIRS) if labels.pairs else labels.graded.spelled
             raise QuadragError(f"{line.place}: verdict {text!r} on {name!r}; expected {wanted}, or nothing")
         reason = "" if verdict is not None else text or "unreadable"
         found[name] = (name, verdict, reason, _confidence(line))

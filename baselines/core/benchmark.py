@@ -157,6 +157,7 @@ class Benchmark:
         campaign: returns every (config, retriever) that the paper's tables need, on the original data where it is told
             so and there are two versions; a retriever of None is the user's choice.
         parse: returns what is scored of a model's reply, by config; the whole of it.
+        sought: returns, of accepted answers, those that a passage may hold; all of them.
         keywords: returns a metric's keyword arguments besides profile, states, judge and embed. Raises QuadragError.
         strata: returns the strata of questions for weighted means, by their keys; none where nothing is weighed.
         finder: returns what finds the passages of a `Task`; None where questions or a corpus bring them. Raises
@@ -190,6 +191,7 @@ class Benchmark:
     metrics: Callable[[str, Conditions], list[MetricUse]]
     campaign: Callable[[bool], list[tuple[str, str | None]]]
     parse: Callable[[str, str], Any] = _whole_reply
+    sought: Callable[[Any], Any] = _as_they_are
     keywords: Callable[[MetricUse, Sequence[Question], Conditions], dict[str, Any]] = _no_keywords
     strata: Callable[[Sequence[Question], Conditions], Mapping[Key, Stratum]] = _no_strata
     finder: Callable[[Any], Finder | None] = _no_finder

@@ -23,6 +23,7 @@ from .given import RATED, rate_questions, read_ratings, read_weights
 
 NAME = "crag"
 PAGES = ("task_1_2", "task_3")  # the configs that have pages
+_NOT_SOUGHT = ("invalid question", "i don't know", "yes", "no")
 
 
 def _graph(path: Any) -> str:
@@ -114,6 +115,11 @@ def _question(config: str, split: str, row: Mapping[str, Any]) -> Question:
         slots={"query_time": row["query_time"]},
         slices={name: value for name, value in slices.items() if value},
     )
+
+
+def sought(references: Any) -> list[str]:
+    """Return the accepted answers that a page may hold: not those about the question, nor a bare yes or no."""
+    return [text for text in references if text.strip(" .").lower() not in _NOT_SOUGHT]
 
 
 def finder(task: Any) -> Finder | None:
@@ -253,6 +259,7 @@ BENCHMARK = Benchmark(
     temperature=0.1,  # the released baseline's; the paper does not say its own
     questions=questions,
     messages=messages,
+    sought=sought,
     metrics=metrics,
     keywords=keywords,
     strata=strata,

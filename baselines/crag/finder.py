@@ -10,7 +10,7 @@ from quadrag import parallel
 from quadrag.chat.prices import BudgetReached, tell_spent
 from quadrag.chat.reply import Failure, Reply
 from quadrag.data.builders import SAMPLE
-from quadrag.errors import QuadragError
+from quadrag.errors import NotReady, QuadragError
 from quadrag.progress import Progress
 from quadrag.records import Key, Passage, Question
 
@@ -57,7 +57,8 @@ class PageFinder:
             known: the baseline's options.
 
         Raises:
-            QuadragError: no graph is named, or it or what identifies the encoder cannot be had.
+            NotReady: no graph is named.
+            QuadragError: it or what identifies the encoder cannot be had.
         """
         self._task = task
         self._options = {name: own.read(name, task.options) for name, own in known.items()}
@@ -80,7 +81,7 @@ class PageFinder:
 
             path = self._options["kg"]
             if path is None and task.data_dir != SAMPLE:
-                raise QuadragError(
+                raise NotReady(
                     f"--retriever {task.retriever} needs the knowledge graph: quadrag kg build SRC kg.sqlite, then "
                     "--option kg=kg.sqlite"
                 )

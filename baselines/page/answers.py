@@ -8,12 +8,13 @@ from urllib.parse import quote
 
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, name_together
-from quadrag.records import Passage, document_id
+from quadrag.records import Passage
 
 from ..core.result import PROFILES, Result, own_profile
 from ..report.chosen import find_unfit, list_others, order_metrics
 from ..report.compared.names import name_columns, name_fully
-from ..report.item_lines import say_by_profile
+from ..report.gold import tell_gold
+from ..report.item_lines import BY_RULE, is_ruled, say_by_profile
 from ..report.items import RunReader, ShownItem
 from ..report.spelled import spell_gold
 from ..report.verdicts import look_up_verdicts
@@ -141,18 +142,22 @@ def _whole_item(items: Side, passages: dict[Passage, int], labels: str) -> dict[
     relevant = set(question.relevant)
 
     def whole(item: ShownItem) -> dict[str, Any]:
-        told = {name: entry["reason"] for name, entry in item.values.items() if entry.get("reason")}
+        told = {name: say_by_profile(entry["reason"]) for name, entry in item.values.items() if entry.get("reason")}
+        told |= {name: BY_RULE for name, entry in item.values.items() if is_ruled(entry)}
+        documents = item.documents or [None] * len(item.passages)
         return {
             "rest": _answer_of(item)[BEGINNING:],
             "passages": [
                 [
                     passages.setdefault(one._replace(score=None), len(passages)),
                     one.score,
-                    document_id(one) in relevant,
+                    document in relevant,
                 ]
-                for one in item.passages
+                for one, document in zip(item.passages, documents, strict=True)
             ],
-            "reasons": {name: speak(say_by_profile(said), labels) for name, said in told.items()},
+            "found": speak(tell_gold(question, item.passages, item.documents), labels),
+            "scored": item.scored,
+            "reasons": {name: speak(said, labels) for name, said in told.items()},
             "verdicts": item.verdicts,
         }
 

@@ -22,7 +22,7 @@ function makeItem(index, item, [detail, passages], back) {
   const several = index.runs.length > 1;
   const lists = new Set(detail.runs.filter(Boolean).map((run) => JSON.stringify(run.passages)));
   const shared = several && lists.size === 1; // all runs were shown the same passages: they stand once
-  const list = (run) => makePassages(run.passages, passages);
+  const list = (run) => makePassages(run, passages);
   return [
     back,
     make("p", { class: "place" }, place.filter(Boolean).join(" · ")),
@@ -56,6 +56,7 @@ function makeSide(index, item, detail, side, gold) {
   return [
     make("h4", {}, WORDS.answer),
     answer,
+    ...(run.scored ? [make("h4", {}, WORDS.scored), make("p", { class: "text" }, ...marked(run.scored, gold, "shared"))] : []),
     make("table", { class: "values" }, make("tbody", {}, ...makeValues(index, item, run, side))),
     ...makeVerdicts(run.verdicts),
   ];
@@ -89,12 +90,13 @@ function makeVerdicts(verdicts) {
   return quotes.length ? [make("h4", {}, WORDS.judge), ...quotes] : [];
 }
 
-function makePassages(shown, passages) {
-  const found = shown.map(([number, score, relevant], rank) => {
+function makePassages(run, passages) {
+  const found = run.passages.map(([number, score, relevant], rank) => {
     const [id, title, text] = passages.get(number);
     const told = [`${rank + 1}`, id, score === null ? "" : `${WORDS.score} ${show(score)}`].filter(Boolean).join(" · ");
     const head = make("p", { class: "place" }, told, relevant ? make("b", { class: "gold" }, WORDS.relevant) : "");
     return make("li", {}, head, make("p", { class: "text" }, title ? make("b", {}, `${title} `) : "", text));
   });
-  return [make("h4", {}, `${WORDS.passages} (${found.length})`), make("ol", { class: "passages" }, ...found)];
+  const told = run.found ? [make("p", {}, run.found)] : [];
+  return [make("h4", {}, `${WORDS.passages} (${found.length})`), ...told, make("ol", { class: "passages" }, ...found)];
 }

@@ -70,7 +70,7 @@ function save() {
   const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const text = SHEET.rows.map((row) => row.map(cell).join(",") + "\n").join("");
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.href = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" }));
   link.download = SHEET.file;
   link.click();
   URL.revokeObjectURL(link.href);

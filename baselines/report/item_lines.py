@@ -1,74 +1,113 @@
 """Single questions of a run as lines of text for a terminal."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from quadrag.chat.keys import known_keys
+from quadrag.errors import one_line
 from quadrag.metric_record import name_together, show_key
 from quadrag.records import document_id
 
 from ..core.result import PROFILES
+from ..scoring.faults import FAILED, shorten_list
 from ..tables.cells import NOTHING
 from ..tables.run_notes import note_failed, note_invalid
+from .gold import tell_gold
 from .items import RunReader, ShownItem, Which
 from .spelled import shorten_ids, spell_gold
 from .verdicts import ASKED_SINCE, NOT_KEPT, look_up_verdicts
 
+BY_RULE = "decided by rule, without the judge"
 _HEAD = 9  # columns of the words before a question, its answers and its gold
 
 
-class Manner(NamedTuple):
+@dataclass(slots=True)
+class Manner:
     """How questions are shown.
 
     Attributes:
-        limit: the first ones of a run alone.
-        longest: characters of a passage.
+        limit: the first ones of a run alone; all when None.
+        longest: characters of a text, be it answer, gold or passage; all when None.
         every: whether all metrics are written, under both profiles; else the headlines, and what has no value, under
             the run's own.
         ledger: where replies are kept; in the user's cache folder when None.
         spell: returns what is said of the run, in words of who reads it.
-        brief: of an answer that failed the question and the failure alone.
+        ids: the ids alone, each once, a line each.
+        cut: whether a text was longer.
     """
 
-    limit: int = 10
-    longest: int = 100
+    limit: int | None = 10
+    longest: int | None = None
     every: bool = False
     ledger: str | None = None
     spell: Callable[[str], str] = str
-    brief: bool = False
+    ids: bool = False
+    cut: bool = False
+
+    def line(self, text: object) -> str:
+        """Return a text as one line, secrets hidden, cut where it is too long."""
+        whole = known_keys().line(text, longest=None)
+        shown = one_line(whole, self.longest)
+        self.cut |= shown != whole
+        return shown
+
+    def tell_cut(self) -> Iterator[str]:
+        """Say that texts were cut, and how to see them whole."""
+        if self.cut:
+            yield self.spell(f"Texts are cut at {self.longest} characters: --verbose shows them whole")
 
 
 def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str]:
     """Write items of a run as lines of text, and how many there are."""
     found = reader.select(which)
-    if told := [*note_invalid([reader.result]), *note_failed([reader.result])]:
+    shown = found[: manner.limit]
+    if manner.ids:
+        yield from write_ids(item.question.id for item in shown)
+        return
+    if told := [*note_invalid([reader.result]), *note_failed([reader.result]), *_count_failed(found)]:
         yield from (*map(manner.spell, told), "")
     if not found:
         yield manner.spell(reader.say_none(which))
         return
-    shown = found[: manner.limit]
     look_up_verdicts([(reader, shown)], manner.ledger)
-    each = manner._replace(brief=which.unscored and not manner.every)
     for item in shown:
-        yield from write_item([("", item)], each)
+        yield from write_item([("", item)], manner, which.unscored and not manner.every)
         yield ""
     by = f", the worst by {show_key(*reader.find_metric(which.metric)[0].split('.', 1))} first" if which.wrong else ""
     yield manner.spell(f"{len(shown)} of {len(found)} items{by}")
+    yield from manner.tell_cut()
     if which.unscored and (idle := reader.count_idle(which)):
         yield manner.spell(f"Not shown: {idle} without a value only where a metric does not apply")
 
 
-def write_item(sides: Sequence[tuple[str, ShownItem]], manner: Manner) -> Iterator[str]:
+def _count_failed(found: Sequence[ShownItem]) -> Iterator[str]:
+    """Say of each reason why items failed how many there are, and which the first are; not of one item alone."""
+    failed: dict[str, dict[str, None]] = {}
+    for item in found:
+        for why in {why for entry in item.values.values() for why in (entry.get("reason") or {}).values()}:
+            if why.partition(":")[0] in FAILED:
+                failed.setdefault(why, {})[item.called] = None
+    for why, ids in failed.items() if len(found) > 1 else ():
+        yield f"{len(ids)} items ({shorten_list([*ids])}): {why}"
+
+
+def write_ids(ids: Iterable[str]) -> Iterator[str]:
+    """Write ids for scripts, each once."""
+    yield from map(known_keys().hide, dict.fromkeys(ids))
+
+
+def write_item(sides: Sequence[tuple[str, ShownItem]], manner: Manner, brief: bool = False) -> Iterator[str]:
     """Write an item as lines of text.
 
     Args:
         sides: the item as each run has it, by what the run is called; "" where there is one run.
-        manner: of passages and metrics.
+        manner: of texts and metrics.
+        brief: of an answer that failed the question and the failure alone.
     """
     from rich.cells import cell_len, set_cell_size
 
-    line = partial(known_keys().line, longest=None)
+    line = manner.line
     items = [item for _, item in sides]
     item, question = items[-1], items[-1].question
     heads = [f"{name} " * bool(name) for name, _ in sides]  # before what is of one run
@@ -85,47 +124,60 @@ def write_item(sides: Sequence[tuple[str, ShownItem]], manner: Manner) -> Iterat
         if one.answer is not None:
             none = manner.spell(": ".join(filter(None, (one.answer.state, one.failure))))
             yield f"{head('answer', side)}{line(none if one.answer.answer is None else one.answer.answer)}"
+        if one.scored:
+            yield f"{head('scored', side)}{line(one.scored)}"
     yield f"{head('gold')}{line('; '.join(spell_gold(question.references)))}"
-    if manner.brief and item.answer is not None and item.answer.answer is None:
+    if brief and item.answer is not None and item.answer.answer is None:
         return
+    alike = all((one.passages, one.documents) == (item.passages, item.documents) for one in items)
+    searches = [("", item)] if alike else list(zip(heads, items, strict=True))
+    for side, one in searches:
+        if told := tell_gold(one.question, one.passages, one.documents):
+            yield f"{head('found', side)}{manner.spell(told)}"
     for side, one in zip(heads, items, strict=True):
         yield from (f"  {side}{said}" for said in _write_values(one, manner))
-    alike = all(one.passages == item.passages for one in items)
-    for side, one in [("", item)] if alike else zip(heads, items, strict=True):
+    for side, one in searches:
         yield from (f"  {side}{said}" for said in _write_passages(one, manner))
 
 
 def _write_passages(item: ShownItem, manner: Manner) -> Iterator[str]:
-    """Write the beginnings of passages, and which documents are lacking that hold the answer."""
-    line = partial(known_keys().line, longest=manner.longest)
-    found = [document_id(passage) for passage in item.passages]
-    called = shorten_ids([*found, *item.question.relevant])
-    for place, (passage, document) in enumerate(zip(item.passages, found, strict=True), 1):
+    """Write passages, and which documents are lacking that hold the answer."""
+    line, found = manner.line, item.documents or [None] * len(item.passages)
+    own = [document_id(passage) for passage in item.passages]
+    called = shorten_ids([*own, *item.question.relevant])
+    for place, (passage, name, document) in enumerate(zip(item.passages, own, found, strict=True), 1):
         gold = f" {manner.spell('(gold)')}" if document in item.question.relevant else ""
-        ident = line(called[document] + passage.id[len(document) :])
+        ident = line(called[name] + passage.id[len(name) :])
         text = line(" ".join(filter(None, (passage.title, passage.text))))
         yield f"{manner.spell('passage')} {place}{gold} [{ident}] {text}"
-    for missed in item.question.relevant if found else ():
+    for missed in item.question.relevant if item.documents else ():
         if missed not in found:
             yield f"{manner.spell('missed')} {manner.spell('(gold)')} [{line(called[missed])}]"
 
 
 def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
-    line = partial(known_keys().line, longest=None)
+    """Write values, metrics that lack one for the same reason on one line, what a rule decided, what the judge said."""
     labels = name_together(item.values)
+    shown = PROFILES if manner.every else (item.profile,)
+    ruled = [labels[metric] for metric, entry in item.values.items() if is_ruled(entry)]
+    alike: dict[tuple[str, str], list[str]] = {}  # by what is said, and of what has a value by what has it
     for metric, entry in item.values.items():
-        shown = PROFILES if manner.every else (item.profile,)
         had = {name: f"{entry[name]:.4g}" for name in shown if entry.get(name) is not None}
         values = manner.spell(say_by_profile(had, shown)) + _add_other(item, entry, manner)
         told = entry.get("reason") or {}
         own = {name: why for name, why in told.items() if name in shown}
         reasons = say_by_profile(own or told, shown if own else PROFILES)
         if reasons or (values and (manner.every or not item.headlines or metric in item.headlines)):
-            yield f"{labels[metric]}{manner.spell(': ')}{values or NOTHING}{_put_aside(reasons, manner)}"
-    for name, said in item.verdicts.items():
-        for reply in said:
-            words = manner.spell(reply) if reply in (NOT_KEPT, ASKED_SINCE) else line(reply)
-            yield f"{name}, {manner.spell('the judge')}{manner.spell(': ')}{words}"
+            said = f"{values or NOTHING}{_put_aside(reasons, manner)}"
+            alike.setdefault((said, "" if reasons else metric), []).append(labels[metric])
+    for (said, _), names in alike.items():
+        yield f"{manner.spell(shorten_list(names))}{manner.spell(': ')}{said}"
+    if ruled:
+        yield f"{manner.spell(BY_RULE)}{manner.spell(': ')}{manner.spell(shorten_list(ruled))}"
+    for name, replies in item.verdicts.items():
+        for reply in replies:
+            words = manner.spell(reply) if reply in (NOT_KEPT, ASKED_SINCE) else manner.line(reply)
+            yield f"{manner.line(name)}, {manner.spell('the judge')}{manner.spell(': ')}{words}"
 
 
 def _add_other(item: ShownItem, entry: Mapping[str, Any], manner: Manner) -> str:
@@ -141,6 +193,11 @@ def _put_aside(said: str, manner: Manner) -> str:
     """Return what is said in brackets, with a blank before them where they are not Chinese; "" of nothing."""
     spoken = manner.spell(f"({said})") if said else ""
     return spoken if spoken.startswith("（") else f" {spoken}" if spoken else ""
+
+
+def is_ruled(entry: Mapping[str, Any]) -> bool:
+    """Whether a rule decided a value, and not the judge, under both profiles."""
+    return all(name in entry.get("ruled", ()) and entry.get(name) is not None for name in PROFILES)
 
 
 def say_by_profile(said: Mapping[str, str], profiles: Sequence[str] = PROFILES) -> str:

@@ -1,13 +1,13 @@
 """Single questions of a run as a person reads them: question, passages, answer, gold, values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.metric_record import show_key
-from quadrag.records import Answer, Key, Passage, Question
+from quadrag.metric_record import metric_record, show_key
+from quadrag.records import Answer, Key, Passage, Question, document_id
 from quadrag.run_record import RunRecord
 from quadrag.stats import NOT_APPLICABLE
 
@@ -18,7 +18,9 @@ from ..core.task import Task, load_questions
 from ..runs import retrieve
 from ..runs.inputs import digest_each
 from ..runs.stages import read_answers
-from ..scoring.validity import FAILED, spell_reason
+from ..scoring.faults import FAILED
+from ..scoring.served import match_gold
+from ..scoring.validity import spell_reason
 from ..systems.rag.system import RAG, as_served
 from .chosen import find_metric
 from .scored import ScoredItems, values_of
@@ -33,6 +35,9 @@ class ShownItem:
         question: with its gold.
         answer: None where the run's folder holds no answers.
         passages: those that were shown or found.
+        documents: which of the benchmark's documents each passage is of, None where it is none; None where the run did
+            not measure its search.
+        scored: what is scored of the answer, "" where that is the whole.
         values: of every metric, what it counts as under official and corrected, and the reason where it has none.
         failure: what went wrong where there is no answer, "" where nothing is known.
         headlines: the metrics that a summary shows.
@@ -46,6 +51,8 @@ class ShownItem:
     answer: Answer | None
     passages: Sequence[Passage]
     values: dict[str, Mapping[str, Any]]
+    documents: Sequence[str | None] | None = None
+    scored: str = ""
     failure: str = ""
     headlines: Sequence[str] = ()
     verdicts: dict[str, list[str]] = field(default_factory=dict)
@@ -158,12 +165,15 @@ class RunReader(ScoredItems):
             rows = [rows[place] for value, place in sorted(scored) if best is None or value != sign * best]
         asked = [self.find_metric(which.metric)[0]] if which.metric else []
         headlines = list(dict.fromkeys([*asked, *self.headlines]))
+        documents = self._find_documents({_key(row) for row in rows})
         return [
             ShownItem(
                 self.questions[key],
-                self.answers.get((key, row["sample"])),
-                self.passages.get(key, self.questions[key].passages),
+                answer := self.answers.get((key, row["sample"])),
+                self._passages_of(key),
                 self._spell_reasons(row),
+                documents.get(key),
+                self._find_scored(answer),
                 self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
                 headlines=headlines,
                 sample=row["sample"],
@@ -173,6 +183,26 @@ class RunReader(ScoredItems):
             for row in rows
             if (key := _key(row)) in self.questions
         ]
+
+    def _passages_of(self, key: Key) -> Sequence[Passage]:
+        return self.passages.get(key, self.questions[key].passages)
+
+    def _find_documents(self, keys: Collection[Key]) -> dict[Key, Sequence[str | None]]:
+        """Find which documents passages are of, as the run's scores knew them: by their ids, or by their texts."""
+        if not any("ranks" in metric_record(name.partition(".")[0]).needs for name in self.metrics):
+            return {}
+        shown = {key: self._passages_of(key) for key in keys if key in self.questions}
+        if (self.run.service or {}).get("by") == "text":
+            known = match_gold(self.benchmark, self.task, [self.questions[key] for key in shown], shown)
+            return {**known}
+        return {key: [document_id(one) for one in found] for key, found in shown.items()}
+
+    def _find_scored(self, answer: Answer | None) -> str:
+        """Return what is scored of an answer, "" where that is all of it but blanks around."""
+        if answer is None or answer.answer is None:
+            return ""
+        part = str(self.benchmark.parse(answer.config, answer.answer))
+        return part if part.strip() != answer.answer.strip() else ""
 
     def _spell_reasons(self, row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         """Return a row's values with reasons as people read them."""

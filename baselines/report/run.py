@@ -20,7 +20,7 @@ from ..tables.paper import load_tables
 from ..tables.paper_notes import note_corpus, note_paper
 from ..tables.published import Published, find_beside
 from ..tables.replicas import head_replaced, note_replicas
-from ..tables.run_notes import note_ours
+from ..tables.run_notes import note_ours, note_sample
 from ..tables.slices import select_run, select_whole, slice_grids
 from .samples import tabulate_samples
 
@@ -80,10 +80,10 @@ def tabulate_matrices(
 
 
 def rows_beside(result: Result) -> list[Published]:
-    """Find the printed rows that stand beside a run."""
+    """Find the printed rows that stand beside a run; none where its documents are mixed, or its data made up."""
     inputs = result.run.inputs
     mixed = inputs.options and load_tables(inputs.benchmark).mixing
-    return [] if mixed else find_beside(result.run)
+    return [] if mixed or note_sample([result]) else find_beside(result.run)
 
 
 def title_of(result: Result, split: str = "") -> str:

@@ -15,23 +15,25 @@ from quadrag.metric_record import metric_record, show_key
 from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import PROFILES, Result
-from ..scoring.validity import is_alike, is_invalid, shorten_list
+from ..scoring.faults import shorten_list
+from ..scoring.validity import is_alike, is_invalid
 from ..tables.cells import FEW, NOTHING, RATE, Row, count_items, figure_of, format_value, scored_of, unit_of, value_cell
-from ..tables.grid import Alarm, Cell, Detail, Grid, Line, align_cells
+from ..tables.grid import Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_ruled, note_unscored
 from ..tables.paper import load_tables
 from ..tables.paper_notes import note_beside, note_corpus, note_paper
 from ..tables.published import Published
 from ..tables.replicas import note_replicas
-from ..tables.run_notes import is_part, note_partial, note_runs, note_sample
+from ..tables.run_notes import is_part, note_none_beside, note_partial, note_runs
 from ..tables.slices import select_whole
 from .pooled import pool_lines
-from .run import rows_beside, tabulate_run, tabulate_systems, title_of
+from .run import name_run, rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
 
 MOST = 5  # headlines of a split
 _FAR = 0.1  # between a value by the two profiles: beyond it the other one is told
 _Beside = tuple[Published | None, bool]  # a printed number, and whether ours is on a part of the questions
+_MORE = "All metrics, both profiles, slices, settings, the papers' conditions: --verbose."
 _ON_ALL = "on all: the published value is on all questions, ours on a part of them."
 
 
@@ -40,7 +42,7 @@ def show_run(result: Result, profiles: Sequence[str], labels: str = "en", verbos
     if verbose:
         return tabulate_run(result, profiles, labels)
     grid = summarise_run(result, profiles[0])
-    grid.notes.append("All metrics, both profiles, slices, settings, the papers' conditions: --verbose.")
+    grid.notes.append(_MORE)
     systems = tabulate_systems(result, profiles) if result.run.inputs.options.get("ratings") else []
     return [grid, *systems, *tabulate_samples(result, profiles[0], title_of(result))]
 
@@ -164,7 +166,7 @@ def summarise_run(result: Result, profile: str) -> Grid:
         for line in pooled:
             line.cells.append(Cell(""))
     grid.lines[:0] = pooled
-    grid.notes[:0] = map(Alarm, note_sample([result]))
+    grid.notes[:0] = note_none_beside([result])
     tables = load_tables(run.inputs.benchmark)
     hidden = any(row["interval"] and (count_items(row) or 0) < FEW for row in rows)
     few = f" No interval for fewer than {FEW} questions." if hidden else ""
@@ -181,6 +183,39 @@ def summarise_run(result: Result, profile: str) -> Grid:
         grid.notes += [*note_paper(run.inputs.benchmark, list(filter(None, best))), *note_corpus([run])]
     grid.notes += note_replicas([result], profile, alone=True)
     return grid
+
+
+def show_tasks(
+    results: Sequence[Result], profiles: Sequence[str], labels: str = "en", verbose: bool = False
+) -> list[Grid]:
+    """Make what a terminal shows of one system's runs of several tasks; arguments as of `tabulate_run`."""
+    if verbose or len(results) == 1:
+        return [grid for result in results for grid in show_run(result, profiles, labels, verbose)]
+    grid = summarise_tasks(results, profiles[0])
+    grid.notes.append(_MORE)
+    return [grid]
+
+
+def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
+    """Make one summary of one system's runs of several tasks; a note that is not of all says of which it is."""
+    configs = [result.run.inputs.config for result in results]
+    tasks = [
+        f"{config} {' '.join(result.run.inputs.splits)}" if configs.count(config) > 1 else config
+        for config, result in zip(configs, results, strict=True)
+    ]
+    grids = [summarise_run(result, profile) for result in results]
+    columns = max((grid.columns for grid in grids), key=len)
+    lines: list[Line] = []
+    notes: dict[str, list[str]] = {}
+    for task, grid in zip(tasks, grids, strict=True):
+        for place, line in enumerate(grid.lines):
+            cells = [*line.cells, *[Cell("")] * (len(columns) - len(line.cells))]
+            lines.append(replace(line, label=f"{task}: {line.label}", cells=cells, rule=bool(lines) and place == 0))
+        for note in grid.notes:
+            notes.setdefault(note, []).append(task)
+    told = [note if of == tasks else type(note)(f"{', '.join(of)}: {note}") for note, of in notes.items()]
+    run = results[0].run
+    return Grid(f"{run.inputs.benchmark}, {name_run(run)}", "task: metric", columns, lines, told)
 
 
 def _find_best(printed: Iterable[Published], row: Row) -> Published | None:

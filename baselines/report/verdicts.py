@@ -1,6 +1,7 @@
 """What the judge of a run said of single items, from the ledger alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from quadrag.chat.calling import Alias
@@ -8,9 +9,10 @@ from quadrag.chat.client import ChatClient, Failure
 from quadrag.chat.ledger import Ledger
 from quadrag.errors import QuadragError
 from quadrag.metric_record import show_key
+from quadrag.records import Answer, Question, dumps
 
 from ..core.benchmark import MetricUse
-from ..scoring.modules import CachedJudge, ScoringInputs, compute
+from ..scoring.modules import CachedJudge, Judge, ScoringInputs, compute
 from .items import RunReader, ShownItem
 
 NOT_KEPT = "not kept in the ledger"
@@ -57,11 +59,34 @@ def _enter(reader: RunReader, items: Sequence[ShownItem], ledger: Ledger) -> Non
         answers = [answer for _, answer in answered]
         compute(reader.benchmark, use, questions, answers, "corrected", conditions, whole, here=True)
         for item, answer in answered:
-            said: list[str] = []
-            given = ScoringInputs([_recording(judge, said)], passages=passages)
-            compute(reader.benchmark, use, questions, [answer], "corrected", conditions, given, here=True)
-            if said:
-                item.verdicts[_name_use(use)] = said
+
+            def ask(judge: Any, question: Question, use: MetricUse = use, answer: Answer = answer) -> None:
+                given, asked = ScoringInputs([judge], passages=passages), {question.key: question}
+                compute(reader.benchmark, use, asked, [answer], "corrected", conditions, given, here=True)
+
+            said: dict[str, str] = {}
+            ask(_recording(judge, said), item.question)
+            golds = _tell_golds(item.question, said, ask)
+            for chat, reply in said.items():
+                gold = f" ({golds[chat]})" if chat in golds else ""
+                item.verdicts.setdefault(f"{_name_use(use)}{gold}", []).append(reply)
+
+
+def _tell_golds(question: Question, said: Collection[str], ask: Callable[[Any, Question], None]) -> dict[str, str]:
+    """Return of several accepted answers the one that a judge was told, by what it was asked.
+
+    It is the one with which alone the judge is asked the same.
+    """
+    ways = question.references
+    if not said or not isinstance(ways, list | tuple) or len(ways) < 2 or not all(isinstance(one, str) for one in ways):
+        return {}
+    told: dict[str, list[str]] = {}
+    for gold in dict.fromkeys(ways):
+        chats: dict[str, str] = {}
+        ask(_recording(lambda batch: [""] * len(batch), chats), replace(question, references=[gold]))
+        for chat in chats:
+            told.setdefault(chat, []).append(gold)
+    return {chat: golds[0] for chat, golds in told.items() if len(golds) == 1 and chat in said}
 
 
 def _name_use(use: MetricUse) -> str:
@@ -89,13 +114,14 @@ def _forgiving(judge: ChatClient, scored: float) -> Any:
     return ask
 
 
-def _recording(judge: CachedJudge, said: list[str]) -> Any:
-    """Return the judge, which also writes down what it says."""
+def _recording(judge: Judge, said: dict[str, str]) -> Any:
+    """Return the judge, which also writes down what it says, by what it is asked."""
 
     def ask(batch: list[list[dict[str, str]]]) -> list[Any]:
         replies = judge(batch)
-        said.extend(reply if isinstance(reply, str) else reply.detail for reply in replies)
+        for chat, reply in zip(batch, replies, strict=True):
+            said[dumps(chat)] = reply if isinstance(reply, str) else reply.detail
         return replies
 
-    ask.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
+    ask.model = getattr(judge, "model", None)  # type: ignore[attr-defined]  # the judge contract's optional attribute
     return ask

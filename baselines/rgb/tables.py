@@ -80,10 +80,9 @@ def _place_scores(results: Sequence[Result]) -> dict[tuple[str, Place], Row]:
             place = config, row["split"], retriever, row["metric"], row["key"]
             if taken := scores.get((row["profile"], place)):
                 data = " (once on refined and once on original data)" if taken["config"] != row["config"] else ""
-                how = "one by one: quadrag report FOLDER" if data else "beside each other: quadrag report A B"
+                how = "one of the two folders" if data else "both folders, A B, to see them beside each other"
                 raise QuadragError(
-                    f"{config} was run twice{data}, and the paper's table has one place for it; report the two runs "
-                    f"{how}"
+                    f"{config} was run twice{data}, and the paper's table has one place for it; name {how}"
                 )
             scores[row["profile"], place] = {**row, "place": place}
     return scores

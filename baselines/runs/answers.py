@@ -227,15 +227,20 @@ class _Places:
         return fits[0]
 
 
+def _cure(name: str, row: Mapping[str, Any]) -> str:
+    """Say what to do about a key that a line lacks."""
+    if meant := next((one for one in _MEANT[name] if one in row), None):
+        return f"rename {meant} to {name}"
+    ours = {*_MEANT, "prediction", *itertools.chain(*_MEANT.values())}
+    return _WITHOUT[name] if ours & {*row} else _LINES
+
+
 def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
     text_key = "answer" if "answer" in row else "prediction"
-    for name, needed in (("id", "id"), ("answer", text_key)):
-        if needed not in row:
-            meant = next((one for one in _MEANT[name] if one in row), None)
-            ours = {*_MEANT, "prediction", *itertools.chain(*_MEANT.values())}
-            cure = f"rename {meant} to {name}" if meant else _WITHOUT[name] if ours & {*row} else _LINES
-            shown = ", ".join([*map(repr, [*row][:_MOST_SHOWN]), *["..."] * (len(row) > _MOST_SHOWN)])
-            raise QuadragError(f"{where} has no {name}; found the keys {shown}; {cure}")
+    if lacking := [name for name, needed in (("id", "id"), ("answer", text_key)) if needed not in row]:
+        shown = ", ".join([*map(repr, [*row][:_MOST_SHOWN]), *["..."] * (len(row) > _MOST_SHOWN)])
+        cures = "; ".join(dict.fromkeys(_cure(name, row) for name in lacking))
+        raise QuadragError(f"{where} has no {' and no '.join(lacking)}; found the keys {shown}; {cures}")
     text, state = row[text_key], row.get("state", "ok")
     if text is not None and not isinstance(text, str):
         raise QuadragError(f"{where}: answer is a {type(text).__name__}; expected a string, or null for a failed call")

@@ -34,7 +34,7 @@ from .session import open_session
 
 @dataclass(slots=True)
 class Campaign:
-    """The runs of a command with their folders; the configs whose files are lacking, the recipes left out."""
+    """The runs of a command with their folders; configs whose files are lacking; why recipes and runs are left out."""
 
     runs: list[tuple[Path, Result]] = field(default_factory=list)
     lacking: dict[str, list[str]] = field(default_factory=dict)
@@ -44,11 +44,6 @@ class Campaign:
     def results(self) -> list[Result]:
         """The results alone."""
         return [result for _, result in self.runs]
-
-    def certify(self, certificates: Sequence[Any]) -> None:
-        """Lay certificates of judges beside the results, for whoever shows them."""
-        for result in self.results:
-            result.certificates = certificates
 
 
 def name_folder(task: Task, model: str) -> str:
@@ -99,7 +94,7 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path, fresh_
     """Run several configs, each in a folder of its own below `out`; a stopped run is the last.
 
     Where all are asked anew, replies count from one moment on, of a sweep `fresh_since`: so what a killed command
-    finished stays.
+    finished stays. Runs that need what is not given, as CRAG's graph, are left out and noted.
 
     Raises:
         QuadragError: options of single runs are given, or nothing could be run.
@@ -116,7 +111,7 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path, fresh_
         if typed[name]:
             raise QuadragError(f"{who} says the {name} of every run; leave out {typed[name]}")
     campaign = Campaign()
-    _check_all(session, request, runs)
+    runs, campaign.left_out = _check_all(session, request, runs)
     tasks: list[tuple[Path, Task]] = []
     campaign.lacking = find_lacking(request, benchmark, [config for config, _, _ in runs])
     for config, retriever, options in runs:
@@ -175,6 +170,7 @@ def run_sweep(
                 raise QuadragError(f"{recipe}: {why}{done}") from error
             campaign.runs += found.runs
             campaign.lacking |= found.lacking
+            campaign.left_out |= found.left_out
             if found.results[-1].stopped:
                 break
     if not campaign.runs:
@@ -187,11 +183,15 @@ def _as_typed(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _check_all(session: Session, request: RunRequest, runs: Runs) -> None:
+def _check_all(session: Session, request: RunRequest, runs: Runs) -> tuple[Runs, dict[str, str]]:
     """Find out, before the first run, whether every run's options can be and what finds its passages can be had.
 
+    Returns:
+        The runs that can be had, and why the others cannot, by their names.
+
     Raises:
-        QuadragError: one cannot, or an option or a judge is of no use to any run.
+        NotReady: none can be had.
+        QuadragError: an option or a judge is of no use to any run, or of no use at all.
     """
     benchmark = load(request.named_benchmark())
     tasks = [task_among(request, *run) for run in runs]
@@ -200,14 +200,23 @@ def _check_all(session: Session, request: RunRequest, runs: Runs) -> None:
             raise QuadragError(f"none of these runs uses the option {name}; leave it out")
     refuse_idle_metrics(session, [(benchmark, one) for one in tasks])
     refuse_idle_entity_llm(session.entity_llm, [(benchmark, one) for one in tasks])
-    for one in tasks:
+    ready: Runs = []
+    without: dict[str, list[str]] = {}
+    for run, one in zip(runs, tasks, strict=True):
         script_options(one, benchmark)
         split = one.split or benchmark.default_split
         bundled = one.data_dir in (None, SAMPLE)
-        if bundled or not find_files(one.benchmark, one.config, str(one.data_dir), split)[1]:
-            finder = benchmark.finder(one)
-            if finder is not None:
-                finder.close()
+        try:
+            if bundled or not find_files(one.benchmark, one.config, str(one.data_dir), split)[1]:
+                finder = benchmark.finder(one)
+                if finder is not None:
+                    finder.close()
+            ready.append(run)
+        except NotReady as error:
+            without.setdefault(str(error), []).append(f"{one.config} {one.retriever}")
+    if not ready:
+        raise NotReady(next(iter(without)))
+    return ready, {", ".join(names): why for why, names in without.items()}
 
 
 def task_among(request: RunRequest, config: str, retriever: str | None, options: Mapping[str, Any]) -> Task:

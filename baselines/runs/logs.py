@@ -6,12 +6,14 @@ again. Inspect is needed to read its own logs, the two others are not.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from quadrag.chat.reply import split_reasoning
 from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
 
 _PLACE = ("id", "config", "split")
 # Of harnesses that write their scores apart: a key of that file, the harness, and what holds the answers.
@@ -19,7 +21,51 @@ SUMMARIES = (
     ("n-shot", "lm-eval", "samples_*.jsonl, which --log_samples writes beside it"),
     ("config_general", "lighteval", "details_*.parquet, which --save-details writes"),
 )
+# A log of one of our tasks by lm-eval or lighteval: the task, then when it was made.
+_LOG = re.compile(r"(?:samples|details)_quadrag_.+_(\d{4}-\d\d-\d\dT[^_]+)\.(?:jsonl|parquet)")
 _HEAD = 4096  # characters of a .json log that tell it: Inspect writes its keys in one order
+
+
+class Maker(NamedTuple):
+    """What made a log: the model, and the time, which all logs of one run of lm-eval or lighteval share."""
+
+    model: str
+    time: str
+
+
+def list_logs(folder: Path) -> list[Path]:
+    """Return the logs that lie in a folder, or below it.
+
+    Raises:
+        QuadragError: there are none.
+    """
+    found = sorted(path for path in folder.rglob("*") if _LOG.fullmatch(path.name) or path.suffix == ".eval")
+    if not found:
+        raise QuadragError(
+            f"{folder} is a folder without a harness's log of a quadrag task (samples_quadrag_*.jsonl, *.eval, "
+            "details_quadrag_*.parquet); expected one, or a file of answers"
+        )
+    return found
+
+
+def find_maker(path: Path) -> Maker | None:
+    """Return what made a log, as the harness names it; None of any other file.
+
+    lm-eval says the model in the results beside the samples; where these are gone, it is what the folder is called.
+    """
+    if reader_of(path) is read_inspect_log:
+        made = _read_inspect(path, header_only=True).eval
+        return Maker(made.model, made.created)
+    match = _LOG.fullmatch(path.name)
+    if match is None:
+        return None
+    folders = path.absolute().parts[:-1]
+    if path.suffix == ".parquet":  # out/details/ORG/MODEL/TIME/details_TASK_TIME.parquet
+        start = folders.index("details") + 1 if "details" in folders else -2
+        return Maker("/".join(folders[start:-1]), match[1])
+    results = path.with_name(f"results_{match[1]}.json")
+    said = parse_json(results.read_bytes(), results) if results.is_file() else {}
+    return Maker((isinstance(said, dict) and said.get("model_name")) or folders[-1], match[1])
 
 
 def reader_of(path: Path) -> Callable[[Path], Iterator[dict[str, Any]]] | None:
@@ -42,7 +88,8 @@ def read_sample(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
         row: the sample.
 
     Returns:
-        `id`, `config`, `split`, `conditions` and `answer`, None where the reply is known to have had no content.
+        `benchmark`, `id`, `config`, `split`, `conditions` and `answer`, None where the reply is known to have had no
+        content.
 
     Raises:
         QuadragError: it is a sample of another task, or has no single reply.
@@ -68,22 +115,13 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
     """Yield a line of answers for every sample of a log of Inspect, in its order, whatever solver answered.
 
     Yields:
-        `id`, `config`, `split`, `conditions`, `sample` (the epoch, from 0), `answer`, `state` and `finish_reason`.
+        `benchmark`, `id`, `config`, `split`, `conditions`, `sample` (the epoch, from 0), `answer`, `state` and
+        `finish_reason`.
 
     Raises:
         QuadragError: Inspect is not installed, the file cannot be read, or it is a log of something else.
     """
-    try:
-        from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]  # the types are checked without it
-    except ImportError:
-        raise QuadragError(
-            f"{path} is a log of Inspect, which is needed to read it; pip install '.[harness]'"
-        ) from None
-    try:
-        log = read_eval_log(str(path), resolve_attachments="core")
-    except Exception as error:
-        reason = " ".join(str(error).split())
-        raise QuadragError(f"cannot read {path} ({reason:.200}); expected a log of Inspect") from None
+    log = _read_inspect(path, resolve_attachments="core")
     if not log.samples:
         raise QuadragError(f"{path} holds no samples (its status is {log.status}); expected a log of a whole run")
     for sample in log.samples:
@@ -95,6 +133,20 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
         text, state = (None, "api_error") if sample.error else inspect_answer(sample.output)
         stop = sample.output.stop_reason if sample.output.choices else None
         yield {**place, "sample": sample.epoch - 1, "answer": text, "state": state, "finish_reason": stop}
+
+
+def _read_inspect(path: Path, **how: Any) -> Any:
+    try:
+        from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]  # the types are checked without it
+    except ImportError:
+        raise QuadragError(
+            f"{path} is a log of Inspect, which is needed to read it; pip install '.[harness]'"
+        ) from None
+    try:
+        return read_eval_log(str(path), **how)
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise QuadragError(f"cannot read {path} ({reason:.200}); expected a log of Inspect") from None
 
 
 def inspect_answer(output: Any) -> tuple[str | None, str]:
@@ -115,8 +167,8 @@ def read_lighteval_details(path: Path) -> Iterator[dict[str, Any]]:
     """Yield a line of answers for every detail, in the order of the data: lighteval shuffles its documents.
 
     Yields:
-        `id`, `config`, `split`, `conditions` and `answer`, which is None, with its reason as `state`, where the call
-        failed.
+        `benchmark`, `id`, `config`, `split`, `conditions` and `answer`, which is None, with its reason as `state`,
+        where the call failed.
 
     Raises:
         QuadragError: the file cannot be read, or holds something else.
@@ -163,4 +215,4 @@ def _logged(said: Any) -> dict[str, str] | None:
     """Return what quadrag's tasks log beside a reply: its place, and the conditions it was made under; else None."""
     if not isinstance(said, Mapping) or not all(isinstance(said.get(name), str) for name in _PLACE):
         return None
-    return {name: said[name] for name in (*_PLACE, "conditions") if name in said}
+    return {name: said[name] for name in ("benchmark", *_PLACE, "conditions") if name in said}

@@ -32,6 +32,7 @@ from .answers import lines, named_split
 from .answers import read as read_file
 from .asked import write_asked
 from .inputs import describe_each, describe_judging, name_judges, name_services
+from .logs import find_maker
 from .pipeline import Session
 from .request import RunRequest, make_task
 
@@ -93,7 +94,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         splits=list(dict.fromkeys(question.split for question in questions)),
         retriever=one.retriever,
         options=identify_options(benchmark.options, one.options),
-        llm=_name_one(path),
+        llm=maker.model if (maker := find_maker(path)) else _name_one(path),
         parameters=parameters,
         judge=name_judges(session, benchmark, one),
         services=name_services(session),

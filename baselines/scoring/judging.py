@@ -23,7 +23,7 @@ from .cascade import Cascade, ask_cascades
 from .modules import CachedJudge, Embed, Judge, ScoringInputs, compute
 from .probe import Unread, find_unread
 from .score import score
-from .verdicts import find_oddities
+from .verdicts import Judged, find_oddities
 
 _SHOWN = 120  # characters of a verdict
 
@@ -169,7 +169,7 @@ def _judge_answers(
             items, scores = score(benchmark, by_key, answers, task.conditions, given)
     said = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
     verdict = known_keys().line(said.most_common(1)[0][0], _SHOWN) if said else None
-    odd = find_oddities(benchmark, by_key, answers, items, task, given)
+    odd = find_oddities(Judged(benchmark, by_key, answers, items, task, given))
     stopped = ended[0] if ended else None
     return Scored(items, scores, stopped, verdict, decided=decided, constant=odd.constant, doubtful=odd.doubtful)
 

@@ -156,7 +156,7 @@ def _find_by_text(
         there nor in the corpus, None where that is not here.
     """
     golds = _read_gold_texts(inner, task, questions)
-    known = {key: [_match(one, golds.get(key, ())) for one in found] for key, found in passages.items()}
+    known = _match_each(passages, golds)
     missed = [(key, at) for key, names in known.items() for at, name in enumerate(names) if name is None]
     hits = sum(map(len, known.values())) - len(missed)
     if not hits and not lookup:
@@ -170,6 +170,19 @@ def _find_by_text(
     if not hits and len(strange) == len(missed) and not nameless:
         return None
     return known, hits, None if corpus is None else len(strange)
+
+
+def match_gold(
+    inner: Benchmark, task: Task, questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]
+) -> dict[Key, list[str | None]]:
+    """Return the gold document that each passage is known by its text to be of, by question; None where it is none."""
+    return _match_each(passages, _read_gold_texts(inner, task, questions))
+
+
+def _match_each(
+    passages: Mapping[Key, Sequence[Passage]], golds: Mapping[Key, Sequence[tuple[str, str]]]
+) -> dict[Key, list[str | None]]:
+    return {key: [_match(one, golds.get(key, ())) for one in found] for key, found in passages.items()}
 
 
 def _squeeze(text: str) -> str:

@@ -23,10 +23,24 @@ from .score import known_conditions
 _LEAST, _FEW, _MANY = 2, 5, 20  # verdicts: that can be the same; below, that may be chance; that can be nearly so
 _MOSTLY = 0.95  # of the verdicts
 _FAR = 0.3  # between the mean of verdicts and of what words alone say
-_REFUSED, _OFTEN = 3, 0.5  # answers that words find right and a judge wrong, and their share: too many to be chance
+APART = 0.5  # the same: beyond it nobody can believe both; where people labelled answers it is up to 0.23
+TO_CHECK, _OFTEN = 3, 0.5  # answers that words find right and a judge wrong, and their share: too many to be chance
+_ALL = 2  # the same, where words find no more of them right
 _SEE = "see who is right with `quadrag label`, then `quadrag certify-judge`"
 
 Lines = Sequence[Mapping[str, Any]]  # of ``items.jsonl``
+Verdicts = list[float | str | None]
+
+
+class Judged(NamedTuple):
+    """Answers that were judged: what was asked of whom, and the items that came of it."""
+
+    benchmark: Benchmark
+    questions: Mapping[Key, Question]
+    answers: Sequence[Answer]
+    lines: Lines
+    task: Task
+    given: ScoringInputs
 
 
 class Oddities(NamedTuple):
@@ -42,35 +56,42 @@ class _Said(NamedTuple):
     judge: str
     use: MetricUse
     name: str  # ``truthfulness.accuracy``
-    verdicts: list[float | str | None]
+    verdicts: Verdicts
 
     @property
     def counts(self) -> Counter[float | str]:
         return Counter(one for one in self.verdicts if one is not None)
 
 
-def find_oddities(
-    benchmark: Benchmark,
-    questions: Mapping[Key, Question],
-    answers: Sequence[Answer],
-    lines: Lines,
-    task: Task,
-    given: ScoringInputs,
-) -> Oddities:
-    """Find what is odd of the verdicts on answers, whose items are `lines`."""
-    said = [*_collect(benchmark, questions, answers, lines, task, given)]
-    return Oddities(_tell_constant(said, lines), dict(_tell_doubtful(said, lines)))
+class _Lopsided(NamedTuple):
+    """What is told of verdicts that are nearly always the same, and whether words say much else of the answers."""
+
+    told: str
+    apart: bool
 
 
-def _collect(
-    benchmark: Benchmark,
-    questions: Mapping[Key, Question],
-    answers: Sequence[Answer],
-    lines: Lines,
-    task: Task,
-    given: ScoringInputs,
-) -> Iterator[_Said]:
+def find_oddities(judged: Judged) -> Oddities:
+    """Find what is odd of the verdicts on answers."""
+    said = [*_collect(judged)]
+    return Oddities(_tell_constant(said, judged.lines), dict(_tell_doubtful(said, judged.lines)))
+
+
+def count_held(lines: Lines, name: str) -> tuple[int, int]:
+    """Count the judged answers that words alone find right, which check a judge, and all judged ones; 0, 0 of others.
+
+    Args:
+        lines: items of a run.
+        name: of a value, as ``truthfulness.accuracy``.
+    """
+    record, verdicts = _record(name), _read_lines(lines, name)
+    if not record.words or _record(record.words[0]).phrase:
+        return 0, 0
+    return len(_find_right(verdicts, record, lines)), len(verdicts) - verdicts.count(None)
+
+
+def _collect(judged: Judged) -> Iterator[_Said]:
     """Yield what each judge said; of several on a panel the items hold the mean alone, so each is read by itself."""
+    benchmark, questions, answers, lines, task, given = judged
     metrics = benchmark.metrics(task.config, known_conditions(task.conditions, given))
     several = len(given.judges) > 1
     for place, judge in enumerate(given.judges):
@@ -86,7 +107,7 @@ def _collect(
                 yield _Said(name, metric, named, verdicts)
 
 
-def _read_lines(lines: Lines, name: str) -> list[float | str | None]:
+def _read_lines(lines: Lines, name: str) -> Verdicts:
     """Read a metric's verdicts from its items: by `corrected`, but where a rule decides by that profile alone."""
     found = []
     for line in lines:
@@ -105,8 +126,7 @@ def _read_row(row: Mapping[str, Any], name: str) -> float | str | None:
 
 def _read(name: str, reading: float | str | None) -> float | str | None:
     """Return what a judge said: a value or, where it may say that a key does not apply, that; else None."""
-    metric, _, key = name.partition(".")
-    may = None in metric_record(metric).key(key).grades.values()
+    may = None in _record(name).grades.values()
     return None if isinstance(reading, str) and not (may and reading == NOT_APPLICABLE) else reading
 
 
@@ -136,49 +156,70 @@ def _tell_constant(said: Sequence[_Said], lines: Lines) -> dict[str, list[str]]:
 def _tell_doubtful(said: Sequence[_Said], lines: Lines) -> Iterator[tuple[str, list[str]]]:
     """Say of verdicts that they are not what words alone say of the same answers, and name what they discredit."""
     for one in said:
-        record = metric_record(one.name.partition(".")[0]).key(one.name.partition(".")[2])
-        if not record.words:
-            continue
+        record, all_keys = _record(one.name), [f"{one.use.module}.{key}" for key in one.use.judged]
         if told := _tell_refused(one, record, lines):
-            yield f"The judge {one.judge} {told}: {_SEE}", [f"{one.use.module}.{key}" for key in one.use.judged]
-        elif told := _tell_lopsided(one, record, lines):
-            yield f"The judge {one.judge} {told}: {_SEE}", []
+            yield f"The judge {one.judge} {told}: {_SEE}", all_keys
+        elif lopsided := _find_lopsided(one, record, lines):
+            yield f"The judge {one.judge} {lopsided.told}: {_SEE}", all_keys if lopsided.apart else []
 
 
 def _tell_refused(one: _Said, record: KeyRecord, lines: Lines) -> str:
     """Say of verdicts that many are against answers that words alone find right, as an inverted judge's are."""
     wrong = record.range[0] or 0.0
-    right = [
-        verdict
-        for line, verdict in zip(lines, one.verdicts, strict=True)
-        if verdict is not None and any(line.get(name, {}).get(PROFILES[0]) == 1 for name in record.words)
-    ]
+    right = _find_right(one.verdicts, record, lines)
     refused = right.count(wrong)
-    if refused < max(_REFUSED, _OFTEN * len(right)):
+    if refused < max(_ALL if refused == len(right) else TO_CHECK, _OFTEN * len(right)):
         return ""
-    metric, _, key = record.words[0].partition(".")
-    held = "the phrase asked for" if metric_record(metric).key(key).phrase else "an accepted answer word for word"
+    held = "the phrase asked for" if _record(record.words[0]).phrase else "an accepted answer word for word"
     return f"gives {_show(one.name)} {_write(wrong)} to {refused} of {len(right)} answers that hold {held}"
 
 
-def _tell_lopsided(one: _Said, record: KeyRecord, lines: Lines) -> str:
-    """Say of verdicts that they are nearly always the same, and far from what words alone say on average."""
+def _find_right(verdicts: Verdicts, record: KeyRecord, lines: Lines) -> list[float | str]:
+    """Return the verdicts on answers that words alone find right."""
+    return [
+        verdict
+        for line, verdict in zip(lines, verdicts, strict=True)
+        if verdict is not None and any(line.get(name, {}).get(PROFILES[0]) == 1 for name in record.words)
+    ]
+
+
+def _find_lopsided(one: _Said, record: KeyRecord, lines: Lines) -> _Lopsided | None:
+    """Find out whether verdicts are nearly always the same, and far from what words alone say on average."""
     total = one.counts.total()
     ((verdict, count),) = one.counts.most_common(1) or [("", 0)]
     if not (total >= _MANY and _MOSTLY * total <= count < total):
-        return ""
+        return None
     there = [(line, said) for line, said in zip(lines, one.verdicts, strict=True) if isinstance(said, int | float)]
     mean = fmean(said for _, said in there)
-    apart = {}
+    found = {}
     for name in record.words:
         values = [value for line, _ in there if (value := line.get(name, {}).get(PROFILES[0])) is not None]
         if values:
-            apart[name] = fmean(values)
-    if apart and all(abs(mean - value) >= _FAR for value in apart.values()):
-        name, value = min(apart.items(), key=lambda pair: abs(mean - pair[1]))
-        said = f"says {_show(one.name)} {_write(verdict)} of {count / total:.0%} of {total} answers"
-        return f"{said}, whose {_show(name)} is {value:.0%}"
-    return ""
+            found[name] = values
+    if not found:
+        return None
+    name, values = min(found.items(), key=lambda pair: abs(mean - fmean(pair[1])))
+    gap = abs(mean - fmean(values))
+    if gap < _FAR:
+        return None
+    phrase, graded = _record(name).phrase, {*values} - {0, 1}
+    by_words = f"{values.count(1)} of {len(values)} are right by words alone"
+    if phrase:
+        by_words = f"{values.count(1)} of {len(values)} hold the phrase asked for"
+    elif graded:
+        by_words = f"words alone find them {fmean(values):.0%} right on average"
+    said = f"gives {_show(one.name)} {_write(verdict)} to {count} of {total} answers"
+    if "right" in record.grades:
+        grade = next(grade for grade, value in record.grades.items() if value == verdict)
+        said = f"calls {count} of {total} answers {grade}"
+    # Other words than those that are sought may mean the same: a judge sees it.
+    return _Lopsided(f"{said}; {by_words} ({_show(name)})", gap >= APART and not phrase and not graded)
+
+
+def _record(name: str) -> KeyRecord:
+    """Return the record of a metric's key, as ``truthfulness.accuracy``."""
+    metric, _, key = name.partition(".")
+    return metric_record(metric).key(key)
 
 
 def _show(name: str) -> str:

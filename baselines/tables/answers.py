@@ -17,7 +17,7 @@ from ..scoring.served import LEAST
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
 from ..systems.rag.reply import OF_PASSAGES
 from ..systems.rag.system import NOT_GIVEN
-from .grid import Alarm
+from .grid import Alarm, Detail
 
 _SHOWN = 40  # characters of an answer
 _FEW, _SHARE = 5, 0.05  # questions, and their share, that may have one answer by chance
@@ -61,6 +61,13 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     ]
 
 
+def note_kinds(results: Sequence[Result]) -> list[Detail]:
+    """List the kinds of a run's error texts, where there are several."""
+    found = [_count_kinds(errors) for one in results if len(errors := find_errors(one)) > 1]
+    listed = [", ".join(f"{kind} ({n})" for kind, n in kinds.items()) for kinds in found]
+    return [Detail(f"Answers that read like error texts: {each}.") for each in listed]
+
+
 def _is_bare(result: Result) -> bool:
     """Whether sentences of passages answered where no passages were shown."""
     return result.run.inputs.llm == EXTRACTIVE and result.run.inputs.retriever == NONE
@@ -85,12 +92,37 @@ def _tell_texts(result: Result) -> Iterator[str]:
         if n > 1 and n >= _LITTLE * asked:
             how = _advise(result.run.inputs, "failures")
             yield f"{len(by_text[''])} of {total} answers are empty and count as they are{how}"
+    errors = find_errors(result)
+    if len(errors) > 1:
+        often, n = next(iter(_count_kinds(errors).items()))
+        yield (
+            f"{sum(map(len, errors.values()))} of {total} answers read like error texts, of {len(errors)} kinds, most "
+            f"often {often} ({n}){_advise(result.run.inputs, 'errors')}"
+        )
+        many = [text for text in many if text not in errors]
     told = [text for text in many if not _is_looked_for(result, by_text[text])]
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
-        shown = f"the same text, {known_keys().line(text, longest=_SHOWN)!r}"
-        said = f"{shown}{_advise(result.run.inputs, 'errors')}" if text else "empty"
-        yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}"
+        said = f"the same text, {_quote(text)}" if text else "empty"
+        how = _advise(result.run.inputs, "errors" if text else "failures")
+        yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}{how}"
+
+
+def find_errors(result: Result) -> dict[str, set[_Place]]:
+    """Return the answers of a run that read like error texts, by kind; none where no kind is of several questions."""
+    by_text = {} if result.run.inputs.llm == EXTRACTIVE else _join_varying(result, _sort_texts(result))
+    kinds = {text: places for text, places in by_text.items() if text and _find_error(text)}
+    kinds = {text: places for text, places in kinds.items() if not _is_sought(result, places)}
+    return kinds if any(_count_questions(result, places) > 1 for places in kinds.values()) else {}
+
+
+def _count_kinds(errors: Mapping[str, set[_Place]]) -> dict[str, int]:
+    """Count the answers of every kind, those of the commonest first."""
+    return {_quote(text): len(errors[text]) for text in sorted(errors, key=lambda text: -len(errors[text]))}
+
+
+def _quote(text: str) -> str:
+    return repr(known_keys().line(text, longest=_SHOWN))
 
 
 def _sort_texts(result: Result) -> dict[str, set[_Place]]:
@@ -161,6 +193,11 @@ def _is_looked_for(result: Result, places: Collection[_Place]) -> bool:
     return any(all((row.get(name) or {}).get("official") == 1 for row in rows) for name in looking)
 
 
+def _is_sought(result: Result, places: Collection[_Place]) -> bool:
+    """Whether a metric looks for what stands in all answers of these places, or finds one of them right by words."""
+    return _is_looked_for(result, places) or any(map(_is_right, _find_rows(result, places)))
+
+
 def _is_right(row: Mapping[str, Any]) -> bool:
     """Whether an answer's item has the best value of a metric that neither judges nor ranks."""
     for name, entry in row.items():
@@ -190,8 +227,8 @@ def _tell_passages(result: Result) -> Iterator[str]:
     if (short := gave.get("short")) and not gave.get("gold"):
         yield f"{short} of {gave['passages']} passages are under {LEAST} characters: too short to be known"
     if gave.get("by") == "form":
-        lacking = "if that cannot be, the ids are not those of `quadrag.corpus`"
-        yield f"none of the {gave['passages']} passages is a gold document; {lacking}"
+        check = "check that their ids are those of `quadrag.corpus`"
+        yield f"none of the {gave['passages']} passages is a gold document; {check}"
     elif gave.get("by") == "text" and gave.get("gold") == 0:
         strange = f"; {gave['strange']} of their texts are no document of `quadrag.corpus`" if gave["strange"] else ""
         yield f"none of the {gave['passages']} passages is a gold document{strange}"

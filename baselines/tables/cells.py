@@ -17,7 +17,7 @@ Row = Mapping[str, Any]  # of ``scores.json``
 NOTHING = "–"
 RATE, CHARACTERS = "rate", "characters"
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
-ALIKE = "!"  # behind what rests on verdicts that are all the same
+ALIKE = "!"  # behind what rests on verdicts that say nothing of the answers
 FEW = 5  # items, below which a value has no interval: a resample of them says nothing
 MANY = 400  # items, beyond which a rate has two decimals
 # Long words broken where a column is to be narrow.
@@ -94,7 +94,7 @@ def figure_of(
 def value_cell(row: Row | None, lacking: str = "not run") -> Cell:
     """Make the cell of a row: `lacking` where its metric did not run, a dash where there is no row.
 
-    What rests on verdicts that are all the same is marked, and stands in no chart.
+    What rests on verdicts that say nothing of the answers is marked, and stands in no chart.
     """
     if row is None or "not_run" in row:
         return Cell(NOTHING if row is None else lacking)
@@ -127,22 +127,22 @@ def scored_of(row: Row) -> str:
     return f"{count_scored(row)} of {row['n_total'] - row.get('n_not_applicable', 0)}"
 
 
-def difference_cell(pair: Pair, unit: str = RATE, judged: bool = True) -> Cell:
+def difference_cell(pair: Pair, unit: str = RATE, better: bool = True) -> Cell:
     """Make the cell of a difference of two values, written as the values are, its interval under it.
 
     Args:
         pair: the difference.
         unit: of the values.
-        judged: whether it has a verdict, so that one that is not chance is sure.
+        better: whether more or less is better; where it is not, no chart asks what is chance.
     """
     scale, decimals = (1, 0) if unit == CHARACTERS else (100, 1)
     text = format_difference(pair.difference, unit, pair.n)
     if pair.n < FEW:
         return Cell(text)
-    figure = figure_of(pair.difference, pair.interval, pair.n, unit)
-    sure, said = judged and pair.decisive < ALPHA, "characters" if unit == CHARACTERS else "percent points"
     bounds = " to ".join(write_number(end * scale, decimals) for end in pair.interval)
-    return Cell(text, bounds, figure and figure._replace(sure=sure, unit=said))
+    figure = better and figure_of(pair.difference, pair.interval, pair.n, unit)
+    said = "characters" if unit == CHARACTERS else "percent points"
+    return Cell(text, bounds, figure._replace(sure=pair.decisive < ALPHA, unit=said) if figure else None)
 
 
 def format_difference(value: float, unit: str, n: int) -> str:

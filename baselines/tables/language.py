@@ -18,10 +18,11 @@ from typing import NamedTuple, TypeVar
 import yaml
 
 from quadrag import catalogue
+from quadrag.labels import LANGUAGES
 
 from .grid import Grid, Line
 
-ENGLISH, CHINESE = LANGUAGES = ("en", "zh")
+ENGLISH, CHINESE = LANGUAGES
 _SLOT = re.compile(r"(\{\d…?\})")
 _BRACKET = re.compile(r"[^(]*\)")  # that a slot stands in, whose end is its own
 _HAN = re.compile("[\u4e00-\u9fff]")

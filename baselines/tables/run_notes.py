@@ -15,7 +15,7 @@ from ..core.prompts import are_own
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
 from ..systems.rag.system import RAG
-from .answers import note_answers
+from .answers import note_answers, note_kinds
 from .cells import ALIKE, Row
 from .grid import Alarm, Detail
 from .names import keep_name
@@ -37,6 +37,7 @@ def note_ours(
     runs = [result.run for result in results]
     return [
         *note_partial(results),
+        *note_kinds(results),
         *head,
         *note_runs(runs),
         *note_beside(runs),
@@ -133,6 +134,12 @@ def note_sample(results: Sequence[Result]) -> list[str]:
     """Say that data are made up, where they are."""
     made_up = any(SAMPLE_SOURCE in one.run.source for one in results)
     return ["The data are the bundled sample, which is made up."] * made_up
+
+
+def note_none_beside(results: Sequence[Result]) -> list[str]:
+    """Say that data are made up, and that therefore no printed row stands beside."""
+    said = note_sample(results)
+    return [*map(Alarm, said), *[Alarm("So no published value stands beside.")] * bool(said)]
 
 
 def _note_data(runs: Sequence[RunRecord]) -> str:

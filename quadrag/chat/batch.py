@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from quadrag.chat.job import Job
 from quadrag.chat.ledger import call_key, canonical
 from quadrag.chat.reply import Outcome
 from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError
-
-if TYPE_CHECKING:
-    from quadrag.chat.network.dispatch import Job
 
 Make = Callable[[Collection[bytes]], None]  # makes calls, and enters what they come to among the outcomes
 
@@ -57,8 +55,6 @@ class Batch:
 
     def jobs(self, keys: Collection[bytes], sized: bool) -> Iterator[Job]:
         """Yield the calls of some of the keys; `sized` where a budget asks for their sizes."""
-        from quadrag.chat.network.dispatch import Job
-
         for key, place in self.missing.items():
             if key in keys:
                 chat = self._chats[place]

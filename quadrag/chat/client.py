@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from quadrag import parallel
 from quadrag.chat.batch import Batch
 from quadrag.chat.calling import Calling
+from quadrag.chat.job import Limits
 from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.prices import BudgetReached, Prices
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
@@ -240,8 +241,6 @@ class ChatClient:
 
     def _ask(self, batch: Batch) -> None:
         """Make the calls that are missing."""
-        from quadrag.chat.network.dispatch import Limits
-
         tell = self.on_progress
         done = len(batch.keys) - batch.count(batch.missing)
 

@@ -87,7 +87,7 @@ class Known:
             first, *others = listed[:_OFFERED]
             more = f" (or {', '.join(f'#{name}' for name in others)})" if others else ""
             way = f"type {place.replace(', ', ',')}#{first}{more}"
-            only = f"{option} is for replicating a paper's row with another model"
+            only = f"{option} NAME is for a server that answers to any name"
             raise NotServed(f"{serves}, not {served_as or model}; {way}; {only}")
 
     def warn_of_others(self, missing: Collection[bytes]) -> None:

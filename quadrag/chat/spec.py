@@ -64,6 +64,11 @@ def parse_spec(text: str) -> Spec:
             # Of what is no URL nobody knows where its password ends.
             shown = text.rpartition("@")[2].partition("?")[0]
             raise QuadragError(f"{shown!r} in the model spec is not a base URL; {forms}")
+        if parts.netloc.endswith(":"):
+            raise QuadragError(
+                f"{shown_url(url)!r} has a colon and no port; type the port behind it, as "
+                f"{parts.scheme}://{parts.hostname}:8080{parts.path}, or leave the colon out"
+            )
     return Spec(urls, model.strip() or None)
 
 

@@ -37,11 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.certify.corrected import correct
-    from quadrag.baselines.certify.draw import draw_sheet, take_back, write_sheet
+    from quadrag.baselines.certify.draw import draw_sheet, take_back
     from quadrag.baselines.certify.tables import tabulate_corrected
     from quadrag.baselines.page.labelling import write_labelling
     from quadrag.baselines.tables.grid import print_grids
     from quadrag.baselines.tables.language import speak_grids
+    from quadrag.sheet import write_csv
 
     if bool(arguments.out) == bool(arguments.people):
         raise QuadragError("give --out for a new sheet, or --people to take one back")
@@ -52,12 +53,12 @@ def run(arguments: argparse.Namespace) -> None:
             raise QuadragError(f"{out} is there already; name another file, or take it back with --people {out}")
         rows, given = draw_sheet(items, arguments.n, graded, arguments.seed, arguments.labels)
         said = "; ".join(f"{count} that the judge gave {name}" for name, count in given.items())
-        then = f"Fill in the column label: {' or '.join(graded.grades)}."
+        then = f"Fill in the column label: {graded.spelled}."
         if out.suffix == ".html":
             write_labelling(out, rows, graded, arguments.labels)
             then = f"Open it in a browser: it saves a sheet, {out.stem}.csv, among your downloads."
         else:
-            write_sheet(out, rows)
+            write_csv(out, rows)
         tell(arguments, f"{arguments.out}: {sum(given.values())} of {len(items)} items ({said})", graded.asks, then)
         tell_next(arguments, _take_back(arguments, out.with_suffix(".csv")))
         return

@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.audit.finding import read_findings
+    from quadrag.baselines.certify.beside import lay_beside
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.core.result import own_profile
     from quadrag.baselines.page.page import write_page
@@ -52,9 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
     refuse_same(arguments.runs)
     runs = campaign.read_runs(arguments.runs)
     results = [result for _, parts in runs for result in parts]
-    certificates = read_certificates(arguments.certificate)
-    for result in results:
-        result.certificates = certificates
+    lay_beside(results, read_certificates(arguments.certificate))
     own = own_profile(results)
     profiles = options.profiles(arguments, own)
     page = None  # where it has more than the terminal

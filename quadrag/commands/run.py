@@ -144,6 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
+    from quadrag.baselines.certify.beside import lay_beside
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.commands.shared.estimating import print_estimate, shadow_folders, start_estimate
 
@@ -152,7 +153,7 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     estimate = start_estimate(arguments)
     if estimate is None:
         out, campaign, alone = _ask(arguments)
-        campaign.certify(certificates)
+        lay_beside(campaign.results, certificates)
         return _show(arguments, stdout, out, campaign, alone)
     with shadow_folders() as place:
         _, campaign, _ = _ask(arguments, estimate, place)

@@ -3,13 +3,16 @@
 FILE is JSON Lines with `id` and `answer` (null for a call that failed), as
 `quadrag questions` asks for them, maybe with `passages`, which are measured
 too; or what RGB's or CRUD-RAG's own code wrote; or a log of a harness that ran
-quadrag's tasks. A part of the questions is scored as a part, and said to be
-one. Options that the answers were made with are to be given again.
+quadrag's tasks, or a folder of its logs. A part of the questions is scored as a
+part, and said to be one. Options that the answers were made with are to be
+given again.
 
-Several files are compared with the first, as `quadrag report` does.
+Several files are compared with the first, as `quadrag report` does. Logs of one
+model on several tasks stand below each other.
 """
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -68,34 +71,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
+    from quadrag.baselines.certify.beside import lay_beside
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
+    from quadrag.baselines.report.all import tabulate_all
+    from quadrag.baselines.report.compared.comparison import merge_runs
     from quadrag.baselines.report.compared.names import lift_place
     from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
     from quadrag.baselines.report.facts import tell_verdicts
-    from quadrag.baselines.report.run import tabulate_run
-    from quadrag.baselines.report.summary import show_run
+    from quadrag.baselines.report.summary import show_tasks
+    from quadrag.baselines.report.systems import gather_systems
 
     refuse_same(arguments.answers)
+    files = _list_files(arguments)
     if arguments.estimate:
-        return _estimate(arguments)
+        return _estimate(arguments, files)
     profiles, out = options.profiles(arguments), Path(arguments.out) if arguments.out else None
     certificates = read_certificates(arguments.certificate)
     with results_alone(arguments.format) as stdout:
-        scored = _score_files(arguments, [Path(name) for name in arguments.answers], out)
+        scored = _score_files(arguments, files, out)
         results = [result for _, result in scored]
-        for result in results:
-            result.certificates = certificates
-        if len(scored) > 1:
-            named = [(str(file), result) for file, result in scored]
+        lay_beside(results, certificates)
+        systems = gather_systems(scored)
+        if len(systems) > 1:
+            named = [(name, merge_runs(parts)) for name, parts in systems]
             grids, page = (tabulate_several(named, profiles[0], every) for every in (arguments.verbose, True))
             grids = [*map(lift_place, grids)]
         else:
-            grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
-            page = tabulate_run(results[0], profiles, arguments.labels, every=True)
+            grids = show_tasks(results, profiles, arguments.labels, arguments.verbose)
+            page = tabulate_all(systems, profiles, arguments.labels)
         if out:
-            runs = [(str(file), [result]) for file, result in scored]
-            write_page(out / "report.html", runs, page, arguments.labels, arguments.ledger)
+            write_page(out / "report.html", systems, page, arguments.labels, arguments.ledger)
         if kept := tell_verdicts(results):
             tell(arguments, *f"{kept}.".splitlines())
         print_results(arguments, stdout, out, results, grids)
@@ -104,20 +110,47 @@ def run(arguments: argparse.Namespace) -> int:
             tell(arguments, "Nothing was saved: --out DIR keeps it for `quadrag show`")
         if out:
             print(f"\n{out / 'report.html'}")
-            if len(results) == 1:
+            if len(systems) == 1:
                 print_next(arguments, out, results)
-            else:
+            elif len(systems) == len(results):
                 print_next_of_two(arguments, results, profiles[0])
         return report_failures(arguments, scored, grids)
 
 
-def _estimate(arguments: argparse.Namespace) -> int:
+def _list_files(arguments: argparse.Namespace) -> list[Path]:
+    """List the files that are named: of a folder the logs in it, those of the benchmark and config that are named.
+
+    Raises:
+        QuadragError: a folder holds none, or ratings are given of several files.
+    """
+    from quadrag.baselines.runs.answers import read_place
+    from quadrag.baselines.runs.logs import list_logs
+    from quadrag.catalogue import benchmark_name
+
+    named = {"config": arguments.config} if arguments.config else {}
+    named |= {"benchmark": benchmark_name(arguments.benchmark)} if arguments.benchmark else {}
+    files: list[Path] = []
+    for path in map(Path, arguments.answers):
+        found = (
+            [one for one in list_logs(path) if named.items() <= read_place(one).items()] if path.is_dir() else [path]
+        )
+        if not found:
+            raise QuadragError(
+                f"{path} holds no log of {' '.join([*named.values()][::-1])}; leave the name out to score all"
+            )
+        files += found
+    if arguments.ratings and len(files) > 1:
+        raise QuadragError("--ratings are of the answers of one file; score each by itself, then compare them")
+    return [*dict.fromkeys(files)]
+
+
+def _estimate(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     """Say what the judges will be asked."""
     from quadrag.commands.shared.estimating import print_estimate, start_estimate
 
     estimate = start_estimate(arguments)
     with results_alone(arguments.format) as stdout:
-        _score_files(arguments, [Path(name) for name in arguments.answers], None, estimate)
+        _score_files(arguments, files, None, estimate)
         print_estimate(arguments, estimate, stdout)
     return 0
 
@@ -134,7 +167,10 @@ def _score_files(
     requests = [_request(arguments, file) for file in files]
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     if len(names := {make_task(request).benchmark for request in requests}) > 1:
-        raise QuadragError(f"the files answer {' and '.join(sorted(names))}; score each benchmark's by themselves")
+        among = "; of a folder name one with --benchmark" if any(map(os.path.isdir, arguments.answers)) else ""
+        raise QuadragError(
+            f"the files answer {' and '.join(sorted(names))}; score each benchmark's by themselves{among}"
+        )
     calls, scored = call_request(arguments, estimate), []
     for named in filter(None, folders):
         refuse_full(named, calls.command)
@@ -156,7 +192,5 @@ def _request(arguments: argparse.Namespace, file: Path) -> Any:
     if lacking := [f"--{name}" for name in ("benchmark", "config") if name not in named]:
         raise QuadragError(f"{file} does not say what it answers; name it with {' and '.join(lacking)}")
     if arguments.ratings:
-        if len(arguments.answers) > 1:
-            raise QuadragError("--ratings are of the answers of one file; score each by itself, then compare them")
         named["option"] = [*arguments.option, f"ratings={arguments.ratings}"]
     return run_request(argparse.Namespace(**{**vars(arguments), **named}))

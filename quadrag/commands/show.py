@@ -8,6 +8,7 @@ or a recipe, the runs are shown one after the other.
 
 import argparse
 import shlex
+import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -16,13 +17,14 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import tell, tell_next
 from quadrag.errors import QuadragError
-from quadrag.wrapping import fit
+from quadrag.wrapping import GLANCE, fit
 
 EXAMPLES = (
     "quadrag show runs/a --wrong",
     "quadrag show runs/a --wrong --split noise_40",
     "quadrag show runs/a --unscored --limit 5",
-    "quadrag show runs/a --id 17",
+    "quadrag show runs/a --id 17 --verbose",
+    "quadrag show runs/a --wrong --ids",
     "quadrag show runs/a --wrong --metric mrr",
     "quadrag show runs/rgb-all --wrong",
     "quadrag show runs/a runs/b",
@@ -51,9 +53,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", metavar="N", type=options.whole(1), help=f"of a run (default: {_MOST}; {_FEW} of several)"
     )
-    parser.add_argument("--verbose", "-v", action="store_true", help="all metrics, under both profiles")
+    parser.add_argument("--ids", action="store_true", help="the ids alone, a line each, for scripts (default: all)")
     parser.add_argument(
-        "--characters", metavar="N", type=options.whole(1), default=100, help="of a passage (default: 100)"
+        "--verbose", "-v", action="store_true", help="all metrics, under both profiles; texts stand whole"
+    )
+    parser.add_argument(
+        "--characters",
+        metavar="N",
+        type=options.whole(1),
+        help=f"of an answer, a gold or a passage (default: {GLANCE} in a terminal, all in a pipe)",
     )
     options.labels(parser)
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
@@ -80,22 +88,32 @@ def run(arguments: argparse.Namespace) -> None:
     refuse_same(arguments.runs)
     sides = [(Path(name), results) for name, results in read_runs(arguments.runs)]
     shown = _pair(*sides) if two else [(one,) for one in _choose(sides[0][1], which)]
-    if len(shown) > 1 and not any(which):
+    if len(shown) > 1 and not any(which) and not arguments.ids:
         told = f"{sides[0][0]} holds {len(shown)} runs: show all with --wrong or --unscored, or one of them:"
         tell(arguments, told)
         for one, *_ in shown:
             tell_next(arguments, f"quadrag show {shlex.quote(str(one.folder))}", "  ")
         return
-    limit = arguments.limit or (_FEW if len(shown) > 1 else _MOST)
-    spell = partial(speak, language=arguments.labels)
-    manner = Manner(limit, arguments.characters, arguments.verbose, arguments.ledger, spell)
+    few = None if arguments.ids else _FEW if len(shown) > 1 else _MOST
+    longest = GLANCE if sys.stdout.isatty() and not arguments.verbose else None
+    manner = Manner(
+        arguments.limit or few,
+        arguments.characters or longest,
+        arguments.verbose,
+        arguments.ledger,
+        partial(speak, language=arguments.labels),
+        arguments.ids,
+    )
     for results in shown:
         readers = [RunReader(one.folder, one, arguments.data_dir) for one in results]
-        if len(shown) > 1:
+        if len(shown) > 1 and not arguments.ids:
             print(f"== {' '.join(str(one.folder) for one in results)}")
         pair = list(zip(arguments.runs, readers, strict=False))
         lines = write_changes(pair, which, manner) if two else write_items(readers[0], which, manner)
-        print(fit("\n".join(lines)), end="\n\n" if results is not shown[-1] else "\n")
+        if arguments.ids:
+            print(end="".join(f"{line}\n" for line in lines))
+        else:
+            print(fit("\n".join(lines)), end="\n\n" if results is not shown[-1] else "\n")
 
 
 def _choose(results: Sequence[Any], which: Any) -> Sequence[Any]:

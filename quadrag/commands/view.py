@@ -9,7 +9,6 @@ import argparse
 import time
 import webbrowser
 from pathlib import Path
-from typing import Any
 
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
@@ -77,6 +76,7 @@ def _is_up_to_date(arguments: argparse.Namespace, page: Path, folder: Path) -> b
 
 
 def _write(arguments: argparse.Namespace, page: Path) -> None:
+    from quadrag.baselines.certify.beside import lay_beside
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import tabulate_all
@@ -85,10 +85,8 @@ def _write(arguments: argparse.Namespace, page: Path) -> None:
 
     refuse_same(arguments.runs)
     runs = read_runs(arguments.runs)
-    certificates: Any = read_certificates(arguments.certificate)
-    for _, results in runs:
-        for result in results:
-            result.certificates = certificates
+    ran = (result for _, results in runs for result in results)
+    lay_beside(ran, read_certificates(arguments.certificate))
     write_page(page, runs, tabulate_all(runs, labels=arguments.labels), arguments.labels, arguments.ledger)
 
 

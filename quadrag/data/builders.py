@@ -16,7 +16,7 @@ from typing import Any
 
 from quadrag import catalogue
 from quadrag.data import files
-from quadrag.data.prepared import check_built, find_prepared
+from quadrag.data.prepared import find_prepared, list_files
 from quadrag.errors import QuadragError, unknown_name
 
 SAMPLE = files.SAMPLE
@@ -126,11 +126,8 @@ def rows(builder: Any, split: str) -> Iterator[dict[str, Any]]:
             if split not in splits(builder):
                 there = ", ".join(splits(builder))
                 raise QuadragError(f"{builder.config.name} was prepared with {there} alone, not {split}")
-            folder = Path(builder.cache_dir)
-            for file in builder.as_dataset(split=split).cache_files:
-                read = Path(file["filename"])
-                check_built(folder, read.relative_to(folder).as_posix())
-                yield from _read_arrow(read)
+            for file in list_files(Path(builder.cache_dir), builder.dataset_name, split):
+                yield from _read_arrow(file)
         else:
             yield from (row for _, row in builder._generate_examples(**_arguments(builder, split)))
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -114,6 +115,20 @@ def check_built(folder: Path, name: str) -> None:
     sums = read_record(folder).sums
     if sums is not None and find_altered(folder, [name], sums):
         raise _damaged(folder / name)
+
+
+def list_files(folder: Path, benchmark: str, split: str) -> list[Path]:
+    """List the files that hold the rows of a split of a prepared config, in their order, each as it was built.
+
+    Raises:
+        QuadragError: one is not.
+    """
+    known = read_record(folder).sums or [path.name for path in folder.iterdir()]
+    named = re.compile(rf"{re.escape(benchmark)}-{re.escape(split)}(-\d+-of-\d+)?\.arrow")
+    names = sorted(filter(named.fullmatch, known))
+    for name in names:
+        check_built(folder, name)
+    return [folder / name for name in names]
 
 
 def _damaged(path: Path) -> QuadragError:

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag.kg import child, sources
+from quadrag.kg import sources
+from quadrag.kg.pickled import child
 from quadrag.kg.store import Part, Store, Tick, fill, index_in_order, key, unkey
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.kg import child
+from quadrag.kg.pickled import child
 from quadrag.kg.store import Part, Store, Tick, dump, fill, index_names, key, unkey
 
 _AWARD_YEARS = range(1957, 2020)

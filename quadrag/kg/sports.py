@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.kg import child
+from quadrag.kg.pickled import child
 from quadrag.kg.store import Part, Store, Tick, dump, key
 
 _BATCH = 100_000  # rows

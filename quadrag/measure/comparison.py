@@ -20,23 +20,23 @@ from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.tables.cells import FEW
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, spread_subs, write_plainly
-from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.run_notes import note_sample
 from quadrag.errors import QuadragError, UnknownScore
+from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
 from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_answers, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name, match_names
-from quadrag.measure.words import in_python, spell_notes
+from quadrag.measure.words import in_python, labels_in_use, spell_notes
 from quadrag.stats import Pair
-from quadrag.wrapping import fit
+from quadrag.wrapping import GLANCE, fit
 
 
 class Comparison(Mapping[str, Pair]):
     """The paired differences, `after` less `before`, by metric: ``comparison["rouge_l"].difference``."""
 
-    def __init__(self, before: Evaluation, after: Evaluation, labels: str = ENGLISH) -> None:
+    def __init__(self, before: Evaluation, after: Evaluation, labels: str = LANGUAGES[0]) -> None:
         """Pair the questions that both answered; it is shown in the language of the labels.
 
         Raises:
@@ -124,7 +124,7 @@ class Comparison(Mapping[str, Pair]):
         """Print the table or, when `worse` or `better`, single questions with both answers.
 
         Args:
-            verbose: all metrics, not the headlines alone.
+            verbose: all metrics, not the headlines alone; of questions their texts whole.
             worse: what ``quadrag show BEFORE AFTER --worse`` prints, the greatest difference first; raises as
                 `Evaluation.to_pandas` does.
             better: the same of the questions on which `after` is better.
@@ -138,7 +138,8 @@ class Comparison(Mapping[str, Pair]):
             which = Which(worse=worse, better=better, metric=metric, profile=self.profile)
             readers = [RunReader(one.folder, one.result) for one in both]
             runs = list(zip(self._names, readers, strict=True))
-            print(fit("\n".join(write_changes(runs, which, Manner(limit, every=verbose, spell=in_python)))))
+            manner = Manner(limit, None if verbose else GLANCE, verbose, spell=in_python)
+            print(fit("\n".join(write_changes(runs, which, manner))))
             return
         refuse_metric(metric, "worse=True", "better=True")
         grid = lift_place(compare_runs(self._runs, self.profile, verbose))
@@ -251,7 +252,7 @@ def compare(
     Raises:
         QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
     """
-    spoken = labels or next((one.labels for one in (before, after) if isinstance(one, Evaluation)), ENGLISH)
+    spoken = labels or next((one.labels for one in (before, after) if isinstance(one, Evaluation)), labels_in_use())
     beside = profile or next((one.profile for one in (before, after) if isinstance(one, Evaluation)), None)
 
     def take(one: Evaluation | str | Path) -> Evaluation:

@@ -20,18 +20,18 @@ from quadrag.baselines.runs.campaign import read_runs
 from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_scored
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
-from quadrag.baselines.tables.language import ENGLISH
 from quadrag.baselines.tables.notes import note_directions
 from quadrag.baselines.tables.run_notes import note_partial, note_sample
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
 from quadrag.measure.frame import check_rows, item_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
-from quadrag.measure.words import in_python, spell_notes
+from quadrag.measure.words import in_python, labels_in_use, spell_notes
 from quadrag.run_record import RunRecord
-from quadrag.wrapping import fit
+from quadrag.wrapping import GLANCE, fit
 
 PAGE = "report.html"  # of a run, in its folder
 
@@ -43,7 +43,7 @@ class Evaluation(Mapping[str, Score]):
     found by the name of its column in `to_pandas`, as ``rgb_accuracy.accuracy``.
     """
 
-    def __init__(self, result: Result, folder: Path, profile: str, labels: str = ENGLISH) -> None:
+    def __init__(self, result: Result, folder: Path, profile: str, labels: str = LANGUAGES[0]) -> None:
         """Take a run's result.
 
         Args:
@@ -170,7 +170,7 @@ class Evaluation(Mapping[str, Score]):
         """Print the summary and the folder or, when `wrong` or `unscored`, single questions.
 
         Args:
-            verbose: all tables; of questions all metrics.
+            verbose: all tables; of questions all metrics, and texts whole.
             wrong: what ``quadrag show FOLDER --wrong`` prints, the worst questions first; raises as `to_pandas` does.
             unscored: what ``quadrag show FOLDER --unscored`` prints, the questions that some metric has no value of.
             metric: what says that an answer is wrong; the first valid headline when None.
@@ -180,7 +180,8 @@ class Evaluation(Mapping[str, Score]):
             check_count("limit", limit)
             check_one(wrong=wrong, unscored=unscored)
             which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
-            print(fit("\n".join(write_items(self._reader, which, Manner(limit, every=verbose, spell=in_python)))))
+            manner = Manner(limit, None if verbose else GLANCE, verbose, spell=in_python)
+            print(fit("\n".join(write_items(self._reader, which, manner))))
             return
         refuse_metric(metric, "wrong=True", "unscored=True")
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
@@ -261,13 +262,13 @@ class Evaluation(Mapping[str, Score]):
 
 
 @entrance
-def result(folder: str | Path, profile: str | None = None, *, labels: str = ENGLISH) -> Evaluation:
+def result(folder: str | Path, profile: str | None = None, *, labels: str | None = None) -> Evaluation:
     """Read a finished run back: one of `evaluate`, of ``quadrag run`` or of ``quadrag score --out``.
 
     Args:
         folder: of the run.
         profile: ``official`` or ``corrected``; the one that the run was made with when None.
-        labels: ``en`` or ``zh``, the language in which it is shown.
+        labels: ``en`` or ``zh``, the language in which it is shown; that of QUADRAG_LABELS, or English, when None.
 
     Raises:
         QuadragError: it holds no finished run, or several.
@@ -276,7 +277,7 @@ def result(folder: str | Path, profile: str | None = None, *, labels: str = ENGL
     ((_, found),) = read_runs([str(folder)])
     if len(found) > 1:
         raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one of them")
-    return Evaluation(found[0], found[0].folder or Path(folder), profile or found[0].run.profile, labels)
+    return Evaluation(found[0], found[0].folder or Path(folder), profile or found[0].run.profile, labels_in_use())
 
 
 def check_profile(profile: str) -> str:

@@ -8,10 +8,9 @@ from quadrag.baselines.core.task import Corpus, known_options, load_questions, o
 from quadrag.baselines.runs.request import RunRequest, make_task
 from quadrag.baselines.systems.function import Function, OpenQuestion, pose
 from quadrag.baselines.systems.system import Assignment
-from quadrag.baselines.tables.language import ENGLISH
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_names, entrance, refuse_unknown
-from quadrag.measure.words import speaking_python
+from quadrag.measure.words import labels_in_use, speaking_python
 from quadrag.records import Passage, Question
 
 
@@ -23,7 +22,7 @@ def questions(
     split: str | None = None,
     data_dir: str | None = None,
     limit: int | None = None,
-    labels: str = ENGLISH,
+    labels: str | None = None,
     **options: Any,
 ) -> list[OpenQuestion]:
     """Return the questions of a config, as one's own system is asked them: without their gold.
@@ -34,7 +33,7 @@ def questions(
         split: one split; all that are measured by default when None.
         data_dir: the folder of the upstream files, or ``sample``; what `quadrag prepare` built when None.
         limit: the first questions of every split alone.
-        labels: ``en`` or ``zh``, the language of messages.
+        labels: ``en`` or ``zh``, the language of messages; that of QUADRAG_LABELS, or English, when None.
         options: of the benchmark, as ``noise_ratio=0.4``.
 
     Raises:
@@ -47,7 +46,9 @@ def questions(
 
 
 @entrance
-def corpus(benchmark: str, *, data_dir: str | None = None, labels: str = ENGLISH, **options: Any) -> Iterator[Passage]:
+def corpus(
+    benchmark: str, *, data_dir: str | None = None, labels: str | None = None, **options: Any
+) -> Iterator[Passage]:
     """Return an iterator over the documents that a benchmark's questions are answered from, whole, in their order.
 
     Args:
@@ -64,7 +65,7 @@ def corpus(benchmark: str, *, data_dir: str | None = None, labels: str = ENGLISH
     if record.corpus is None:
         raise QuadragError(f"{record.name} has no corpus; its passages come with its questions")
     refuse_unknown(corpus, options, record.corpus.options)
-    return _read(open_whole_corpus(record, data_dir, options), labels)
+    return _read(open_whole_corpus(record, data_dir, options), labels_in_use())
 
 
 def _read(opened: Corpus, labels: str) -> Iterator[Passage]:

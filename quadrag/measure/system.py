@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from quadrag.baselines.certify.beside import lay_beside
 from quadrag.baselines.certify.certificate import read_certificates
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import known_options
@@ -15,7 +16,7 @@ from quadrag.baselines.runs.campaign import name_folder
 from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
-from quadrag.baselines.scoring.validity import shorten_list
+from quadrag.baselines.scoring.faults import shorten_list
 from quadrag.baselines.systems.function import Function
 from quadrag.baselines.systems.kept_answers import KeptAnswers
 from quadrag.chat.reply import FAILED
@@ -23,7 +24,7 @@ from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_count, check_names, entrance, refuse_unknown
 from quadrag.measure.calls import CALLS, take_calls
 from quadrag.measure.evaluation import PAGE, Evaluation, check_profile, tell_retries
-from quadrag.measure.words import in_python
+from quadrag.measure.words import in_python, labels_in_use
 from quadrag.progress import say
 from quadrag.run_record import NAME, RunRecord, read_run
 
@@ -43,7 +44,7 @@ def evaluate(
     name: str | None = None,
     out: str | Path | None = None,
     profile: str = "official",
-    labels: str = "en",
+    labels: str | None = None,
     batch_size: int | None = None,
     concurrency: int = 16,
     **options: Any,
@@ -69,7 +70,8 @@ def evaluate(
             When None, a folder below ``runs`` that no finished run is in, unless it was judged in vain, or `retry` or a
             greater `max_failed` is of it.
         profile: ``official``, as the authors' code computes, or ``corrected``, as the paper defines.
-        labels: ``en`` or ``zh``, the language of the result, of its page and of messages.
+        labels: ``en`` or ``zh``, the language of the result, of its page and of messages; that of QUADRAG_LABELS, or
+            English, when None.
         batch_size: hand the function lists of so many questions, for lists of as many results.
         concurrency: calls in flight, of a coroutine function and of the judge.
         options: of the benchmark, as ``noise_ratio=0.4``. Also, as options of `quadrag run`: how the judge is called,
@@ -119,8 +121,8 @@ def evaluate(
     if made and made.state == "finished" and not (FAILED in calls.kept.retry and made.failures):
         done = "shown again" if found.reused else "judged" if calls.judges else "scored again"
         say(f"the answers of {date_answers([made])} are {done}; the function was not asked")
-    found.certificates = certificates
-    measured = Evaluation(found, folder, profile, labels)
+    lay_beside([found], certificates)
+    measured = Evaluation(found, folder, profile, labels_in_use())
     measured.report(folder / PAGE, ledger=None if calls.ledger is None else str(calls.ledger))
     with _one_line_each():
         for line in _tell_invalid(measured):
@@ -143,11 +145,15 @@ def _one_line_each() -> Iterator[None]:
 
 def _tell_invalid(measured: Evaluation) -> list[str]:
     """Say in a few words which scores are not valid, and why; the table says the rest."""
+    heads = [*measured.headlines.values()]
     found: dict[str, list[str]] = {}
-    for name in dict.fromkeys([*measured.headlines.values(), *measured.scores]):
+    for name in dict.fromkeys([*heads, *measured.scores]):
         if not (one := measured.scores[name]).valid:
             found.setdefault(one.reason, []).append(name)
-    told = [f"{shorten_list(names)}: {why}; result.invalid says more" for why, names in found.items()]
+    told = []
+    for why, names in found.items():
+        shown = [name for name in names if name in heads] or names
+        told.append(f"{shorten_list(shown, len(names))}: {why}; result.invalid says more")
     return told or measured.invalid
 
 

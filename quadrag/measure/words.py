@@ -10,16 +10,22 @@ from contextvars import ContextVar
 from dataclasses import replace
 
 from quadrag.baselines.tables.grid import Grid
-from quadrag.baselines.tables.language import ENGLISH, LANGUAGES, speak_grid, speak_line
+from quadrag.baselines.tables.language import speak_grid, speak_line
 from quadrag.chat.reply import RETRIED
 from quadrag.errors import QuadragError
+from quadrag.labels import VARIABLE, check_labels, usual_labels
 from quadrag.measure.calls import CALLS
 
 _SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
 _ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
 _VALUE = rf"json|'[^']*'|[\d.]*\d|(?:{'|'.join(RETRIED)})(?:,(?:{'|'.join(RETRIED)}))*"
 _OPTION = re.compile(rf"`quadrag [^`]*`|--([a-z]+(?:-[a-z]+)*)(?: ({_VALUE})(?!\w))?")
-_labels: ContextVar[str] = ContextVar("labels", default=ENGLISH)
+_labels: ContextVar[str | None] = ContextVar("labels", default=None)
+
+
+def labels_in_use() -> str:
+    """Return the language of what is said here."""
+    return _labels.get() or usual_labels()
 
 
 def in_python(text: str) -> str:
@@ -27,7 +33,7 @@ def in_python(text: str) -> str:
 
     Options that Python has no argument for stay as they are.
     """
-    return _OPTION.sub(_spell, speak_line(text, _labels.get()).replace("--option ", ""))
+    return _OPTION.sub(_spell, speak_line(text, labels_in_use()).replace("--option ", ""))
 
 
 def _spell(option: re.Match[str]) -> str:
@@ -44,7 +50,7 @@ def _spell(option: re.Match[str]) -> str:
 
 def spell_notes(grid: Grid) -> Grid:
     """Return a table whose notes are such messages."""
-    spoken = speak_grid(replace(grid, notes=[]), _labels.get())
+    spoken = speak_grid(replace(grid, notes=[]), labels_in_use())
     return replace(spoken, notes=[type(note)(in_python(note)) for note in grid.notes])
 
 
@@ -53,12 +59,11 @@ def speaking_python(labels: str | None = None) -> Iterator[None]:
     """Have every QuadragError that is raised inside say its message so, and a file's error be one; also a decorator.
 
     Args:
-        labels: the language of what is said inside; the one that is in use when None.
+        labels: the language of what is said inside; the one that is in use when None, at first that of QUADRAG_LABELS.
     """
     before = _labels.set(labels or _labels.get())
     try:
-        if labels not in (None, *LANGUAGES):
-            raise QuadragError(f"unknown value of labels {str(labels)!r}; known: {', '.join(LANGUAGES)}")
+        check_labels(labels_in_use(), "labels" if labels else VARIABLE)
         yield
     except QuadragError as error:
         error.args = (in_python(str(error)),)

@@ -13,9 +13,8 @@ from typing import Any
 import jieba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from rouge_score import rouge_scorer
 from sacrebleu.metrics import BLEU
 
 DATA = json.loads(Path(__file__).with_name("crud_overlap_vectors.json").read_text(encoding="utf-8"))
@@ -175,6 +174,8 @@ def test_bleu_is_sacrebleu_s_of_tokens_that_it_can_tell_apart(metric: Any, predi
 
 @given(full, full)
 def test_rouge_l_is_rouge_score_s(metric: Any, prediction: str, reference: str) -> None:
+    from rouge_score import rouge_scorer  # with nltk: two seconds
+
     oracle = rouge_scorer.RougeScorer(["rougeL"], tokenizer=Tokens())
     expected = oracle.score(reference, prediction)["rougeL"].fmeasure
     assert one(metric, prediction, reference)["rouge_l"] == pytest.approx(expected, abs=1e-12)
@@ -323,75 +324,6 @@ def test_signature(metric: Any) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_compute_add_batch_and_add_agree(metric: Any, profile: str) -> None:
-    answers, golds = [GOLD, None, "", START, GOLD], [[GOLD], GOLD, GOLD, (GOLD,), None]
-    whole = metric.compute(predictions=answers, references=golds, profile=profile)
-    metric.add_batch(predictions=answers[:2], references=golds[:2])
-    metric.add_batch(predictions=[], references=[])
-    metric.add_batch(predictions=np.array(answers[2:], dtype=object), references=golds[2:])
-    assert metric.compute(profile=profile) == whole
-    for answer, gold in zip(answers, golds, strict=True):
-        metric.add(prediction=answer, reference=gold)
-    assert metric.compute(profile=profile) == whole
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_no_items(metric: Any, profile: str) -> None:
-    got = metric.compute(predictions=[], references=[], profile=profile)
-    assert (got["n_total"], got["n_scored"], got["unscored"], got["per_item"]) == (0, 0, {}, [])
-    assert all(got[key] is None for key in KEYS)
-
-
-@pytest.mark.parametrize("profile", PROFILES)
 def test_no_item_with_a_value(metric: Any, profile: str) -> None:
     got = metric.compute(predictions=[None, None], references=[None, GOLD], profile=profile)
     assert [got["bleu"], got.get("bleu_over_scored")] == ([None, None] if profile == "official" else [0.0, None])
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"predictions": ["a"]}, "1 predictions but 2 references"),
-        ({"predictions": "ab"}, "predictions is str; expected a list"),
-        ({"predictions": ["a", 1]}, r"predictions\[1\] is int; expected a string or None"),
-        ({"references": None}, "references is NoneType; expected a list"),
-        ({"references": ["a", ["a", "b"]]}, r"references\[1\] holds 2 entries; expected one string, or a list of one"),
-        ({"references": ["a", 7]}, r"references\[1\] is int; expected a string or None"),
-        ({"references": ["a", [["a"]]]}, r"references\[1\] is list; expected a string or None"),
-        ({"profile": "offical"}, "profile is 'offical'; expected 'official' or 'corrected'"),
-        ({"states": [None]}, "states has 1 entries for 2 predictions"),
-        ({"embed": "text2vec"}, "embed is str; expected a callable"),
-        ({"embed": lambda texts: [1.0] * len(texts)}, r"embed returned shape \(2,\) for 2 texts; expected \(2, d\)"),
-        ({"embed": lambda texts: [[1.0]]}, r"embed returned shape \(1, 1\) for 2 texts; expected \(2, d\)"),
-        ({"embed": lambda texts: [[1.0], [math.nan]]}, "embed returned numbers that are not finite"),
-    ],
-)
-def test_bad_input_is_one_clear_line_and_leaves_nothing_behind(
-    metric: Any, changed: dict[str, Any], message: str
-) -> None:
-    good: dict[str, Any] = {"predictions": ["a", "b"], "references": ["a", "a"]}
-    with pytest.raises(ValueError, match=message) as caught:
-        metric.compute(**{**good, **changed})
-    assert "\n" not in str(caught.value)
-    assert metric.compute(**good)["n_total"] == 2
-
-
-@settings(max_examples=40)
-@given(
-    st.lists(st.tuples(st.none() | text, st.none() | text), max_size=6),
-    st.sampled_from(PROFILES),
-)
-def test_invariants_of_the_result(metric: Any, items: list[Any], profile: str) -> None:
-    def score(pairs: list[Any]) -> Any:
-        answers, golds = [p for p, _ in pairs], [g for _, g in pairs]
-        return metric.compute(predictions=answers, references=golds, profile=profile)
-
-    got = score(items)
-    assert got["n_total"] == len(items) == got["n_scored"] + sum(got["unscored"].values())
-    for key in KEYS:
-        values = [row[key] for row in got["per_item"] if row[key] is not None]
-        n = sum(row["reasons"].get(key) != "not_applicable" for row in got["per_item"])
-        n = n if profile == "corrected" else len(values)
-        assert got[key] == (sum(values) / n if n else None)
-    for i, pair in enumerate(items):
-        assert score([pair])["per_item"][0] == got["per_item"][i]

@@ -14,10 +14,9 @@ from typing import Any
 import jieba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rouge_chinese import Rouge
-from rouge_score import rouge_scorer
 
 DATA = json.loads(Path(__file__).with_name("omnieval_overlap_vectors.json").read_text(encoding="utf-8"))
 PROFILES = ("official", "corrected")
@@ -285,6 +284,8 @@ def test_corrected_is_rouge_score_s_and_the_best_accepted_answer(
     if not full:
         assert set(got["reasons"].values()) == {"not_applicable"}
         return
+    from rouge_score import rouge_scorer  # with nltk: two seconds
+
     scorer = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeL"], tokenizer=Tokens())
     scores = [scorer.score(normalise(reference), normalise(prediction)) for reference in full]
     expected = {key: max(score[key.replace("_", "").replace("l", "L")].fmeasure for score in scores) for key in ROUGES}
@@ -371,27 +372,6 @@ def test_a_string_is_a_list_of_one(metric: Any, profile: str) -> None:
     assert got == metric.compute(predictions=answers, references=[["3.2亿元"], ("5",), ["一"]], profile=profile)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_compute_add_batch_and_add_agree(metric: Any, profile: str) -> None:
-    answers = ["净利润为3.2亿元", None, "", "基金", "基金", "\ud83d基金"]
-    accepted = [["3.2亿元", "净利润"], "基金", "基金", None, ("基金", ""), np.array(["基金", "债券"])]
-    whole = metric.compute(predictions=answers, references=accepted, profile=profile)
-    metric.add_batch(predictions=answers[:2], references=accepted[:2])
-    metric.add_batch(predictions=[], references=[])
-    metric.add_batch(predictions=np.array(answers[2:], dtype=object), references=accepted[2:])
-    assert metric.compute(profile=profile) == whole
-    for answer, gold in zip(answers, accepted, strict=True):
-        metric.add(prediction=answer, reference=gold)
-    assert metric.compute(profile=profile) == whole
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_no_items(metric: Any, profile: str) -> None:
-    got = metric.compute(predictions=[], references=[], profile=profile)
-    assert (got["n_total"], got["n_scored"], got["unscored"], got["per_item"]) == (0, 0, {}, [])
-    assert all(got[key] is None for key in KEYS)
-
-
 def test_keys(metric: Any) -> None:
     standard = ["n_total", "n_scored", "unscored", "per_item", "signature"]
     assert list(metric.compute(predictions=["一"], references=["一"])) == [*KEYS, *standard]
@@ -404,49 +384,3 @@ def test_signature(metric: Any) -> None:
     assert got["signature"] == (
         "omnieval_overlap|version:1.0.0|profile:corrected|tokenizer:jieba-0.42.1|prompt:none|judge:none"
     )
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"predictions": ["a"]}, "1 predictions but 2 references"),
-        ({"predictions": "ab"}, "predictions is str; expected a list"),
-        ({"predictions": ["a", 1]}, r"predictions\[1\] is int; expected a string or None"),
-        ({"references": None}, "references is NoneType; expected a list, one per prediction"),
-        ({"references": "ab"}, "references is str; expected a list, one per prediction"),
-        ({"references": ["a", 7]}, r"references\[1\] is int; expected a string, a list of strings or None"),
-        ({"references": ["a", {"a": 1}]}, r"references\[1\] is dict; expected a string, a list of strings or None"),
-        ({"references": ["a", ["a", None]]}, r"references\[1\]\[1\] is NoneType; expected a string"),
-        ({"references": ["a", [["a"]]]}, r"references\[1\]\[0\] is list; expected a string"),
-        ({"profile": "offical"}, "profile is 'offical'; expected 'official' or 'corrected'"),
-        ({"states": [None]}, "states has 1 entries for 2 predictions"),
-        ({"states": [None, "late"], "predictions": ["a", None]}, r"states\[1\] is 'late'; expected None or one of"),
-    ],
-)
-def test_bad_input_is_one_clear_line_and_leaves_nothing_behind(
-    metric: Any, changed: dict[str, Any], message: str
-) -> None:
-    good: dict[str, Any] = {"predictions": ["a", "b"], "references": ["a", "a"]}
-    with pytest.raises(ValueError, match=message) as caught:
-        metric.compute(**{**good, **changed})
-    assert "\n" not in str(caught.value)
-    assert metric.compute(**good)["n_total"] == 2
-
-
-@settings(max_examples=40)
-@given(st.lists(st.tuples(st.none() | text, st.none() | text | golds), max_size=6), st.sampled_from(PROFILES))
-def test_invariants_of_the_result(metric: Any, items: list[Any], profile: str) -> None:
-    def score(pairs: list[Any]) -> Any:
-        answers, accepted = [p for p, _ in pairs], [g for _, g in pairs]
-        return metric.compute(predictions=answers, references=accepted, profile=profile)
-
-    got = score(items)
-    assert got["n_total"] == len(items) == got["n_scored"] + sum(got["unscored"].values())
-    for key in KEYS:
-        values = [row[key] for row in got["per_item"] if row[key] is not None]
-        assert all(type(value) is float and 0 <= value <= 1 for value in values)
-        n = sum(row["reasons"].get(key) != "not_applicable" for row in got["per_item"])
-        n = n if profile == "corrected" else len(values)
-        assert got[key] == (sum(values) / n if n else None)
-    for i, pair in enumerate(items):
-        assert score([pair])["per_item"][0] == got["per_item"][i]

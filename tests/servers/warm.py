@@ -48,6 +48,37 @@ for name in ("httpx", "httpx2"):  # of which the client of the Hub takes one
 assert not {"datasets", "evaluate", "huggingface_hub", "quadrag"} & set(sys.modules)
 """
 
+# For a parent whose runs all have its environment: those, too, that read it at their import.
+ENVIRONMENTS = f"""
+{LARGE}
+import datasets, evaluate, huggingface_hub.hf_api
+"""
+
+# What a run does with the list `arguments`: the code, what it is given, environment, folder, files of its output.
+AS_IF_FRESH = """
+code, given, env, folder, *files = arguments
+os.environ.clear()
+os.environ.update(env)
+os.chdir(folder)
+for number, file in enumerate(files, 1):
+    os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+sys.argv = ["-c", *given]
+status = 0
+try:
+    exec(compile(code, "<string>", "exec"))
+except SystemExit as end:
+    if isinstance(end.code, str):
+        raise
+    status = end.code or 0
+# All that an exit does but for the libraries' own end: of threads that a fork has not, pyarrow's may abort there.
+import atexit, threading
+threading._shutdown()
+atexit._run_exitfuncs()
+sys.stdout.flush()
+sys.stderr.flush()
+os._exit(status)
+"""
+
 
 class Warm:
     """A parent that runs `imports` once and `code` for every `start`, there with the list `arguments`."""

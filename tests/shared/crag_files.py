@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag.data import builders
+import sample_rows
 
+rows = partial(sample_rows.rows, "crag")
 FIVE = {release: f"data/crag_task_1_and_2_dev_{release}.jsonl.bz2" for release in ("v5", "v4")}
 PARTS = {
     "v5": [f"data/crag_task_3_dev_v5.tar.bz2.part{number}" for number in range(4)],
@@ -17,11 +19,6 @@ EXAMPLE = "example_data/dev_data.jsonl.bz2"
 WITHHELD = "the split private (withheld upstream: name a file of yours by the option private_file)"
 QA = ["id", "query_time", "domain", "question_type", "static_or_dynamic", "popularity", "query", "answer"]
 QA += ["alternatives"]
-
-
-def rows(config: str, split: str, data_dir: str | Path = builders.SAMPLE, **options: Any) -> list[dict[str, Any]]:
-    builder, _ = builders.open_builder("crag", config, str(data_dir), options, split)
-    return list(builders.rows(builder, split))
 
 
 def record(number: int = 0, **changes: Any) -> dict[str, Any]:

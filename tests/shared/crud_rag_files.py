@@ -6,21 +6,19 @@ import hashlib
 import json
 import re
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag import catalogue
-from quadrag.data import builders
+import sample_rows
 
+from quadrag import catalogue
+
+rows = partial(sample_rows.rows, "crud_rag")
 TASKS = ["continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination", "summary"]
 SPLIT, FULL = "data/crud_split/split_merged.json", "data/crud/merged.zip"
 CORPUS = "data/80000_docs/documents_"
 QUESTIONS = "src/quest_eval/{}_quest_gt_save.json"
-
-
-def rows(config: str, split: str, data_dir: str | Path = builders.SAMPLE, **options: Any) -> list[dict[str, Any]]:
-    builder, _ = builders.open_builder("crud_rag", config, str(data_dir), options, split)
-    return list(builders.rows(builder, split))
 
 
 def script() -> Any:

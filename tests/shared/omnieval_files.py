@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag.data import builders
+import sample_rows
 
+rows = partial(sample_rows.rows, "omnieval")
 TASKS = {
     "extractive_qa": "抽取类问答",
     "multi_hop_qa": "多跳推理类问答",
@@ -72,11 +74,6 @@ def put(root: Path, name: str, *lines: Any) -> Path:
 def cell(root: Path, *lines: Any, topic: str = "banking/retail", task: str = "extractive_qa", of: str = FINAL) -> Path:
     """Write the file of one topic and task."""
     return put(root, "/".join((of, *PLACES[topic], f"{TASKS[task]}.jsonl")), *lines)
-
-
-def rows(config: str, split: str, data_dir: str | Path, **options: Any) -> list[dict[str, Any]]:
-    builder, _ = builders.open_builder("omnieval", config, str(data_dir), options, split)
-    return list(builders.rows(builder, split))
 
 
 def one(tmp_path: Path, *lines: Any, task: str = "extractive_qa", **options: Any) -> list[dict[str, Any]]:

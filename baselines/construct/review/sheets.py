@@ -6,8 +6,6 @@ an entry a line. A cell that a spreadsheet would compute bears an apostrophe, wh
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +16,7 @@ from xml.sax.saxutils import quoteattr
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.records import write_text
+from quadrag.sheet import write_csv
 
 from ...certify.sheets import read_sheet
 from .grades import GRADES, check_annotator, give_grade
@@ -47,7 +46,7 @@ def write_items(path: Path, items: Mapping[str, Item], review: Review, form: str
     names = list(dict.fromkeys(name for item in items.values() for name in item.fields))
     rows = [{"id": name, **_shown(item, names)} for name, item in items.items()]
     if form == "csv":
-        write_text(path, _as_csv(rows, review))
+        write_csv(path, _as_csv(rows, review))
         return [path]
     made = [_as_record(row, names) if form == "argilla" else {"data": row} for row in rows]
     write_text(path, json.dumps(made, ensure_ascii=False, indent=1) + "\n")
@@ -63,13 +62,11 @@ def _shown(item: Item, names: Sequence[str]) -> dict[str, str]:
     return {"cell": item.cell, **fields, "passages_shown": "\n\n".join(item.passages), "source": item.source}
 
 
-def _as_csv(rows: Sequence[Mapping[str, str]], review: Review) -> str:
-    out = io.StringIO(newline="")
-    sheet = csv.writer(out, lineterminator="\n")
-    sheet.writerow([*rows[0], "grade", "annotator", *(f"{at}. {ask}" for at, ask in enumerate(review.asks, 1))])
+def _as_csv(rows: Sequence[Mapping[str, str]], review: Review) -> Iterator[list[str]]:
+    yield [*rows[0], "grade", "annotator", *(f"{at}. {ask}" for at, ask in enumerate(review.asks, 1))]
     blank = [""] * (2 + len(review.asks))
-    sheet.writerows([*(f"'{text}" if _COMPUTED.match(text) else text for text in row.values()), *blank] for row in rows)
-    return out.getvalue()
+    for row in rows:
+        yield [*(f"'{text}" if _COMPUTED.match(text) else text for text in row.values()), *blank]
 
 
 def _as_record(row: Mapping[str, str], names: Sequence[str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from quadrag.records import Key
 from ...core.result import PROFILES, Result, own_profile
 from ...tables.run_notes import note_invalid
 from ..chosen import find_metric, list_others, tell_others
-from ..item_lines import Manner, write_item
+from ..item_lines import Manner, write_ids, write_item
 from ..items import RunReader, Which
 from ..scored import ScoredItems
 from ..verdicts import look_up_verdicts
@@ -72,6 +72,9 @@ def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: M
         failed = [sum(pair) for pair in zip(failed, both, strict=True)]
     changed = [place for place, gain in gained.items() if (gain > 0 if which.better else gain < 0)]
     shown = sorted(changed, key=lambda place: -abs(gained[place]))[: manner.limit]
+    if manner.ids:
+        yield from write_ids(ident for *_, ident in shown)
+        return
     pairs = [(theirs[at], mine[at]) for place in shown for at in mine if at[0] == place and at in theirs]
     look_up_verdicts([(before, [one for one, _ in pairs]), (after, [one for _, one in pairs])], manner.ledger)
     for name, reader in zip(columns, (before, after), strict=True):
@@ -95,3 +98,4 @@ def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: M
     counts = {name: (sum(one > 0 for one in found), sum(one < 0 for one in found)) for name, found in others.items()}
     if others_told := tell_others(counts):
         yield manner.spell(others_told)
+    yield from manner.tell_cut()

@@ -18,6 +18,7 @@ from ...tables.notes import INTERVALS, TESTS, name_units, note_directions, note_
 from ...tables.paper import load_tables
 from ...tables.run_notes import list_settings, note_partial, note_runs
 from ..run import name_run
+from .errors import tell_errors
 from .family import adjust
 from .names import CORNER, Place, head_two, label_place, name_columns, name_difference, name_places, tell_apart
 from .overall import pool_splits
@@ -138,7 +139,7 @@ def compare_two(runs: Sequence[tuple[str, Result]], profile: str = "official", e
         )
     shown = [place[2:] for place, _ in found.places]
     notes: list[str] = [*map(Verdict, tell_headline(overall | compared, profile, columns))]
-    notes += tell_judges(first, second)
+    notes += [*tell_judges(first, second), *tell_errors(first, second, compared, profile)]
     notes += _tell_alarms(zip(columns, (first, second), strict=True))
     notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns)]
     notes += tell_rule([*overall.values(), *compared.values()], any(rest.values()))

@@ -5,7 +5,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from quadrag.metric_record import metric_record
-from quadrag.stats import Item, Pair, paired_difference
+from quadrag.stats import Item, Pair, paired_difference, share_difference
 
 from ...core.result import PROFILES, Result
 from ...tables.cells import format_value
@@ -69,7 +69,7 @@ def pool_splits(
 
 def _pair_all(sides: Mapping[Place, _Sides]) -> tuple[dict[Place, Pair | None], int]:
     pairs = {
-        place: paired_difference(*([Item(question, value) for question, value in one.items()] for one in both))
+        place: _widen(paired_difference(*([Item(question, value) for question, value in one.items()] for one in both)))
         for place, both in sides.items()
     }
 
@@ -78,6 +78,12 @@ def _pair_all(sides: Mapping[Place, _Sides]) -> tuple[dict[Place, Pair | None], 
         return place[0], shape({question: others[question] - one for question, one in ones.items()})
 
     return adjust(pairs, shape_of)
+
+
+def _widen(pair: Pair | None) -> Pair | None:
+    """Give a difference that is nil on every question the interval of a share that is: a resample has no width."""
+    nil = pair is not None and pair.difference == 0 == pair.spread
+    return pair._replace(interval=share_difference(0, 0, pair.n)) if pair and nil else pair
 
 
 def _average(first: Result, second: Result, places: Sequence[Place], profile: str) -> _Sides:

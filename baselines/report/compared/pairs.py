@@ -10,9 +10,10 @@ from quadrag.stats import NOT_APPLICABLE, Item, Pair, paired_difference, paired_
 from quadrag.stats.items import choose_fill, counted
 
 from ...core.result import PROFILES, Asked, Result
+from ...scoring.faults import FAILED
 from ...scoring.groups import counts, stratify
 from ...scoring.rows import items_of
-from ...scoring.validity import FAILED, is_invalid
+from ...scoring.validity import is_invalid
 from ...tables.cells import Row, difference_cell
 from ...tables.grid import Cell
 from ...tables.slices import select_whole
@@ -215,7 +216,7 @@ def list_values(
 
 def pair_cell(pair: Pair, place: Place) -> Cell:
     """Make the cell of a paired difference."""
-    return difference_cell(pair, metric_record(place[2]).key(place[3]).unit, judged=has_better(place))
+    return difference_cell(pair, metric_record(place[2]).key(place[3]).unit, has_better(place))
 
 
 def place_of(row: Row) -> Place:

@@ -12,6 +12,7 @@ from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.notes import TESTS
 from ...tables.slices import select_whole
 from .comparison import compare_runs
+from .errors import tell_errors
 from .matrix_change import tabulate_changes
 from .names import CORNER, label_place, name_columns, name_difference
 from .pairs import compare_each, pick_places, place_of
@@ -97,7 +98,8 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     for (name, pairs), other in zip(found.items(), others, strict=True):
         shown = {place: pairs[place] for place in heads if place in pairs}
         two = (base, name)
-        notes += [Alarm(f"{name_difference(two)}: {one}") for one in tell_judges(first, other)]
+        doubts = [*tell_judges(first, other), *tell_errors(first, other, shown, profile)]
+        notes += [Alarm(f"{name_difference(two)}: {one}") for one in doubts]
         notes += map(Verdict, tell_headline(shown, profile, two))
         told = [*tell_beside(shown, profile, two), *tell_missing(first, other, heads, pairs, profile, two)]
         below += [f"{name_difference(two)}: {one}" for one in told]

@@ -8,7 +8,7 @@ from typing import Any
 from quadrag.metric_record import find_verdict, metric_record
 from quadrag.run_record import Inputs
 
-from ...certify.certificate import find_certificate
+from ...certify.beside import is_by_chance
 from ...core.result import Result
 from ...tables.grid import Alarm
 
@@ -49,21 +49,14 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
     if all(verdict in chain(*one.run.constant_verdicts.values()) for one in (first, second)):
         return "the judge of each says the same of every answer"
     if any(verdict in chain(*one.run.doubtful_verdicts.values()) for one in (first, second)):
-        return "a judge says wrong where words say right"
-    if any(_judged_by_chance(one, verdict) for one in (first, second)):
+        return "a judge says the opposite of what words say"
+    if any(is_by_chance(one, verdict) for one in (first, second)):
         return "the judge agrees with people no better than chance"
     if _answer_alike(first, second):
         mine, theirs = ({_key(row): row for row in one.items} for one in (first, second))
         differ = any(mine[key].get(name) != theirs[key].get(name) for key in mine.keys() & theirs.keys())
         return "the answers are the same; only the verdicts differ" if differ else ""
     return "the judges are not the same" if _name_judges(first, second) else ""
-
-
-def _judged_by_chance(result: Result, verdict: str) -> bool:
-    """Whether a run's certificates say that verdicts agree with people no better than chance."""
-    signed = {row["signature"] for row in result.scores if f"{row['metric']}.{row['key']}" == verdict}
-    found = (find_certificate(result.certificates, one) for one in signed) if result.certificates else ()
-    return any(one is not None and one.is_chance for one in found)
 
 
 def is_judged(metric: str, key: str) -> bool:

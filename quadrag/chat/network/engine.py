@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from quadrag.chat.faults import Fault
-from quadrag.chat.network.dispatch import Dispatcher, Job, Limits
+from quadrag.chat.job import Job, Limits
+from quadrag.chat.network.dispatch import Dispatcher
 from quadrag.chat.network.wire import Wire
 from quadrag.chat.reply import Outcome
 from quadrag.chat.shelf import Shelf

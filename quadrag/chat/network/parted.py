@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import parallel
+from quadrag.chat.job import Job, Limits
 from quadrag.chat.ledger import Ledger
-from quadrag.chat.network.dispatch import Job, Limits
 from quadrag.chat.network.engine import Engine
 from quadrag.chat.network.wire import Wire
 from quadrag.chat.parts import parts_folder

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from quadrag.labels import LANGUAGES, VARIABLE, usual_labels
+
 _PROFILES = ("official", "corrected")
 MODELS = "extractive | http://HOST:PORT/v1#MODEL | provider:MODEL | local:MODEL"
 
@@ -197,7 +199,8 @@ def output(parser: argparse.ArgumentParser, what: str) -> None:
 
 def labels(parser: argparse.ArgumentParser, what: str = "of tables, their notes, messages and the page") -> None:
     """Say in which language labels are, or what else is."""
-    parser.add_argument("--labels", choices=("en", "zh"), default="en", help=f"language {what} (default: en)")
+    default = f"default: {VARIABLE}, or {LANGUAGES[0]}"
+    parser.add_argument("--labels", choices=LANGUAGES, default=usual_labels(), help=f"language {what} ({default})")
 
 
 def verbose(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from quadrag import commands
 from quadrag.commands.shared import options
+from quadrag.labels import usual_labels
 from quadrag.progress import spell
 from quadrag.wrapping import wrap
 
@@ -49,7 +50,8 @@ class _Parser(argparse.ArgumentParser):
             group.title = group.title and _say(group.title)
         paragraphs = (self.description or "").split("\n\n")
         self.description = "\n\n".join("\n".join(wrap(_say(" ".join(one.split())), _WIDTH)) for one in paragraphs)
-        examples = re.sub("(?m)^  quadrag .+", r"\g<0> --labels zh", self.epilog or "")
+        labels = "" if usual_labels() == "zh" else " --labels zh"
+        examples = re.sub("(?m)^  quadrag .+", rf"\g<0>{labels}", self.epilog or "")
         self.epilog = re.sub("^examples?:", lambda found: _say(found[0]), examples)
         return re.sub(r"(?m)^(\S+):$", r"\1：", super().format_help())
 

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 from quadrag.commands.shared import options
 from quadrag.errors import one_line
+from quadrag.labels import usual_labels
 from quadrag.progress import spell
 
 _SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "stop", "seed")
@@ -129,7 +130,7 @@ def tell(arguments: argparse.Namespace, *lines: str, to: IO[str] | None = None) 
 
 def tell_next(arguments: argparse.Namespace, command: str, head: str = "next: ") -> None:
     """Print a command that may follow, which speaks the language of this one."""
-    labels = "" if arguments.labels == "en" else f" --labels {arguments.labels}"
+    labels = "" if arguments.labels == usual_labels() else f" --labels {arguments.labels}"
     tell(arguments, f"{head}{command}{labels}")
 
 

@@ -84,16 +84,16 @@ def flat(text):
 
 
 def test_what_each_judge_decides_is_chosen_on_labels(cli, certified, judges):
-    assert re.search(r"^rule:bounded\[right\] > small\[wrong\] +1\.0000 +50\.0% \*$", certified.out, re.MULTILINE)
-    assert re.search(r"^nothing +1\.0000 +0\.0%$", certified.out, re.MULTILINE)
-    honest = "(5 parts by group, each judged as the others choose): agreement 1.0000, 50.0% of the calls saved."
+    assert re.search(r"^rule:bounded\[right\] > small\[wrong\] +100\.0% +50\.0% \*$", certified.out, re.MULTILINE)
+    assert re.search(r"^nothing +100\.0% +0\.0%$", certified.out, re.MULTILINE)
+    honest = "(5 parts by group, each judged as the others choose): agreement 100.0%, 50.0% of the calls saved."
     assert honest in flat(certified.out)
-    assert re.search(r"^small +0\.7500 ", certified.out, re.MULTILINE)
+    assert re.search(r"^small +75\.0 ", certified.out, re.MULTILINE)
     row = json.loads(Path("c.json").read_text(encoding="utf-8"))
     assert (row["judge"], len(row["prompts"]), row["figures"]["agreement"]) == (CASCADE, 1, 1.0)
     assert row["figures"]["cascade"]["saved"] == 0.5
     again = cli("certify-judge", "labels.csv", "--judge", "rule:bounded", *both(judges), "--keep-agreement", "0.7")
-    assert re.search(r"^rule:bounded\[right, wrong\] +0\.7500 +100\.0% \*$", again.out, re.MULTILINE), "no call at all"
+    assert re.search(r"^rule:bounded\[right, wrong\] +75\.0% +100\.0% \*$", again.out, re.MULTILINE), "no call at all"
     assert not judges.bodies, "every reply is kept"
 
 
@@ -133,7 +133,7 @@ def test_a_run_asks_the_last_judge_only_what_is_passed_on(cli, certified, judges
         row for row in rows if (row["key"], row["profile"], row["slice"]) == ("accuracy", "official", "all")
     )
     assert official["value"] == pytest.approx(7 / 15) and official["signature"].endswith(f"|judge:{CASCADE}")
-    assert f"Judge {CASCADE} agrees with people 1.00 (0.91–1.00) on labels, kappa 1.00" in flat(done.out)
+    assert f"Judge {CASCADE} agrees with people 100% (91–100) on labels, kappa 1.00" in flat(done.out)
     given = "Cascade, accuracy: verdicts of rule:bounded 4, small 5, big 3; big was spared 9 of 12 verdicts (75%)."
     assert given in flat(done.out)
     assert given in flat(Path("runs/a/report.html").read_text(encoding="utf-8"))

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer
 
+from quadrag.baselines.certify.beside import lay_beside
 from quadrag.baselines.certify.certificate import read_certificate
 from quadrag.baselines.report.compared.shared import doubt_verdicts
+from quadrag.baselines.report.summary import summarise_run
 from quadrag.baselines.runs.campaign import read_runs
 
 LABELS = "id,question,answer,gold,label\n" + "".join(
@@ -54,8 +56,8 @@ def flat(text):
 
 def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
     sentence = (
-        "Judge j agrees with people no better than chance, 0.73 (0.57–0.84) on labels, kappa -0.05; do not use it "
-        "(truthfulness, accuracy, hallucination)."
+        "Judge j agrees with people no better than chance, 73% (57–84) on labels, kappa -0.05; do not use it "
+        "(truthfulness, accuracy, hallucination); ! marks what rests on them."
     )
     assert sentence in flat(certified.out)
     why = "its judge says right no more often of answers that people call right"
@@ -72,7 +74,13 @@ def test_what_a_worthless_judge_said_is_not_compared(certified):
         one.run.constant_verdicts = {}
     name = "truthfulness.accuracy"
     assert doubt_verdicts(mine, others, name) == ""
-    mine.certificates = others.certificates = [read_certificate(Path("c.json"))]
+    for one in (mine, others):
+        one.scores = [{name: value for name, value in row.items() if name != "alike"} for row in one.scores]
+    lay_beside([mine, others], [read_certificate(Path("c.json"))])
+    shown = {line.label: line.cells[0].text for line in summarise_run(mine, "official").lines}
+    marked = {label for label, text in shown.items() if text.endswith("!")}
+    assert marked == {"truthfulness", "accuracy", "hallucination"} < {*shown}
+    assert not any(line.cells[0].text.endswith("!") for line in summarise_run(others, "official").lines)
     assert doubt_verdicts(mine, others, name) == "the judge agrees with people no better than chance"
     assert doubt_verdicts(others, others, name) == "", "its judge has no certificate"
     assert doubt_verdicts(mine, others, "truthfulness.missing") == ""
@@ -80,7 +88,8 @@ def test_what_a_worthless_judge_said_is_not_compared(certified):
 
 def test_any_other_judge_is_not_certified(cli, certified):
     first = "to begin with, label what it judged: `quadrag label runs/a --out sheet.csv`."
-    told = f"judge not certified: j (truthfulness, accuracy, hallucination); {first}"
+    unchecked = "nor checked by words, which find 0 of 13 answers right"
+    told = f"judge not certified: j (truthfulness, accuracy, hallucination), {unchecked}; {first}"
     assert told in flat(cli("report", "runs/a").out)
     unused = "The certificate of j (accuracy) is not used:"
     whys = {"other": ("other", "the judge here is other"), "own": ("j", "it is of another metric or prompt")}

@@ -10,6 +10,7 @@ from quadrag.baselines.certify.figures import compare, measure
 from quadrag.baselines.certify.known import open_labels, sources
 from quadrag.baselines.certify.sets import SETS
 from quadrag.baselines.certify.verdicts import known_verdicts
+from quadrag.baselines.scoring.verdicts import APART
 from quadrag.stats import wilson
 from quadrag.stats.agreement import agreement, count_pairs
 from quadrag.stats.ppi import Rates, ppi_mean, rogan_gladen
@@ -154,3 +155,17 @@ def test_every_set_names_its_files_and_licence(real):
         assert all(len(total) == 64 for total in labels.files.values())
     assert "(the pinned files)" in real("alce").source
     assert "NQ.json: not the pinned file; without TQ.json" in real("evouna").source
+
+
+def test_words_and_people_are_nowhere_so_far_apart_as_marks_a_judge(real):
+    gaps = {}
+    for name in ("openqa-eval", "evouna"):
+        labels = real(name)
+        words = known_verdicts(labels, "rule:bounded").given
+        apart = {}
+        for item in labels.items:
+            both = labels.grades[item.label] - labels.grades[words[item.id]]
+            apart.setdefault(item.slices.get("system", name), []).append(both)
+        gaps |= {system: round(abs(np.mean(each)), 2) for system, each in apart.items()}
+    assert gaps == {"openqa-eval": 0.23, "fid": 0.11, "gpt35": 0.17, "chatgpt": 0.17, "gpt4": 0.19, "newbing": 0.21}
+    assert max(gaps.values()) < APART / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from pathlib import Path
@@ -33,7 +34,7 @@ def judged(cli):
 
 
 def rows_of(name):
-    with Path(name).open(encoding="utf-8", newline="") as text:
+    with Path(name).open(encoding="utf-8-sig", newline="") as text:
         return list(csv.DictReader(text))
 
 
@@ -49,13 +50,14 @@ def fill(name, label, out="filled.csv"):
 def test_a_sheet_goes_out_and_comes_back(judged):
     done = judged("label", "runs/a", "--n", 8, "--out", "sheet.csv")
     assert done.code == 0, done.err
+    assert Path("sheet.csv").read_bytes().startswith(codecs.BOM_UTF8), "spreadsheets show Chinese by the mark alone"
     rows = rows_of("sheet.csv")
     assert len(rows) == 8 and all(row["question"] and row["gold"] and not row["label"] for row in rows)
     # Each drawn item stands for so many: together for all 15.
     assert sum(1 / float(row["probability"]) for row in rows) == pytest.approx(15, abs=1e-3)
     back = judged("label", "runs/a", "--people", fill("sheet.csv", lambda row: "right"))
     assert back.code == 0, back.err
-    assert re.search(r"^corrected by labels +1\.0000 +0\.\d+ to 1\.0000 +15$", back.out, flags=re.MULTILINE)
+    assert re.search(r"^corrected by labels +100\.0 +\d+\.\d to 100\.0 +15$", back.out, flags=re.MULTILINE)
     assert "The judge narrows nothing" in back.out
     said = {row["id"]: row["truthfulness.accuracy"]["official"] for _, row in read_jsonl(Path("runs/a/items.jsonl"))}
     agreed = sum(said[row["id"]] == 1 for row in rows)
@@ -63,6 +65,21 @@ def test_a_sheet_goes_out_and_comes_back(judged):
     assert f"The judge and the labels agree on {agreed} of 8." in back.out
     again = judged("label", "runs/a", "--out", "sheet.csv")
     assert again.code == 2 and "sheet.csv is there already" in again.err
+
+
+def test_a_sheet_that_a_spreadsheet_saved_as_gbk_is_told_its_cure(judged):
+    judged("label", "runs/a", "--n", 8, "--out", "sheet.csv")
+    Path("gbk.csv").write_bytes(Path(fill("sheet.csv", lambda row: "对")).read_text(encoding="utf-8").encode("gbk"))
+    back = judged("label", "runs/a", "--people", "gbk.csv", "--labels", "zh")
+    assert back.code == 2
+    assert back.err == "quadrag: gbk.csv 不是 UTF-8；应为 UTF-8 的 CSV：iconv -f GB18030 -t UTF-8 gbk.csv > NEW\n"
+
+
+def test_what_a_label_may_be_is_said_in_chinese(judged):
+    judged("label", "runs/a", "--n", 8, "--out", "sheet.csv")
+    back = judged("label", "runs/a", "--people", fill("sheet.csv", lambda row: "也许"), "--labels", "zh")
+    assert back.code == 2
+    assert back.err == "quadrag: filled.csv:2 的 label 为 '也许'；应为 right 或 wrong（对 或 错），或留空\n"
 
 
 def test_labels_of_a_random_draw(judged):
@@ -74,7 +91,7 @@ def test_labels_of_a_random_draw(judged):
     )
     done = judged("label", "runs/a", "--people", "mine.csv")
     assert done.code == 0, done.err
-    assert re.search(r"^labels alone +1\.0000 +0\.6457 to 1\.0000 +7$", done.out, flags=re.MULTILINE)
+    assert re.search(r"^labels alone +100\.0 +64\.6 to 100\.0 +7$", done.out, flags=re.MULTILINE)
     assert "8 rows have no label" in done.out and "taken for a random draw" in done.out
 
 
@@ -84,7 +101,7 @@ def test_labels_of_a_random_draw(judged):
     [
         (
             lambda rows: rows[0].update(label="maybe"),
-            r"sheet.csv:2 has label 'maybe'; expected right or wrong, or nothing",
+            r"sheet.csv:2 has label 'maybe'; expected right or wrong \(对 or 错\), or nothing",
         ),
         (lambda rows: rows[0].update(id="x"), r"sheet.csv:2: this run has no judged item 'x'"),
         (lambda rows: rows.append(rows[0]), r"sheet.csv:\d+: item '[^']+' has two labels"),

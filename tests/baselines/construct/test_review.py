@@ -277,7 +277,7 @@ def test_a_sample_is_even_over_cells_and_a_larger_one_holds_it(recipe: str, made
 def fill(path: Path, form: str, who: str, said: list[tuple[str, dict[str, str]]]) -> None:
     """Fill in a file as the program does that people grade with: grade and changed texts of the first items."""
     if form == "csv":
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             lines = list(csv.DictReader(file))
         for line, (given, texts) in zip(lines, said, strict=False):
             line.update(grade=given, annotator=who, **texts)
@@ -316,7 +316,7 @@ def test_a_sheet_goes_out_and_comes_back(
     assert review(dataset, "--sheet", path, "--form", form) == 0
     assert review(dataset, "--sheet", path, "--form", form) == 2
     if form == "csv":
-        assert f"\n{items[0].id},noise_robustness_zh,'=HYPERLINK" in path.read_text(encoding="utf-8")
+        assert f'\n"{items[0].id}","noise_robustness_zh","\'=HYPERLINK' in path.read_text(encoding="utf-8")
     good = {"question": f"{items[1].fields['question']}（选填）"}
     bad = {"answer": "不在文中的答案"}
     fill(path, form, "a.b@c", [("5", {}), ("3", good), ("3", bad), ("2", {})])

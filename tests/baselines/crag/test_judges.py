@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from chat_server import Rule
 from crag_runs import NO, SAMPLE, YES, lines, questions, scores
+from exported import copy_sample
 
 
 def test_two_judges_are_averaged_and_the_slices_are_means_over_their_items(cli, server):
@@ -16,7 +17,8 @@ def test_two_judges_are_averaged_and_the_slices_are_means_over_their_items(cli, 
     server.rules.append(Rule("reply", model="k", message={"content": NO}))
     judges = ("--judge", f"{server.url}#j", "--judge", f"{server.url}#k")
     arguments = ("--retriever", "none", "--llm", f"{server.url}#m", *judges, "--ledger", "L", "--out", "a")
-    code, out, err = cli("run", "crag", "task_1_2", *SAMPLE, *arguments)
+    data = ("--data-dir", copy_sample("crag", Path("CRAG")), "--split", "public")
+    code, out, err = cli("run", "crag", "task_1_2", *data, *arguments)
     assert (code, err) == (0, "")
     found = scores()
     info = json.loads(Path("a/run.json").read_text())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
 import json
 import re
 from pathlib import Path
 
 import pytest
+from crag_files import lines, put, record
 from crag_runs import private
 
 from quadrag.baselines.crag import benchmark as crag
@@ -54,6 +56,21 @@ def test_what_a_later_run_of_several_lacks_is_said_before_the_first(cli, server)
         code, _, err = cli(*arguments, *options, "--ledger", "L", "--out", "a")
         assert code == 2 and message in err and err.count("\n") == 1, err
     assert not [body for body in server.state.bodies], "nothing was paid for"
+
+
+def test_without_a_graph_the_other_settings_run_and_those_that_need_it_are_named(cli, server, tmp_path):
+    put(tmp_path / "CRAG", bz2.compress(lines(*map(record, range(4)))))
+    where = ("--data-dir", "CRAG", "--ledger", "L")
+    needs = "--retriever snippets-kg needs the knowledge graph: quadrag kg build SRC kg.sqlite, then"
+    model = ("--llm", f"{server.url}#m")
+    asked = ("run", "--recipe", "crag-table5-gpt-4-turbo-2024-04-09", *where, *model, "--out", "a")
+    for ran in (cli("run", "crag", "--all", *where, "--out", "b"), cli(*asked)):
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.out.count(f"\ntask_1_2 snippets-kg: not run, {needs}") == 1
+        assert "Task 1\n" in ran.out and "Task 2" not in ran.out
+    assert "2 of the recipe's 4 runs" in ran.out
+    one = cli("run", "crag", "task_1_2", "--retriever", "snippets-kg", *where, "--out", "c")
+    assert one.code == 2 and one.err.startswith(f"quadrag: {needs}") and not Path("c").exists()
 
 
 @pytest.mark.slow

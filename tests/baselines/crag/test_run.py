@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from crag_runs import SAMPLE, lines, private, questions, scores
+from exported import copy_sample
 
 from quadrag.baselines.crag import finder as crag_finder
 
@@ -110,7 +111,8 @@ def test_withheld_and_blank_answers_are_not_applicable(cli):
 
 def test_scored_answers_stand_beside_no_row_unless_their_passages_are_said(cli):
     assert cli("run", "crag", "task_1_2", *SAMPLE, "--out", "a")[0] == 0
-    base = ("score", "a/answers.jsonl", "--benchmark", "crag", "--config", "task_1_2", *SAMPLE)
+    base = ("score", "a/answers.jsonl", "--benchmark", "crag", "--config", "task_1_2", "--split", "public")
+    base = (*base, "--data-dir", copy_sample("crag", Path("CRAG")))
     code, out, _ = cli(*base)
     assert code == 0 and "Published" not in out and "so none stands beside" in " ".join(out.split())
     code, out, _ = cli(*base, "--retriever", "snippets")

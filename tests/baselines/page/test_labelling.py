@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from quadrag.baselines.certify.draw import Judged, draw_sheet, take_back, write_sheet
+from quadrag.baselines.certify.draw import Judged, draw_sheet, take_back
 from quadrag.baselines.certify.grades import find_graded
 from quadrag.baselines.page.labelling import write_labelling
+from quadrag.sheet import write_csv
 
 EVIL = '</script><img src=x onerror="window.hit=1"><script>window.hit=1</script>, "quoted"\r\n=1+1'
 GRADED = find_graded("truthfulness")
@@ -66,9 +67,9 @@ def test_labels_by_keys_come_back_as_a_sheet(opened, tmp_path):
 
 def test_what_is_saved_is_the_sheet_itself_but_for_labels(opened, tmp_path):
     rows, _ = draw_sheet(ITEMS, 4, GRADED)
-    write_sheet(tmp_path / "sheet.csv", rows)
+    write_csv(tmp_path / "sheet.csv", rows)
     got, want = (
-        list(csv.reader(path.open(encoding="utf-8", newline="")))
+        list(csv.reader(path.open(encoding="utf-8-sig", newline="")))
         for path in (saved(opened(), tmp_path / "a.csv"), tmp_path / "sheet.csv")
     )
     assert got == want

@@ -59,7 +59,7 @@ def test_what_became_worse_is_shown_with_both_answers(two, cli):
     first = worse.out.split("\n\n")[0]
     assert worse.out == cli("show", "a", "b").out, "of two runs it need not be said"
     heads = [line.split("  ")[1].split()[0] for line in first.splitlines() if line.startswith("  ")]
-    assert heads == ["question", "a", "b", "gold", "a", "b"] + ["passage"] * 5, "what one looks for first"
+    assert heads == ["question", "a", "b", "gold", "found", "a", "b"] + ["passage"] * 5, "what one looks for first"
     assert first.count("  passage ") == 5, "passages that both have stand once"
     assert "  a answer  The Pellindale" in first and "  b answer  no idea of 0" in first
     assert "  a accuracy: 1" in first and "  b accuracy: 0" in first
@@ -128,7 +128,7 @@ def test_each_search_is_shown_where_the_two_found_other_passages(cli):
         return quadrag.evaluate(
             "crud_rag",
             "qa_1doc",
-            lambda question: ("甲" if number else question.query, [{"id": f"d{number}", "text": f"text {number}"}]),
+            lambda question: ("甲" if number else question.query, [{"id": f"{number}" * 64, "text": f"text {number}"}]),
             data_dir="sample",
             limit=1,
             name=f"v{number}",
@@ -136,7 +136,8 @@ def test_each_search_is_shown_where_the_two_found_other_passages(cli):
 
     quadrag.compare(ask(0), ask(1)).show(worse=True)
     out = cli("show", "--worse", *(one.folder for one in map(ask, (0, 1)))).out
-    assert "  v0 passage 1 [d0] text 0" in out and "  v1 passage 1 [d1] text 1" in out
+    assert "  v0 passage 1 [00000000…] text 0" in out and "  v1 passage 1 [11111111…] text 1" in out
+    assert "  v0 found  gold not in the one passage\n" in out
     assert "  v0 missed (gold) [" in out and "  v1 missed (gold) [" in out
 
 

@@ -48,6 +48,13 @@ def test_the_same_in_every_split_is_as_sure_as_in_one() -> None:
     assert "p: all 3 splits/accuracy 0.016." in grid.notes
 
 
+def test_the_same_on_every_question_is_as_unsure_over_all_as_in_one() -> None:
+    uneven = {split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(SPLITS)}
+    overall, one, *_ = compare_runs([("A", run(uneven)), ("B", run(uneven))]).lines
+    assert [cell.text for cell in overall.cells] == ["33.3", "33.3", "0.0", "same"]
+    assert overall.cells[2].sub == one.cells[2].sub != "0.0 to 0.0"
+
+
 def test_gains_that_no_split_decides_are_decided_by_all_and_what_one_run_lacks_is_left_out() -> None:
     low = {split: [0.0] * 12 for split in SPLITS}
     high = {split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(SPLITS)}

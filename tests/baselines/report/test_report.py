@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from exported import copy_sample
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report import paper
@@ -22,11 +23,12 @@ from quadrag.run_record import Inputs, RunRecord
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory):
-    """The sample campaign's folder."""
+    """The folder of a campaign on data as the authors' own."""
     from quadrag.cli import main
 
     folder = tmp_path_factory.mktemp("campaign")
-    assert main(["run", "rgb", "--all", "--data-dir", "sample", "--out", str(folder / "all")]) == 0
+    data = copy_sample("rgb", folder / "RGB")
+    assert main(["run", "rgb", "--all", "--data-dir", data, "--out", str(folder / "all")]) == 0
     return folder / "all"
 
 
@@ -104,7 +106,8 @@ def test_a_campaigns_folder_is_shown_as_the_papers_tables(campaign, cli):
 
 
 def test_a_run_without_documents_is_shown_again_as_it_was(campaign, cli, tmp_path):
-    asked = ("run", "rgb", "counterfactual_robustness_en", "--retriever", "none", "--data-dir", "sample", "--out", "r")
+    data = ("--data-dir", copy_sample("rgb", tmp_path / "RGB"))
+    asked = ("run", "rgb", "counterfactual_robustness_en", "--retriever", "none", *data, "--out", "r")
     run = cli(*asked, "--llm", "extractive")
     again = cli("report", "r")
     assert again.out.strip() == run.out.rsplit("\n\n", 1)[0].strip()

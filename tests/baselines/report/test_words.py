@@ -366,6 +366,8 @@ def test_lengths_have_a_difference_and_no_verdict_and_cost_no_other_metric_power
     assert [note.partition(" (")[0] for note in grid.notes if "points" in note or "Who looks" in note] == [
         "B is better on rouge_l: +10.0 points"
     ]
+    drawn = [line.label for line in grid.lines if line.cells[2].figure]
+    assert drawn == ["qa_1doc: test/rouge_l"], "a hollow sign would say that more or less may be chance"
 
 
 def ranked(values: dict[str, float], judge: str = "j", llm: str = "m") -> Result:

@@ -173,7 +173,10 @@ def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does(read):
         ([], ("3 of 3",)),
         ([{"answer": "x"}], (":1", "no id", "'answer'; ids are those of `quadrag questions`")),
         ([{"qid": 0, "answer": "x"}], (":1", "no id", "rename qid to id")),
-        ([{"编号": 0, "回答": "x"}], (":1", "no id; found the keys '编号', '回答'; rename 编号 to id")),
+        (
+            [{"编号": 0, "回答": "x"}],
+            (":1", "no id and no answer; found the keys '编号', '回答'; rename 编号 to id; rename"),
+        ),
         ([{"id": 0, "模型回答": "x"}], (":1", "rename 模型回答 to answer")),
         ([{str(n): "x" for n in range(200)}], ("'4', '5', ...; expected lines of objects like {",)),
         ([{"id": 0, "text": "x"}], (":1", "no answer", "'id', 'text'; expected the answer as a text, under answer")),
@@ -212,6 +215,13 @@ def test_every_fault_is_one_line_that_says_where(refused, rows, words):
     message = refused(rows)
     for word in words:
         assert word in message, message
+
+
+def test_all_wrong_keys_of_a_line_are_named_at_once_in_chinese_too(refused):
+    message = speak_line(refused([{"编号": 0, "回答": "x"}]), "zh")
+    assert message.endswith(
+        "没有 id，也没有 answer；找到的键是 '编号', '回答'；请把编号改名为 id；请把回答改名为 answer"
+    )
 
 
 @pytest.mark.parametrize(

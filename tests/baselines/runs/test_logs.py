@@ -14,6 +14,7 @@ import pytest
 
 from quadrag.baselines.runs.answers import lines
 from quadrag.baselines.runs.logs import (
+    find_maker,
     inspect_answer,
     is_sample,
     read_inspect_log,
@@ -196,3 +197,75 @@ def test_the_summary_of_a_harness_is_told_from_its_answers(summary: dict[str, An
     with pytest.raises(QuadragError) as caught:
         list(lines(path))
     assert str(caught.value).startswith(f"{path} {said}") and "\n" not in str(caught.value)
+
+
+def lm_eval_log(folder: str, config: str, split: str, time: str = "2026-01-01T00-00-00.1", answers: int = 5) -> Path:
+    """Write what lm-eval logs of the first questions of a task of RGB."""
+    ending = f"_{split}" if split.startswith("noise_") and split != "noise_0" else ""
+    path = Path(folder) / f"samples_quadrag_rgb_{config}{ending}_{time}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = {"benchmark": "rgb", "config": config, "split": split, "conditions": '{"retriever": "own", "options": {}}'}
+    docs = [{**said, "id": str(at), "query": "?"} for at in range(answers)]
+    write_jsonl(path, [{"doc": one, "resps": [["Oslo"]], "filtered_resps": ["Oslo"]} for one in docs])
+    return path
+
+
+TASKS = (("noise_robustness_en", "noise_0"), ("noise_robustness_en", "noise_20"), ("negative_rejection_en", "test"))
+
+
+def test_logs_of_one_model_are_one_system_and_name_what_they_answer(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    files = [lm_eval_log("out/org__m", *task) for task in TASKS]
+    Path("out/org__m/results_2026-01-01T00-00-00.1.json").write_text('{"model_name": "org/m"}', "utf-8")
+    ran = cli("score", "out/org__m", "--data-dir", "sample", "--out", "scores")
+    assert ran.code == 0 and ran.out.startswith("\nrgb, m\n"), ran.err
+    starts = ("noise_robustness_en noise_0: accuracy ", "noise_robustness_en noise_20: accuracy ")
+    text = " ".join(ran.out.split())
+    assert all(f"{start}0.0 0.0–43.4 5 of 5" in text for start in starts) and "negative_rejection_en: " in ran.out
+    assert ran.out.count("Ours on: refined data; bundled sample.") == 1 and "– " not in ran.out
+    assert "negative_rejection_en: Of unsupported_correct lower is better." in ran.out
+    assert "next: quadrag report scores ANOTHER" in ran.out
+    assert cli("score", *sorted(files), "--data-dir", "sample").out.startswith(ran.out.split("\n\nscores/")[0])
+    one = cli("score", "out", "--config", "negative_rejection_en", "--data-dir", "sample")
+    assert one.out.startswith("\nrgb negative_rejection_en test, m\n")
+
+
+def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for model in ("m", "n"):
+        for task in TASKS:
+            lm_eval_log(f"out/{model}", *task)
+    ran = cli("score", "out", "--data-dir", "sample")
+    head = next(line for line in ran.out.splitlines() if line.startswith("config, split: metric"))
+    assert head.split()[-5:] == ["m", "n", "n", "-", "m"] and ran.out.count("noise_robustness_en noise_20: acc") == 1
+    again = lm_eval_log("out/m", *TASKS[0], time="2026-01-02T00-00-00.1")
+    ran = cli("score", "out/m", "--config", TASKS[0][0], "--data-dir", "sample")
+    assert "m 2026-01-01T00-00-00.1" in ran.out and "m 2026-01-02T00-00-00.1" in ran.out and again.exists()
+
+
+def test_a_folder_without_logs_is_told_from_one_without_those_asked_for(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lm_eval_log("out/m", *TASKS[0])
+    Path("none").mkdir()
+    assert "none is a folder without a harness's log" in cli("score", "none").err
+    assert "out holds no log of crag qa; leave" in cli("score", "out", "--benchmark", "CRAG", "--config", "qa").err
+
+
+def test_lighteval_s_folder_names_the_model(tmp_path: Path) -> None:
+    file = (
+        tmp_path
+        / "details"
+        / "org"
+        / "m"
+        / "2026-01-01T00-00-00.1"
+        / "details_quadrag_rgb_x|0_2026-01-01T00-00-00.1.parquet"
+    )
+    assert find_maker(file) == ("org/m", "2026-01-01T00-00-00.1")
+    assert find_maker(tmp_path / "mine.jsonl") is None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, Rule, asked_of
+from exported import copy_sample
 
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
@@ -103,7 +104,7 @@ def test_what_cannot_be_read_has_no_value_in_show(unread, capsys):
         return capsys.readouterr().out
 
     out = show("--unscored", "--limit", "1")
-    assert "  truthfulness: – (unparsable: the judge's verdict could not be read)\n" in out and "official" not in out
+    assert "missing: – (unparsable: the judge's verdict could not be read)\n" in out and "official" not in out
     assert "the worst by accuracy_bounded first" in show("--wrong")
     read = quadrag.result(unread / "run")["truthfulness"].n
     assert f"{read} of {read} items, the worst by truthfulness first" in show("--wrong", "--metric", "truthfulness")
@@ -131,7 +132,10 @@ def test_metrics_that_failed_for_one_cause_share_a_line_which_says_that_the_verd
         ):
             assert run(tmp_path / folder, place, "--ledger", tmp_path / "ledger", "--judge", f"{judge.url}#j") == 3
             (line,) = record(tmp_path / folder)["invalid"]
-            assert "8 of 12 items failed (8 unparsable): error_detection_judged, error_correction; " in line
+            assert (
+                "8 of 12 items failed (8 unparsable), more than --max-failed 0.2: error_detection_judged, "
+                "error_correction; " in line
+            )
             assert line.endswith(f": {cure}")
         again = ("--ledger", tmp_path / "ledger", "--retry", "unreadable")
         assert run(tmp_path / "c", place, *again, "--judge", f"{judge.url}#j") in (0, None)
@@ -234,8 +238,9 @@ def test_every_judged_metric_is_told_of(place, said, told, tmp_path, capsys):
 
 
 def test_what_rests_on_verdicts_that_are_the_same_is_marked_and_stands_beside_no_published_value(tmp_path, capsys):
+    asked = [*CRAG[: CRAG.index("sample")], copy_sample("crag", tmp_path / "CRAG"), *CRAG[CRAG.index("sample") + 1 :]]
     with ChatServer(models=["j"], text='{"score": 1}') as judge:
-        assert run(tmp_path, CRAG, "--llm", "extractive", "--judge", f"{judge.url}#j") == 0
+        assert run(tmp_path, asked, "--llm", "extractive", "--judge", f"{judge.url}#j") == 0
     marked = re.compile(r"^ *(truthfulness|accuracy|hallucination) +\d+\.\d! .+ 10 of 10 *$", re.MULTILINE)
     out, result = capsys.readouterr().out, quadrag.result(tmp_path / "run")
     for shown in (out, repr(result)):

@@ -10,7 +10,7 @@ from quadrag.baselines.core.task import Task
 from quadrag.baselines.scoring.modules import ScoringInputs
 from quadrag.baselines.scoring.score import score
 from quadrag.baselines.scoring.validity import mark_invalid
-from quadrag.baselines.scoring.verdicts import find_oddities
+from quadrag.baselines.scoring.verdicts import Judged, find_oddities
 from quadrag.baselines.tables.grid import Detail
 from quadrag.baselines.tables.notes import note_ruled
 from quadrag.records import Answer, Question
@@ -41,7 +41,7 @@ def measure(pairs, *judges):
     by_key, given = {one.key: one for one in asked}, ScoringInputs(judges)
     lines, rows = score(CRAG, by_key, answers, TASK.conditions, given)
     calls = [judge.calls for judge in judges]
-    odd = find_oddities(CRAG, by_key, answers, lines, TASK, given)
+    odd = find_oddities(Judged(CRAG, by_key, answers, lines, TASK, given))
     if len(judges) == 1:
         assert [judge.calls for judge in judges] == calls, "nobody is asked again"
     return lines, rows, odd
@@ -122,9 +122,10 @@ HELD = "answers that hold an accepted answer word for word"
 @pytest.mark.parametrize(
     ("n", "right", "contained", "told"),
     [
-        (40, 39, 4, "says accuracy 1 of 98% of 40 answers, whose accuracy_bounded is 10%"),
-        (40, 1, 30, f"gives accuracy 0 to 29 of 30 {HELD}"),
-        (40, 1, 14, f"gives accuracy 0 to 13 of 14 {HELD}"),
+        (40, 39, 4, "calls 39 of 40 answers right; 4 of 40 are right by words alone (accuracy_bounded)!"),
+        (40, 39, 20, "calls 39 of 40 answers right; 20 of 40 are right by words alone (accuracy_bounded)"),
+        (40, 1, 30, f"gives accuracy 0 to 29 of 30 {HELD}!"),
+        (40, 1, 14, f"gives accuracy 0 to 13 of 14 {HELD}!"),
         (40, 39, 39, None),  # the two agree
         (40, 39, 28, None),  # or nearly so
         (40, 36, 4, None),  # it tells answers apart
@@ -139,18 +140,28 @@ def test_nearly_always_the_same_is_held_against_words(n, right, contained, told)
     assert bool(odd.constant) == (right == n)
     way = "see who is right with `quadrag label`, then `quadrag certify-judge`"
     marked = ["truthfulness.truthfulness", "truthfulness.accuracy", "truthfulness.hallucination"]
-    against = marked if told and HELD in told else []
-    assert odd.doubtful == ({f"The judge j {told}: {way}": against} if told else {})
+    against = marked if told and told.endswith("!") else []
+    assert odd.doubtful == ({f"The judge j {told.rstrip('!')}: {way}": against} if told else {})
 
 
 @pytest.mark.parametrize(
     ("contained", "refused", "told"),
-    [(5, 5, True), (3, 3, True), (6, 3, True), (7, 3, False), (2, 2, False), (30, 14, False)],
+    [
+        (5, 5, True),
+        (3, 3, True),
+        (6, 3, True),
+        (7, 3, False),
+        (2, 2, True),
+        (2, 1, False),
+        (1, 1, False),
+        (30, 14, False),
+    ],
 )
 def test_verdicts_against_what_words_alone_find_right_are_told_of(contained, refused, told):
     pairs = [(f"city {at:02} {'gold' if at < contained else 'lead'}", ["gold"]) for at in range(contained + 3)]
     odd = measure(pairs, Judge(lambda text: int(not any(f"city {at:02}" in text for at in range(refused)))))[2]
     assert [f"gives accuracy 0 to {refused} of {contained} {HELD}:" in line for line in odd.doubtful] == [True] * told
+    assert all(odd.doubtful.values()), "which discredits the values"
 
 
 def test_verdicts_against_a_phrase_are_told_of():
@@ -169,6 +180,6 @@ def test_verdicts_against_a_phrase_are_told_of():
     for judge, told in ((inverted, True), (lenient, False)):
         given = ScoringInputs([judge])
         lines, _ = score(rgb, by_key, answers, task.conditions, given)
-        found = find_oddities(rgb, by_key, answers, lines, task, given).doubtful
+        found = find_oddities(Judged(rgb, by_key, answers, lines, task, given)).doubtful
         said = "gives error_detection_judged 0 to 5 of 5 answers that hold the phrase asked for: see who"
         assert [said in line for line in found] == [True] * told

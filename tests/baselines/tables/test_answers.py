@@ -11,7 +11,7 @@ from rag_server import RagServer, Rule
 import quadrag
 from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.systems.rag.reply import find_unread, read_reply
-from quadrag.baselines.tables.answers import note_answers
+from quadrag.baselines.tables.answers import note_answers, note_kinds
 from quadrag.baselines.tables.language import speak
 from quadrag.cli import main
 from quadrag.records import write_jsonl
@@ -23,7 +23,7 @@ UNREAD = "The answers have `contexts`, which is not read: passages belong under 
 GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
 UNKNOWN = "Retrieval is not measured: the system gave no id and no text of a gold document"
 
-MISSED = "None of the {} passages is a gold document; if that cannot be, the ids are not those of `quadrag.corpus`."
+MISSED = "None of the {} passages is a gold document; check that their ids are those of `quadrag.corpus`."
 
 
 def count(table, said):
@@ -106,7 +106,7 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"answer": "", "passages": [GOLD]}, "All 8 answers are empty."),
+        ({"answer": "", "passages": [GOLD]}, f"All 8 answers are empty{OWN.replace('errors', 'failures')}."),
         ({"answer": "不知道", "passages": [GOLD]}, f"All 8 answers are the same text, '不知道'{OWN}."),
         ({"answer": "id", "contexts": ["a"]}, UNREAD),
         (
@@ -174,7 +174,8 @@ def told_of(
     ]
     known = {(("c", "s", i), sample): texts[int(i)] for i, sample in places}
     asked: dict[Any, Asked] = {("c", "s", str(i)): Asked(str(max(i, same - 1))) for i in range(len(texts))}
-    return "|".join(note_answers([Result(RunRecord(made, empty=empty or {}), [], rows, asked=asked, texts=known)]))
+    result = Result(RunRecord(made, empty=empty or {}), [], rows, asked=asked, texts=known)
+    return "|".join([*note_answers([result]), *note_kinds([result])])
 
 
 def test_a_text_that_answers_many_questions_is_told_of():
@@ -237,6 +238,18 @@ def test_two_answers_that_read_like_an_error_are_told_of(texts, told):
     assert told_of([*texts, *own]) == (f"2 of 202 answers are the same text, '{told}'{OWN}." if told else "")
 
 
+def test_errors_of_several_kinds_are_one_line():
+    kinds = [f"{name}Error at {'ab'[at % 2]}" for name in ("Key", "Type", "Value") for at in range(2)]
+    texts = [*kinds, "KeyError at c", "The request timed out", *(f"city {i}" for i in range(52))]
+    total = f"8 of 60 answers read like error texts, of 4 kinds, most often 'KeyError…' (3){OWN}."
+    each = "'KeyError…' (3), 'TypeError…' (2), 'ValueError…' (2), 'The request timed out' (1)"
+    assert told_of(texts) == f"{total}|Answers that read like error texts: {each}."
+    assert told_of(texts, value=1, right="The request timed out").startswith("7 of 60"), "words find that one right"
+    ours = f"60 个回答中有 8 个读起来像报错信息，共 4 种，最多的是 'KeyError…' (3)；{speak(OWN[2:], 'zh')}。"
+    assert speak(total, "zh") == ours and speak(f"f1: {total}", "zh") == f"f1：{ours}"
+    assert speak(f"Answers that read like error texts: {each}.", "zh") == f"读起来像报错信息的回答：{each}。"
+
+
 def test_empty_answers_are_told_of_where_they_count():
     own = [f"answer {i}" for i in range(100)]
     empty = "2 of 100 answers are empty and count as they are"
@@ -244,6 +257,7 @@ def test_empty_answers_are_told_of_where_they_count():
     assert told_of(["", " ", *own[2:]]) == f"{empty}{failures}."
     ours = "100 个回答中有 2 个是空的，照原样计分；若这些其实是失败，请让函数抛出异常，或在文件里写 null。"
     assert speak(f"{empty}{failures}.", "zh") == ours and speak(f"f1: {empty}{failures}.", "zh") == f"f1：{ours}"
+    assert told_of([""] * 9) == f"All 9 answers are empty{failures}."
     assert told_of(["", *own[:5]]) == told_of([""] * 2 + own + own[:1]) == "", "from 2 and from 2% on"
     assert told_of(["", "", *own[2:]], parameters={"temperature": 0}) == f"{empty}."
     assert told_of([""] * 9 + own, value=None) == "", "a metric leaves them out"

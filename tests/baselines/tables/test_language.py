@@ -142,9 +142,16 @@ def test_a_comparison_is_in_chinese(cli):
             None,
         ),
         (
-            "The judge j says acc 1 of 97% of 120 answers, whose rouge_l is 12%: see who is right with `quadrag "
-            "label`, then `quadrag certify-judge`.",
-            None,
+            "The judge j gives acc 1 to 117 of 120 answers; words alone find them 12% right on average (rouge_l): see "
+            "who is right with `quadrag label`, then `quadrag certify-judge`.",
+            "裁判“j”对 120 个回答中的 117 个判 acc 1；只按字面，平均 12% 正确（rouge_l）："
+            "请用 `quadrag label` 标注后再用 `quadrag certify-judge` 看谁对。",
+        ),
+        (
+            "The judge j calls 58 of 60 answers right; 2 of 60 are right by words alone (accuracy_bounded): see who is "
+            "right with `quadrag label`, then `quadrag certify-judge`; ! marks what rests on them.",
+            "裁判“j”把 60 个回答中的 58 个判为对；只按字面，60 个中有 2 个正确（accuracy_bounded）："
+            "请用 `quadrag label` 标注后再用 `quadrag certify-judge` 看谁对；依据这些判断的数值后标有 !。",
         ),
         (
             "The judge j gives acc 0 to 5 of 6 answers that hold an accepted answer word for word: see who is right "
@@ -163,18 +170,24 @@ def test_a_comparison_is_in_chinese(cli):
             "a：15 个回答中有 7 个是同一段文字：'Error …'；若这些是报错信息，请让服务以错误状态码应答。",
         ),
         (
+            "judge not certified: j (acc, hal), nor checked by words, which find 1 of 8 answers right; to begin with, "
+            "label what it judged: `quadrag label a --out s.csv`.",
+            "裁判未经认证：j（acc, hal），字面也检验不了它，8 个回答中只有 1 个按字面正确；第一步，标注它评过的回答："
+            "`quadrag label a --out s.csv`。",
+        ),
+        (
             "judge not certified: j (acc, hal); to begin with, label what it judged: `quadrag label a --out s.csv`.",
             None,
         ),
         (
             "Vectors by faiss IVF_SQ8 (nlist 64, nprobe 16, rerank 100): recall@10 0.9860 against exact search, with "
             "100 of the passages as queries.",
-            "向量由 faiss IVF_SQ8 (nlist 64, nprobe 16, rerank 100) 检索：以 100 个段落为查询，对照精确检索的 "
+            "向量由 faiss IVF_SQ8 (nlist 64, nprobe 16, rerank 100) 检索：以 100 个片段为查询，对照精确检索的 "
             "recall@10 为 0.9860。",
         ),
         (
-            "INVALID, a b: 4 of 12 items failed (4 api_error): acc, hal; calls failed.",
-            "无效（INVALID）：a b：12 题中有 4 题失败（调用失败 4）：acc, hal；调用失败。",
+            "INVALID, a b: 4 of 12 items failed (4 api_error), more than --max-failed 0.2: acc, hal; calls failed.",
+            "无效（INVALID）：a b：12 题中有 4 题失败（调用失败 4），超过 --max-failed 0.2：acc, hal；调用失败。",
         ),
     ],
 )

@@ -124,7 +124,7 @@ def test_what_a_server_says_is_quoted(cli):
             assert line == f"第一次请求失败：{server.url} 返回 {status}：“{words}”；{then}"
         server.rules.clear()
         line = told(cli(*run, "--llm", f"{server.url}#o"))
-        assert line.startswith(f"{server.url} 提供的是 m, n，没有 o；请写 {server.url}#m（或 #n）；--served-as 用于")
+        assert line.startswith(f"{server.url} 提供的是 m, n，没有 o；请写 {server.url}#m（或 #n）；--served-as NAME ")
         assert told(cli(*run, "--llm", server.url)).endswith(" 有 2 个模型（m, n）；请在地址后加上 #MODEL")
         assert cli(*run, "--llm", f"{server.url}#m", "--out", "a").code == 0
         assert told(cli(*run, "--llm", f"{server.url}#n", "--out", "a")).startswith(

@@ -19,6 +19,7 @@ import pytest
 from quadrag import catalogue
 from quadrag.data import download
 from quadrag.data.download import RemoteFile, fault, fetch
+from quadrag.data.files import digest as digest_of_all
 from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 
@@ -276,3 +277,23 @@ def test_prepare_fetches_verifies_and_builds_through_a_mirror(
         assert f"{config}: noise_0 {count}, noise_20 {count}, noise_40 {count}" in done.stdout.splitlines()
     assert len(upstream.asked) == 1, "the second time the verified file is there"
     assert [path.read_bytes() for path in cached.iterdir()] == [content]
+
+
+def test_a_large_file_is_summed_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    summed = []
+
+    def counted(path: Path, total: Any) -> str:
+        summed.append(path.name)
+        return digest(path, total)
+
+    digest = download._digest
+    monkeypatch.setattr(download, "_digest", counted)
+    monkeypatch.setattr(download, "_LARGE", 100)
+    for name, size in (("large", 100), ("small", 98)):
+        path = tmp_path / name
+        for content in (b"a" * size, b"b" * (size + 1)):
+            path.write_bytes(content)
+            for _ in range(2):
+                assert download.sha256(path) == hashlib.sha256(content).hexdigest()
+                assert digest_of_all({name: path})
+    assert (summed.count("large"), summed.count("small")) == (2, 8)

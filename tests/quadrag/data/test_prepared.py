@@ -23,10 +23,12 @@ def test_a_built_config_that_was_altered_is_told_and_built_again(own_cache: Path
     prepare(*arguments)
     opened, _ = builders.open_builder(*arguments[:2])
     before = [list(builders.rows(opened, split)) for split in builders.splits(opened)]
-    for name in ("rgb-noise_40.arrow", "dataset_info.json", "quadrag.json"):
+    damaged = [("rgb-noise_40.arrow", at) for at in (-40, 5)]  # in the rows, and in the head, which `datasets` reads
+    for name, at in [*damaged, ("dataset_info.json", -40), ("quadrag.json", -40)]:
         (path,) = own_cache.rglob(name)
-        content = path.read_bytes()
-        path.write_bytes(content[:-40] + bytes([content[-40] ^ 1]) + content[-39:])
+        content = bytearray(path.read_bytes())
+        content[at] ^= 1
+        path.write_bytes(content)
         with pytest.raises(QuadragError, match=rf"{name} is damaged; remove .* and run `quadrag prepare` again"):
             opened, _ = builders.open_builder(*arguments[:2])
             list(builders.rows(opened, "noise_40"))

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.errors import QuadragError
-from quadrag.kg import child
-from quadrag.kg.frames import frame
-from quadrag.kg.pickles import Global, Made, Refused, read
+from quadrag.kg.pickled import child
+from quadrag.kg.pickled.frames import frame
+from quadrag.kg.pickled.pickles import Global, Made, Refused, read
 
 PANDAS_2 = json.loads((Path(__file__).parent / "frames_pandas2.json").read_text(encoding="utf-8"))
 PROTOCOLS = range(6)

@@ -17,8 +17,8 @@ import pandas as pd
 import pytest
 
 from quadrag.errors import QuadragError
-from quadrag.kg import child
-from quadrag.kg.pickles import ADMITTED, Refused, read
+from quadrag.kg.pickled import child
+from quadrag.kg.pickled.pickles import ADMITTED, Refused, read
 
 PROTOCOLS = range(6)
 

@@ -19,12 +19,14 @@ import pytest
 import requests
 
 from quadrag.errors import QuadragError
-from quadrag.kg import serve
 from quadrag.kg.build import build
 from quadrag.kg.clock import at
 from quadrag.kg.graph import Graph
-from quadrag.kg.refusing import LONGEST
-from quadrag.kg.shortcut import Shortcut
+from quadrag.kg.server import serve
+from quadrag.kg.server.answers import dump
+from quadrag.kg.server.app import app
+from quadrag.kg.server.refusing import LONGEST
+from quadrag.kg.server.shortcut import Shortcut
 from quadrag.kg.tools import FUNCTIONS, call
 
 NEEDED = "the server needs FastAPI: pip install '.[serve]'"
@@ -83,7 +85,7 @@ def running(path: Path, *more: str) -> Iterator[str]:
     pytest.importorskip("fastapi", reason=NEEDED)
     pytest.importorskip("uvicorn", reason=NEEDED)
     code = (
-        "import sys; from quadrag.kg.serve import serve\n"
+        "import sys; from quadrag.kg.server.serve import serve\n"
         "serve(sys.argv[1], port=0, query_time=(sys.argv[2:] or [None])[0], ready=lambda at: print(at, flush=True))"
     )
     process = subprocess.Popen(
@@ -128,7 +130,7 @@ def test_a_route_answers_as_its_function(server: str, graph: Graph, name: str, a
     response = post(server, name, arguments)
     assert response.status_code == 200
     assert response.headers["content-type"] == "application/json"
-    assert response.json() == {"result": json.loads(serve.dump(call(graph, name, arguments)))}
+    assert response.json() == {"result": json.loads(dump(call(graph, name, arguments)))}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -200,7 +202,7 @@ def test_half_a_surrogate_pair_breaks_nothing(server: str) -> None:
 
 
 def test_many_at_once_get_their_own_answers(server: str, graph: Graph) -> None:
-    expected = [json.loads(serve.dump(call(graph, name, arguments))) for name, arguments in EACH]
+    expected = [json.loads(dump(call(graph, name, arguments))) for name, arguments in EACH]
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda one: post(server, *one).json()["result"], EACH * 4))
     assert answers == expected * 4
@@ -219,7 +221,7 @@ def test_a_function_that_takes_long_holds_up_no_other() -> None:
             return lambda *_: asked.set()
 
     async def both() -> list[Any]:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(serve.app(Slow())), base_url="http://kg") as client:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app(Slow())), base_url="http://kg") as client:
             bodies = {"sports_nba_get_games_on_date": {"date": "2023"}, "open_get_entity": {"query": "A"}}
             sent = [client.post(FUNCTIONS[name].route, json=body) for name, body in bodies.items()]
             return [reply.json()["result"] for reply in await asyncio.gather(*sent)]
@@ -259,7 +261,7 @@ def test_a_server_can_stand_at_a_time(graph: Graph) -> None:
     ],
 )
 def test_dump(value: Any, expected: str) -> None:
-    assert serve.dump(value) == expected.encode()
+    assert dump(value) == expected.encode()
 
 
 def test_a_taken_address_is_one_line(graph: Graph) -> None:
@@ -281,8 +283,9 @@ def test_no_graph_is_one_line(tmp_path: Path) -> None:
 def test_without_fastapi_the_extra_is_named(python: Any, environment: Any) -> None:
     code = (
         "import sys; sys.modules['fastapi'] = sys.modules['uvicorn'] = None\n"
-        "from quadrag.errors import QuadragError; from quadrag.kg import serve\n"
-        "for start in (lambda: serve.app(None), lambda: serve.serve('kg.sqlite')):\n"
+        "from quadrag.errors import QuadragError\n"
+        "from quadrag.kg.server.app import app; from quadrag.kg.server.serve import serve\n"
+        "for start in (lambda: app(None), lambda: serve('kg.sqlite')):\n"
         "    try: start()\n"
         "    except QuadragError as error: print(error)"
     )
@@ -319,9 +322,9 @@ def test_what_takes_the_shortcut_is_answered_as_by_fastapi(graph: Graph, name: s
     pytest.importorskip("fastapi", reason=NEEDED)
     from fastapi.testclient import TestClient
 
-    application = serve.app(graph)
+    application = app(graph)
     short = TestClient(application)
-    application_without = serve.app(graph)
+    application_without = app(graph)
     (layer,) = [one for one in application_without.user_middleware if one.cls is Shortcut]
     application_without.user_middleware.remove(layer)
     long = TestClient(application_without)
@@ -338,7 +341,7 @@ def test_what_takes_the_shortcut_is_answered_as_by_fastapi(graph: Graph, name: s
 def test_a_plain_body_is_answered_before_fastapi_looks_at_it(graph: Graph) -> None:
     pytest.importorskip("fastapi", reason=NEEDED)
     path = FUNCTIONS["open_get_entity"].route
-    application = serve.app(graph)
+    application = app(graph)
     sent: list[Any] = []
 
     async def inner(*_: Any) -> None:

@@ -83,7 +83,7 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     assert not score.valid and score.n == 1 and score.n_total == 8
     assert score.unscored == {"raised": 2, "unparsable": 5}
     assert not result.valid and "7 of 8 items failed" in result.invalid[0]
-    assert "): rouge_l, bleu, length, bleu_bp and 4 more; " in result.invalid[0]
+    assert "), more than max_failed=0.2: rouge_l, bleu, length and 5 more; " in result.invalid[0]
     told = json.loads(Path("bad/run.json").read_text())["failures"].values()
     assert len(told) == 7 and all("\n" not in line for line in told)
     assert result.to_pandas()["unscored"].notna().sum() == 7

@@ -5,6 +5,7 @@ import re
 import pytest
 
 import quadrag
+from quadrag.cli import main
 
 RGB = ("rgb", "noise_robustness_en")
 ENGLISH = re.compile(r"\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b")
@@ -98,3 +99,21 @@ def test_errors_and_warnings_are_in_chinese():
     said = refusal(lambda: measure(lambda question: None, out="f"))
     assert said.startswith("函数最初的 8 次调用全部失败，不再调用；第一次返回了 None；应为文本形式的回答、")
     assert refusal(lambda: result.to_pandas(by="x")) == "by 不能取值 'x'；可用的：question, metric"
+
+
+def test_the_environment_names_the_language(monkeypatch, capsys):
+    monkeypatch.setenv("QUADRAG_LABELS", "zh")
+    assert refusal(lambda: quadrag.result("no")) == "no 中没有 run.json；应为一次运行的文件夹"
+    result = quadrag.evaluate(*RGB, every, split="noise_80", data_dir="sample", out="a")
+    assert repr(result).split("\n")[0] == "rgb noise_robustness_en noise_80，every，官方口径"
+    assert repr(quadrag.result("a")) == repr(result) != repr(quadrag.result("a", labels="en"))
+    capsys.readouterr()
+    assert main(["report", "a"]) == 0
+    shown = capsys.readouterr().out
+    assert "官方口径" in shown and "--labels" not in shown
+    assert main(["report", "no"]) == 2 and "应为" in capsys.readouterr().err
+    assert main(["report", "no", "--labels", "en"]) == 2 and "expected" in capsys.readouterr().err
+    monkeypatch.setenv("QUADRAG_LABELS", "cn")
+    said = "unknown value of QUADRAG_LABELS 'cn'; known: en, zh / QUADRAG_LABELS 不能取值 'cn'；可用的：en, zh"
+    assert main(["report", "a"]) == 2 and capsys.readouterr().err == f"quadrag: {said}\n"
+    assert refusal(lambda: quadrag.result("no")) == said

@@ -1,0 +1,32 @@
+"""Certificates of judges beside the runs that they judged: a judge that agrees as by chance discredits what it said."""
+
+from collections.abc import Iterable, Sequence
+
+from quadrag.metric_record import find_verdict
+
+from ..core.result import Result
+from ..scoring.validity import discredit
+from .certificate import Certificate, find_certificate
+
+
+def lay_beside(results: Iterable[Result], certificates: Sequence[Certificate]) -> None:
+    """Lay certificates beside results, for whoever shows them; mark what rests on a judge that is as good as chance.
+
+    Args:
+        results: of runs; those of their rows that are concerned are marked.
+        certificates: those that the user gave.
+    """
+    for result in results:
+        result.certificates = certificates
+        for row in result.scores:
+            if is_by_chance(result, find_verdict(row["metric"], row["key"])):
+                discredit(row)
+
+
+def is_by_chance(result: Result, verdict: str) -> bool:
+    """Whether a run's certificates say that verdicts, as ``truthfulness.accuracy``, agree as by chance with people."""
+    if not (verdict and result.certificates):
+        return False
+    signed = {row["signature"] for row in result.scores if f"{row['metric']}.{row['key']}" == verdict}
+    found = (find_certificate(result.certificates, one) for one in signed)
+    return any(one is not None and one.is_chance for one in found)

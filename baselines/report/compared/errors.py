@@ -1,0 +1,47 @@
+"""Whether two runs differ only by answers that read like error texts, which no system was meant to give."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from quadrag.metric_record import metric_record, show_key
+from quadrag.records import Key
+
+from ...core.result import Result
+from ...tables.answers import find_errors
+from ...tables.cells import ALPHA, format_difference
+from ...tables.grid import Alarm
+from .names import Place
+from .pairs import Compared, has_better, pair_results
+
+
+def tell_errors(first: Result, second: Result, pairs: Mapping[Place, Compared], profile: str) -> list[Alarm]:
+    """Say of which metrics neither run is better, or the other one is, without the answers that read like error texts.
+
+    Args:
+        first: a run.
+        second: another one.
+        pairs: of the metrics to tell of, the second run minus the first.
+        profile: ``official`` or ``corrected``.
+    """
+    both = (first, second)
+    errors = {place[0] for one in both for places in find_errors(one).values() for place in places}
+    for one in both:
+        errors &= {_key(row) for row in one.items}
+    rest = [replace(one, items=[row for row in one.items if _key(row) not in errors]) for one in both]
+    several = len({place[:2] for place in pairs}) > 1
+    told = []
+    for place, compared in pairs.items() if errors else ():
+        pair = pair_results(rest[0], rest[1], place, profile)
+        if pair is None or not has_better(place) or compared.pair.decisive >= ALPHA:
+            continue
+        if pair.decisive >= ALPHA or pair.difference * compared.pair.difference < 0:
+            unit = metric_record(place[2]).key(place[3]).unit
+            label = f"{place[1]}/" * several + show_key(place[2], place[3])
+            told.append(f"{label} {format_difference(pair.difference, unit, pair.n)}")
+    what = f"without the {len(errors)} questions that were answered so, differences are"
+    return [Alarm(f"Answers that read like error texts make the difference: {what} {', '.join(told)}.")] * bool(told)
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return row["config"], row["split"], row["id"]

@@ -1,0 +1,48 @@
+"""Whether the gold stood in what was found, which tells a fault of the search from one of the answer."""
+
+from collections.abc import Collection, Sequence
+
+from quadrag.records import Passage, Question
+
+from ..core.benchmark import load
+
+
+def tell_gold(question: Question, passages: Sequence[Passage], documents: Sequence[str | None] | None) -> str:
+    """Say in which passages the gold stood; "" where there is none to be found, or nothing tells.
+
+    Args:
+        question: with the ids of its gold documents or, where it has none, its accepted answers, which are looked for
+            as whole words.
+        passages: those that were shown or found.
+        documents: which of the benchmark's documents each is of; None where that is not known.
+    """
+    relevant = dict.fromkeys(question.relevant)
+    if not passages or (relevant and documents is None):
+        return ""
+    if relevant:
+        return _tell([{name} & relevant.keys() for name in documents or ()], len(relevant), "documents", "")
+    from ..audit.checks import held
+
+    parts = _list_parts(load(question.benchmark).sought(question.references))
+    texts = [f"{passage.title} {passage.text}" for passage in passages]
+    found = [{at for at, one in enumerate(held(text, parts, question.language)) if one} for text in texts]
+    return _tell(found, len(parts), "parts", " (by words)") if parts else ""
+
+
+def _list_parts(references: object) -> list[list[str]]:
+    """Return what is needed, each with the ways to say it: a list of lists has several, a flat one the ways of one."""
+    ways = [references] if isinstance(references, str) else references
+    if not isinstance(ways, list | tuple) or not ways:
+        return []
+    parts = ways if all(isinstance(one, list | tuple) for one in ways) else [ways]
+    return [list(map(str, part)) for part in parts]
+
+
+def _tell(found: Sequence[Collection[object]], wanted: int, what: str, how: str) -> str:
+    """Say which of some passages have something of the gold, and how many of its parts none has."""
+    places = [str(place) for place, has in enumerate(found, 1) if has]
+    if not places:
+        return f"gold in none of {len(found)} passages{how}" if len(found) > 1 else f"gold not in the one passage{how}"
+    missed = wanted - len({one for has in found for one in has})
+    lacking = f"; {missed} of {wanted} gold {what} missed" if missed else ""
+    return f"gold in passage{'s' * (len(places) > 1)} {', '.join(places)}{how}{lacking}"

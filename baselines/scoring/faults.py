@@ -1,0 +1,165 @@
+"""Items of metrics that failed: how many of which, why most likely, and what to do, a line for each cause."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from quadrag.metric_record import metric_record, show_key
+from quadrag.run_record import RunRecord
+
+from ..core.benchmark import load
+from .rows import ALL
+
+FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null")
+_EMPTY = "empty reply"
+_ALLOW = "or allow a share of them with --max-failed"
+_CAUSES = {
+    "api_error": "calls failed",
+    "raised": f"correct the function and run again, {_ALLOW}",
+    "truncated": "replies were cut: raise --max-tokens or --judge-max-tokens",
+    "unparsable": "replies are not of the form that was asked for: try another judge",
+    "misaligned": "a judge answered more or fewer questions than it was asked: try another judge",
+    "null": f"the file of answers has null in their place: answer these and score again, {_ALLOW}",
+    _EMPTY: "the model replied with nothing",
+}
+JUDGE = {  # by the reason of an answer's verdict
+    "api_error": "the judge's call failed",
+    "truncated": "the judge's reply was cut",
+    "unparsable": "the judge's verdict could not be read",
+    "misaligned": "the judge answered more or fewer questions than it was asked",
+}
+_WRONG = "they count as wrong"
+_READ = "official makes values of them, corrected counts them as wrong"
+_LEFT_OUT = "official leaves them out, corrected counts them as wrong"
+_JSON = "try --judge-format json, or "
+_SHOWN = 4  # keys in a line
+Place = tuple[str, str, str, str]  # config, split, metric, key
+
+
+class Fault(NamedTuple):
+    """Metrics of one split of which too many items failed, the same of each.
+
+    Attributes:
+        places: config, split, metric and key of each.
+        failed: how many items failed.
+        total: of how many that the metrics apply to, and no rule decided.
+        reasons: how many failed, by reason.
+        counts: how those that failed count where a value is shown.
+    """
+
+    places: tuple[Place, ...]
+    failed: int
+    total: int
+    reasons: dict[str, int]
+    counts: str
+
+    def tell(self, run: RunRecord, alike: Sequence["Fault"]) -> str:
+        """Say in one line what failed, here and in others of the same cause, with a reply of the judge's, and why."""
+        config, split = self.places[0][:2]
+        most = max((self, *alike), key=lambda fault: fault.failed)
+        what = "up to " * any(fault.failed < most.failed for fault in (self, *alike)) + most.tell_shortly()
+        places = [place for fault in (self, *alike) for place in fault.places]
+        limit = f"more than --max-failed {run.max_failed:g}"
+        return f"{config} {split}: {what}, {limit}: {list_keys(places, run)}; {self.find_cause(run)}"
+
+    def tell_shortly(self) -> str:
+        """Say how many failed, by reason."""
+        why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
+        return f"{self.failed} of {self.total} items failed ({why})"
+
+    def tell_judge(self, run: RunRecord) -> str:
+        """Say in a few words that it was the judge, where all was answered; else ""."""
+        most = max(self.reasons, key=lambda reason: self.reasons[reason])
+        return f": {JUDGE[most]}" if self._find_form(run) and most in JUDGE and not run.failures else ""
+
+    def find_cause(self, run: RunRecord) -> str:
+        """Say why most failed, as far as it is known, and what to do."""
+        most = max(self.reasons, key=lambda reason: self.reasons[reason])
+        cause = _CAUSES[most]
+        form = self._find_form(run)
+        if most == "unparsable" and form and run.verdict is not None:
+            cause = f"a judge said {run.verdict!r}, where a verdict is like {form!r}: {find_cure(form, run)}"
+        elif most in ("api_error", "raised", "unparsable") and run.failures:
+            said = next(iter(run.failures.values()))
+            cause = f"{cause}; {said}" if most == "raised" else said
+        elif most == "truncated" and not run.cut:
+            cause = cause.replace("--max-tokens or ", "")  # no answer was: the judge's replies were
+        return cause
+
+    def _find_form(self, run: RunRecord) -> str:
+        """Return a verdict as a judge was to give it; "" where none was asked."""
+        return metric_record(self.places[0][2]).verdict if run.inputs.judge is not None else ""
+
+    def tell_counted(self, run: RunRecord) -> str:
+        """Say in one line how many failed of a value that is shown, and how they count."""
+        config, split = self.places[0][:2]
+        counts = self.counts
+        what = f"items failed ({', '.join(f'{count} {reason}' for reason, count in self.reasons.items())})"
+        if [*self.reasons] == ["unparsable"]:
+            what = f"{'verdicts' if self._find_form(run) else 'results'} could not be read"
+        elif [*self.reasons] == [_EMPTY]:
+            what, counts = "replies of the model are empty", "they are scored as such"
+        return f"{config} {split}: {self.failed} of {self.total} {what}, {counts}: {list_keys(self.places, run)}"
+
+
+def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fault]:
+    """Find the metrics of which any item failed."""
+    found: dict[tuple[Any, ...], Fault] = {}
+    official = {
+        place_of(row): (row.get("n_filled", 0), row.get("n_scored", 0))
+        for row in scores
+        if row.get("slice", ALL) == ALL and row["profile"] == "official"
+    }
+    for row in scores:
+        if row.get("slice", ALL) != ALL or row["profile"] != "corrected" or "not_run" in row:
+            continue
+        reasons = {name: count for name, count in (row.get("unscored") or {}).items() if name in FAILED}
+        if empty := run.empty.get(f"{row['config']}/{row['split']}"):
+            reasons[_EMPTY] = empty
+        # An item that has no such value by its answer was tried too, and those that failed were among all. What a rule
+        # decided could not fail.
+        by_answer = metric_record(row["metric"]).key(row["key"]).among
+        total = row["n_total"] - (0 if by_answer else row.get("n_not_applicable", 0)) - row.get("n_ruled", 0)
+        failed = min(sum(reasons.values()), total)
+        if failed:
+            filled, read = official.get(place_of(row), (0, 0))
+            counts = _WRONG if filled else _READ if read > total - failed else _LEFT_OUT
+            alike = (row["config"], row["split"], total, counts, *reasons.items())
+            before = found[alike].places if alike in found else ()
+            found[alike] = Fault((*before, place_of(row)), failed, total, reasons, counts)
+    return list(found.values())
+
+
+def tell_faults(faults: Sequence[Fault], run: RunRecord) -> list[str]:
+    """Say what failed, a line for all metrics of a split that failed for the same cause."""
+    alike: dict[tuple[Any, ...], list[Fault]] = {}
+    for fault in faults:
+        cause = (*fault.places[0][:2], fault.total, *fault.reasons, fault.find_cause(run))
+        alike.setdefault(cause, []).append(fault)
+    return [first.tell(run, others) for first, *others in alike.values()]
+
+
+def find_cure(form: str, run: RunRecord) -> str:
+    """Say what to do about verdicts that cannot be read: kept ones stay so until they are asked for again."""
+    if any(used.get("earlier") for role, used in run.usage.items() if role.startswith("judge")):
+        return "these are kept verdicts: --retry unreadable asks this judge again, or name another"
+    return f"{_JSON * form.startswith('{')}name another judge, or ask this one again with --retry unreadable"
+
+
+def list_keys(places: Sequence[Place], run: RunRecord) -> str:
+    """List the keys of metrics that a summary shows, a few of any where it shows none, and count the others."""
+    heads = load(run.inputs.benchmark).headlines
+    names = {place: metric_record(place[2]).key(place[3]).name for place in places}
+    shown = sorted((place for place in places if names[place] in heads), key=lambda place: heads.index(names[place]))
+    return shorten_list([show_key(*place[2:]) for place in shown or places], len(places))
+
+
+def shorten_list(names: Sequence[str], total: int | None = None) -> str:
+    """List names, the first few alone where there are many; of a larger total say how many are left."""
+    shown = names[:_SHOWN]
+    left = (len(names) if total is None else total) - len(shown)
+    return ", ".join(shown) + f" and {left} more" * bool(left)
+
+
+def place_of(row: Mapping[str, Any]) -> Place:
+    """Return where a row of scores belongs."""
+    return (row["config"], row["split"], row["metric"], row["key"])

@@ -1,0 +1,61 @@
+"""Whether the gold stood in what was found: by ids, by the texts of one's own passages, by words, or unsaid."""
+
+import pytest
+
+import quadrag
+from quadrag.baselines.core.task import load_rows
+from quadrag.baselines.page.answers import collect_answers
+from quadrag.baselines.report.gold import tell_gold
+from quadrag.baselines.runs.campaign import read_runs
+from quadrag.records import Passage, Question
+
+TEXTS = ("The bridge opened on May 6.", "It has 170 lamps.", "Nobody knows.")
+
+
+@pytest.mark.parametrize(
+    ("references", "told"),
+    [
+        ([["May 6", "6 May"]], "gold in passage 1 (by words)"),
+        ([["May 6"], ["170"]], "gold in passages 1, 2 (by words)"),
+        ([["may 6"], ["Hellweg"]], "gold in passage 1 (by words); 1 of 2 gold parts missed"),
+        (["70", "17"], "gold in none of 3 passages (by words)"),  # whole words and numbers alone
+        ("170 lamps", "gold in passage 2 (by words)"),
+        (None, ""),
+        ([], ""),
+    ],
+)
+def test_words_are_looked_for_where_no_document_is_known(references, told):
+    passages = [Passage(str(at), "", text) for at, text in enumerate(TEXTS)]
+    question = Question("rgb", "c", "s", "1", "?", references, "en")
+    assert tell_gold(question, passages, None) == told
+    assert tell_gold(question, (), None) == ""
+
+
+@pytest.mark.parametrize("accepted", [["invalid question"], ["Yes."]])
+def test_what_no_page_can_hold_is_not_looked_for(accepted):
+    question = Question("crag", "c", "s", "1", "?", accepted, "en")
+    assert tell_gold(question, [Passage("1", "", "Yes, an invalid question.")], None) == ""
+
+
+def test_documents_are_known_by_their_ids_and_those_missed_are_counted():
+    question = Question("crud_rag", "c", "s", "1", "?", "甲", "zh", relevant=("a", "b"))
+    passages = [Passage(name, "", "甲") for name in ("x#0", "a#1", "a#2")]
+    assert tell_gold(question, passages, ["x", "a", "a"]) == "gold in passages 2, 3; 1 of 2 gold documents missed"
+    assert tell_gold(question, passages[:1], ["x"]) == "gold not in the one passage"
+    assert tell_gold(question, passages, None) == "", "the search was not measured"
+
+
+def test_texts_of_ones_own_are_known_as_the_scores_know_them(cli):
+    """Of passages without ids the one that is a gold document counts, in the shell and on the page."""
+    rows, *_ = load_rows("crud_rag", "qa_1doc", "sample", {}, "test")
+    texts = {row["query"]: row["documents"][0] for row in rows}
+
+    def answer(question):
+        return "甲", [{"text": "另一篇文章，与问题无关。" * 5}, {"text": texts[question.query]}]
+
+    quadrag.evaluate("crud_rag", "qa_1doc", answer, data_dir="sample", limit=2, out="own")
+    shown = cli("show", "own", "--limit", "1").out
+    assert "  found     gold in passage 2\n" in shown and "  passage 2 (gold) [" in shown and "missed" not in shown
+    [run] = collect_answers(read_runs(["own"])).items[0]["runs"]
+    assert run["found"] == "gold in passage 2" and [gold for *_, gold in run["passages"]] == [False, True]
+    assert "检索      片段 2 含标准答案\n" in cli("show", "own", "--labels", "zh").out

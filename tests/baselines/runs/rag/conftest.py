@@ -1,0 +1,44 @@
+"""What the tests of runs against a RAG service share: the service, and a function that runs a task against one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rag_runs import QA, crud_corpus
+from rag_server import RagServer
+
+from quadrag.baselines.runs.pipeline import Session
+from quadrag.baselines.systems.rag.service import RagService
+from quadrag.baselines.systems.rag.system import Rag
+from quadrag.chat.client import ChatClient
+from quadrag.chat.ledger import Ledger
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return crud_corpus()
+
+
+@pytest.fixture
+def server(documents):
+    with RagServer(documents) as running:
+        yield running
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A function that runs a task against a service into a folder, as the command line does."""
+    monkeypatch.chdir(tmp_path)
+
+    def go(spec, task=QA, out="r", ledger="L", judges=(), name="mine", **options):
+        with Ledger(ledger) as opened:
+            service = RagService(spec, ledger=opened, name=name, **options)
+            asked = [ChatClient(f"{judge.url}#j", ledger=opened) for judge in judges]
+            try:
+                return Session(Rag(service), asked).run(task, Path(out))
+            finally:
+                for one in (service, *asked):
+                    one.close()
+
+    return go

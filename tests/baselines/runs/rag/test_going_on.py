@@ -1,0 +1,144 @@
+"""A run against a RAG service that failed, died or was killed, and the one after it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from rag_runs import QA, lines, ranking, values
+from rag_server import Rule
+
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.task import Task, load_questions
+from quadrag.errors import QuadragError
+
+
+def test_a_finished_folder_is_shown_again_and_another_service_is_refused(run, server):
+    run(server.url)
+    assert run(server.url).reused and server.requests == 8
+    with pytest.raises(QuadragError, match="holds a run with llm"):
+        run(server.url, name="other")
+    with pytest.raises(QuadragError, match=r"holds a run with (llm|parameters)"):
+        run(server.chat + "#small")
+    assert server.requests == 8
+
+
+@pytest.mark.slow
+def test_failures_are_unscored_in_both_parts_and_the_next_run_asks_them_again(run, server, stages):
+    run(server.url, out="undisturbed", ledger="L0")
+    queries = [question.query for question in load_questions(QA, load("crud_rag"))[0]]
+    server.rules += [
+        Rule("status", match=queries[0], status=400, body={"detail": "no"}),
+        Rule("body", match=queries[1], body={"reply": "x"}),
+        Rule("merge", match=queries[2], body={"passages": "x"}),
+        Rule("body", match=queries[3], body={"answer": None}),
+    ]
+    first = run(server.url, concurrency=8)
+    states = [row["state"] for row in lines("r/answers.jsonl")]
+    assert states == ["api_error", "unparsable", "unparsable", "api_error", *["ok"] * 4]
+    assert [bool(row["passages"]) for row in lines("r/retrieved.jsonl")] == [False] * 4 + [True] * 4
+    assert len(first.run.failures) == 4 and any("found the keys reply" in why for why in first.run.failures.values())
+    for row in (values(first)["crud_overlap", "rouge_l"], ranking(first)["mrr"]):
+        assert row["unscored"] == {"api_error": 2, "unparsable": 2} and (row["n_total"], row["n_scored"]) == (8, 4)
+    kept = json.loads(Path("r/scores.json").read_text(encoding="utf-8"))
+    mrr = {row["profile"]: row["value"] for row in kept if (row["slice"], row["key"]) == ("all", "mrr")}
+    assert mrr["corrected"] == pytest.approx(mrr["official"] / 2), "a failed call counts as nothing found"
+    server.rules.clear()
+    requests = server.requests
+    second = run(server.url)
+    assert server.requests - requests == 4 and not second.run.failures
+    assert stages(Path("r")) == stages(Path("undisturbed"))
+
+
+@pytest.mark.slow
+def test_a_dead_service_leaves_nothing_but_a_folder_that_may_be_taken_over(run, server):
+    with pytest.raises(QuadragError, match="start the server or correct its address"):
+        run("http://127.0.0.1:9/rag")
+    assert not Path("r/answers.jsonl").exists() and not Path("r/retrieved.jsonl").exists()
+    assert run(server.url).run.state == "finished"
+
+
+def test_a_service_that_dies_on_failed_calls_leaves_the_finished_run(run, server, stages):
+    server.rules.append(Rule("status", times=1, status=400))
+    run(server.url, concurrency=8)
+    before = stages(Path("r"))
+    server.rules.append(Rule("status", status=404))
+    with pytest.raises(QuadragError, match="answered 404"):
+        run(server.url)
+    assert stages(Path("r")) == before and json.loads(Path("r/run.json").read_text())["state"] == "finished"
+
+
+def test_the_users_own_files_stand_in_and_are_kept(run, server):
+    server.rules.append(Rule("status", times=2, status=400))
+    run(server.url, concurrency=8)
+    mine = [{**row, "passages": [{"id": "x", "text": "y"}]} for row in lines("r/retrieved.jsonl")]
+    text = "".join(json.dumps(row) + "\n" for row in mine)
+    Path("r/retrieved.jsonl").write_text(text)
+    server.rules.append(Rule("status", times=2, status=400))
+    for failed in (2, 0, 0):
+        result = run(server.url, concurrency=8)
+        assert Path("r/retrieved.jsonl").read_text() == text and len(result.run.failures) == failed
+    assert result.run.given == ["retrieved.jsonl"] and result.run.service["passages"] == 8
+    own = "".join(json.dumps({"id": row["id"], "answer": "mine"}) + "\n" for row in mine)
+    Path("r/answers.jsonl").write_text(own)
+    run(server.url)
+    Path("r/retrieved.jsonl").unlink()
+    for _ in range(2):
+        result = run(server.url)
+        assert Path("r/answers.jsonl").read_text() == own
+    assert result.run.service["passages"] == 40
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"samples": 2}, "leave out --samples"),
+        ({"prompts": "mine.yaml"}, "leave out --prompts"),
+        ({"options": {"gold": "test"}}, "a RAG service has its own"),
+        ({"options": {"rag_prompt": "barr"}}, "nearest: bare"),
+        ({"options": {"rag_promt": "bare"}}, "nearest: rag_prompt"),
+        ({"config": "corpus"}, "holds no questions"),
+    ],
+)
+def test_what_a_service_decides_itself_is_refused(run, server, changes, words):
+    task = Task(**{"benchmark": "crud_rag", "config": "qa_2doc", "data_dir": "sample", **changes})
+    with pytest.raises(QuadragError, match=words) as caught:
+        run(server.url, task)
+    assert "\n" not in str(caught.value) and server.requests == 0
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from quadrag.baselines.runs.pipeline import Session
+from quadrag.baselines.systems.rag.service import RagService
+from quadrag.baselines.systems.rag.system import Rag
+from quadrag.baselines.core.task import Task
+from quadrag.chat.ledger import Ledger
+
+with Ledger("L") as ledger, RagService(sys.argv[1], ledger=ledger, name="mine", concurrency=1) as service:
+    Session(Rag(service)).run(Task("crud_rag", "qa_2doc", None, "sample"), Path("r"))
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_where_it_was(run, server, stages, tmp_path, environment):
+    run(server.url, out="undisturbed", ledger="L0")
+    before, server.latency = server.requests, 0.15
+    command = [sys.executable, "-c", KILLED, server.url]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL) as child:
+        while server.requests - before < 4 and child.poll() is None:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGKILL)
+    assert child.returncode == -signal.SIGKILL
+    asked, server.latency = server.requests - before, 0.0
+    assert 4 <= asked < 8
+    result = run(server.url)
+    assert result.run.usage["llm"]["cached"] >= asked - 1
+    assert server.requests - before <= 8 + 1, "at most the call in flight is repeated"
+    assert stages(Path("r")) == stages(Path("undisturbed"))

@@ -1,0 +1,184 @@
+"""The dataset script `crag`: configs and splits, what a row holds, oddities."""
+
+from __future__ import annotations
+
+import bz2
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crag_files import EXAMPLE, FIVE, PARTS, QA, lines, put, record, rows
+
+from quadrag import catalogue
+from quadrag.data import builders
+from quadrag.errors import QuadragError
+
+PAGED = [*QA, "search_results", "page_result"]
+
+
+def one(tmp_path: Path, config: str = "task_1_2", **changes: Any) -> dict[str, Any]:
+    """The row of one record."""
+    put(tmp_path, bz2.compress(lines(record(**changes))))
+    (row,) = rows(config, "validation", tmp_path)
+    return row
+
+
+def test_configs_splits_and_columns() -> None:
+    assert list(catalogue.configs("crag")) == ["qa", "task_1_2", "task_3"]
+    for name, config in catalogue.configs("crag").items():
+        assert config.splits == ["validation", "public", "private"]
+        assert config.description
+        builder, _ = builders.open_builder("crag", name, builders.SAMPLE)
+        assert builders.splits(builder) == ["validation", "public"]
+        assert list(builder.info.features) == (QA if name == "qa" else PAGED)
+
+
+def test_the_sample_is_of_one_piece() -> None:
+    """The three configs hold the same questions, the pages stand beside their HTML, and qa is task_1_2 without them."""
+    for split in ("validation", "public"):
+        few, paged, many = (rows(config, split) for config in catalogue.configs("crag"))
+        assert few == [{key: row[key] for key in QA} for row in paged]
+        assert len({row["id"] for row in few}) == len(few) > 0
+        assert all(len(row["search_results"]) == len(row["page_result"]) for row in [*paged, *many])
+        assert {row["id"] for row in many} <= {row["id"] for row in few}
+        assert all(
+            set(page) == {"page_name", "page_url", "page_snippet", "page_last_modified"}
+            for page in paged[0]["search_results"]
+        )
+
+
+def test_files_are_the_pinned_ones_in_the_parts_order() -> None:
+    cls = catalogue.builder_class("crag")
+    used = {EXAMPLE}
+    for release in ("v5", "v4"):
+        for name in catalogue.configs("crag"):
+            config = cls(config_name=name, release=release).config
+            expected = PARTS[release] if name == "task_3" else [FIVE[release]]
+            assert config.files == config.files_of("public") == config.files_of("validation") == expected
+            assert config.files_of("private") == []
+            used |= set(expected)
+    assert used == set(cls.FILES)
+    record = Path(__file__).resolve().parents[4] / "shared" / "specs" / "upstream_files.csv"
+    if record.is_file():
+        table = [line.split(",") for line in record.read_text(encoding="utf-8").splitlines()]
+        facts = {row[3]: row for row in table if row[0] == "crag"}
+        for name, (size, sha256, blob) in cls.FILES.items():
+            row = facts[name]
+            assert [str(size), sha256, blob or ""] == row[4:7]
+            if name != EXAMPLE:
+                assert row[7] == "lfs"
+                assert cls.URL + name == "https://media.githubusercontent.com/media/{1}/{2}/{3}".format(*row)
+
+
+def test_what_a_row_holds(tmp_path: Path) -> None:
+    expected = {
+        **{"id": "id-0", "query_time": "03/13/2024, 09:30:59 PT", "domain": "open", "question_type": "simple"},
+        **{"static_or_dynamic": "static", "popularity": "head", "query": "who?", "answer": "she", "alternatives": []},
+    }
+    assert one(tmp_path, "qa") == expected
+    page = {"page_name": "n", "page_url": "u", "page_snippet": "s", "page_last_modified": ""}
+    paged = {"search_results": [page, page | {"page_url": "v"}], "page_result": ["<p>r</p>"] * 2}
+    assert one(tmp_path) == expected | paged
+    assert list(one(tmp_path)) == PAGED
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"answer": "nan"}, {"answer": "nan"}),
+        ({"answer": float("nan")}, {"answer": "nan"}),
+        ({"answer": None}, {"answer": None}),
+        ({"answer": 12}, {"answer": "12"}),
+        ({"answer": ""}, {"answer": ""}),
+        ({"answer": "[1, 2]"}, {"answer": "[1, 2]"}),
+        ({"answer": ["a", ["b", "c"]], "alt_ans": ["d", "b"]}, {"answer": "a", "alternatives": ["b", "c", "d"]}),
+        ({"answer": []}, {"answer": None, "alternatives": []}),
+        ({"alt_ans": None, "alternative_answers": "['a']"}, {"alternatives": ["a"]}),
+        ({"alt_ans": ["a", "b"], "alternative_answers": '["b", "c"]'}, {"alternatives": ["a", "b", "c"]}),
+        ({"popularity": ""}, {"popularity": "web"}),
+        ({"popularity": None}, {"popularity": None}),
+        ({"popularity": float("nan")}, {"popularity": None}),
+        ({"domain": None, "query_time": float("nan")}, {"domain": None, "query_time": None}),
+        ({"split": "0"}, {"id": "id-0"}),
+        ({"question_type": "post-processing heavy"}, {"question_type": "post-processing heavy"}),
+        ({"query": "caf\u00e9 \ud83d"}, {"query": "caf\u00e9 \ufffd"}),
+        ({"search_results": None}, {"search_results": [], "page_result": []}),
+        ({"search_results": []}, {"search_results": [], "page_result": []}),
+        (
+            {"search_results": [{"page_result": None, "page_last_modified": " Tue, 27 Feb 2024 22:55:55 GMT"}, {}]},
+            {
+                "search_results": [
+                    dict.fromkeys(("page_name", "page_url", "page_snippet"), "")
+                    | {"page_last_modified": " Tue, 27 Feb 2024 22:55:55 GMT"},
+                    dict.fromkeys(("page_name", "page_url", "page_snippet", "page_last_modified"), ""),
+                ],
+                "page_result": ["", ""],
+            },
+        ),
+        (
+            {"search_results": [{"page_result": "\ud83d\ude00 \udc00 \x00 \u2028"}]},
+            {"page_result": ["\U0001f600 \ufffd \x00 \u2028"]},
+        ),
+    ],
+)
+def test_oddities_are_taken(tmp_path: Path, changes: dict[str, Any], expected: dict[str, Any]) -> None:
+    row = one(tmp_path, **changes)
+    assert {key: row[key] for key in expected} == expected
+    row_of_qa = one(tmp_path, "qa", **changes)
+    assert row_of_qa == {key: row[key] for key in QA}
+
+
+def test_odd_rows_are_written_and_read_back(tmp_path: Path) -> None:
+    """What Arrow cannot hold would fail here."""
+    odd = [
+        record(0, answer=float("nan"), popularity="", search_results=[{"page_result": "\ud800\x00\U0001f600"}]),
+        record(2, answer=None, alt_ans="[nan, '\\ud800']", search_results=[]),
+    ]
+    put(tmp_path, bz2.compress(lines(*odd)))
+    builder, _ = builders.open_builder("crag", "task_1_2", str(tmp_path))
+    builder.download_and_prepare(output_dir=str(tmp_path / "out"))
+    assert list(builder.as_dataset(split="validation")) == rows("task_1_2", "validation", tmp_path)
+
+
+def test_keys_that_v4_and_the_example_lack(tmp_path: Path) -> None:
+    bare = {key: value for key, value in record().items() if key not in ("popularity", "alt_ans")}
+    put(tmp_path, bz2.compress(lines(bare)), FIVE["v4"])
+    (row,) = rows("qa", "validation", tmp_path, release="v4")
+    assert (row["popularity"], row["alternatives"]) == (None, [])
+
+
+def test_line_ends_blank_lines_and_a_byte_order_mark(tmp_path: Path) -> None:
+    text = b"\xef\xbb\xbf" + lines(record(0)).replace(b"\n", b"\r\n") + b"\n  \r\n" + lines(record(2)).rstrip()
+    assert [row["id"] for row in rows("qa", "validation", put(tmp_path, bz2.compress(text)))] == ["id-0", "id-2"]
+
+
+def without(key: str) -> dict[str, Any]:
+    return {name: value for name, value in record(3).items() if name != key}
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ([1], " is a list; expected an object"),
+        (without("interaction_id"), ": no interaction_id, only the keys query_time, domain, question_type, st"),
+        (record(3, interaction_id=""), ": interaction_id is ''; expected a text"),
+        (record(3, interaction_id=7), ": interaction_id is 7; expected a text"),
+        (record(3, interaction_id="id-1"), ": id-1 stands in {path}:1 too; expected unique ids"),
+        (without("query"), ": no query, only the keys interaction_id,"),
+        (record(3, query=None), ": query is None; expected a text"),
+        (without("answer"), " has no answer; found the keys interaction_id, query_time"),
+        (without("split"), " has no split; found the keys interaction_id, query_time"),
+        (record(3, split=2), ": split is 2; expected 0 (validation) or 1 (public)"),
+        (record(3, split=True), ": split is True; expected 0 (validation) or 1 (public)"),
+        (record(3, split=None), ": split is None; expected 0 (validation) or 1 (public)"),
+        (without("search_results"), " has no search_results; expected a list of pages, each an object"),
+        (record(3, search_results="[]"), " has search_results of another kind; expected a list of pages, each an"),
+        (record(3, search_results=["a"]), " has search_results of another kind; expected a list of pages, each an"),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path: Path, bad: Any, message: str) -> None:
+    put(tmp_path, bz2.compress(lines(record(1)) + b"\n" + lines(bad)))
+    path = tmp_path / FIVE["v5"]
+    with pytest.raises(QuadragError) as caught:
+        rows("task_1_2", "public", tmp_path)
+    assert str(caught.value).startswith(f"{path}:3{message.format(path=path)}")

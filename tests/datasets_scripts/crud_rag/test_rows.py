@@ -1,0 +1,246 @@
+"""The dataset script `crud_rag`: configs and splits, task rows, question files, oddities."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crud_rag_files import (
+    CONTINUATION,
+    CORPUS,
+    FULL,
+    HALLU,
+    KEYS,
+    NEWS,
+    QA,
+    QUESTIONS,
+    SPLIT,
+    SUMMARY,
+    TASKS,
+    body_id,
+    merged,
+    rows,
+)
+
+from quadrag import catalogue
+from quadrag.data import builders
+from quadrag.errors import QuadragError
+
+
+def test_configs_and_splits() -> None:
+    splits = {name: config.splits for name, config in catalogue.configs("crud_rag").items()}
+    assert list(splits) == [*TASKS, "corpus", "ragquesteval"]
+    assert splits == {**{key: ["test", "full"] for key in TASKS}, "corpus": ["corpus"], "ragquesteval": TASKS}
+
+
+def test_files_are_the_pinned_ones_in_numerical_order() -> None:
+    cls = catalogue.builder_class("crud_rag")
+    configs = catalogue.configs("crud_rag")
+    assert sum(len(config.files) for config in configs.values()) == 6 * 2 + 48 + 6
+    assert {name for config in configs.values() for name in config.files} == set(cls.FILES)
+    expected = [f"{CORPUS}dup_part_{part}_part_{number}" for part in range(1, 16) for number in (1, 2, 3)]
+    expected += [f"{CORPUS}hallu.txt_part_{number}" for number in (1, 2, 3)]
+    assert configs["corpus"].files == configs["corpus"].files_of("corpus") == expected
+    assert cls.FILES[f"{CORPUS}dup_part_10_part_3"] == (
+        3901614,
+        "04615d06818fdcf50d955c8e70982113474ca4565d6948b608513d41ae87f7c7",
+        "d4544b1743c50f206172ae997dd9c39fa4dbeed8",
+    )
+    assert cls.FILES[f"{CORPUS}dup_part_15_part_3"] == (None, None, "21be446ce5c2fb75da9b6c33a0a590fbe01170bc")
+    for size, sha256, blob in cls.FILES.values():
+        assert (size is None) == (sha256 is None)
+        assert sha256 is None or re.fullmatch("[0-9a-f]{64}", sha256)
+        assert re.fullmatch("[0-9a-f]{40}", blob)
+    assert len({blob for _, _, blob in cls.FILES.values()}) == len(cls.FILES)
+
+
+def one(tmp_path: Path, config: str, *records: Any) -> list[dict[str, Any]]:
+    return rows(config, "test", merged(tmp_path, {KEYS[config].key: list(records)}))
+
+
+def test_what_each_task_reads(tmp_path: Path) -> None:
+    absent = dict.fromkeys(
+        ("continuation", "event", "title", "time", "url", "type", "thoughts", "generated_by", "real_continuation")
+    ) | {"appeared_keywords": [], "all_keywords": [], "documents": [], "document_ids": []}
+    assert one(tmp_path, "summary", SUMMARY) == [
+        absent
+        | {"id": "a", "query": "某市通报", "reference": "通报了。", "event": "某市通报", "title": "题", "time": "t"}
+        | {"url": " ", "documents": [NEWS], "document_ids": [body_id("某市昨日通报。")]}
+    ]
+    assert one(tmp_path, "continuation", CONTINUATION) == [
+        absent | {"id": "a", "query": "上半", "reference": "下半", "event": "e"}
+    ]
+    assert one(tmp_path, "hallucination", HALLU) == [
+        absent
+        | {"id": "num_000432", "query": "开头", "reference": "改好的", "continuation": "错的", "title": "题"}
+        | {"time": "2015-01-02 03:04:05", "type": "num", "generated_by": "模型", "real_continuation": "真的"}
+        | {"appeared_keywords": ["三", "四"], "documents": ["其余"], "document_ids": [body_id("其余")]}
+        | {
+            "all_keywords": [
+                {"keyword": "三", "label": "合理"},
+                {"keyword": "四", "label": "不合理，应为三"},
+            ]
+        }
+    ]
+    three = QA | {"news2": "，正文：又\n\u3000一\ufeff篇", "news3": "无前缀的一篇", "thoughts": "先看一，再看二"}
+    assert one(tmp_path, "qa_3doc", three) == [
+        absent
+        | {"id": "a", "query": "何时？", "reference": "昨日", "event": "e", "thoughts": "先看一，再看二"}
+        | {"documents": [NEWS, "，正文：又\n\u3000一\ufeff篇", "无前缀的一篇"]}
+        | {"document_ids": [body_id(text) for text in ("某市昨日通报。", "又一篇", "无前缀的一篇")]}
+    ]
+
+
+def test_the_mark_of_a_failed_correction_is_no_reference(tmp_path: Path) -> None:
+    failed = '","msg":"request openai failed"'
+    records = [HALLU | {"hallucinatedMod": failed}, HALLU | {"ID": "b", "hallucinatedMod": failed + " "}]
+    assert [row["reference"] for row in one(tmp_path, "hallucination", *records)] == [None, failed + " "]
+
+
+def test_oddities_are_taken(tmp_path: Path) -> None:
+    """Lists of one, nulls, absent keys, numbers and structures where text is usual, blank and null documents."""
+    bare = {"ID": 7, "questions": ["何时？"]}
+    odd = {
+        **{"ID": "b", "questions": "q", "answers": ["昨日"], "event": None, "url": 3, "thoughts": {"步": ["一", 2]}},
+        **{"news1": None, "news2": " \u3000\n", "news3": NEWS, "unknown": {"any": 1}},
+    }
+    first, second = one(tmp_path, "qa_3doc", bare, odd)
+    assert (first["id"], first["query"], first["reference"], first["documents"]) == ("7", "何时？", None, [])
+    assert (second["reference"], second["event"], second["url"]) == ("昨日", None, "3")
+    assert second["thoughts"] == '{"步": ["一", 2]}'
+    assert (second["documents"], second["document_ids"]) == ([NEWS], [body_id("某市昨日通报。")])
+    keywords = [HALLU | {"ID": str(i), "allKeywords": v} for i, v in enumerate([None, ["三"], "三", {"三": None}])]
+    assert [row["all_keywords"] for row in one(tmp_path, "hallucination", *keywords)] == [
+        [],
+        *[[{"keyword": "三", "label": None}]] * 3,
+    ]
+    appeared = [HALLU | {"ID": str(i), "appearedKeywords": v} for i, v in enumerate([None, "三", ["三", None, 4]])]
+    assert [row["appeared_keywords"] for row in one(tmp_path, "hallucination", *appeared)] == [[], ["三"], ["三", "4"]]
+
+
+def test_a_byte_order_mark_and_one_id_in_two_tasks_are_taken(tmp_path: Path) -> None:
+    both = {"questanswer_1doc": [QA], "questanswer_2docs": [QA | {"news2": "二"}]}
+    merged(tmp_path, b"\xef\xbb\xbf" + json.dumps(both).encode())
+    assert [row["id"] for config in ("qa_1doc", "qa_2doc") for row in rows(config, "test", tmp_path)] == ["a", "a"]
+
+
+def without(row: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in keys}
+
+
+@pytest.mark.parametrize(
+    ("config", "record", "message"),
+    [
+        ("summary", 7, "event_summary row 2 is a int; expected an object"),
+        ("summary", None, "event_summary row 2 is a NoneType; expected an object"),
+        ("summary", without(SUMMARY, "ID", "text"), "event_summary row 2 has no ID; found the keys event, summary, ti"),
+        ("summary", SUMMARY | {"ID": None}, "event_summary row 2 has no ID; found the keys ID, event"),
+        ("summary", SUMMARY | {"ID": ""}, "event_summary row 2 has no ID; found the keys"),
+        ("summary", SUMMARY | {"ID": "x"}, "event_summary row 2: ID x stands in row 1 too; expected unique IDs"),
+        ("summary", without(SUMMARY, "event"), "event_summary row 2 has no event; found the keys ID, summary, text"),
+        (
+            "summary",
+            SUMMARY | {"event": None},
+            "event_summary row 2: event is None; expected a string or a list of",
+        ),
+        ("summary", SUMMARY | {"summary": 3}, "event_summary row 2: summary is 3; expected a string or a list of one"),
+        ("continuation", without(CONTINUATION, "beginning"), "continuing_writing row 2 has no beginning; found the"),
+        ("hallucination", without(HALLU, "newsBeginning"), "hallu_modified row 2 has no newsBeginning; found the keys"),
+        ("qa_1doc", QA | {"questions": ["q", "r"]}, "questanswer_1doc row 2: questions is ['q', 'r']; expected a str"),
+        ("qa_1doc", QA | {"questions": []}, "questanswer_1doc row 2: questions is []; expected a string or a list of"),
+        ("qa_2doc", QA | {"answers": {"a": 1}}, "questanswer_2docs row 2: answers is {'a': 1}; expected a string or"),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path: Path, config: str, record: Any, message: str) -> None:
+    good = {"qa_1doc": QA, "qa_2doc": QA, "summary": SUMMARY, "continuation": CONTINUATION, "hallucination": HALLU}
+    with pytest.raises(QuadragError) as caught:
+        one(tmp_path, config, good[config] | {"ID": "x"}, record)
+    assert str(caught.value).startswith(f"{tmp_path / SPLIT}: {message}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"event_summary": []}, ": event_summary is empty; expected a list of rows"),
+        ({"event_summary": {"a": 1}}, ": event_summary is dict; expected a list of rows"),
+        ({"event_summary": None}, ": event_summary is NoneType; expected a list of rows"),
+        ([SUMMARY], " holds a list; expected a JSON object"),
+        (
+            '{"event_summary": [{"ID": "a",',
+            " is not whole JSON (Expecting property name enclosed in double quotes at",
+        ),
+        ("", " is not whole JSON (Expecting value at line 1 column 1); fetch it again"),
+        ("<html>404</html>", " is not whole JSON (Expecting value at line 1 column 1); fetch it again"),
+        ('{"event_summary": "答"}'.encode("gb18030"), " is not UTF-8; expected JSON in UTF-8"),
+        (b"PK\x03\x04", " is no whole zip (File is not a zip file); fetch it again"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path: Path, content: Any, message: str) -> None:
+    with pytest.raises(QuadragError) as caught:
+        rows("summary", "test", merged(tmp_path, content))
+    assert str(caught.value).startswith(f"{tmp_path / SPLIT}{message}")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_absent_key_names_the_keys_found(tmp_path: Path) -> None:
+    merged(tmp_path, {"event_summary": [SUMMARY], "hallu_modified": [HALLU]})
+    message = f"questanswer_1doc in {SPLIT} (it holds event_summary, hallu_modified)"
+    with pytest.raises(QuadragError, match=re.escape(f"{tmp_path} lacks {message}, which crud_rag qa_1doc needs")):
+        rows("qa_1doc", "test", tmp_path)
+    # By the script itself, as `datasets` 3.6 calls it.
+    builder = catalogue.builder_class("crud_rag")(config_name="qa_1doc", data_dir=str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=re.escape(f"{tmp_path} lacks {message}, {FULL}")):
+        builder.download_and_prepare(output_dir=str(tmp_path / "out"))
+    merged(tmp_path, {})
+    with pytest.raises(QuadragError, match=r"event_summary in .* \(it holds no keys\)"):
+        rows("summary", "test", tmp_path)
+
+
+def test_a_key_absent_from_one_file_leaves_the_other_split(tmp_path: Path) -> None:
+    merged(tmp_path, {"event_summary": [SUMMARY]})
+    merged(tmp_path, {"questanswer_1doc": [QA]}, FULL)
+    for config, expected in (("summary", ["test"]), ("qa_1doc", ["full"])):
+        builder, _ = builders.open_builder("crud_rag", config, str(tmp_path))
+        assert builders.splits(builder) == expected
+        assert [row["id"] for row in builders.rows(builder, expected[0])] == ["a"]
+    with pytest.raises(QuadragError, match=re.escape(f"lacks questanswer_1doc in {SPLIT} (it holds event_summary), w")):
+        builders.open_builder("crud_rag", "qa_1doc", str(tmp_path), split="test")
+
+
+def test_question_files(tmp_path: Path) -> None:
+    entries = {
+        "a": {"key_info": ["一", "二"], "question": ["何时？"], "answers": []},
+        "b": {},
+        "c": {"key_info": None, "question": "何地？", "answers": ["此地", None]},
+    }
+    merged(tmp_path, entries, QUESTIONS.format("HalluModified"))
+    builder, _ = builders.open_builder("crud_rag", "ragquesteval", str(tmp_path))
+    assert builders.splits(builder) == ["hallucination"]
+    empty = {"key_info": [], "questions": [], "answers": []}
+    assert list(builders.rows(builder, "hallucination")) == [
+        {"id": "a", "task": "hallucination", "key_info": ["一", "二"], "questions": ["何时？"], "answers": []},
+        {"id": "b", "task": "hallucination", **empty},
+        {"id": "c", "task": "hallucination", **empty, "questions": ["何地？"], "answers": ["此地"]},
+    ]
+    with pytest.raises(QuadragError, match=r"lacks .*Summary_quest_gt_save\.json, which crud_rag ragquesteval needs"):
+        builders.open_builder("crud_rag", "ragquesteval", str(tmp_path), split="summary")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({}, " is empty; expected an object of IDs and their questions"),
+        ({"a": ["何时？"]}, ": a is a list; expected an object"),
+        ([], " holds a list; expected a JSON object"),
+        ('{"a": {', " is not whole JSON (Expecting property name"),
+    ],
+)
+def test_a_bad_question_file_is_named(tmp_path: Path, content: Any, message: str) -> None:
+    name = QUESTIONS.format("Summary")
+    with pytest.raises(QuadragError) as caught:
+        rows("ragquesteval", "summary", merged(tmp_path, content, name))
+    assert str(caught.value).startswith(f"{tmp_path / name}{message}")

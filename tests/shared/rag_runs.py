@@ -1,0 +1,30 @@
+"""Runs of CRUD-RAG against a RAG service: the task, its documents, and what a run holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from quadrag.baselines.core.task import Task
+from quadrag.data.builders import open_builder, rows
+from quadrag.records import read_jsonl
+
+QA = Task("crud_rag", "qa_2doc", None, "sample")
+
+
+def crud_corpus():
+    builder, _ = open_builder("crud_rag", "corpus", "sample", {"gold": "test"})
+    return [(row["id"], "", row["body"]) for row in rows(builder, "corpus")]
+
+
+def values(result, profile="official"):
+    return {
+        (row["metric"], row["key"]): row for row in result.scores if row["profile"] == profile and row["slice"] == "all"
+    }
+
+
+def lines(path):
+    return [row for _, row in read_jsonl(Path(path))]
+
+
+def ranking(result):
+    return {key[1]: row for key, row in values(result).items() if key[0] == "retrieval_ranking"}
