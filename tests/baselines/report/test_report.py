@@ -122,7 +122,7 @@ def test_a_comparison_of_campaigns_keeps_with_and_without_documents_apart(campai
     joined = " ".join(shown.out.split())
     assert "counterfactual_robustness_en: test (no" in joined
     assert "noise_robustness_zh: noise_80/accuracy" in joined
-    assert "a-copy - 'all'" in joined and f"{campaign.name}, extractive" in joined.replace("\n", "")
+    assert "a-copy minus 'all'" in joined and f"{campaign.name}, extractive" in joined.replace("\n", "")
 
 
 def result(name, values, split="noise_0", states=None):
