@@ -52,10 +52,6 @@ class Graded:
         said = text.strip().casefold()
         return next((one for one in self.grades if said in (one.casefold(), *_SPELLED.get(one, "").split())), None)
 
-    def grade_of(self, value: float | None) -> str | None:
-        """Return the grade of a value; None where no grade has it."""
-        return next((grade for grade, worth in self.grades.items() if worth == value), None)
-
 
 def find_graded(name: str) -> Graded:
     """Find what a name as ``truthfulness`` or ``omnieval.acc`` stands for.

@@ -9,9 +9,11 @@ from ..core.benchmark import load
 from ..core.settings import NONE
 from ..runs.recipe import read_recipe
 from ..runs.used import find_used
+from ..tables.grid import strip_ends
 from ..tables.said import find_said, is_same
 
-_NAMES = 21  # columns of the settings' names
+_NAMES = 20  # columns of the settings' names
+_OURS = 31  # columns of what a run uses, at least: the longest name of a config fits, with a comma behind it
 _SOURCES = "[P] the paper, [C] the authors' code, [M] measured, [3P] third parties, – silent"
 
 
@@ -73,15 +75,17 @@ def print_settings(recipes: Sequence[str]) -> None:
     for recipe in recipes:
         name, content = read_recipe(recipe)
         settings = compare_settings(recipe)
-        width = (console.width - _NAMES) // 2 - 1
+        ours = max(_OURS, (console.width - _NAMES) // 2 - 1)
         row = ", ".join(f"{key} {value}" for key, value in content["published"].items())
-        console.print(Text(f"\n{name}: {load(content['benchmark']).paper}, {row}", style="bold"))
-        for setting in (Setting(*Setting._fields[:3], why="why they differ"), *settings):
-            table = Table.grid(padding=(0, 1, 0, 0))
-            for at in (_NAMES - 1, width, width):
-                table.add_column(width=at, overflow="fold")
-            table.add_row(*map(Text, setting[:3]))
-            console.print(table)
-            if setting.why:
-                console.print(Padding(Text(setting.why, style="dim"), (0, 0, 0, 4)))
+        with console.capture() as drawn:
+            console.print(Text(f"\n{name}: {load(content['benchmark']).paper}, {row}", style="bold"))
+            for setting in (Setting(*Setting._fields[:3], why="why they differ"), *settings):
+                table = Table.grid(padding=(0, 1, 0, 0))
+                for at in (_NAMES, console.width - _NAMES - ours - 3, ours):
+                    table.add_column(width=at, overflow="fold")
+                table.add_row(*map(Text, setting[:3]))
+                console.print(table)
+                if setting.why:
+                    console.print(Padding(Text(setting.why, style="dim"), (0, 0, 0, 4)))
+        console.file.write(strip_ends(drawn.get()))
     console.print(Text(f"\n{_SOURCES}", style="dim"))

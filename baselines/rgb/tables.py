@@ -16,7 +16,7 @@ from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
 from ..tables.notes import INTERVALS, note_not_run, note_unscored
 from ..tables.paper import PaperTables
-from ..tables.paper_notes import note_paper
+from ..tables.paper_notes import note_beside, note_paper
 from ..tables.published import Published, read_table
 from ..tables.run_notes import note_partial, note_runs
 
@@ -63,6 +63,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         notes = note_partial([*here, *(one for one in others if one.stopped)])
         notes += [*note_paper(NAME, printed), f"Ours: {profiles[0]} profile, {INTERVALS}."]
         notes += [*note_not_run(TABLES, shown), *note_unscored(TABLES, shown), *note_runs([one.run for one in here])]
+        notes += note_beside([one.run for one in here])
         columns = list(heads)
         if number != _BY_ROW:
             columns = [f"{name * (at == 0)}\n{head}" for name in _LANGUAGES.values() for at, head in enumerate(heads)]

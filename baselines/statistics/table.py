@@ -62,7 +62,7 @@ def _tabulate_rows(counted: Counted) -> Grid:
         lines.append(Line(part.label, [Cell(text) for text in (*cells, _PART if _is_part(counted, part) else "")]))
     heads = ["here", "whole set", *([f"paper,\nTable {' and '.join(tables)}"] if any(printed) else []), ""]
     notes = [f"The rows of the whole set are known from: {'; '.join(sources)}."] if sources else []
-    return Grid(f"{counted.data.benchmark.name}: rows", "", heads, lines, notes)
+    return Grid(f"{counted.data.benchmark.name}: rows", "rows of", heads, lines, notes)
 
 
 def _tables(counted: Counted) -> Iterator[tuple[str, Counts, Counter[tuple[str, str]]]]:
@@ -100,7 +100,7 @@ def _tabulate_counts(title: str, table: Counts, found: Mapping[tuple[str, str], 
             lines.append(Line("  paper", cells, "published"))
     notes = ["Percent: of the column's questions."] if table.shares else []
     notes += ["Paper: of its whole set."] if table.printed else []
-    return Grid(title, "", [table.columns.get(column, column) for column in columns], lines, notes)
+    return Grid(title, "questions", [table.columns.get(column, column) for column in columns], lines, notes)
 
 
 def _count_cell(numbers: Mapping[tuple[str, str], int], line: str, column: str, shares: bool) -> Cell:
@@ -122,7 +122,7 @@ def _tabulate_lengths(counted: Counted) -> Grid:
             cells = [_number(printed.rows), *[""] * (len(_LENGTHS) - 2), _number(printed.characters)]
             lines.append(Line(f"  paper, Table {printed.table}", [Cell(text) for text in cells], "published"))
     notes = ["Characters. 95%: so many of the texts are no longer than this."]
-    return Grid(f"{counted.data.benchmark.name}: lengths", "", list(_LENGTHS), lines, notes)
+    return Grid(f"{counted.data.benchmark.name}: lengths", "lengths of", list(_LENGTHS), lines, notes)
 
 
 def _summarise(lengths: Any) -> dict[str, Any]:

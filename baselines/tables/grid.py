@@ -105,8 +105,13 @@ def print_grids(grids: Sequence[Grid], file: IO[str] | None = None, verbose: boo
         with console.capture() as drawn:
             _draw(console, grid, verbose)
         # Written here: the library ends the process where a pipe's reader has seen enough, which is the caller's.
-        console.file.write(_BLANKS.sub(r"\1", drawn.get()))
+        console.file.write(strip_ends(drawn.get()))
         console.file.flush()
+
+
+def strip_ends(drawn: str) -> str:
+    """Return what was drawn for a terminal without the blanks that fill its lines."""
+    return _BLANKS.sub(r"\1", drawn)
 
 
 def spread_subs(grid: Grid, column: str, name: str) -> Grid:

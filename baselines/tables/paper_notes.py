@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
@@ -27,10 +28,18 @@ def note_paper(benchmark: str, rows: Sequence[Published]) -> list[str]:
 
 
 def note_beside(runs: Sequence[RunRecord]) -> list[str]:
-    """Say why no printed row stands beside answers of which nobody said how their passages were found."""
+    """Say why no printed row stands beside answers of which nobody said how their passages were found.
+
+    Where one does, say of answers from a file that nobody knows how the model was asked.
+    """
+    notes = []
     if any(run.inputs.retriever == UNKNOWN and not find_beside(run) for run in runs):
-        return ["The paper's rows vary how passages are found, so none stands beside: name yours with --retriever."]
-    return []
+        notes.append(
+            "The paper's rows vary how passages are found, so none stands beside: name yours with --retriever."
+        )
+    if any(run.command[1:2] == ["score"] and SAMPLE_SOURCE not in run.source and find_beside(run) for run in runs):
+        notes.append("With which prompts these answers were made is not known; the published ones are by the paper's.")
+    return notes
 
 
 def note_corpus(runs: Sequence[RunRecord]) -> list[str]:

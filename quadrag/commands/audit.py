@@ -10,6 +10,8 @@ import argparse
 import sys
 from collections import Counter
 
+from quadrag.progress import spell
+
 EXAMPLES = (
     "quadrag audit rgb --data-dir RGB > findings.jsonl",
     "quadrag audit crud_rag summary --data-dir CRUD_RAG > findings.jsonl",
@@ -35,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
     found, audited = audit(arguments.benchmark, arguments.config, arguments.data_dir)
     print(jsonl_text(finding.as_row() for finding in found), end="")
     for line in audited.tell("audited"):
-        print(line, file=sys.stderr)
+        print(spell(line), file=sys.stderr)
     counts = Counter(finding.check for finding in found)
     said = ", ".join(f"{count} {check}" for check, count in sorted(counts.items())) or "none"
-    print(f"findings: {said}", file=sys.stderr)
+    print(spell(f"findings: {said}"), file=sys.stderr)

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
 
-    if arguments.labels != "en" and (arguments.statistics or arguments.recipe is not None):
+    if arguments.labels != "en" and arguments.recipe is not None:
         print(spell("What follows is in English alone."), file=sys.stderr)
     if arguments.statistics:
         _count(arguments)
@@ -77,15 +77,20 @@ def run(arguments: argparse.Namespace) -> None:
     for benchmark in catalogue.benchmarks():
         print(spell(f"{benchmark}: configs and splits (more: quadrag list {benchmark})"))
         for name, config in catalogue.configs(benchmark).items():
-            print(f"  {name:30} {', '.join(config.splits)}")
+            print(_hang(name, ", ".join(config.splits)))
     print()
-    print(spell("metrics: " + ", ".join(catalogue.metrics())))
+    print(*wrap(spell("metrics: " + ", ".join(catalogue.metrics())), _WIDTH), sep="\n  ")
     print(spell("recipes:"), *catalogue.recipes(), sep="\n  ")
     from quadrag.baselines.systems.models import judge_presets
 
     print(spell("judges, as --judge NAME=http://HOST/v1:"))
     for name, preset in judge_presets().items():
-        print(f"  {name:30} {spell(preset.source)}")
+        print(_hang(name, spell(preset.source)))
+
+
+def _hang(name: str, text: str) -> str:
+    """Write a name with a text beside it, whose further lines stand under the first."""
+    return f"  {name:30} " + f"\n{' ' * 33}".join(wrap(text, _WIDTH - 33))
 
 
 def _find_recipes(named: str, benchmark: str | None) -> list[str]:
@@ -111,6 +116,7 @@ def _count(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.statistics.count import count
     from quadrag.baselines.statistics.table import as_object, tabulate
     from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.language import speak_grids
 
     if not arguments.benchmark:
         raise QuadragError("--statistics is of one benchmark; name it, as in `quadrag list rgb --statistics`")
@@ -118,9 +124,9 @@ def _count(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(as_object(counted), ensure_ascii=False))
     else:
-        print_grids(tabulate(counted))
+        print_grids(speak_grids(tabulate(counted), arguments.labels))
     for line in counted.data.tell("counted"):
-        print(line, file=sys.stderr)
+        print(spell(line), file=sys.stderr)
 
 
 def _describe(benchmark: str) -> Iterator[str]:
@@ -137,7 +143,7 @@ def _describe(benchmark: str) -> Iterator[str]:
     yield spell(f"Paper: {record.paper}")
     for name, config in catalogue.configs(benchmark).items():
         yield ""
-        yield f"{name}{spell(': ')}{spell(config.description)}"
+        yield from wrap(f"{name}{spell(': ')}{spell(config.description)}", _WIDTH)
         yield from (f"  {line}" for line in wrap(spell(hub.sentences[name]), _WIDTH - 2))
         asked = not record.corpus or name in record.configs
         facts = {

@@ -6,7 +6,6 @@ the judge finds in the snippets, or with --judge-reads pages in the pages too.
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 from quadrag.commands.shared import options
@@ -53,7 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.crag.recall.words import WINDOW
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.baselines.tables.grid import print_grids
-    from quadrag.progress import Progress
+    from quadrag.baselines.tables.language import speak_grids
+    from quadrag.progress import Progress, say
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)
     pages = load(benchmark).pages if benchmark in known_names() else ()
@@ -94,9 +94,9 @@ def run(arguments: argparse.Namespace) -> int:
             lambda done: bar.update(done, max(done, arguments.limit or known or done)),
             window,
         )
-    print_grids([grid])
+    print_grids(speak_grids([grid], arguments.labels))
     if out:
         print(f"\n{out}")
     if stopped:
-        print(f"quadrag: {stopped}", file=sys.stderr)
+        say(stopped)
     return 2 if stopped else 0

@@ -1,6 +1,6 @@
 """Golden rows of the bundled samples: of every config and split a digest of all rows, and three rows to read.
 
-A file of golden/ was written once, by ``cd tests/datasets_scripts; PYTHONPATH=../shared python test_golden.py NAME``,
+A file of golden/ was written by ``cd tests/datasets_scripts; PYTHONPATH=../shared/files python test_golden.py NAME``,
 whose output it is, and then read against the sample; do so again only after a meant change, and read the difference.
 """
 

@@ -41,11 +41,13 @@ def recall_grid(recall: SearchRecall, source: str) -> Grid:
         for cut in recall.cuts:
             summaries = [found[(way, cut, longer)] for way in recall.ways]
             cells = [interval_cell(one.value, one.interval, one.n_scored) for one in summaries]
-            lines.append(Line(f"{' ' * longer}{cut} page{'s' * (cut > 1)}", cells))
+            lines.append(Line(f"{' ' * longer}{cut}", cells))
             lines.append(Line(f"{' ' * longer}  n", [Cell(str(one.n_scored)) for one in summaries]))
     heads = _HEADS | ({"sufficient": _WITH_TEXT} if recall.window else {})
     columns = [heads[way] for way in recall.ways]
-    return Grid("Figure 2. Search recall by number of pages", "first", columns, lines, _notes(recall, source, short))
+    return Grid(
+        "Figure 2. Search recall by number of pages", "first pages", columns, lines, _notes(recall, source, short)
+    )
 
 
 def _notes(recall: SearchRecall, source: str, short: int) -> list[str]:

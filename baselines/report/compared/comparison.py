@@ -201,15 +201,18 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool) -> list[str]:
     """Say of each run what it is and, where not every setting is told, which are its own."""
     columns = name_columns([name for name, _ in runs])
     settings = [list_settings(result.run.inputs) for _, result in runs]
-    notes = []
-    for column, (name, result), ours in zip(columns, runs, settings, strict=True):
-        told = [note for note in note_runs([result.run]) if every or not isinstance(note, Detail)]
+    notes: list[str] = []
+    said = [[note for note in note_runs([one.run]) if every or not isinstance(note, Detail)] for _, one in runs]
+    of_all = [note for note in said[0] if all(note in theirs for theirs in said)]
+    for column, (name, result), ours, mine in zip(columns, runs, settings, said, strict=True):
+        told = ["Ours on: the data below."] if mine[0] in of_all else []
+        told += [note for note in mine if note not in of_all]
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
         who = ", ".join(dict.fromkeys([keep_name(name), name_run(result.run)]))
         who = who if who == column else f"{column}: {who}"
         notes.append(f"{who}; {' '.join(told).removeprefix('Ours ')}")
-    return notes
+    return notes + of_all
 
 
 def _pair_others(

@@ -13,6 +13,7 @@ Place = tuple[str, str, str, str]  # config, split, metric, key
 CORNER = "config: split/metric"  # what the lines of a comparison are called by
 _LONG, _LONGEST = 20, 60  # characters of a name, and of one that is explained
 _CUT = "…"  # where a name is cut
+_NUMBER = 5  # columns of a number
 _HEADS = 39  # columns that a plain table has for labels and two heads; difference, interval and verdict have the rest
 _PLACE = re.compile(r"(?:(?P<config>[^:]+): )?(?P<split>[^/]+)/(?P<metric>.+)")
 
@@ -41,7 +42,9 @@ def head_two(names: Sequence[str], labels: Iterable[str]) -> tuple[list[str], st
     from rich.cells import cell_len
 
     heads = columns = name_columns(names)
-    if max(map(cell_len, labels), default=0) + sum(2 + cell_len(name) for name in columns) > _HEADS:
+    widths = [cell_len(name) for name in columns]
+    # Of names no wider than numbers letters would not be narrower.
+    if max(widths) > _NUMBER and max(map(cell_len, labels), default=0) + sum(2 + width for width in widths) > _HEADS:
         heads = ["A", "B"]
     whole = names if heads == columns else columns
     told = (f"{letter} = {keep_name(_clip(name, _LONGEST))}" for letter, name in zip(heads, whole, strict=True))

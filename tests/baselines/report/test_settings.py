@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -134,6 +135,12 @@ def test_the_command_prints_all_whose_names_begin_so(cli):
     assert ["interface", "chat", "[C]", "chat"] in lines and ["top_p", "–", "not", "sent"] in lines
     out = cli("list", "--recipe", "crud_rag-table5-hybrid").out
     assert "crud_rag-table5-hybrid:" in out and "hybrid-rerank" not in out
-    assert "\nfusion               random passages of both      reciprocal rank, weight 0.5,\n" in out
+    assert "\nfusion               random passages of both    reciprocal rank, weight 0.5,\n" in out
     code, _, err = cli("list", "--recipe", "rgb-tabel7")
     assert code == 2 and "unknown recipe 'rgb-tabel7'; nearest" in err
+
+
+def test_what_is_listed_fits_the_terminal_breaks_no_name_and_ends_without_blanks(cli):
+    for words in (("list",), ("list", "rgb"), ("list", "--recipe", "rgb-table3-chatgpt")):
+        out = cli(*words).out
+        assert max(map(len, out.splitlines())) <= 80 and not re.search(r" $|^ +,|  , ", out, re.MULTILINE), words

@@ -86,6 +86,9 @@ def test_the_best_printed_number_is_the_lowest_where_lower_is_better(cli, answer
     asked = ("--benchmark", "crag", "--config", "task_1_2", "--retriever", "none", *data)
     found = {row[0]: row[-1] for row in rows(cli("score", answers_of_crag, *asked).out)}
     assert found["missing"] == "6.7 llama-2-7b-chat, on all"
+    prompts = "With which prompts these answers were made is not known; the published ones are by the paper's."
+    score = cli("score", answers_of_crag, *asked).out
+    assert prompts in " ".join(score.split()) and prompts not in " ".join(out.split())
     assert "Of missing lower is better." in cli("score", answers_of_crag, *asked).out
     assert "best published" not in cli("score", answers_of_crag, *asked, "--profile", "corrected").out
 

@@ -10,7 +10,6 @@ from quadrag.baselines.tables.language import _LEAD, speak_line
 from quadrag.stats import Pair
 
 ACCURACY, WRONG = ("a", "b", "rgb_accuracy", "accuracy"), ("a", "b", "truthfulness", "hallucination")
-OVERALL = ("a", "all 5 splits", "rgb_accuracy", "accuracy")
 NAMES = ["every", "my_rag v2"]
 
 

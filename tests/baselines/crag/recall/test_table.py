@@ -46,14 +46,14 @@ class Sees:
 def test_the_table() -> None:
     grid = recall_grid(search_recall(ROWS, [1, 3], Sees()), "made rows")
     assert [line.label for line in grid.lines] == [
-        "1 page",
+        "1",
         "  n",
-        "3 pages",
+        "3",
         "  n",
         "without answers of up to 3 characters",
-        " 1 page",
+        " 1",
         "   n",
-        " 3 pages",
+        " 3",
         "   n",
     ]
     assert [cell.text for cell in grid.lines[0].cells] == ["33.3", "66.7", "50.0"]
