@@ -17,6 +17,10 @@ _UNSEEN = re.compile(
 NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)  # numbers of an OSError: no more files or connections can be opened
 
 
+class UnknownScore(KeyError):
+    """A name that stands for no one score of a result; the message says which there are."""
+
+
 class QuadragError(Exception):
     """Bad input or a failed outside part; the message is one line that says what was found, expected and what to do.
 

@@ -201,9 +201,8 @@ def _draw_differences(rows: Sequence[Row]) -> Callable[[int], View]:
 
 
 def _write_difference(cell: Cell, figure: Figure) -> str:
-    text = cell.text.rstrip("*")
     ends = (write_number(end, 1, "+") for end in figure.interval or ())
-    return f"{text} [{', '.join(ends)}]" if figure.interval else text
+    return f"{cell.text} [{', '.join(ends)}]" if figure.interval else cell.text
 
 
 def _scatter(grid: Grid) -> Iterator[Panel]:

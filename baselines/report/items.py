@@ -20,11 +20,11 @@ from ..runs.inputs import digest_each
 from ..runs.stages import read_answers
 from ..scoring.faults import FAILED
 from ..scoring.served import match_gold
-from ..scoring.validity import is_invalid, read_items, spell_reason
+from ..scoring.validity import spell_reason
 from ..systems.rag.system import RAG, as_served
 from .chosen import find_metric
+from .scored import ScoredItems, values_of
 from .spelled import find_id, shorten_ids
-from .summary import pick_headlines
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class Which(NamedTuple):
     profile: str | None = None
 
 
-class RunReader:
+class RunReader(ScoredItems):
     """A run's folder read together with its benchmark's data."""
 
     def __init__(self, folder: Path, result: Result, data_dir: str | None = None) -> None:
@@ -100,8 +100,7 @@ class RunReader:
         Raises:
             QuadragError: the data are not there any more, or are other ones.
         """
-        self.result = result
-        self.items = read_items(result)
+        super().__init__(result)
         self.scored = (folder / "items.jsonl").stat().st_mtime  # Unix time
         self.run: RunRecord = result.run
         inputs = self.run.inputs
@@ -216,7 +215,7 @@ class RunReader:
             }
             if entry.get("reason")
             else entry
-            for name, entry in _values(row).items()
+            for name, entry in values_of(row).items()
         }
 
     def say_none(self, which: Which) -> str:
@@ -243,23 +242,6 @@ class RunReader:
         value = (row.get(name) or {}).get(which.profile or self.run.profile)
         return float(value) if value is not None else None
 
-    @property
-    def metrics(self) -> list[str]:
-        """All metrics, as items name them."""
-        return list(dict.fromkeys(name for row in self.items for name in _values(row)))
-
-    @property
-    def headlines(self) -> list[str]:
-        """The metrics that a summary shows, as items name them."""
-        there = {*self.metrics}
-        rows = pick_headlines(self.result.scores, PROFILES[0])
-        return list(dict.fromkeys(name for row in rows if (name := f"{row['metric']}.{row['key']}") in there))
-
-    @property
-    def invalid(self) -> set[str]:
-        """The metrics of which too many items failed, as items name them."""
-        return {f"{row['metric']}.{row['key']}" for row in self.result.scores if is_invalid(row)}
-
     def find_metric(self, wanted: str | None) -> tuple[str, int, float | None]:
         """Return the metric that says which answers are wrong, as `chosen.find_metric` does."""
         return find_metric([[self]], wanted)
@@ -271,8 +253,4 @@ def _key(row: Mapping[str, Any]) -> Key:
 
 def _reasons(row: Mapping[str, Any]) -> set[str]:
     """Return why an item has no value of some metrics."""
-    return {why for entry in _values(row).values() for why in entry.get("reason", {}).values()}
-
-
-def _values(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    return {name: entry for name, entry in row.items() if isinstance(entry, Mapping)}
+    return {why for entry in values_of(row).values() for why in entry.get("reason", {}).values()}

@@ -26,6 +26,7 @@ from ..tables.published import Published
 from ..tables.replicas import note_replicas
 from ..tables.run_notes import is_part, note_none_beside, note_partial, note_runs
 from ..tables.slices import select_whole
+from .pooled import pool_lines
 from .run import name_run, rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
 
@@ -157,10 +158,14 @@ def summarise_run(result: Result, profile: str) -> Grid:
     printed = rows_beside(result) if profile == "official" else []
     best = [_find_best(printed, row) for row in rows]
     part = is_part(run)
+    pooled = pool_lines(result, rows, profile)
     if any(best):
         grid.columns.append("best published")
         for line, cell in zip(grid.lines, _best_cells([(one, part) for one in best]), strict=True):
             line.cells.append(cell)
+        for line in pooled:
+            line.cells.append(Cell(""))
+    grid.lines[:0] = pooled
     grid.notes[:0] = note_none_beside([result])
     tables = load_tables(run.inputs.benchmark)
     hidden = any(row["interval"] and (count_items(row) or 0) < FEW for row in rows)

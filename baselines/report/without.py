@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from quadrag.metric_record import metric_record, show_key
+from quadrag.metric_record import metric_record
 
 from ..audit.finding import Finding
 from ..core.result import PROFILES, Result
@@ -15,6 +15,7 @@ from ..tables.notes import INTERVALS, name_units, note_keys, note_not_run
 from ..tables.paper import load_tables
 from ..tables.run_notes import note_partial
 from ..tables.slices import select_run, select_whole
+from .compared.names import CORNER, label_place
 from .run import name_run
 
 
@@ -46,9 +47,9 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
         for row in rows:
             if (row["config"], row["split"]) == (config, split):
                 cells = [value_cell(row), value_cell(_again(row, left))]
-                lines.append(Line(f"{config} {split}: {show_key(row['metric'], row['key'])}", cells))
+                lines.append(Line(label_place((config, split, row["metric"], row["key"])), cells))
         asked = [Cell(str(len({item["id"] for item in items}))) for items in (here, left)]
-        lines.append(Line(f"{config} {split}: n", asked))
+        lines.append(Line(f"{config}: {split}/n", asked))
         lines[first].rule = first > 0
     counts = ", ".join(f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys)
     said = [f"Flagged by a rule: {len(flagged)} of {len(places)} questions ({counts})."]
@@ -63,7 +64,7 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
         *(said if flagged else ["No question is flagged."]),
     ]
     title = f"{inputs.benchmark} {inputs.config}, {name_run(result.run)}: with and without flagged questions"
-    return Grid(title, "config, split: metric", ["all", "without"], lines, notes)
+    return Grid(title, CORNER, ["all", "without"], lines, notes)
 
 
 def _again(row: Row, lines: Sequence[Mapping[str, Any]]) -> Row | None:

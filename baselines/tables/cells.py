@@ -17,7 +17,6 @@ Row = Mapping[str, Any]  # of ``scores.json``
 NOTHING = "–"
 RATE, CHARACTERS = "rate", "characters"
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
-STAR = f"*: p below {ALPHA}"
 ALIKE = "!"  # behind what rests on verdicts that say nothing of the answers
 FEW = 5  # items, below which a value has no interval: a resample of them says nothing
 MANY = 400  # items, beyond which a rate has two decimals
@@ -129,22 +128,21 @@ def scored_of(row: Row) -> str:
 
 
 def difference_cell(pair: Pair, unit: str = RATE, better: bool = True) -> Cell:
-    """Make the cell of a difference of two values, written as the values are; `STAR` says what marks it.
+    """Make the cell of a difference of two values, written as the values are, its interval under it.
 
     Args:
         pair: the difference.
         unit: of the values.
-        better: whether more or less is better; where it is not, nothing is marked, and no chart asks what is chance.
+        better: whether more or less is better; where it is not, no chart asks what is chance.
     """
-    mark = "*" if better and pair.n >= FEW and pair.decisive < ALPHA else ""
     scale, decimals = (1, 0) if unit == CHARACTERS else (100, 1)
-    bounds = " to ".join(write_number(end * scale, decimals, "+") for end in pair.interval)
-    text = format_difference(pair.difference, unit, pair.n) + mark
+    text = format_difference(pair.difference, unit, pair.n)
     if pair.n < FEW:
         return Cell(text)
+    bounds = " to ".join(write_number(end * scale, decimals) for end in pair.interval)
     figure = better and figure_of(pair.difference, pair.interval, pair.n, unit)
     said = "characters" if unit == CHARACTERS else "percent points"
-    return Cell(text, bounds, figure._replace(sure=bool(mark), unit=said) if figure else None)
+    return Cell(text, bounds, figure._replace(sure=pair.decisive < ALPHA, unit=said) if figure else None)
 
 
 def format_difference(value: float, unit: str, n: int) -> str:

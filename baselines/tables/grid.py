@@ -114,18 +114,33 @@ def strip_ends(drawn: str) -> str:
     return _BLANKS.sub(r"\1", drawn)
 
 
-def write_plainly(title: str, grid: Grid) -> Iterator[str]:
-    """Yield a table as plain lines: a title, its alarms, its head and lines without rules, its notes for everyone."""
+def spread_subs(grid: Grid, column: str, name: str) -> Grid:
+    """Give the texts under the cells of a column a column of their own beside it, and leave out all others."""
+    at = grid.columns.index(column)
+    lines = []
+    for line in grid.lines:
+        cells = [replace(cell, sub="") for cell in line.cells]
+        cells.insert(at + 1, Cell(line.cells[at].sub or "–"))
+        lines.append(replace(line, cells=cells))
+    return replace(grid, columns=[*grid.columns[: at + 1], name, *grid.columns[at + 1 :]], lines=lines)
+
+
+def write_plainly(grid: Grid) -> Iterator[str]:
+    """Yield a table as plain lines: verdicts, title, alarms, head and lines without rules, other notes for everyone."""
     from rich.cells import cell_len
 
-    yield title
-    yield from (line for note in grid.notes if isinstance(note, Alarm) for line in wrap(note, _WIDTH))
+    for note in (*_pick(grid, Verdict), grid.title, *_pick(grid, Alarm)):
+        yield from wrap(note, _WIDTH)
     labels = [grid.corner, *(line.label for line in grid.lines)]
     width = max(map(cell_len, labels))
     columns = [[head, *(cell.text for cell in cells)] for head, cells in _justify(grid)]
+    whole = width + sum(2 + cell_len(texts[0]) for texts in columns)
+    gap = "  " if whole <= _WIDTH else " "  # narrower, and then its labels stand above their lines
+    above = whole - len(columns) > _WIDTH
     for label, *texts in zip(labels, *columns, strict=True):
-        yield "  ".join((label + " " * (width - cell_len(label)), *texts)).rstrip()
-    plain = (note for note in grid.notes if not isinstance(note, Alarm | Detail))
+        begin = f"{label}\n" if above else label + " " * (width - cell_len(label))
+        yield gap.join((begin, *texts)).rstrip()
+    plain = (note for note in grid.notes if not isinstance(note, Alarm | Detail | Verdict))
     yield from (line for note in plain for line in wrap(note, _WIDTH))
 
 
@@ -138,14 +153,18 @@ def align_cells(grid: Grid, blank: str = " ") -> list[list[Cell]]:
     ]
 
 
+def _pick(grid: Grid, kind: type) -> list[str]:
+    return [note for note in grid.notes if isinstance(note, kind)]
+
+
 def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     from rich.text import Text
 
     console.print()
-    console.print(Text("\n".join(wrap(grid.title, console.width)), style="bold"))
-    for note in grid.notes:
-        if isinstance(note, Alarm):
-            console.print(Text("\n".join(wrap(note, console.width))))
+    for note in (*_pick(grid, Verdict), grid.title):
+        console.print(Text("\n".join(wrap(note, console.width)), style="bold"))
+    for note in _pick(grid, Alarm):
+        console.print(Text("\n".join(wrap(note, console.width))))
     # From wide to narrow; numbers are kept whole, words of the last column, long names in heads and then labels are
     # broken before a table is drawn too wide.
     manners = [(True, 1), (True, 0), (False, 0)]
@@ -159,7 +178,7 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     narrow += [table for table in broken if console.measure(table, options=wide).minimum <= console.width]
     console.print((narrow or broken[-1:])[0])
     for note in grid.notes:
-        if not isinstance(note, Alarm) and (verbose or not isinstance(note, Detail)):
+        if not isinstance(note, Alarm | Verdict) and (verbose or not isinstance(note, Detail)):
             console.print(Text("\n".join(wrap(note, console.width)), style="dim"))
 
 

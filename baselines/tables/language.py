@@ -35,7 +35,7 @@ _JOINTS = {
 _ENCLOSED = re.compile(r"(.+) \(([^()]+)\)")  # what is said in brackets at the end of a part
 _AMID = re.compile(r" \w")  # what follows a slot within words
 _COLUMN = re.compile("([A-Z](?:, [A-Z])*): (.+)")  # of which runs of a comparison something is said
-_PAIR = re.compile("([A-Z] - [A-Z]): (.+)")  # of which two
+_PAIR = re.compile("([A-Z]) minus ([A-Z]): (.+)")  # of which two
 _COUNT = re.compile(r"(\d+) of (\d+)")
 _END = re.compile(r"(?<!\.)\.$")
 _NAMES = re.compile(r"\S+(?:, \S+)*|quadrag [\w-]+")  # or a command
@@ -183,7 +183,7 @@ def _look_up(text: str) -> str:
     if found := _BOTH.fullmatch(plain):
         return f"{begin}{found[1]} 与 {found[2]}"
     if found := _PAIR.fullmatch(plain):
-        return f"{begin}{found[1]}：{_translate(found[2])}"
+        return f"{begin}{found[1]} 减 {found[2]}：{_translate(found[3])}"
     if _RAISED.fullmatch(plain):
         return f"{begin}“{plain}”"
     for mark, joint in _JOINTS.items():  # a list, or several sentences

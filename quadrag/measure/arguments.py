@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError, UnknownScore, unknown_name
 from quadrag.measure.words import in_python, speaking_python
 from quadrag.progress import spelled_by
 
@@ -30,7 +30,7 @@ def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
                 if not takes_options:
                     refuse_unknown(function, named)
                 return function(*given, **named)
-        except QuadragError as error:
+        except (QuadragError, UnknownScore) as error:
             raise error.with_traceback(None) from None
 
     return call

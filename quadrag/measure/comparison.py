@@ -10,28 +10,18 @@ from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
-from quadrag.baselines.report.compared.comparison import compare_runs, tell_once
-from quadrag.baselines.report.compared.errors import tell_errors
+from quadrag.baselines.report.compared.comparison import compare_runs, compare_two
 from quadrag.baselines.report.compared.names import lift_place, name_columns
-from quadrag.baselines.report.compared.overall import pool_splits
-from quadrag.baselines.report.compared.pairs import compare_each, count_questions, pair_cell, pick_places, place_of
+from quadrag.baselines.report.compared.pairs import compare_each, pick_places
 from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
-from quadrag.baselines.report.compared.shared import is_same, tell_judges
-from quadrag.baselines.report.compared.words import (
-    say_missing,
-    tell_holm,
-    tell_missing,
-    tell_pairs,
-    tell_same,
-    tell_star,
-)
+from quadrag.baselines.report.compared.shared import is_same
+from quadrag.baselines.report.compared.words import say_missing
 from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
-from quadrag.baselines.scoring.validity import is_alike
-from quadrag.baselines.tables.cells import ALIKE, FEW, NOTHING, format_value, unit_of
-from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line, print_grids, write_plainly
+from quadrag.baselines.tables.cells import FEW
+from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, spread_subs, write_plainly
 from quadrag.baselines.tables.run_notes import note_sample
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
 from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_answers, tell_retries
@@ -39,11 +29,8 @@ from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name, match_names
 from quadrag.measure.words import in_python, labels_in_use, spell_notes
-from quadrag.metric_record import show_key
 from quadrag.stats import Pair
 from quadrag.wrapping import GLANCE, fit
-
-_UNEVEN = "{0}, {1}: over the questions that count in each; the difference is over the n that count in both."
 
 
 class Comparison(Mapping[str, Pair]):
@@ -72,14 +59,11 @@ class Comparison(Mapping[str, Pair]):
         self.labels = labels
         places = {name: _place(before, name) for name in before.scores}
         both = (before.result, after.result)
-        self._heads = pick_places(both, self.profile)
-        rest = [place for place in places.values() if place not in self._heads]
-        heads, others = (compare_each(both[0], both[1:], one, self.profile)[0] for one in (self._heads, rest))
-        self._compared = heads | others
-        self._overall = pool_splits(*both, self._heads, heads, self.profile)
-        self.pairs: dict[str, Pair] = {
-            name: self._compared[place].pair for name, place in places.items() if place in self._compared
-        }
+        heads = pick_places(both, self.profile)
+        rest = [place for place in places.values() if place not in heads]
+        compared, others = (compare_each(both[0], both[1:], one, self.profile)[0] for one in (heads, rest))
+        compared |= others
+        self.pairs: dict[str, Pair] = {name: compared[at].pair for name, at in places.items() if at in compared}
         if not self.pairs:
             bad = [(name, one) for name, one in self._sides if one.invalid]
             told = ["; ".join(_tell_invalid(name, one)) + tell_retries(one.result.run) for name, one in bad]
@@ -98,7 +82,7 @@ class Comparison(Mapping[str, Pair]):
         if not match_names(name, compared):
             for one in (self.before, self.after):
                 for known in match_names(name, one.scores)[:1]:
-                    raise KeyError(in_python(f"Not compared, {self._tell_why(one, known)}: {known}."))
+                    raise UnknownScore(in_python(f"Not compared, {self._tell_why(one, known)}: {known}."))
         return self.pairs[find_name(name, compared)]
 
     def _tell_why(self, one: Evaluation, name: str) -> str:
@@ -179,12 +163,6 @@ class Comparison(Mapping[str, Pair]):
         return [Alarm(f"{name}: {told}.") for name, one in self._sides if (told := tell_answers(one.result))]
 
     @property
-    def _partial(self) -> list[Alarm]:
-        """Say what is partial, invalid or failed of either, what is so of both once."""
-        told = tell_once((name, one.result) for name, one in self._sides)
-        return [Alarm(f"{', '.join(where)}: {note}") for note, where in told.items()]
-
-    @property
     def _names(self) -> list[str]:
         """What the two are called: by their systems or, where these have one name, by their folders."""
         both = (self.before, self.after)
@@ -225,58 +203,20 @@ class Comparison(Mapping[str, Pair]):
 
     @property
     def _grid(self) -> Grid:
-        lines, uneven, both = [], False, (self.before, self.after)
-        for place, one in self._overall.items():
-            pair = one.compared.pair
-            cell = pair_cell(pair, place)
-            cells = [*map(Cell, one.show(place)), Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]
-            lines.append(Line(f"{place[1]}/{show_key(*place[2:])}", cells))
-        for label, name in self.before.headlines.items():
-            if name in self.pairs:
-                pair = self.pairs[name]
-                sides = self._both(name)
-                unit = unit_of({"metric": sides[0].metric, "key": sides[0].key})
-                cell = pair_cell(pair, _place(self.before, name))
-                values = [
-                    Cell(format_value(one.value, unit, one.n) + ALIKE * _is_marked(run, name))
-                    for one, run in zip(sides, both, strict=True)
-                ]
-                lines.append(Line(label, [*values, Cell(cell.text), Cell(cell.sub or NOTHING), Cell(str(pair.n))]))
-                counts = (count_questions(one.result, _place(self.before, name), self.profile) for one in both)
-                uneven = uneven or any(n != pair.n for n in counts)
-        names = name_columns(self._names)
-        title = "{1} minus {0}, paired".format(*names)
-        starred = any(cell.text.endswith("*") for line in lines for cell in line.cells)
         ran = (self.before.result, self.after.result)
-        pairs = {place: self._compared[place] for place in self._heads if place in self._compared}
-        overall = {place: one.compared for place, one in self._overall.items()}
-        told = [
-            *tell_pairs(overall | pairs, self.profile, names),
-            *tell_missing(*ran, self._heads, pairs, self.profile, names),
-        ]
-        told += [f"{tell_star(pairs.values())}."] * starred + tell_holm(pairs.values())
-        notes = [
-            *self._partial,
-            *self._kept,
-            *tell_judges(*ran),
-            *tell_errors(*ran, pairs, self.profile),
-            *tell_same(*ran),
-            *told,
-        ]
+        grid = spread_subs(lift_place(compare_two(self._runs, self.profile)), "difference", "95% interval")
         warned = [line for line in note_judges(ran, self.profile) if isinstance(line, Alarm)]
-        notes += [*warned, *[_UNEVEN.format(*names)] * uneven, *note_sample(ran)]
-        columns = [*names, "difference", "95% interval", "n"]
-        return spell_notes(Grid(title, "metric", columns, lines, notes))
+        return spell_notes(replace(grid, notes=[*self._kept, *warned, *grid.notes, *note_sample(ran)]))
 
     @entrance
     def __repr__(self) -> str:
-        """Show the differences of the headlines, a line each, and what is not compared."""
-        return "\n".join(write_plainly(self._grid.title, self._grid))
+        """Say which is better, and show the differences of the headlines, a line each."""
+        return "\n".join(write_plainly(self._grid))
 
     @entrance
     def _repr_html_(self) -> str:
         """Show a notebook the same as a table."""
-        return table_html(self._grid.title, self._grid)
+        return table_html(self._grid)
 
 
 def _tell_invalid(name: str, one: Evaluation) -> list[str]:
@@ -285,10 +225,6 @@ def _tell_invalid(name: str, one: Evaluation) -> list[str]:
 
 def _bounds(pair: Pair) -> tuple[float | None, float | None]:
     return pair.interval if pair.n >= FEW else (None, None)
-
-
-def _is_marked(one: Evaluation, name: str) -> bool:
-    return any(is_alike(row) for row in one.result.scores if place_of(row) == _place(one, name))
 
 
 def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:

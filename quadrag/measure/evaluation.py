@@ -12,6 +12,7 @@ from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.facts import tell_kept, tell_reused, tell_verdicts
 from quadrag.baselines.report.item_lines import Manner, write_items
 from quadrag.baselines.report.items import RunReader, Which
+from quadrag.baselines.report.pooled import pool_lines
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
@@ -19,6 +20,7 @@ from quadrag.baselines.runs.campaign import read_runs
 from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_scored
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
+from quadrag.baselines.tables.notes import note_directions
 from quadrag.baselines.tables.run_notes import note_partial, note_sample
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
@@ -153,7 +155,7 @@ class Evaluation(Mapping[str, Score]):
         rows = pick_headlines(self.result.scores, self.profile)
         names = {(one.split, one.metric, one.key): name for name, one in self.scores.items()}
         found = [names[row["split"], row["metric"], row["key"]] for row in rows]
-        return dict(zip((line.label for line in self._grid.lines), found, strict=True))
+        return dict(zip((line.label for line in headline_grid(self.result, self.profile).lines), found, strict=True))
 
     @entrance
     def show(
@@ -236,23 +238,27 @@ class Evaluation(Mapping[str, Score]):
     @property
     def _grid(self) -> Grid:
         grid = headline_grid(self.result, self.profile)
-        notes = [*grid.notes, *note_judges([self.result], self.profile), *note_sample([self.result])]
-        grid = self._mark(replace(grid, notes=notes))
+        rows = pick_headlines(self.result.scores, self.profile)
+        pooled = pool_lines(self.result, rows, self.profile)
+        notes = [*grid.notes, *note_judges([self.result], self.profile)]
+        notes += [*note_directions((row["metric"], row["key"]) for row in rows), *note_sample([self.result])]
+        grid = self._mark(replace(grid, lines=[*pooled, *grid.lines], notes=notes))
         return replace(grid, notes=[*grid.notes, *[in_python(f"The page: {self._page}")] * self._page.exists()])
 
     @property
-    def _title(self) -> str:
-        return in_python(f"{self._grid.title}, {self.profile} profile")
+    def _titled(self) -> Grid:
+        grid = self._grid
+        return replace(grid, title=in_python(f"{grid.title}, {self.profile} profile"))
 
     @entrance
     def __repr__(self) -> str:
         """Show the headlines, a line each."""
-        return "\n".join(write_plainly(self._title, self._grid))
+        return "\n".join(write_plainly(self._titled))
 
     @entrance
     def _repr_html_(self) -> str:
         """Show a notebook the headlines with a bar for each share that is measured."""
-        return table_html(self._title, self._grid)
+        return table_html(self._titled, str(self._page))
 
 
 @entrance

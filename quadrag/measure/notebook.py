@@ -1,17 +1,16 @@
 """A table as a notebook shows it: HTML without script, a bar behind each share."""
 
 import html
+from urllib.parse import quote
 
 from quadrag.baselines.charts.bar import draw_bars
-from quadrag.baselines.tables.grid import Alarm, Grid, align_cells
+from quadrag.baselines.tables.grid import Alarm, Grid, Verdict, align_cells
 
 
-def table_html(title: str, grid: Grid) -> str:
-    """Write a table as HTML.
+def table_html(grid: Grid, file: str = "") -> str:
+    """Write a table as HTML: verdicts, title and alarms stand above it, other notes under it.
 
-    Args:
-        title: stands above it.
-        grid: the table; its alarms stand under the title, its other notes under the table.
+    A note that ends with the name of a `file` is a link to it.
     """
     bars = draw_bars(grid)
     rows = []
@@ -21,7 +20,14 @@ def table_html(title: str, grid: Grid) -> str:
     head = "".join(
         f"<th>{html.escape(name)}</th>" for name in (grid.corner, *grid.columns, *([""] if any(bars) else []))
     )
-    alarms = "".join(f"<p><b>{html.escape(note)}</b></p>" for note in grid.notes if isinstance(note, Alarm))
-    notes = "".join(f"<p>{html.escape(note)}</p>" for note in grid.notes if not isinstance(note, Alarm))
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<div><b>{html.escape(title)}</b>{alarms}<table><tr>{head}</tr>{body}</table>{notes}</div>"
+    said = "".join(f"<p><b>{html.escape(note)}</b></p>" for note in grid.notes if isinstance(note, Verdict))
+    alarms = "".join(f"<p><b>{html.escape(note)}</b></p>" for note in grid.notes if isinstance(note, Alarm))
+    below = [note for note in grid.notes if not isinstance(note, Alarm | Verdict)]
+    notes = "".join(f"<p>{_link(html.escape(note), html.escape(file))}</p>" for note in below)
+    table = f'<div style="overflow-x:auto"><table><tr>{head}</tr>{body}</table></div>'
+    return f"<div>{said}<b>{html.escape(grid.title)}</b>{alarms}{table}{notes}</div>"
+
+
+def _link(note: str, file: str) -> str:
+    return f'{note[: -len(file)]}<a href="{quote(file)}">{file}</a>' if file and note.endswith(file) else note

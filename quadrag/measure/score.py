@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError, UnknownScore, unknown_name
 from quadrag.measure.words import in_python
 
 
@@ -96,8 +96,8 @@ def find_name(name: str, scores: Mapping[str, Score]) -> str:
     if len(found) > 1:
         what = "splits" if len({scores[known].split for known in found}) > 1 else "metrics"
         uses = ", ".join(f"result[{known!r}]" for known in found)
-        raise KeyError(in_python(f"{name} stands for several {what}: use {uses}"))
+        raise UnknownScore(in_python(f"{name} stands for several {what}: use {uses}"))
     if not found:
         known = dict.fromkeys([*scores, *(one.key for one in scores.values())])
-        raise KeyError(in_python(str(unknown_name("score", name, known))))
+        raise UnknownScore(in_python(str(unknown_name("score", name, known))))
     return found[0]

@@ -1,20 +1,41 @@
 """Single questions of two runs that the second one answered worse than the first one, or better."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from quadrag.metric_record import show_key
 from quadrag.records import Key
 
-from ...core.result import PROFILES, own_profile
+from ...core.result import PROFILES, Result, own_profile
 from ...tables.run_notes import note_invalid
 from ..chosen import find_metric, list_others, tell_others
 from ..item_lines import Manner, write_ids, write_item
 from ..items import RunReader, Which
+from ..scored import ScoredItems
 from ..verdicts import look_up_verdicts
 from .names import name_columns
 from .pairs import count_failed, list_differences
 from .shared import tell_judges
-from .words import tell_failed, tell_missing
+from .verdict import tell_failed
+from .words import tell_missing
+
+
+def offer_changes(first: Result, second: Result, profile: str) -> str:
+    """Return the option that shows questions on which a second run is worse or, where it is so on none, better."""
+    before, after = ScoredItems(first), ScoredItems(second)
+    metric = find_metric([[before], [after]], None)[0]
+    splits = dict.fromkeys((row["config"], row["split"]) for row in after.items)
+    gained = _list_gains(before, after, metric, splits, profile).values()
+    return "--worse" if any(one < 0 for one in gained) else "--better" if any(one > 0 for one in gained) else ""
+
+
+def _list_gains(
+    before: ScoredItems, after: ScoredItems, name: str, splits: Iterable[tuple[str, str]], profile: str
+) -> dict[Key, float]:
+    """Return what each question of some splits gained by a metric."""
+    module, _, key = name.partition(".")
+    places = [(config, split, module, key) for config, split in splits]
+    each = (list_differences(before.result, after.result, place, profile) for place in places)
+    return {question: gain for found in each for question, gain in found.items()}
 
 
 def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: Manner) -> Iterator[str]:
@@ -41,11 +62,7 @@ def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: M
     splits = dict.fromkeys(place[:2] for place, _ in mine)
 
     def gains(name: str) -> dict[Key, float]:
-        """Return what each question gained by a metric."""
-        module, _, key = name.partition(".")
-        places = [(config, split, module, key) for config, split in splits]
-        each = (list_differences(before.result, after.result, place, profile) for place in places)
-        return {question: gain for found in each for question, gain in found.items()}
+        return _list_gains(before, after, name, splits, profile)
 
     module, key = metric.split(".", 1)
     gained = gains(metric)

@@ -1,35 +1,50 @@
-"""Runs compared metric by metric; of two, with the paired difference: the one number that is computed here."""
+"""Runs compared metric by metric: of two with the difference of each and its verdict, of more side by side."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from quadrag.metric_record import show_key
 from quadrag.stats import Pair
 
 from ...core.benchmark import load
 from ...core.result import Result
 from ...core.settings import NONE
 from ...scoring.rows import ALL
-from ...scoring.validity import is_invalid
-from ...tables.cells import NOTHING, Row, value_cell
-from ...tables.grid import Alarm, Cell, Detail, Form, Grid, Line, Verdict
+from ...tables.cells import Row, value_cell
+from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.names import keep_name
-from ...tables.notes import INTERVALS, TESTS, name_units, note_keys, note_not_run
+from ...tables.notes import INTERVALS, TESTS, name_units, note_directions, note_keys, note_not_run
 from ...tables.paper import load_tables
 from ...tables.run_notes import list_settings, note_partial, note_runs
 from ..run import name_run
 from .errors import tell_errors
 from .family import adjust
-from .names import PLACE, name_columns, name_difference, tell_apart
+from .names import CORNER, Place, head_two, label_place, name_columns, name_difference, name_places, tell_apart
 from .overall import pool_splits
-from .pairs import Place, compare_each, pair_cell, pair_results, pick_places, place_of, shape_of
+from .pairs import compare_each, pair_results, pick_places, place_of, shape_of
 from .shared import tell_judges
-from .words import tell_changes, tell_holm, tell_missing, tell_pairs, tell_same, tell_slices, tell_star
+from .slices import tell_slices
+from .verdict import tell_headline, verdict_cells
+from .words import tell_beside, tell_changes, tell_missing, tell_rule, tell_same
 
 _FEW = 3  # runs whose columns are headed by their names
-_WIDE = 10  # characters of a column's head
+
+
+class _Rows(NamedTuple):
+    """Which metrics runs are compared by, and their rows of scores.
+
+    Attributes:
+        heads: the headlines.
+        tables: of each run its rows, by place and slice.
+        places: those that stand in a table, in its order.
+        lacking: the rows of those that ran in no run.
+    """
+
+    heads: list[Place]
+    tables: list[dict[tuple[Place, str], Row]]
+    places: list[tuple[Place, str]]
+    lacking: list[Row]
 
 
 def merge_runs(results: Sequence[Result]) -> Result:
@@ -65,96 +80,74 @@ def merge_runs(results: Sequence[Result]) -> Result:
 
 
 def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", every: bool = True) -> Grid:
-    """Compare named runs; of two over the same questions, the paired difference with its interval stands beside.
+    """Compare named runs; of two over the same questions, the paired difference and its verdict stand beside.
 
     Args:
         runs: name and result of each.
         profile: the one shown.
         every: all metrics and settings; else the headlines, and the settings that differ.
     """
-    columns = name_columns([name for name, _ in runs])
     results = [result for _, result in runs]
-    tables = [_select(one.scores, profile) for one in results]
-    pair = len(runs) == 2
-    lines: list[Line] = []
-    shown: list[Row] = []
-    shared: dict[str, int] = {}
-    last = None
-    places = pick_places(results, profile)
-    compared = compare_each(results[0], results[1:], places, profile)[0] if pair else {}
-    pooled = pool_splits(results[0], results[1], places, compared, profile) if pair else {}
-    for place, one in pooled.items():
-        cells = [*map(Cell, one.show(place)), pair_cell(one.compared.pair, place)]
-        lines.append(Line(f"{place[0]} {place[1]}: {show_key(*place[2:])}", cells))
-    rows_of = dict.fromkeys((place, ALL) for place in places)
-    if every:  # below the headlines of each config all others
-        rows_of |= dict.fromkeys(place for table in tables for place in table)
-        configs = list(dict.fromkeys(place[0] for place, _ in rows_of))
-        rows_of = dict.fromkeys(sorted(rows_of, key=lambda one: configs.index(one[0][0])))
-    found = {at: [row for table in tables if (row := table.get(at))] for at in rows_of}
-    lacking = {at: rows for at, rows in found.items() if all("not_run" in row for row in rows)}
-    rows_of = {at: None for at in rows_of if at not in lacking}
-    others = [(place, part) for place, part in rows_of if part != ALL or place not in places]
-    rest = _pair_others(results[0], results[1], others, profile) if pair else {}
-    for place, part in rows_of:
-        config, split, metric, key = place
-        rows = [table.get((place, part)) for table in tables]
-        shown += filter(None, rows)
-        cells = [value_cell(row) for row in rows]
-        drawn = part == ALL and place in places
-        if pair or not drawn:
-            cells = [replace(cell, figure=None) for cell in cells]
-        if pair:
-            paired = compared[place].pair if drawn and place in compared else rest.get((place, part))
-            cell = pair_cell(paired, place) if paired else Cell(NOTHING)
-            cells.append(cell if drawn else replace(cell, figure=None))
-            shared[f"{config} {split}"] = max(paired.n if paired else 0, shared.get(f"{config} {split}", 0))
-        over = part.replace("macro:", ", macro over ") if part != ALL else ""
-        lines.append(Line(f"{config} {split}: {show_key(metric, key)}{over}", cells, rule=last not in (None, config)))
-        last = config
-    notes: list[str] = []
-    if pair:
-        overall = {place: one.compared for place, one in pooled.items()}
-        told = [*tell_pairs(overall | compared, profile, columns), *tell_holm(compared.values(), any(rest.values()))]
-        notes += [
-            *tell_judges(*results),
-            *tell_errors(results[0], results[1], compared, profile),
-            *tell_same(*results),
-            *map(Verdict, told),
-        ]
-        notes += tell_missing(results[0], results[1], places, compared, profile, columns)
-        notes += tell_changes(results[0], results[1], compared, profile, columns)
-        notes += tell_slices(results[0], results[1], compared, profile, columns)
-    told_of = tell_once(zip(columns, results, strict=True))
-    notes += [Alarm(f"{', '.join(where)}: {note}") for note, where in told_of.items()]
-    settings = [list_settings(result.run.inputs) for result in results]
-    said = [[note for note in note_runs([result.run]) if every or not isinstance(note, Detail)] for result in results]
-    of_all = [note for note in said[0] if all(note in theirs for theirs in said)]
-    for column, (name, result), ours, mine in zip(columns, runs, settings, said, strict=True):
-        told = ["Ours on: the data below."] if mine[0] in of_all else []
-        told += [note for note in mine if note not in of_all]
-        own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
-        told += [f"Settings of its own: {'; '.join(own)}."] if own else []
-        who = ", ".join(dict.fromkeys([keep_name(name), name_run(result.run)]))
-        who = who if who == column else f"{column}: {who}"
-        notes.append(f"{who}; {' '.join(told).removeprefix('Ours ')}")
-    notes += of_all
-    notes += [f"{name_units(shown)}, {profile} profile, {INTERVALS}.", *note_keys(shown)]
-    not_run = [row for rows in lacking.values() for row in rows if row.get("slice", ALL) == ALL]
-    notes += note_not_run(load_tables(results[0].run.inputs.benchmark), not_run)
-    own_names = tell_apart([name for name, _ in runs])
-    names = [column if column == own else f"{column} {own}" for column, own in zip(columns, own_names, strict=True)]
-    heads = [name.replace(" ", "\n", 1) for name in names] if _FEW >= len(runs) > 2 else list(columns)
-    if pair:
-        difference = name_difference(columns)
-        heads.append(difference if len(difference) < _WIDE else difference.replace(" - ", "\n- "))
-        star = tell_star(compared.values())
-        notes.append(f"{difference}: on questions scored in both; {star}; –: nothing to pair.")
-        notes.append(Detail(TESTS))
-        if any(shared.values()) or not any(map(is_invalid, shown)):
-            notes.append(f"Questions scored in both: {_count_shared(shared)}.")
-    form: Form = "forest" if pair else "runs"
-    return Grid("Comparison", PLACE, heads, lines, notes, form, names=names)
+    found = _pick_rows(results, profile, every)
+    if len(runs) == 2:
+        grid = compare_two(runs, profile, every)
+        columns = name_columns([name for name, _ in runs])
+        grid.notes += tell_changes(results[0], results[1], found.heads, profile, columns)
+        grid.notes += tell_slices(results[0], results[1], found.heads, profile, columns[1])
+    else:
+        grid = _lay_out(runs, found)
+    shown = [row for at in found.places for table in found.tables if (row := table.get(at))]
+    grid.notes += [*_tell_runs(runs, every), f"{name_units(shown)}, {profile} profile, {INTERVALS}."]
+    grid.notes += note_keys(shown)
+    not_run = [row for row in found.lacking if row.get("slice", ALL) == ALL]
+    grid.notes += note_not_run(load_tables(results[0].run.inputs.benchmark), not_run)
+    grid.notes += [Detail(TESTS)] * (len(runs) == 2)
+    return grid
+
+
+def compare_two(runs: Sequence[tuple[str, Result]], profile: str = "official", every: bool = False) -> Grid:
+    """Compare two named runs: a line that says which is better, the differences, what these cannot say.
+
+    Arguments as of `compare_runs`.
+    """
+    names = [name for name, _ in runs]
+    columns = name_columns(names)
+    first, second = (result for _, result in runs)
+    found = _pick_rows([first, second], profile, every)
+    (compared,) = compare_each(first, [second], found.heads, profile)
+    pooled = pool_splits(first, second, found.heads, compared, profile)
+    overall = {place: one.compared for place, one in pooled.items()}
+    others = [(place, part) for place, part in found.places if part != ALL or place not in found.heads]
+    rest = _pair_others(first, second, others, profile)
+    lines = [
+        Line(label_place(place), [*map(Cell, one.show(place)), *verdict_cells(place, one.compared.pair)])
+        for place, one in pooled.items()
+    ]
+    for line, at in zip((laid := _lay_out(runs, found)).lines, found.places, strict=True):
+        drawn = at not in rest
+        pair = compared[at[0]].pair if drawn and at[0] in compared else rest.get(at)
+        cells = [*line.cells, *verdict_cells(at[0], pair)]
+        difference = len(line.cells)
+        lines.append(
+            replace(
+                line,
+                cells=[
+                    replace(one, figure=one.figure if drawn and n == difference else None)
+                    for n, one in enumerate(cells)
+                ],
+            )
+        )
+    shown = [place[2:] for place, _ in found.places]
+    notes: list[str] = [*map(Verdict, tell_headline(overall | compared, profile, columns))]
+    notes += [*tell_judges(first, second), *tell_errors(first, second, compared, profile)]
+    notes += _tell_alarms(zip(columns, (first, second), strict=True))
+    notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns)]
+    notes += tell_rule([*overall.values(), *compared.values()], any(rest.values()))
+    notes += tell_missing(first, second, found.heads, compared, profile, columns)
+    notes += [*note_directions(shown), *_tell_shared({place: one.pair for place, one in compared.items()})]
+    heads, legend = head_two(names, name_places([*overall, *found.heads]).values())
+    title = f"Comparison: {name_difference(columns)}{legend}"
+    return Grid(title, CORNER, [*heads, "difference", "verdict"], lines, notes, "forest", names=laid.names)
 
 
 def tell_once(runs: Iterable[tuple[str, Result]]) -> dict[str, list[str]]:
@@ -164,6 +157,62 @@ def tell_once(runs: Iterable[tuple[str, Result]]) -> dict[str, list[str]]:
         for note in note_partial([result]):
             found.setdefault(note, []).append(name)
     return found
+
+
+def _tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[Alarm]:
+    return [Alarm(f"{', '.join(where)}: {note}") for note, where in tell_once(runs).items()]
+
+
+def _pick_rows(results: Sequence[Result], profile: str, every: bool) -> _Rows:
+    """Pick what runs are compared by: their headlines or, below those of each config, all metrics."""
+    tables = [_select(one.scores, profile) for one in results]
+    heads = pick_places(results, profile)
+    places = dict.fromkeys((place, ALL) for place in heads)
+    if every:
+        places |= dict.fromkeys(place for table in tables for place in table)
+        configs = list(dict.fromkeys(place[0] for place, _ in places))
+        places = dict.fromkeys(sorted(places, key=lambda one: configs.index(one[0][0])))
+    found = {at: [row for table in tables if (row := table.get(at))] for at in places}
+    lacking = {at: rows for at, rows in found.items() if all("not_run" in row for row in rows)}
+    there = [at for at in places if at not in lacking]
+    return _Rows(heads, tables, there, [row for rows in lacking.values() for row in rows])
+
+
+def _lay_out(runs: Sequence[tuple[str, Result]], found: _Rows) -> Grid:
+    """Lay out the values of runs side by side."""
+    columns = name_columns([name for name, _ in runs])
+    lines: list[Line] = []
+    last = None
+    for place, part in found.places:
+        cells = [value_cell(table.get((place, part))) for table in found.tables]
+        if part != ALL or place not in found.heads:
+            cells = [replace(cell, figure=None) for cell in cells]
+        over = part.replace("macro:", ", macro over ") if part != ALL else ""
+        lines.append(Line(f"{label_place(place)}{over}", cells, rule=last not in (None, place[0])))
+        last = place[0]
+    own_names = tell_apart([name for name, _ in runs])
+    names = [column if column == own else f"{column} {own}" for column, own in zip(columns, own_names, strict=True)]
+    heads = [name.replace(" ", "\n", 1) for name in names] if len(runs) <= _FEW else list(columns)
+    notes = _tell_alarms(zip(columns, (result for _, result in runs), strict=True))
+    return Grid("Comparison", CORNER, heads, lines, [*notes], "runs", names=names)
+
+
+def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool) -> list[str]:
+    """Say of each run what it is and, where not every setting is told, which are its own."""
+    columns = name_columns([name for name, _ in runs])
+    settings = [list_settings(result.run.inputs) for _, result in runs]
+    notes: list[str] = []
+    said = [[note for note in note_runs([one.run]) if every or not isinstance(note, Detail)] for _, one in runs]
+    of_all = [note for note in said[0] if all(note in theirs for theirs in said)]
+    for column, (name, result), ours, mine in zip(columns, runs, settings, said, strict=True):
+        told = ["Ours on: the data below."] if mine[0] in of_all else []
+        told += [note for note in mine if note not in of_all]
+        own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
+        told += [f"Settings of its own: {'; '.join(own)}."] if own else []
+        who = ", ".join(dict.fromkeys([keep_name(name), name_run(result.run)]))
+        who = who if who == column else f"{column}: {who}"
+        notes.append(f"{who}; {' '.join(told).removeprefix('Ours ')}")
+    return notes + of_all
 
 
 def _pair_others(
@@ -186,8 +235,14 @@ def _select(scores: Sequence[dict[str, Any]], profile: str) -> dict[tuple[Place,
     return {(place_of(row), row.get("slice", ALL)): row for row in rows if row["profile"] == profile}
 
 
-def _count_shared(shared: Mapping[str, int]) -> str:
+def _tell_shared(pairs: Mapping[Place, Pair]) -> list[str]:
     """Say how many questions runs share, by split where these differ."""
-    if len(set(shared.values())) > 1:
-        return ", ".join(f"{place} {n}" for place, n in shared.items())
-    return f"{next(iter(shared.values()), 0) or 'none'}{' of every split' * (len(shared) > 1 and any(shared.values()))}"
+    shared: dict[tuple[str, str], int] = {}
+    for place, pair in pairs.items():
+        shared[place[:2]] = max(pair.n, shared.get(place[:2], 0))
+    if len({*shared.values()}) > 1:
+        several = len({config for config, _ in shared}) > 1
+        told = (f"{f'{config} ' * several}{split} {n}" for (config, split), n in shared.items())
+        return [f"Questions scored in both: {', '.join(told)}."]
+    many = " of every split" * (len(shared) > 1)
+    return [f"Questions scored in both: {n}{many}." for n in {*shared.values()}]

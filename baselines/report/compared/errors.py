@@ -11,7 +11,8 @@ from ...core.result import Result
 from ...tables.answers import find_errors
 from ...tables.cells import ALPHA, format_difference
 from ...tables.grid import Alarm
-from .pairs import Compared, Place, has_better, pair_results
+from .names import Place
+from .pairs import Compared, has_better, pair_results
 
 
 def tell_errors(first: Result, second: Result, pairs: Mapping[Place, Compared], profile: str) -> list[Alarm]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from quadrag.metric_record import show_key
 from quadrag.stats import Pair
 
 from ...core.result import Result
@@ -12,10 +11,11 @@ from ...tables.grid import Cell, Grid, Line
 from ...tables.notes import name_units, note_directions
 from ...tables.slices import select_whole
 from ..summary import MOST, pick_headlines
-from .names import name_columns, name_difference
+from .names import Place, name_columns, name_difference, name_places
 from .overall import pool_splits
-from .pairs import Place, compare_each, has_better, pair_cell, pick_places, place_of
-from .words import name_places, say_missing, tell_shortly
+from .pairs import compare_each, has_better, pick_places, place_of
+from .verdict import BETTER, WORSE, verdict_cells
+from .words import say_missing
 
 
 def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -> Grid:
@@ -38,24 +38,25 @@ def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -
     by_split = {place[:2]: place for place in reversed(places)}
     if len(by_split) > 1:
         places = list(reversed(by_split.values()))
-    labels = name_places(places[:MOST])
+    places = places[:MOST]
     heads = pick_places([first, second], profile)
     (compared,) = compare_each(first, [second], heads, profile)
+    overall = pool_splits(first, second, heads, compared, profile)
+    overall = {place: one for place, one in overall.items() if any(place[2:] == shown[2:] for shown in places)}
+    labels = name_places([*overall, *places])
 
     def change_of(values: Sequence[str]) -> Cell:
         return Cell(" → ".join(map(" ".join, zip(columns, values, strict=True))))
 
     def make_line(place: Place, label: str, pair: Pair, values: Sequence[str]) -> Line:
-        cell = pair_cell(pair, place)
-        texts = [Cell(cell.text.rstrip("*"), figure=cell.figure), Cell(cell.sub or NOTHING)]
-        return Line(label, [*texts, change_of(values), Cell(tell_shortly(place, pair, columns))])
+        cell, verdict = verdict_cells(place, pair)
+        texts = [Cell(cell.text, figure=cell.figure), Cell(cell.sub or NOTHING)]
+        whose = f"{columns[1]} is " * (verdict.text in (BETTER, WORSE))
+        return Line(label, [*texts, change_of(values), Cell(whose + verdict.text)])
 
-    lines = [
-        make_line(place, " ".join([place[1], show_key(*place[2:])]), one.compared.pair, one.show(place))
-        for place, one in pool_splits(first, second, heads, compared, profile).items()
-        if any(place[2:] == shown[2:] for shown in labels)
-    ]
-    for place, label in labels.items():
+    lines = [make_line(place, labels[place], one.compared.pair, one.show(place)) for place, one in overall.items()]
+    for place in places:
+        label = labels[place]
         rows = [table[place] for table in tables]
         values = [format_value(row.get("value"), unit_of(row), row.get("n_scored")) for row in rows]
         if place in compared and not any(map(is_invalid, rows)):
@@ -65,8 +66,8 @@ def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -
             verdict = Cell("not compared", say_missing(first, second, place, profile, columns))
             cells = [value, Cell(NOTHING), change_of(values), verdict]
             lines.append(Line(label, cells))
-    shown = [tables[0][place] for place in labels]
+    shown = [tables[0][place] for place in places]
     difference = name_difference(columns)
     notes = [f"{name_units(shown)}; {profile} profile; {difference} on questions scored in both."]
-    notes += note_directions(place[2:] for place in labels)
+    notes += note_directions(place[2:] for place in places)
     return Grid("", "", [difference, "95% interval", " → ".join(columns), "verdict"], lines, notes, "forest")

@@ -1,19 +1,27 @@
-"""What runs that stand side by side are called: by what their names do not share, or by letters."""
+"""What runs that stand side by side are called, by what their names do not share or by letters; and their metrics."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+
+from quadrag.metric_record import show_key
 
 from ...tables.grid import Grid
 from ...tables.names import keep_name
 
-PLACE = "config, split: metric"  # what the lines of a comparison are called by
-_WIDE = 20  # characters of a name
+Place = tuple[str, str, str, str]  # config, split, metric, key
+CORNER = "config: split/metric"  # what the lines of a comparison are called by
+_LONG, _LONGEST = 20, 60  # characters of a name, and of one that is explained
+_CUT = "…"  # where a name is cut
+_NUMBER = 5  # columns of a number
+_HEADS = 39  # columns that a plain table has for labels and two heads; difference, interval and verdict have the rest
+_PLACE = re.compile(r"(?:(?P<config>[^:]+): )?(?P<split>[^/]+)/(?P<metric>.+)")
 
 
 def name_columns(names: Sequence[str]) -> list[str]:
     """Name runs wherever they stand side by side: two by what tells their names apart, where that does; by letters."""
     own = tell_apart(names) if len(names) == 2 else []
-    if len({*own}) == 2:
+    if len({*own}) == 2 and not any(one.startswith(_CUT) for one in own):
         return own
     return [chr(ord("A") + rank) if len(names) <= 26 else str(rank) for rank in range(len(names))]
 
@@ -26,11 +34,25 @@ def name_fully(names: Sequence[str]) -> list[str]:
 
 def name_difference(columns: Sequence[str]) -> str:
     """Name what the second of two runs has more than the first."""
-    return f"{columns[1]} - {columns[0]}"
+    return f"{columns[1]} minus {columns[0]}"
+
+
+def head_two(names: Sequence[str], labels: Iterable[str]) -> tuple[list[str], str]:
+    """Return the heads of two runs' columns beside labels, letters where names are too wide, and what letters mean."""
+    from rich.cells import cell_len
+
+    heads = columns = name_columns(names)
+    widths = [cell_len(name) for name in columns]
+    # Of names no wider than numbers letters would not be narrower.
+    if max(widths) > _NUMBER and max(map(cell_len, labels), default=0) + sum(2 + width for width in widths) > _HEADS:
+        heads = ["A", "B"]
+    whole = names if heads == columns else columns
+    told = (f"{letter} = {keep_name(_clip(name, _LONGEST))}" for letter, name in zip(heads, whole, strict=True))
+    return heads, f" ({', '.join(told)})" * (heads != tell_apart(names))
 
 
 def tell_apart(names: Sequence[str]) -> list[str]:
-    """Return of each run's name what tells it from the others, for the head of a column.
+    """Return of each run's name what tells it from the others.
 
     Of paths it is the last folder, or, where that is the same, what lies above it; and of that what is between words
     that all have: ``v1`` and ``v2`` of ``rgb-v1`` and ``rgb-v2``. Short names stay whole where numbers alone would be
@@ -42,9 +64,14 @@ def tell_apart(names: Sequence[str]) -> list[str]:
     else:
         found = ["/".join(path) for path in _drop_shared(paths)]
     own = ["-".join(words) for words in _drop_shared([one.split("-") for one in found])]
-    if max(map(len, found)) > _WIDE or all(one[:1].isalpha() for one in own):
+    if max(map(len, found)) > _LONG or all(one[:1].isalpha() for one in own):
         found = own
-    return [keep_name(one if len(one) <= _WIDE else f"…{one[1 - _WIDE :]}") for one in found]
+    return [keep_name(_clip(one, _LONG)) for one in found]
+
+
+def _clip(name: str, longest: int) -> str:
+    """Cut the front off a name that is too long."""
+    return name if len(name) <= longest else f"{_CUT}{name[1 - longest :]}"
 
 
 def _drop_shared(names: Sequence[list[str]]) -> list[list[str]]:
@@ -57,13 +84,26 @@ def _drop_shared(names: Sequence[list[str]]) -> list[list[str]]:
     return left
 
 
+def label_place(place: Place) -> str:
+    """Name a metric of a config and a split in full; behind the colon stands what finds it in a result of Python."""
+    config, split, metric, key = place
+    return f"{config}: {split}/{show_key(metric, key)}"
+
+
+def name_places(places: Iterable[Place]) -> dict[Place, str]:
+    """Name metrics, with what of config and split tells them apart."""
+    known = list(places)
+    config, split = (len({place[at] for place in known}) > 1 for at in range(2))
+    return {place: f"{place[0]}: " * config + f"{place[1]}/" * split + show_key(place[2], place[3]) for place in known}
+
+
 def lift_place(grid: Grid) -> Grid:
     """Return a table for a terminal: the config, and the split, that all lines share stand in its title alone."""
-    places = [line.label.partition(": ")[0].split(" ", 1) for line in grid.lines if ": " in line.label]
-    shared = [parts.pop() for parts in map(set, zip(*places, strict=True)) if len(parts) == 1] if places else []
-    if grid.corner != PLACE or not shared or shared[0] != places[0][0]:
+    found = [(line, _PLACE.fullmatch(line.label)) for line in grid.lines]
+    places = [(one["config"], one["split"]) for _, one in found if one and one["config"]]
+    if grid.corner != CORNER or len({config for config, _ in places}) != 1:
         return grid
-    cut = len(" ".join(shared)) + (2 if len(shared) > 1 else 1)
-    lines = [replace(line, label=line.label[cut:] if ": " in line.label else line.label) for line in grid.lines]
-    corner = "metric" if len(shared) > 1 else "split: metric"
-    return replace(grid, title=f"{grid.title}, {' '.join(shared)}", corner=corner, lines=lines)
+    shared = list(dict.fromkeys(places[0])) if len({*places}) == 1 else [places[0][0]]
+    parts = ("metric",) if len(shared) > 1 else ("split", "metric")
+    lines = [replace(line, label="/".join(one[part] for part in parts) if one else line.label) for line, one in found]
+    return replace(grid, title=f"{grid.title}, {' '.join(shared)}", corner="/".join(parts), lines=lines)

@@ -9,8 +9,10 @@ from quadrag.stats import Item, Pair, paired_difference, share_difference
 
 from ...core.result import PROFILES, Result
 from ...tables.cells import format_value
+from ..pooled import WEIGHTED, name_question
 from .family import adjust, shape
-from .pairs import Compared, Place, has_better, list_values
+from .names import Place
+from .pairs import Compared, has_better, list_values
 
 _Sides = tuple[dict[Any, float], dict[Any, float]]  # what a question counts as in either run, its splits' mean
 
@@ -45,7 +47,7 @@ def pool_splits(
     (other,) = (name for name in PROFILES if name != profile)
     asked: dict[tuple[str, str, str], list[Place]] = {}
     for place in places:
-        if place[1] in first.run.inputs.splits and has_better(place) and not place[3].endswith("_weighted"):
+        if place[1] in first.run.inputs.splits and has_better(place) and not place[3].endswith(WEIGHTED):
             asked.setdefault((place[0], *place[2:]), []).append(place)
     known = {
         (config, f"all {len(here)} splits", metric, key): here
@@ -85,14 +87,13 @@ def _widen(pair: Pair | None) -> Pair | None:
 
 
 def _average(first: Result, second: Result, places: Sequence[Place], profile: str) -> _Sides:
-    """Return what each question counts as in two runs; the same id, text and gold in another split is the same one."""
+    """Return what each question counts as in two runs, whatever its split."""
     asked = first.asked or second.asked
     found: dict[Any, list[tuple[float, float]]] = {}
     for place in places:
         ones, others = list_values(first, second, place, profile)
         for at, one in ones.items():
-            question = (at[2], asked[at].sha256) if at in asked else at
             if at in others:
-                found.setdefault(question, []).append((one, others[at]))
+                found.setdefault(name_question(asked, at), []).append((one, others[at]))
     before, after = ({what: fmean(pair[at] for pair in pairs) for what, pairs in found.items()} for at in range(2))
     return before, after

@@ -1,7 +1,6 @@
 """Two runs paired metric by metric on the questions that both have: over all of them, by slices, over groups."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from statistics import fmean
 from typing import Any, NamedTuple
 
 from quadrag.data.files import OWN_SOURCE, SAMPLE_SOURCE
@@ -18,12 +17,12 @@ from ...scoring.validity import is_invalid
 from ...tables.cells import Row, difference_cell
 from ...tables.grid import Cell
 from ...tables.slices import select_whole
+from ..pooled import WEIGHTED, average_samples
 from ..summary import pick_headlines
 from .family import adjust, shape
+from .names import Place
 from .shared import doubt_verdicts, is_same
 
-Place = tuple[str, str, str, str]  # config, split, metric, key
-_WEIGHTED = "_weighted"
 _NOT_AUTHORS = (SAMPLE_SOURCE, OWN_SOURCE)
 
 
@@ -105,7 +104,7 @@ def shape_of(first: Result, second: Result, place: Place, profile: str, apart: H
     """
     if not has_better(place):
         return None
-    return apart, place[3].endswith(_WEIGHTED), shape(list_differences(first, second, place, profile))
+    return apart, place[3].endswith(WEIGHTED), shape(list_differences(first, second, place, profile))
 
 
 def has_better(place: Place) -> bool:
@@ -158,7 +157,7 @@ def pair_results(
     found = _find_sides(first, second, place, profile)
     if found is None:
         return None
-    if place[3].endswith(_WEIGHTED):
+    if place[3].endswith(WEIGHTED):
         return _pair_strata(found, profile)
     if grouping is None:
         return paired_difference(*found.items, profile=profile, worst=found.worst)
@@ -172,7 +171,7 @@ def pair_results(
 def pair_slices(first: Result, second: Result, place: Place, profile: str, grouping: str) -> dict[str, Pair]:
     """Pair two runs on each slice of a grouping, by the slice's value; arguments as of `pair_results`."""
     found = _find_sides(first, second, place, profile)
-    if found is None or place[3].endswith(_WEIGHTED):
+    if found is None or place[3].endswith(WEIGHTED):
         return {}
     ones, others = (_by_slice(side, found.asked, grouping) for side in found.items)
     pairs = {
@@ -211,22 +210,8 @@ def list_values(
     found = _find_sides(first, second, place, profile)
     if found is None:
         return {}, {}
-    one, other = (_average(side, choose_fill(profile, found.worst)) for side in found.items)
+    one, other = (average_samples(side, choose_fill(profile, found.worst)) for side in found.items)
     return one, other
-
-
-def count_questions(result: Result, place: Place, profile: str) -> int:
-    """Count the questions that a run's score of a metric is over."""
-    return len(_average(_find_items(result, place, profile), choose_fill(profile, _find_worst(place))))
-
-
-def _average(items: Iterable[Item], fill: float | None) -> dict[Any, float]:
-    """Return what questions count as, the mean of their samples; those that do not count are left out."""
-    values: dict[Any, list[float]] = {}
-    for item in items:
-        if (value := counted(item, fill)) is not None:
-            values.setdefault(item.question, []).append(value)
-    return {question: fmean(one) for question, one in values.items()}
 
 
 def pair_cell(pair: Pair, place: Place) -> Cell:
@@ -241,7 +226,7 @@ def place_of(row: Row) -> Place:
 
 def _doubt(first: Result, second: Result, place: Place) -> str:
     """Say why a difference of two runs is not the answers'; "" where it is."""
-    return doubt_verdicts(first, second, f"{place[2]}.{place[3].removesuffix(_WEIGHTED)}")
+    return doubt_verdicts(first, second, f"{place[2]}.{place[3].removesuffix(WEIGHTED)}")
 
 
 def _find_sides(first: Result, second: Result, place: Place, profile: str) -> _Sides | None:
@@ -260,12 +245,12 @@ def _find_sides(first: Result, second: Result, place: Place, profile: str) -> _S
 
 
 def _find_worst(place: Place) -> float:
-    return metric_record(place[2]).key(place[3].removesuffix(_WEIGHTED)).worst
+    return metric_record(place[2]).key(place[3].removesuffix(WEIGHTED)).worst
 
 
 def _find_items(one: Result, place: Place, profile: str, units: Mapping[Any, str] | None = None) -> list[Item]:
     rows = [row for row in one.items if (row["config"], row["split"]) == place[:2]]
-    return items_of(rows, f"{place[2]}.{place[3].removesuffix(_WEIGHTED)}", profile, units)
+    return items_of(rows, f"{place[2]}.{place[3].removesuffix(WEIGHTED)}", profile, units)
 
 
 def _by_slice(items: Sequence[Item], known: Mapping[Any, Asked], name: str) -> dict[str, list[Item]]:

@@ -8,9 +8,9 @@ from quadrag.stats import rank_agreement
 
 from ...core.result import PROFILES, Result
 from ...tables.slices import select_whole
-from .pairs import Place, place_of
+from .names import Place, name_places
+from .pairs import place_of
 from .shared import doubt_verdicts
-from .words import name_places
 
 _LEAST = 3  # things that have a ranking
 _MOST = 3  # pairs that are told, the least alike first

@@ -5,7 +5,6 @@ from itertools import combinations
 from pathlib import Path
 
 from quadrag.errors import QuadragError
-from quadrag.metric_record import show_key
 
 from ...certify.notes import note_judges
 from ...core.result import Result
@@ -15,11 +14,12 @@ from ...tables.slices import select_whole
 from .comparison import compare_runs
 from .errors import tell_errors
 from .matrix_change import tabulate_changes
-from .names import PLACE, name_columns, name_difference
-from .pairs import compare_each, pair_cell, pick_places, place_of
+from .names import CORNER, label_place, name_columns, name_difference
+from .pairs import compare_each, pick_places, place_of
 from .rankings import tell_rankings
 from .shared import tell_judges
-from .words import tell_holm, tell_missing, tell_pairs, tell_star
+from .verdict import tell_headline, verdict_cells
+from .words import tell_beside, tell_missing, tell_rule
 
 
 def refuse_same(names: Sequence[str]) -> None:
@@ -86,27 +86,25 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     found = {name: shown | more for name, shown, more in zip(names, compared, rest, strict=True)}
     lines: list[Line] = []
     for place in places:
-        config, split, metric, key = place
-        label = f"{config} {split}: {show_key(metric, key)}"
+        label = label_place(place)
         for name, pairs in found.items():
             if place in pairs:
-                pair = pairs[place].pair
-                cell = pair_cell(pair, place)
-                marked = Cell(cell.text, figure=cell.figure)
-                which = Cell(name_difference([base, name]))
-                lines.append(Line(label, [which, marked, Cell(cell.sub), Cell(str(pair.n))]))
+                difference, verdict = verdict_cells(place, (pair := pairs[place].pair))
+                cells = [Cell(name), Cell(difference.text, figure=difference.figure), Cell(difference.sub)]
+                lines.append(Line(label, [*cells, Cell(str(pair.n)), verdict]))
                 label = ""
     notes: list[str] = []
+    below: list[str] = []
     for (name, pairs), other in zip(found.items(), others, strict=True):
         shown = {place: pairs[place] for place in heads if place in pairs}
+        two = (base, name)
         doubts = [*tell_judges(first, other), *tell_errors(first, other, shown, profile)]
-        notes += [Alarm(f"{name_difference([base, name])}: {one}") for one in doubts]
-        told = tell_pairs(shown, profile, (base, name))
-        told += tell_missing(first, other, heads, pairs, profile, (base, name))
-        notes += [Verdict(f"{name_difference([base, name])}: {one}") for one in told]
-    headlines = [one for pairs in compared for one in pairs.values()]
-    notes += map(Verdict, tell_holm(headlines, any(rest)))
-    notes += [f"On questions scored in both; {tell_star(headlines)}.", Detail(TESTS)]
+        notes += [Alarm(f"{name_difference(two)}: {one}") for one in doubts]
+        notes += map(Verdict, tell_headline(shown, profile, two))
+        told = [*tell_beside(shown, profile, two), *tell_missing(first, other, heads, pairs, profile, two)]
+        below += [f"{name_difference(two)}: {one}" for one in told]
+    rule = tell_rule([one for pairs in compared for one in pairs.values()], any(rest))
+    notes += [*below, *rule, "On questions scored in both.", Detail(TESTS)]
     notes += tell_rankings(results, profile)
-    columns = ["", "difference", "95% interval", "n"]
-    return Grid(f"Differences from {base}", PLACE, columns, lines, notes, "forest")
+    columns = ["", "difference", "95% interval", "n", "verdict"]
+    return Grid(f"Differences from {base}", CORNER, columns, lines, notes, "forest")

@@ -158,7 +158,12 @@ def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:
 
 
 def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[Any]) -> None:
-    """Print the command that goes on from what finished runs came to; of scores that are none, that shows why."""
+    """Print the command that goes on from what finished runs came to; of scores that are none, that shows why.
+
+    Where no answer is wrong there is none to show.
+    """
+    from quadrag.baselines.report.chosen import has_wrong
+    from quadrag.baselines.report.scored import ScoredItems
     from quadrag.baselines.scoring.validity import has_unscored
 
     if any(result.stopped for result in results):
@@ -169,18 +174,23 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
         then = "--wrong" if invalid[0].run.unread_judge else "--unscored"
     elif len(results) == 1 and has_unscored(results[0].scores):
         then = "--unscored"
+    elif len(results) == 1 and not has_wrong(ScoredItems(results[0]), options.profiles(arguments)[0]):
+        return
     one = len(results) == 1 or invalid
     tell_next(arguments, f"quadrag {f'show {place} {then}' if one else f'report {place} ANOTHER'}")
 
 
 def print_next_of_two(arguments: argparse.Namespace, results: Sequence[Any], profile: str) -> None:
-    """Print the command that shows, under a profile, what became worse between two runs, in a line."""
+    """Print the command that shows, under a profile, what became worse, or else better, between two runs."""
     from quadrag.baselines.core.result import own_profile
+    from quadrag.baselines.report.compared.changes import offer_changes
 
     one, other = results[:2]
+    if not (which := offer_changes(one, other, profile)):
+        return
     named = "" if own_profile([one, other]) == profile else f" --profile {profile}"
     folders = " ".join(shlex.quote(str(each.folder)) for each in (one, other))
-    tell_next(arguments, f"quadrag show {folders} --worse{named}")
+    tell_next(arguments, f"quadrag show {folders} {which}{named}")
 
 
 def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path, Any]], grids: Sequence[Any]) -> int:

@@ -203,7 +203,7 @@ def test_the_page_of_a_comparison_has_both_answers_of_a_question(campaign, cli, 
     page = Path("deep/compare.html").read_text(encoding="utf-8")
     text = "".join(parse(page).text)
     assert "extractive, other-model" in text and "两次运行不一致" in text
-    assert '<th scope="col">b - a</th>' in page and '<table class="few pair">' in page
+    assert '<th scope="col">结论</th>' in page and '<table class=" pair">' in page
     assert '<option value="won" data-two>b 更好</option>' in page
     index = unpack(page, "index")
     assert index["runs"] == ["a", "b"]

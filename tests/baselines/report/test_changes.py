@@ -10,11 +10,15 @@ from chat_server import ChatServer
 from rag_server import RagServer
 
 import quadrag
+from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
+from quadrag.baselines.report.chosen import has_wrong
+from quadrag.baselines.report.compared.changes import offer_changes
 from quadrag.baselines.report.compared.comparison import compare_runs
-from quadrag.baselines.report.compared.names import name_columns, tell_apart
+from quadrag.baselines.report.compared.names import lift_place, name_columns, tell_apart
 from quadrag.baselines.report.items import RunReader
+from quadrag.baselines.report.scored import ScoredItems
 from quadrag.baselines.report.spelled import shorten_ids
 from quadrag.baselines.runs.campaign import read_runs
 from quadrag.baselines.tables.grid import print_grids
@@ -148,7 +152,7 @@ def test_python_shows_the_same_questions(two, capsys):
     quadrag.compare("a", "b").show()
     out = capsys.readouterr().out
     assert "b against a, question by question: accuracy 1 better, 2 worse, 9 equal." in out
-    assert "metric a b b - a" in " ".join(out.split()), "of one name, they are called by their folders"
+    assert "metric a b difference verdict" in " ".join(out.split()), "of one name, they are called by their folders"
 
 
 def test_a_comparison_ends_with_what_to_look_at_next(two, cli):
@@ -177,11 +181,23 @@ def test_a_comparison_ends_with_what_to_look_at_next(two, cli):
     assert shown(cli("show", "s/a", "s/b", "--worse")) == ["0", "1"]
 
 
+def test_only_what_shows_something_is_offered_next(two):
+    first, second = (one.result for one in two)
+    rows = [row | {"rgb_accuracy.accuracy": {"official": 1.0, "corrected": 1.0}} for row in second.items]
+    best = Result(second.run, second.scores, rows, asked=second.asked)
+    assert [offer_changes(*pair, "official") for pair in ((first, best), (best, first), (best, best))] == [
+        "--better",
+        "--worse",
+        "",
+    ]
+    assert has_wrong(ScoredItems(first), "official") and not has_wrong(ScoredItems(best), "official")
+
+
 def test_answers_that_are_the_same_texts_are_counted(two, cli):
     assert "9 of 12 answers are the same texts in both." in cli("report", "a", "b").out
     shutil.copytree("a", "c")
     lines = cli("report", "a", "c").out.splitlines()
-    assert lines.index("12 of 12 answers are the same texts in both.") < 3, "above the table"
+    assert lines.index("12 of 12 answers are the same texts in both.") == 3, "above the table, below the title"
     assert "12 of 12 answers are the same texts" in repr(quadrag.compare("a", "c"))
     files = [f"{name}/answers.jsonl" for name in "ab"]
     scored = cli("score", *files, "--benchmark", PLACE[0], "--config", PLACE[1], "--data-dir", "sample")
@@ -239,22 +255,19 @@ def test_what_cannot_be_compared_is_one_line(two, cli):
 def test_runs_are_called_by_what_they_do_not_share(names, wanted):
     assert tell_apart(names) == wanted
     if len(names) == 2:
-        assert name_columns(names) == (wanted if wanted[0] != wanted[1] else ["A", "B"])
+        assert name_columns(names) == (["A", "B"] if wanted[0] == wanted[1] or "…" in wanted[1] else wanted)
 
 
-def test_long_names_are_broken_at_their_joints_and_labels_are_not(two, capsys):
+def test_of_names_too_long_for_heads_letters_stand_there_and_labels_are_not_broken(two, capsys):
     names = ["first_of_the_two", "another_of_the_same"]
     capsys.readouterr()
-    print_grids([compare_runs([(name, one.result) for name, one in zip(names, two, strict=True)], every=False)])
+    runs = [(name, one.result) for name, one in zip(names, two, strict=True)]
+    print_grids([lift_place(compare_runs(runs, every=False))])
     shown = capsys.readouterr().out.splitlines()
     at = next(at for at, line in enumerate(shown) if line.startswith("───"))
-    assert [line.split() for line in shown[at - 4 : at]] == [
-        ["another_"],
-        ["of_the_same"],
-        ["first_of_", "another_", "-", "first_of_"],
-        ["config,", "split:", "metric", "the_two", "of_the_same", "the_two"],
-    ]
-    assert shown[at + 1].startswith("information_integration_en noise_40: accuracy  "), "on one line"
+    assert shown[at - 1].split() == ["metric", "A", "B", "difference", "verdict"]
+    assert "(A = first_of_the_two, B = another_of_the_same)" in " ".join(shown)
+    assert shown[at + 1].startswith("accuracy  ") and max(map(len, shown)) <= 80
 
 
 def test_a_system_keeps_the_name_that_it_was_given(cli):

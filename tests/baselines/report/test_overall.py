@@ -8,6 +8,8 @@ import pytest
 
 from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.pooled import pool_lines
+from quadrag.baselines.report.summary import pick_headlines, summarise_run
 from quadrag.run_record import Inputs, RunRecord
 
 SPLITS = ["noise_0", "noise_20", "noise_40"]
@@ -38,30 +40,29 @@ def test_the_same_in_every_split_is_as_sure_as_in_one() -> None:
     first, second = [0.0] * 10, [1.0] * 6 + [0.0] * 4
     grid = compare_runs([("A", run(dict.fromkeys(SPLITS, first))), ("B", run(dict.fromkeys(SPLITS, second)))])
     overall, one, *_ = grid.lines
-    assert overall.label == "noise_robustness_en all 3 splits: accuracy"
-    assert [cell.text for cell in overall.cells] == ["0.0", "60.0", "+60.0*"]
-    assert overall.cells[-1].figure and one.cells[-1].figure and overall.cells[-1].figure.n == 10
-    assert overall.cells[-1].figure.interval == one.cells[-1].figure.interval
-    told = next(note for note in grid.notes if note.startswith("all 3 splits"))
-    assert told.startswith("all 3 splits accuracy: B is better, 60.0 points higher (95% interval ")
-    assert told.endswith("; p 0.016).")
+    assert overall.label == "noise_robustness_en: all 3 splits/accuracy"
+    assert [cell.text for cell in overall.cells] == ["0.0", "60.0", "+60.0", "better"]
+    assert overall.cells[2].figure and one.cells[2].figure and overall.cells[2].figure.n == 10
+    assert overall.cells[2].figure.interval == one.cells[2].figure.interval
+    assert grid.notes[0].startswith("B is better on accuracy: +60.0 points over all 3 splits (95% ")
+    assert "p: all 3 splits/accuracy 0.016." in grid.notes
 
 
 def test_the_same_on_every_question_is_as_unsure_over_all_as_in_one() -> None:
     uneven = {split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(SPLITS)}
     overall, one, *_ = compare_runs([("A", run(uneven)), ("B", run(uneven))]).lines
-    assert [cell.text for cell in overall.cells] == ["33.3", "33.3", "0.0"]
-    assert overall.cells[-1].sub == one.cells[-1].sub != "0.0 to 0.0"
+    assert [cell.text for cell in overall.cells] == ["33.3", "33.3", "0.0", "same"]
+    assert overall.cells[2].sub == one.cells[2].sub != "0.0 to 0.0"
 
 
 def test_gains_that_no_split_decides_are_decided_by_all_and_what_one_run_lacks_is_left_out() -> None:
     low = {split: [0.0] * 12 for split in SPLITS}
     high = {split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(SPLITS)}
     grid = compare_runs([("A", run(low)), ("B", run(high))])
-    assert ["*" in line.cells[-1].text for line in grid.lines] == [True, False, False, False]
+    assert [line.cells[-1].text for line in grid.lines] == ["better", *["not decided"] * 3]
     lacking: dict[str, Sequence[float | None]] = {**low, "noise_0": [None, *low["noise_0"][1:]]}
     (overall, *_) = compare_runs([("A", run(lacking)), ("B", run(high))]).lines
-    assert overall.cells[-1].figure and overall.cells[-1].figure.value == pytest.approx(100 * (11 / 3 + 0) / 12)
+    assert overall.cells[2].figure and overall.cells[2].figure.value == pytest.approx(100 * (11 / 3 + 0) / 12)
 
 
 def test_one_split_and_splits_that_only_one_run_has_have_no_row_over_all() -> None:
@@ -69,3 +70,14 @@ def test_one_split_and_splits_that_only_one_run_has_have_no_row_over_all() -> No
     for first, second in ((one, one), (all_, one)):
         grid = compare_runs([("A", run(first)), ("B", run(second))])
         assert not any(" all " in line.label for line in grid.lines)
+
+
+def test_one_run_has_the_same_row_over_all_splits() -> None:
+    low = {split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(SPLITS)}
+    lacking = {**low, "noise_0": [None, *low["noise_0"][1:]]}
+    (overall, *_) = compare_runs([("A", run(lacking)), ("B", run(lacking))]).lines
+    first, *others = summarise_run(run(lacking), "official").lines
+    assert [line.label.partition("/")[0] for line in (first, *others)] == ["all 3 splits", *SPLITS]
+    assert first.cells[0].text == overall.cells[0].text and first.cells[2].text == "12 of 12"
+    one = run({"noise_0": [0.0, 1.0] * 4})
+    assert pool_lines(one, pick_headlines(one.scores, "official"), "official") == []

@@ -120,9 +120,9 @@ def test_a_comparison_of_campaigns_keeps_with_and_without_documents_apart(campai
     assert shown.code == 0 and widest(shown.out) <= 80
     assert "…" not in shown.out
     joined = " ".join(shown.out.split())
-    assert "counterfactual_robustness_en test (no" in joined
-    assert "noise_robustness_zh noise_80: accuracy" in joined
-    assert "a-copy - 'all'" in joined and f"{campaign.name}, extractive" in joined.replace("\n", "")
+    assert "counterfactual_robustness_en: test (no" in joined
+    assert "noise_robustness_zh: noise_80/accuracy" in joined
+    assert "a-copy minus 'all'" in joined and f"{campaign.name}, extractive" in joined.replace("\n", "")
 
 
 def result(name, values, split="noise_0", states=None):
@@ -159,23 +159,23 @@ def test_the_paired_difference_worked_by_hand():
     first, second = result("a", [1.0, 0.0, 0.0, 0.0] * 2), result("b", [1.0, 1.0, 1.0, 0.0] * 2)
     grid = compare_runs([("runs/a", first), ("runs/b", second)])
     (line,) = grid.lines
-    assert line.label == "noise_robustness_en noise_0: accuracy"
+    assert line.label == "noise_robustness_en: noise_0/accuracy"
     # Four of eight questions gained 1: by chance in 1 of 8 cases, or 1 of 16 by mid-p. Bonett and Price: 5 and 1 of 10.
-    assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0"]
+    assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0", "not decided"]
     error = ((5 / 10 + 1 / 10 - (4 / 10) ** 2) / 10) ** 0.5
-    low, high = (f"{100 * (4 / 10 + side * 1.96 * error):+.1f}" for side in (-1, 1))
-    assert line.cells[2].sub == f"{low} to {high}" == "-1.1 to +81.1"
+    low, high = (f"{100 * (4 / 10 + side * 1.96 * error):.1f}" for side in (-1, 1))
+    assert line.cells[2].sub == f"{low} to {high}" == "-1.1 to 81.1"
     assert any("runs/a" in note for note in grid.notes) and any("runs/b" in note for note in grid.notes)
 
 
 def test_a_difference_that_excludes_zero_is_marked():
     first, second = result("a", [0.0] * 20 + [1.0] * 2), result("b", [1.0] * 22)
     (line,) = compare_runs([("a", first), ("b", second)]).lines
-    assert line.cells[2].text == "+90.9*"
+    assert [cell.text for cell in line.cells[2:]] == ["+90.9", "better"]
     (line,) = compare_runs([("b", second), ("a", first)]).lines
-    assert line.cells[2].text == "-90.9*"
+    assert [cell.text for cell in line.cells[2:]] == ["-90.9", "worse"]
     (line,) = compare_runs([("a", first), ("a", first)]).lines
-    assert line.cells[2].text == "0.0" and line.cells[2].sub == "-11.5 to +11.5"
+    assert line.cells[2].text == "0.0" and line.cells[2].sub == "-11.5 to 11.5"
 
 
 def test_runs_over_other_questions_have_no_difference():
@@ -183,7 +183,7 @@ def test_runs_over_other_questions_have_no_difference():
     (line,) = compare_runs([("a", first), ("b", second)]).lines
     assert line.cells[2].text == "–"
     lines = compare_runs([("a", first), ("b", result("b", [1.0], split="noise_20"))]).lines
-    assert [[cell.text for cell in line.cells] for line in lines] == [["50.0", "–", "–"], ["–", "100.0", "–"]]
+    assert [[cell.text for cell in line.cells] for line in lines] == [["50.0", *"–––"], ["–", "100.0", *"––"]]
 
 
 def test_of_three_runs_each_is_compared_with_the_first():
@@ -191,8 +191,8 @@ def test_of_three_runs_each_is_compared_with_the_first():
     grid, differences = tabulate_several(runs)
     assert len(grid.columns) == len(grid.lines[0].cells) == 3
     assert [[cell.text for cell in line.cells] for line in differences.lines] == [
-        ["B - A", "+50.0", "", "2"],
-        ["C - A", "-100.0", "", "1"],
+        ["B", "+50.0", "", "2", "too few questions"],
+        ["C", "-100.0", "", "1", "too few questions"],
     ], "of a few questions no interval"
     assert len(tabulate_several(runs[:2])) == 1
 

@@ -73,24 +73,25 @@ def words(first: Result, second: Result, **more: Any) -> list[str]:
 
 
 def span(first: Result, second: Result) -> str:
-    """The interval of a difference as it is said."""
+    """The interval of a difference as it is said, of the second run less the first."""
     pair = pair_results(first, second, ROUGE)
     assert pair is not None
     low, high = pair.interval
-    return f"95% interval {100 * low:.1f} to {100 * high:.1f}"
+    return f"95% {100 * low:.1f} to {100 * high:.1f}"
 
 
 def test_the_better_run_is_named_with_the_difference() -> None:
     low, high = np.linspace(0.1, 0.6, 40), np.linspace(0.1, 0.6, 40) + 0.1 * np.sin(np.arange(40)) ** 2
     gap = f"{100 * (high - low).mean():.1f} points"
-    said = span(run(low), run(high))
-    assert words(run(low), run(high))[0] == f"rouge_l: B is better, {gap} higher ({said})."
-    assert words(run(high), run(low))[0] == f"rouge_l: A is better, {gap} higher ({said})."
+    said, turned = span(run(low), run(high)), span(run(high), run(low))
+    assert words(run(low), run(high))[0] == f"B is better on rouge_l: +{gap} ({said})."
+    assert words(run(high), run(low))[0] == f"B is worse on rouge_l: -{gap} ({turned})."
     hal = {"metric": "omnieval", "key": "hal"}
-    assert words(run(low, **hal), run(high, **hal))[0] == f"hal: A is better, {gap} lower ({said})."
-    assert words(run(high, **hal), run(low, **hal))[0].startswith(f"hal: B is better, {gap} lower (")
+    assert words(run(low, **hal), run(high, **hal))[0] == f"B is worse on hal: +{gap} ({said})."
+    assert words(run(high, **hal), run(low, **hal))[0].startswith(f"B is better on hal: -{gap} (")
+    assert "Of hal lower is better." in words(run(high, **hal), run(low, **hal))
     long = {"metric": "crud_overlap", "key": "length"}
-    assert not [line for line in words(run(low + 5, **long), run(low, **long)) if line.startswith("length")]
+    assert not [line for line in words(run(low + 5, **long), run(low, **long)) if "on length" in line]
 
 
 def test_what_is_undecided_is_told_with_what_would_decide_it() -> None:
@@ -101,45 +102,43 @@ def test_what_is_undecided_is_told_with_what_would_decide_it() -> None:
     pair = pair_results(run(first), run(second), ROUGE)
     assert pair is not None and pair.p > 0.05
     more = (items_needed(pair.difference, pair.spread) or 0) - 100
-    assert words(run(first), run(second))[0] == (
-        f"rouge_l: not decided. B is 1.0 points higher, which may be chance ({span(run(first), run(second))}). "
-        f"About {float(f'{more:.2g}'):,.0f} more questions would probably show a difference of this size; "
-        "the split has 700 more."
-    )
+
+    def needed(first: Result, second: Result) -> str:
+        return next(note for note in words(first, second) if note.startswith("To show a difference of this size"))
+
+    said = f"Not decided on rouge_l: +1.0 points, which may be chance ({span(run(first), run(second))})."
+    assert words(run(first), run(second))[0] == said
+    told = f"To show a difference of this size would probably take: rouge_l about {float(f'{more:.2g}'):,.0f} more"
+    assert needed(run(first), run(second)) == f"{told} questions, of which the split has 700."
     on_sample = run(first), run(second)
     on_sample[0].run.source = SAMPLE_SOURCE
-    assert words(*on_sample)[0].endswith(" of this size."), "nothing is known of more samples"
+    assert needed(*on_sample).endswith(" more questions."), "nothing is known of more samples"
     whole = [np.tile(one, 8) for one in (first, first + (noise - noise.mean()) + 0.002)]
-    assert words(*map(run, whole))[0].endswith(" of this size; the split has none left.")
+    assert needed(*map(run, whole)).endswith(" more questions, of which the split has none.")
     hal = {"metric": "omnieval", "key": "hal"}
-    assert words(run(first, **hal), run(second, **hal))[0].startswith("hal: not decided. A is 1.0 points lower, which")
+    assert words(run(first, **hal), run(second, **hal))[0].startswith("Not decided on hal: +1.0 points, which")
     wide = first + 100 * (noise - noise.mean()) + 0.01
-    (told, *_) = words(run(first), run(wide))
-    assert told.endswith(" More than 1,000,000 questions would be needed to show so small a difference.")
+    assert needed(run(first), run(wide)).endswith(": rouge_l more than 1,000,000 questions.")
 
 
 def test_what_is_the_same_is_said_to_be_the_same() -> None:
     first = np.random.RandomState(0).random_sample(100)
-    assert words(run(first), run(first))[0] == "The same in A and B: rouge_l."
+    assert words(run(first), run(first))[0] == "B is the same as A on rouge_l: 0.0 points (95% 0.0 to 0.0)."
     swapped = [*first[1::2], *first[::2]]
     swapped[::2], swapped[1::2] = first[1::2], first[::2]
     said = span(run(first), run(swapped))
-    assert words(run(first), run(swapped))[0] == f"The same in A and B: rouge_l ({said} of the difference)."
+    assert words(run(first), run(swapped))[0] == f"B is the same as A on rouge_l: 0.0 points ({said})."
 
 
 def test_the_same_on_a_part_says_on_which_part_and_what_failed() -> None:
     first = np.random.RandomState(0).random_sample(20)
     asked: Any = {"asked": ask(20, ["x"])}
+    same = "B is the same as A on rouge_l: 0.0 points (95% 0.0 to 0.0; on the 15 questions that both scored"
     failed = fail(run([*first[:15], *[None] * 5], **asked))
-    assert (
-        words(run(first, **asked), failed)[0]
-        == "rouge_l: the same on the 15 questions that both scored; 5 failed in B."
-    )
+    assert words(run(first, **asked), failed)[0] == f"{same}; 5 failed in B)."
     part = run(first[:15], asked=ask(15, ["x"]))
-    assert words(run(first, **asked), part)[0] == "rouge_l: the same on the 15 questions that both scored."
-    assert words(failed, part)[0] == "rouge_l: the same on the 15 questions that both scored.", (
-        "the part has none of them"
-    )
+    assert words(run(first, **asked), part)[0] == f"{same})."
+    assert words(failed, part)[0] == f"{same}).", "the part has none of them"
 
 
 def test_a_verdict_says_in_the_same_sentence_what_failed_and_what_the_other_profile_does_not_decide() -> None:
@@ -149,14 +148,14 @@ def test_a_verdict_says_in_the_same_sentence_what_failed_and_what_the_other_prof
     second = fail(run([1.0] * 72 + [None] * 28, **asked))
     official, corrected = (words(first, second, profile=profile)[0] for profile in ("official", "corrected"))
     assert re.fullmatch(
-        r"accuracy: B is better, 41\.7 points higher \(95% interval .*?; on the 72 questions that both scored; "
-        r"28 failed in B\)\. But corrected, the other profile, does not decide: B is 2\.0 points higher, which may be "
-        r"chance \(95% interval .*\)\.",
+        r"B is better on accuracy: \+41\.7 points \(95% .*?; on the 72 questions that both scored; "
+        r"28 failed in B\)\. But corrected, the other profile, does not decide: \+2\.0 points, which may be "
+        r"chance \(95% .*\)\.",
         official,
     )
     assert re.fullmatch(
-        r"accuracy: not decided\. B is 2\.0 points higher, which may be chance \(95% interval .*?; 28 failed in B and "
-        r"count as wrong\)\. .*\. But official, the other profile, decides: B is better, 41\.7 points higher \(.*\)\.",
+        r"Not decided on accuracy: \+2\.0 points, which may be chance \(95% .*?; 28 failed in B and "
+        r"count as wrong\)\. But official, the other profile, decides: B is better, \+41\.7 points \(.*\)\.",
         corrected,
     )
     assert not any("the other profile" in note for note in words(first, run([1.0] * 100, **asked))), "both decide"
@@ -169,11 +168,11 @@ def test_a_profile_that_says_the_opposite_is_told() -> None:
     pairs = [pair_results(run(first), run(second), ROUGE, profile) for profile in ("official", "corrected")]
     assert [pair and pair.difference > 0 for pair in pairs] == [True, False]
     told = words(run(first), run(second))[0]
-    assert told.startswith("rouge_l: B is better, ")
-    assert " But corrected, the other profile, says the opposite: A is better, " in told
+    assert told.startswith("B is better on rouge_l: +")
+    assert " But corrected, the other profile, says the opposite: B is worse, -" in told
     told = words(run(first, corrected=0.5), run(second, corrected=0.3), profile="corrected")
-    assert told[0].startswith("rouge_l: A is better, ")
-    assert " But official, the other profile, says the opposite: B is better, " in told[0]
+    assert told[0].startswith("B is worse on rouge_l: -")
+    assert " But official, the other profile, says the opposite: B is better, +" in told[0]
     assert not any("opposite" in note for note in words(run(first), run(first + 0.1)))
 
 
@@ -186,24 +185,24 @@ def test_of_few_questions_it_is_said_that_they_are_few() -> None:
 @pytest.mark.parametrize(
     ("n", "gained", "lost", "said"),
     [
-        (6, 4, 0, "not decided. B is 66.7 points higher, which may be chance (95% interval 1.0 to 99.0, without 0 in "
-         "it, but p is 0.062; p decides, as the interval is the rougher of the two). A few more questions would"),
-        (46, 12, 4, "B is better, 17.4 points higher (95% interval 0.0 to 33.3, with 0 in it, but p is 0.049; p "
-         "decides, as the interval is the rougher of the two)."),
+        (6, 4, 0, ["Not decided on accuracy: +66.7 points, which may be chance (95% 1.0 to 99.0).",
+                   "p: accuracy 0.062."]),
+        (46, 12, 4, ["B is better on accuracy: +17.4 points (95% 0.0 to 33.3).", "p: accuracy 0.049."]),
     ],
 )  # fmt: skip
-def test_where_interval_and_test_disagree_the_test_decides(n: int, gained: int, lost: int, said: str) -> None:
+def test_where_interval_and_test_disagree_the_test_decides(n: int, gained: int, lost: int, said: list[str]) -> None:
     first = [0.0] * gained + [1.0] * lost + [0.0] * (n - gained - lost)
     second = [1.0] * gained + [0.0] * lost + [0.0] * (n - gained - lost)
     accuracy = {"metric": "rgb_accuracy", "key": "accuracy"}
-    assert words(run(first, **accuracy), run(second, **accuracy))[0].startswith(f"accuracy: {said}")
+    told = words(run(first, **accuracy), run(second, **accuracy))
+    assert {*said, "p decides where the interval says otherwise: accuracy."} <= {*told}
 
 
 def test_few_questions_that_all_differ_alike_want_a_few_more() -> None:
     told = words(
         run([0.25] * 5, metric="rgb_accuracy", key="accuracy"), run([0.5] * 5, metric="rgb_accuracy", key="accuracy")
     )
-    assert "not decided" in told[0] and "A few more questions would" in told[0]
+    assert told[0].startswith("Not decided") and any(note.endswith(": accuracy a few more questions.") for note in told)
 
 
 def test_a_metric_that_is_invalid_is_named() -> None:
@@ -239,7 +238,7 @@ def test_slices_are_told_by_holms_rule() -> None:
     notes = words(run(first, asked=asked), run(second, asked=asked))
     (told,) = [note for note in notes if note.startswith("By domain")]
     gap = f"{100 * gains[:, 0].mean():.1f}"
-    assert told == f"By domain, p by Holm: B is better on rouge_l (finance {gap} points higher)."
+    assert told == f"By domain, p by Holm: B is better on rouge_l (finance +{gap})."
     one = ask(240, ["finance"])
     assert not any(note.startswith("By ") for note in words(run(first, asked=one), run(second, asked=one)))
 
@@ -254,9 +253,9 @@ def test_a_mean_over_groups_and_a_weighted_one_are_paired_as_such() -> None:
     macro = pair_results(*runs, ROUGE, grouping="domain")
     assert macro is not None and macro.difference == pytest.approx(sum(gaps) / 2)
     lines = {line.label: line.cells[2].text for line in compare_runs([("a", runs[0]), ("b", runs[1])]).lines}
-    assert lines["qa_1doc test: rouge_l, macro over domain"] == f"{50 * sum(gaps):+.1f}*"
+    assert lines["qa_1doc: test/rouge_l, macro over domain"] == f"{50 * sum(gaps):+.1f}"
     assert [line.label for line in compare_runs([("a", runs[0]), ("b", runs[1])], every=False).lines] == [
-        "qa_1doc test: rouge_l"
+        "qa_1doc: test/rouge_l"
     ]
     accuracy = {"metric": "truthfulness", "key": "accuracy", "asked": asked}
     place = ("qa_1doc", "test", "truthfulness", "accuracy_weighted")
@@ -293,9 +292,9 @@ def test_of_several_runs_p_values_are_adjusted_and_rankings_compared() -> None:
     level[[0, 8]] = level[[8, 0]]
     runs = [run(base, corrected=0.3), run(base + shift, corrected=0.5), run(level, corrected=0.1)]
     (alone,) = compare_runs([("a", runs[0]), ("b", runs[1])], every=False).lines
-    assert alone.cells[2].text.endswith("*")
+    assert alone.cells[3].text == "better"
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
-    assert [line.cells[1].text for line in grid.lines] == [alone.cells[2].text.rstrip("*"), "0.0"]
+    assert [line.cells[1].text for line in grid.lines] == [alone.cells[2].text, "0.0"]
     told = "Official and corrected rank 3 runs otherwise. rouge_l: almost the same (Spearman 0.87, Kendall 0.82)."
     assert told in grid.notes
     runs[2] = run(base - 0.1, corrected=0.1)
@@ -313,13 +312,14 @@ def test_of_several_runs_each_is_told_of_in_words_and_why_it_is_not_compared() -
     pair = pair_results(runs[0], runs[2], ROUGE)
     assert pair is not None and 0.025 < pair.p < 0.05, "alone it would be decided"
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate([*runs, strange])], every=False)
-    better, chance, _, apart = grid.notes[:4]
-    assert better.startswith("B - A: rouge_l: B is better, 10.0 points higher (95% interval ")
-    assert chance.startswith("C - A: rouge_l: not decided. C is ") and "which may be chance" in chance
-    p = f"p {pair.p:.3f}, by Holm's rule {2 * pair.p:.3f}, which decides"
-    assert re.search(rf"{span(runs[0], runs[2])}; {p}\). About \d+ more questions ", chance)
+    better, chance, _, *notes = grid.notes
+    assert better.startswith("B is better on rouge_l: +10.0 points (95% ")
+    assert re.fullmatch(r"Not decided on rouge_l: \S+ points, which may be chance \(95% .*\)\.", chance)
+    assert f"C minus A: p by Holm, for 3 differences: rouge_l {2 * pair.p:.3f}." in notes
+    assert "C minus A: p decides where the interval says otherwise: rouge_l." in notes
+    assert [line.cells[-1].text for line in grid.lines] == ["better", "not decided", "not decided"]
     assert any("Who looks at 3 differences finds some by chance" in note for note in grid.notes)
-    assert apart == "E - A: Not compared, no question is in both: rouge_l."
+    assert "E minus A: Not compared, no question is in both: rouge_l." in notes
 
 
 def graded(grades: Sequence[int]) -> Result:
@@ -341,13 +341,13 @@ def test_metrics_that_mirror_each_other_count_once_in_holms_rule_and_one_that_ti
     wrong = [-1] * 20
     better = graded(wrong), graded([1] * 6 + wrong[6:])
     notes = words(*better, every=False)
-    assert [note.partition(":")[0] for note in notes if "p 0.0" in note or "Holm" in note] == [], "one question"
-    assert sum("B is better" in note for note in notes) == 3
+    assert not any("Holm" in note for note in notes), "one question"
+    assert notes[0].startswith("B is better on ") and ". By other metrics: better on " in notes[0]
     found = words(graded(wrong), graded([1] * 6 + [0] * 6 + wrong[12:]), every=False)
-    assert any(note.startswith("Who looks at 3 differences finds") and "mirror" not in note for note in found), found
+    assert any("Who looks at 3 differences finds" in note and "mirror" not in note for note in found), found
     two = [graded(grades) for grades in (wrong, [1] * 6 + wrong[6:], [-1] * 13 + [1] * 7)]
     (told,) = [note for note in tabulate_several(list(zip("ABC", two, strict=True)))[1].notes if "Who looks" in note]
-    assert told.startswith("Who looks at 2 differences finds") and "mirror each other question by question" in told
+    assert "Who looks at 2 differences finds" in told and "mirror each other question by question" in told
 
 
 def test_lengths_have_a_difference_and_no_verdict_and_cost_no_other_metric_power() -> None:
@@ -359,15 +359,15 @@ def test_lengths_have_a_difference_and_no_verdict_and_cost_no_other_metric_power
         return Result(parts[0].run, [row for part in parts for row in part.scores], items)
 
     grid = compare_runs([("A", both(0)), ("B", both(0.1))], every=False)
-    assert {line.label: line.cells[-1].text for line in grid.lines} == {
-        "qa_1doc test: rouge_l": "+10.0*",
-        "qa_1doc test: length": "+11.9",
+    assert {line.label: [cell.text for cell in line.cells[2:]] for line in grid.lines} == {
+        "qa_1doc: test/rouge_l": ["+10.0", "better"],
+        "qa_1doc: test/length": ["+11.9", "–"],
     }
     assert [note.partition(" (")[0] for note in grid.notes if "points" in note or "Who looks" in note] == [
-        "rouge_l: B is better, 10.0 points higher"
+        "B is better on rouge_l: +10.0 points"
     ]
-    drawn = [line.label for line in grid.lines if line.cells[-1].figure]
-    assert drawn == ["qa_1doc test: rouge_l"], "a hollow sign would say that more or less may be chance"
+    drawn = [line.label for line in grid.lines if line.cells[2].figure]
+    assert drawn == ["qa_1doc: test/rouge_l"], "a hollow sign would say that more or less may be chance"
 
 
 def ranked(values: dict[str, float], judge: str = "j", llm: str = "m") -> Result:

@@ -77,24 +77,30 @@ def test_a_comparison_is_in_chinese(cli):
             "逐题比较 B 与 A：f1 更好 0，更差 0，相同 60；em 更好 5，更差 0，相同 55。",
         ),
         (
-            "f1: not decided. B is 2.1 points higher, which may be chance (95% interval -0.6 to 3.1). "
-            "About 290 more questions would probably show a difference of this size.",
-            "f1：未分高下。B 高 2.1 个百分点，可能出于偶然（95% 区间 -0.6 至 3.1）。"
-            "大约再多 290 题才能看出这样大的差别。",
+            "Not decided on f1: +2.1 points over all 5 splits, which may be chance (95% -0.6 to 3.1; on the 6 "
+            "questions that both scored). By other metrics: better on em, acc; worse on hal.",
+            "f1 上未分高下：全部 5 个划分合计 +2.1 个百分点，可能出于偶然（95% 区间 -0.6 至 3.1；"
+            "在两次都有分的 6 题上）。按其他指标：em, acc 更好；hal 更差。",
         ),
         (
-            "f1: not decided. B is 2.1 points higher, which may be chance (95% interval -0.6 to 3.1). "
-            "About 980 more questions would probably show a difference of this size; the split has 800 more.",
-            "f1：未分高下。B 高 2.1 个百分点，可能出于偶然（95% 区间 -0.6 至 3.1）。"
-            "大约再多 980 题才能看出这样大的差别；该划分还有 800 题。",
+            "v2 is worse on em: -2.1 points (95% -3.1 to -0.6). But corrected, the other profile, says the opposite: "
+            "v2 is better, +3.0 points (95% 1.0 to 4.0).",
+            "v2 在 em 上更差：-2.1 个百分点（95% 区间 -3.1 至 -0.6）。但另一口径（修正）的结论相反：v2 更好，"
+            "+3.0 个百分点（95% 区间 1.0 至 4.0）。",
         ),
         (
-            "f1: not decided. B is 2.1 points higher, which may be chance (95% interval 0.6 to 3.1; p 0.016, by Holm's "
-            "rule 0.062, which decides).",
-            "f1：未分高下。B 高 2.1 个百分点，可能出于偶然（95% 区间 0.6 至 3.1；"
-            "p 0.016，按 Holm 法校正后 0.062，以后者为准）。",
+            "To show a difference of this size would probably take: f1 about 980 more questions, of which the split "
+            "has 800; em a few more questions; acc more than 1,000,000 questions.",
+            "要看出这样大的差别，大概还需要：f1 约再 980 题（该划分还有 800 题）；em 再几题；acc 1,000,000 题以上。",
         ),
-        ("em: A is better, 2.0 points higher (95% interval 0.6 to 3.1; p < 0.001, by Holm's rule 0.003).", None),
+        (
+            "p by Holm, for 2 differences: noise_0/f1 0.062, noise_20/f1 < 0.001.",
+            "按 Holm 法对 2 个差值校正的 p：noise_0/f1 0.062, noise_20/f1 < 0.001。",
+        ),
+        (
+            "em: corrected, the other profile, does not decide: -2.0 points, which may be chance (95% -3.1 to 1.1).",
+            None,
+        ),
         (
             "calls: 15 made, 0 kept replies used; judge 2 made (1 tried again), 3 kept replies used",
             "调用：发出 15 次，用了 0 条已存回复；裁判：发出 2 次（重试 1 次），用了 3 条已存回复",
@@ -123,7 +129,7 @@ def test_a_comparison_is_in_chinese(cli):
             "1 of 2 questions on which v2 is worse by rouge_l; 8 scored in both",
             "v2 的 rouge_l 有 2 题更差，显示 1 题；两次都有分的共 8 题",
         ),
-        ("em: A is better, 2.0 points higher (95% interval 0.6 to 3.1).", None),
+        ("B minus A: em: on the 6 questions that both scored; 2 failed in B.", None),
         (
             "13 of 15 (official) judged, 2 decided by rule: truthfulness.",
             "15（官方）题中 13 题由裁判判断，2 题按规则决定：truthfulness。",
@@ -244,7 +250,7 @@ def test_a_table_keeps_its_numbers_names_and_shape():
 def test_what_the_user_named_is_never_translated(name):
     kept = keep_name(name)
     assert speak(f"rgb qa, {kept}, official profile", "zh") == f"rgb qa，{kept}，官方口径"
-    assert speak(f"{kept} minus {kept}, paired", "zh") == f"{kept} 减 {kept}，配对比较"
+    assert speak(f"Comparison: {kept} minus {kept}", "zh") == f"比较：{kept} 减 {kept}"
     assert kept == f"'{name}'" and keep_name("my_rag v2") == "my_rag v2"
 
 

@@ -129,10 +129,11 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
     pairs = [Pair(0.12345, Interval(0.1, 0.2), n, p, "flips", 1.0) for n, p in ((4, 0.0), (5, 0.049), (401, 0.05))]
     assert [(one.text, one.sub) for one in map(difference_cell, pairs)] == [
         ("+12.3", ""),
-        ("+12.3*", "+10.0 to +20.0"),
-        ("+12.35", "+10.0 to +20.0"),
+        ("+12.3", "10.0 to 20.0"),
+        ("+12.35", "10.0 to 20.0"),
     ]
     adjusted = difference_cell(pairs[1]._replace(p=0.098), "characters")
+    assert [cell.figure and cell.figure.sure for cell in (difference_cell(pairs[1]), adjusted)] == [True, False]
     assert (adjusted.text, adjusted.sub) == ("+0.1", "0 to 0")
 
 

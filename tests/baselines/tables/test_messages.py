@@ -222,7 +222,6 @@ def test_a_dead_server_is_told_in_chinese():
             "f.txt 是文件；应为运行的文件夹，请用 --out 换一个",
         ),
         ("12 of 12 answers are kept ones; --fresh asks anew", "12 个回答中有 12 个是已存的；--fresh 重新提问"),
-        ("*: p below 0.05 by Holm's rule.", "*：按 Holm 法校正的 p 小于 0.05。"),
         (
             "f() cannot be called with one question alone; expected one argument",
             "不能只用一个问题调用 f()；它应接受一个参数",
@@ -248,7 +247,6 @@ def test_a_dead_server_is_told_in_chinese():
             "http://h/d cannot be fetched (AnError: it has no d); run again later, or name a folder of its files by d",
             "无法取得 http://h/d（“AnError: it has no d”）；请稍后再次运行，或用 d 写出其文件所在的文件夹",
         ),
-        ("Questions scored in both: none.", "没有两次都有分的题。"),
         ("cannot fetch http://h/f (ReadError after 0 bytes)", "无法下载 http://h/f（收到 0 字节后 ReadError）"),
         (
             "The answers have `contexts`, which is not read: passages belong under `passages`; "

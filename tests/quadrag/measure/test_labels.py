@@ -35,8 +35,10 @@ def test_a_result_and_a_comparison_are_in_chinese(capsys):
     )
     assert "<th>指标</th><th>数值</th>" in before._repr_html_()
     both = quadrag.compare(before, "b")
-    assert repr(both).split("\n")[0] == "every 减 first，配对比较" and "<th>first</th>" in both._repr_html_()
-    assert "accuracy：every 更好，高 100.0 个百分点（95% 区间" in repr(both)
+    assert repr(both).startswith("every 在 accuracy 上更好：+100.0 个百分点（95% 区间")
+    assert (
+        "\n比较：every 减 first，noise_robustness_en noise_80\n" in repr(both) and "<th>结论</th>" in both._repr_html_()
+    )
     capsys.readouterr()
     for show in (before.show, both.show):
         show(verbose=True)

@@ -92,19 +92,29 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     before, after = (measure(one, one.__name__, split="noise_80") for one in (first, every))
     pairs = quadrag.compare(before, after)
     low, high = (f"{100 * one['accuracy'].value:.1f}" for one in (before, after))
-    title, head, line, *notes = repr(pairs).splitlines()
-    assert title == "every minus first, paired"
-    assert re.split(r" {2,}", head) == ["metric", "first", "every", "difference", "95% interval", "n"]
-    assert re.split(r" {2,}", line)[1:3] == [low, high]
+    headline, title, head, line, *notes = repr(pairs).splitlines()
+    assert headline.startswith("every is better on accuracy: +100.0 points (95% ")
+    assert title == "Comparison: every minus first, noise_robustness_en noise_80"
+    assert re.split(r" {2,}", head) == ["metric", "first", "every", "difference", "95% interval", "verdict"]
+    assert re.split(r" {2,}", line)[1:4] == [low, high, "+100.0"] and line.endswith(" better")
     page = pairs._repr_html_()
-    assert page.index(f"<td>{low}</td><td>{high}</td>") < page.index("</table>")
-    assert "*: p below 0.05." in notes
-    assert page.index("</table>") < page.index("<p>*: p below 0.05.</p>") and page.count("<b>") == 1
+    assert page.index(f"<b>{headline}</b>") < page.index(f"<td>{low}</td><td>{high}</td>") < page.index("</table>")
+    assert "Better or worse: p below 0.05." in notes
+    assert page.index("</table>") < page.index("<p>Better or worse: p below 0.05.</p>") and page.count("<b>") == 2
     fewer = measure(first, "fewer", split="noise_80", limit=6)
     uneven = repr(quadrag.compare(before, fewer))
-    assert "the difference is over the n that count in both." in " ".join(uneven.split())
-    assert max(map(len, uneven.splitlines())) <= 80 < len(uneven.splitlines()[-3] + uneven.splitlines()[-2])
-    assert "the n that count in both" not in repr(pairs)
+    assert "on the 6 questions that both scored" in " ".join(uneven.split()) and "scored)" not in repr(pairs)
+    assert "Questions scored in both: 6." in uneven and max(map(len, uneven.splitlines())) <= 80
+
+
+def test_a_wrong_name_is_told_without_the_way_in_here_and_the_page_is_a_link():
+    found = measure(first, "first", split="noise_80")
+    for result in (found, quadrag.compare(found, measure(every, "every", split="noise_80"))):
+        with pytest.raises(KeyError, match="unknown score 'acuracy'") as caught:
+            result["acuracy"]
+        assert len(caught.traceback) == 2 and caught.value.__suppress_context__
+    page = found.folder / "report.html"
+    assert f'The page: <a href="{page}">{page}</a></p>' in found._repr_html_()
 
 
 def test_an_alarm_stands_above_the_table_in_bold():

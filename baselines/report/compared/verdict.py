@@ -1,0 +1,120 @@
+"""What is told of one difference: whether the second run is better or worse by it, and that in a sentence.
+
+A difference is the second run's value less the first one's wherever it stands, and a verdict is on the second run.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from quadrag.metric_record import metric_record
+from quadrag.stats import Pair
+
+from ...core.result import PROFILES
+from ...tables.cells import ALPHA, FEW, NOTHING, format_difference
+from ...tables.grid import Cell
+from .names import Place, name_places
+from .pairs import Compared, has_better, pair_cell
+
+BETTER, WORSE, SAME, UNDECIDED, TOO_FEW = "better", "worse", "same", "not decided", "too few questions"
+_COUNTED = {"official": "both scored", "corrected": "count in both"}
+
+
+def find_verdict(place: Place, pair: Pair) -> str:
+    """Say what the second run is by a metric; "" where neither end of it is the better one."""
+    if not has_better(place):
+        return ""
+    if pair.n < FEW:
+        return TOO_FEW
+    if pair.decisive < ALPHA:
+        lower = metric_record(place[2]).key(place[3]).direction == "lower"
+        return BETTER if (pair.difference > 0) != lower else WORSE
+    return UNDECIDED if float(_format(place, pair)) else SAME
+
+
+def verdict_cells(place: Place, pair: Pair | None) -> list[Cell]:
+    """Make the cells of a difference and of its verdict; without a pair nothing is compared."""
+    if pair is None:
+        return [Cell(NOTHING), Cell(NOTHING)]
+    return [pair_cell(pair, place), Cell(find_verdict(place, pair) or NOTHING)]
+
+
+def list_told(pairs: Mapping[Place, Compared]) -> dict[Place, Compared]:
+    """Return the differences that have a verdict."""
+    return {place: one for place, one in pairs.items() if has_better(place) and one.pair.n >= FEW}
+
+
+def tell_headline(pairs: Mapping[Place, Compared], profile: str, names: Sequence[str]) -> list[str]:
+    """Say in a line what the second of two runs is by the first metric, and shortly what it is by the others.
+
+    Of several splits it is said over all of them, where that is known: each of them stands in a table.
+
+    Args:
+        pairs: of the metrics to tell of, those over all splits first.
+        profile: ``official`` or ``corrected``.
+        names: what the two are called.
+    """
+    pairs = {place: one for place, one in pairs.items() if has_better(place)}
+    told = list_told(pairs)
+    if not told:
+        few = max((one.pair.n for one in pairs.values()), default=0)
+        return [f"Too few questions to say which is better: {few} scored in both, {FEW} are needed."] if pairs else []
+    pooled = {(place[0], *place[2:]) for place, one in told.items() if one.splits}
+    told = {at: one for at, one in told.items() if one.splits or (at[0], *at[2:]) not in pooled}
+    labels = name_places(told)
+    (first, one), *others = told.items()
+    rest: dict[str, list[str]] = {}
+    for place, other in others:
+        rest.setdefault(find_verdict(place, other.pair), []).append(labels[place])
+    also = "; ".join(f"{verdict} on {', '.join(metrics)}" for verdict, metrics in rest.items())
+    label = labels[first].replace(f"{first[1]}/", "") if one.splits else labels[first]
+    over = f" over {first[1]}" * bool(one.splits)
+    said = _tell_difference(first, one.pair, over, tell_facts(one, profile, names))
+    but = tell_other(first, one, profile, names)
+    sentences = [f"{_tell_verdict(first, one.pair, names)} on {label}: {said}"]
+    sentences += [f"But {but}"] if but else []
+    sentences += [f"By other metrics: {also}"] if also else []
+    return [" ".join(f"{one}." for one in sentences)]
+
+
+def tell_facts(one: Compared, profile: str, names: Sequence[str]) -> list[str]:
+    """Say on which questions two runs were paired, where not on all of either, and how many failed in which."""
+    part = f"on the {one.pair.n} questions that {_COUNTED[profile]}"
+    return [part] * (one.pair.n < one.asked) + tell_failed(one.failed, profile, names)
+
+
+def tell_failed(failed: Sequence[int], profile: str, names: Sequence[str]) -> list[str]:
+    """Say how many questions failed in which run, and how a profile counts them."""
+    wrong = " and count as wrong" * (profile == "corrected")
+    return [f"{count} failed in {name}{wrong}" for name, count in zip(names, failed, strict=True) if count]
+
+
+def tell_other(place: Place, one: Compared, profile: str, names: Sequence[str]) -> str:
+    """Say what the other profile says where that is another verdict; "" where it is the same."""
+    other = one.other
+    if other is None or other.n < FEW:
+        return ""
+    mine, turned = (find_verdict(place, pair) for pair in (one.pair, other))
+    decided = [verdict in (BETTER, WORSE) for verdict in (mine, turned)]
+    if mine == turned or not any(decided):
+        return ""
+    (name,) = (known for known in PROFILES if known != profile)
+    what = "says the opposite" if all(decided) else "decides" if decided[1] else "does not decide"
+    verdict = f"{_tell_verdict(place, other, names)}, " * decided[1]
+    return f"{name}, the other profile, {what}: {verdict}{_tell_difference(place, other)}"
+
+
+def _tell_verdict(place: Place, pair: Pair, names: Sequence[str]) -> str:
+    verdict = find_verdict(place, pair)
+    if verdict == SAME:
+        return f"{names[1]} is the same as {names[0]}"
+    return "Not decided" if verdict == UNDECIDED else f"{names[1]} is {verdict}"
+
+
+def _tell_difference(place: Place, pair: Pair, over: str = "", facts: Sequence[str] = ()) -> str:
+    """Say a difference with its interval, and that it may be chance."""
+    chance = ", which may be chance" * (find_verdict(place, pair) == UNDECIDED)
+    between = "; ".join([f"95% {pair_cell(pair, place).sub}", *facts])
+    return f"{_format(place, pair)} points{over}{chance} ({between})"
+
+
+def _format(place: Place, pair: Pair) -> str:
+    return format_difference(pair.difference, metric_record(place[2]).key(place[3]).unit, pair.n)
