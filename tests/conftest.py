@@ -7,6 +7,7 @@ the Hub read it once, at their import.
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -47,7 +48,7 @@ os.environ.update(
 
 # Which of its three sizes a test marked `slow` has, and how many draws one by Hypothesis that names no number: those of
 # `make test`, of CI or of `make slow`. Two workers share two cores with other processes, so no example has a deadline.
-EFFORTS = {"test": 50, "ci": 200, "slow": 5000}
+EFFORTS = {"test": 50, "ci": 100, "slow": 5000}
 EFFORT = os.environ.get("QUADRAG_EFFORT", "test")
 assert EFFORT in EFFORTS, f"QUADRAG_EFFORT is {EFFORT!r}; expected one of {', '.join(EFFORTS)}"
 settings.register_profile("quadrag", max_examples=EFFORTS[EFFORT], deadline=None, derandomize=True)
@@ -60,6 +61,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         marker = item.get_closest_marker("slow")
         if marker and not any(marker.args[:1]):
             item.add_marker(pytest.mark.skip(reason="slow: CI and `make slow` run it"))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage the tests themselves, which last as long as the process."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -93,8 +93,13 @@ class Known:
     def warn_of_others(self, missing: Collection[bytes]) -> None:
         """Say once that the ledger has replies to these calls from elsewhere."""
         told, self._warned = self._warned, True
-        if not told and (others := self._name_others(missing)):
-            say(f"{self._name} is asked; the ledger also has replies of {others}, used only by the option beside them")
+        if told or not (others := self._find_others(missing)):
+            return
+        most = max(others, key=lambda name: others[name])
+        whose = "another server" if len(others) == 1 else f"{len(others)} other servers"
+        which = "them" if len(others) == 1 else f"{others[most]} of them"
+        way = self._take_from(most)
+        say(f"{sum(others.values())} kept replies are of {whose} and not used; {way} uses {which}")
 
     def nothing_to_replay(self, model: str, batch: Batch) -> QuadragError:
         """Return the error of a replay for which the ledger has no reply."""
@@ -106,8 +111,15 @@ class Known:
 
     def _name_others(self, keys: Collection[bytes]) -> str:
         """Name the other services that have replies to some calls, and the option that takes each; "" for none."""
+        found = self._find_others(keys)
+        told = (f"{name or 'no known service'} ({count}; {self._take_from(name)})" for name, count in found.items())
+        return ", ".join(told)
+
+    def _find_others(self, keys: Collection[bytes]) -> dict[str, int]:
+        """Count the replies to some calls that the ledger has of other services; "" is one that is not known."""
         found = {} if self._ledger is None else self._ledger.services(keys)
-        found.pop(self._name, None)
-        own = f"--{self._alias.role}service"
-        ways = {name: f"{own} '{name}'" if name else "--reuse-unnamed" for name in found}
-        return ", ".join(f"{name or 'no known service'} ({count}; {ways[name]})" for name, count in found.items())
+        return {name: count for name, count in found.items() if name != self._name}
+
+    def _take_from(self, service: str) -> str:
+        """Write the option that takes the replies of a service."""
+        return f"--{self._alias.role}service '{service}'" if service else "--reuse-unnamed"

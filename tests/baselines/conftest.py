@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,6 +53,23 @@ def cli(capsys: Any, monkeypatch: Any, tmp_path: Path) -> Callable[..., Ran]:
             code = int(stop.code or 0)
         return Ran(code, *capsys.readouterr())
 
+    return run
+
+
+@pytest.fixture(scope="module")
+def shared_cli(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ran]:
+    """What `cli` is, for what the tests of a module share: in one folder, `shared_cli.folder`, which they copy."""
+    folder = tmp_path_factory.mktemp("shared")
+
+    def run(*arguments: Any) -> Ran:
+        out, err = StringIO(), StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.chdir(folder)
+            patch.setenv("COLUMNS", "80")
+            code = main([str(argument) for argument in arguments])
+        return Ran(code, out.getvalue(), err.getvalue())
+
+    run.folder = folder  # type: ignore[attr-defined]
     return run
 
 

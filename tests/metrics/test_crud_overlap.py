@@ -194,7 +194,7 @@ def test_tokens_of_any_text_are_jieba_s(words: ModuleType, sentence: str) -> Non
 
 
 @pytest.mark.pure
-@pytest.mark.slow(2000, 20_000, 250_000)
+@pytest.mark.slow(2000, 6_000, 250_000)
 def test_tokens_of_drawn_words_and_pieces_are_jieba_s(words: ModuleType, rounds: int) -> None:
     jieba.initialize()
     known, draw = list(jieba.dt.FREQ), random.Random(19)
@@ -216,7 +216,7 @@ def test_latin_words_of_the_dictionary_are_no_runs(words: ModuleType, sentence: 
 
 
 @pytest.mark.pure
-@pytest.mark.slow(0, 4, 48)
+@pytest.mark.slow(0, 1, 48)
 def test_tokens_of_the_real_corpus_are_jieba_s(
     words: ModuleType, real_data: Callable[[str], Path], rounds: int
 ) -> None:

@@ -118,7 +118,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
         told = [*tell_pairs(overall | compared, profile, columns), *tell_holm(compared.values(), any(rest.values()))]
         notes += [
             *tell_judges(*results),
-            *tell_errors(*results, compared, profile),
+            *tell_errors(results[0], results[1], compared, profile),
             *tell_same(*results),
             *map(Verdict, told),
         ]

@@ -30,11 +30,11 @@ def tell_errors(first: Result, second: Result, pairs: Mapping[Place, Compared], 
     rest = [replace(one, items=[row for row in one.items if _key(row) not in errors]) for one in both]
     several = len({place[:2] for place in pairs}) > 1
     told = []
-    for place, one in pairs.items() if errors else ():
+    for place, whole in pairs.items() if errors else ():
         pair = pair_results(rest[0], rest[1], place, profile)
-        if pair is None or not has_better(place) or one.pair.decisive >= ALPHA:
+        if pair is None or not has_better(place) or whole.pair.decisive >= ALPHA:
             continue
-        if pair.decisive >= ALPHA or pair.difference * one.pair.difference < 0:
+        if pair.decisive >= ALPHA or pair.difference * whole.pair.difference < 0:
             unit = metric_record(place[2]).key(place[3]).unit
             label = f"{place[1]}/" * several + show_key(place[2], place[3])
             told.append(f"{label} {format_difference(pair.difference, unit, pair.n)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,26 +22,33 @@ LABELS = "id,question,answer,gold,label\n" + "".join(
 RUN = ("crag", "qa", "--retriever", "none", "--data-dir", "sample", "--ledger", "ledger")
 
 
-@pytest.fixture
-def certified(cli, tmp_path):
-    """A judge that finds all but ten of forty right, its certificate, and a run that it judged."""
-    (tmp_path / "labels.csv").write_text(LABELS, encoding="utf-8")
+@pytest.fixture(scope="module")
+def first(shared_cli):
+    """What `certified` gives, made once, in the folder that the tests share."""
+    (shared_cli.folder / "labels.csv").write_text(LABELS, encoding="utf-8")
     with ChatServer(models=["j", "other"], text='{"score": 1}') as server:
         server.rules.append(_refusing())
         spec = ("--judge", f"{server.url}#j", "--ledger", "ledger")
-        done = cli("certify-judge", "labels.csv", *spec, "--out", "c.json")
+        done = shared_cli("certify-judge", "labels.csv", *spec, "--out", "c.json")
         assert done.code == 0, done.err
-        first = cli("run", *RUN, "--judge", f"{server.url}#j", "--certificate", "c.json", "--out", "runs/a")
+        first = shared_cli("run", *RUN, "--judge", f"{server.url}#j", "--certificate", "c.json", "--out", "runs/a")
         assert first.code == 0, first.err
-        cli("run", *RUN, "--judge", f"{server.url}#other", "--out", "runs/other")
-        (tmp_path / "own.yaml").write_text(
+        shared_cli("run", *RUN, "--judge", f"{server.url}#other", "--out", "runs/other")
+        (shared_cli.folder / "own.yaml").write_text(
             'llm_only: {user: "{query} {query_time}"}\njudge: {user: Reply with a score.}\n'
             'web: {user: "{references} {query} {query_time}"}\nentities: {user: Say in JSON what it is about.}\n'
             'web_kg: {user: "{web_results} {kg_response} {query} {query_time}"}\n',
             encoding="utf-8",
         )
-        own = cli("run", *RUN, "--judge", f"{server.url}#j", "--prompts", "own.yaml", "--out", "runs/own")
+        own = shared_cli("run", *RUN, "--judge", f"{server.url}#j", "--prompts", "own.yaml", "--out", "runs/own")
         assert own.code == 0, own.err
+    return first
+
+
+@pytest.fixture
+def certified(first, shared_cli, cli, tmp_path):
+    """A judge that finds all but ten of forty right, its certificate, and a run that it judged."""
+    shutil.copytree(shared_cli.folder, tmp_path, dirs_exist_ok=True)
     return first
 
 

@@ -123,7 +123,7 @@ except QuadragError as error:
 """
 
 
-@pytest.mark.parametrize("left", [0, 6])
+@pytest.mark.parametrize("left", [0, pytest.param(6, marks=pytest.mark.slow)])
 def test_a_library_without_descriptors_is_one_line(forked_python, left):
     said = forked_python(STARVED, left, env=os.environ).stdout
     assert re.fullmatch(r"a chart cannot be drawn \(.*\); close other programs, and run again\n", said)

@@ -235,7 +235,7 @@ def flat_text(source: str) -> str:
     return flat.text(source.encode("utf-8", "replace"))
 
 
-@pytest.mark.slow(10_000, 100_000, 1_000_000)
+@pytest.mark.slow(10_000, 30_000, 1_000_000)
 @pytest.mark.parametrize("read", [webpage.text, flat_text])
 def test_malformed_pages(read: Callable[[str], str], rounds: int) -> None:
     draw = random.Random(2333)

@@ -19,14 +19,20 @@ from quadrag.run_record import read_run
 CRAG = ("run", "crag", "task_1_2", "--split", "public", "--data-dir", "sample")
 
 
-@pytest.fixture
-def judged(tmp_path):
-    """A run in which the judge said something of its own about every question, and a ledger with its words."""
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("judged")
     with ChatServer(models=["j"], text='{"score": 0} it is wrong') as judge:
         judge.rules.append(Rule("reply", times=1, message={"content": "who knows"}))
-        more = ("--judge", f"{judge.url}#j", "--concurrency", "1", "--ledger", str(tmp_path / "ledger"))
-        assert main([*CRAG, *more, "--out", str(tmp_path / "run")]) == 0
-    return tmp_path
+        more = ("--judge", f"{judge.url}#j", "--concurrency", "1", "--ledger", str(folder / "ledger"))
+        assert main([*CRAG, *more, "--out", str(folder / "run")]) == 0
+    return folder
+
+
+@pytest.fixture
+def judged(once, tmp_path):
+    """A run in which the judge said something of its own about every question, and a ledger with its words."""
+    return shutil.copytree(once, tmp_path, dirs_exist_ok=True)
 
 
 def show(capsys, folder, *more):

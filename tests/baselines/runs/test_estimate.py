@@ -71,7 +71,10 @@ def test_calls_and_tokens_of_answers_are_those_of_the_run(cli, model, run):
     assert stages(cli(*asked, "--estimate", "--json")) == {}, "the folder holds all of it"
 
 
-@pytest.mark.parametrize("source", [(), ("--chunk-source", "files", "--chunk-tokenizer", "cl100k_base")])
+@pytest.mark.parametrize(
+    "source",
+    [pytest.param((), marks=pytest.mark.slow), ("--chunk-source", "files", "--chunk-tokenizer", "cl100k_base")],
+)
 def test_a_large_corpus_is_not_indexed_for_an_estimate(cli, model, monkeypatch, tmp_path, source):
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(standing, "LARGE", 1000)

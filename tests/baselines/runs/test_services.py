@@ -29,8 +29,7 @@ def test_another_server_with_the_same_model_name_is_asked_itself(cli, server):
     with ChatServer(text="another model's answer") as other:
         ran = cli(*ONE, "--llm", f"{other.url}#m", "--out", "b")
         assert ran.code == 0 and other.requests == 4
-        told = f"{other.url} is asked; the ledger also has replies of {server.url} (4; --service '{server.url}')"
-        told += ", used only by the option beside them"
+        told = f"4 kept replies are of another server and not used; --service '{server.url}' uses them"
         assert ran.err == f"quadrag: {told}\n"
         named = cli(*ONE, "--llm", f"{other.url}#m", "--service", server.url, "--out", "c")
         assert named.code == 0 and named.err == "" and other.requests == 4
@@ -91,7 +90,7 @@ def test_a_reply_of_no_known_service_is_for_replays_or_asked_for(cli, server):
     ran = cli(*ONE, "--llm", f"{server.url}#m", "--out", "c", "--reuse-unnamed")
     assert ran.code == 0 and server.requests == 4
     ran = cli(*ONE, "--llm", f"{server.url}#m", "--out", "d")
-    assert server.requests == 8 and "no known service (4; --reuse-unnamed)" in ran.err
+    assert server.requests == 8 and "not used; --reuse-unnamed uses them" in ran.err
     assert answers("a") == answers("b") == answers("c")
 
 

@@ -264,13 +264,9 @@ def test_a_sentence_is_wholly_in_chinese(line, chinese):
 def test_names_in_a_message_are_kept():
     line = "judge/run has no id; found the keys judge, run, data"
     assert speak_line(line, "zh") == "judge/run 没有 id；找到的键是 judge, run, data"
-    others = ", ".join(f"http://h:{at}/v1 ({at}; --service 'http://h:{at}/v1')" for at in (1, 2))
-    assert speak_line(
-        f"x is asked; the ledger also has replies of {others}, used only by the option beside them", "zh"
-    ) == (
-        "请求的是 x；账本中另有 http://h:1/v1 的回复（1 条；--service 'http://h:1/v1'）"
-        "与 http://h:2/v1 的回复（2 条；--service 'http://h:2/v1'），只有写明括号中的选项才会使用"
-    )
+    line = "3 kept replies are of 2 other servers and not used; --service 'http://h:2/v1' uses 2 of them"
+    ours = "保留的回复中有 3 条来自另外 2 台服务器，没有使用；--service 'http://h:2/v1' 使用其中 2 条"
+    assert speak_line(line, "zh") == ours
     assert speak_line("qa: answers: 3 of 9, 50 tokens, 0.1 of 2 USD", "zh") == (
         "qa 的回答：3/9，50 token，预算 2 USD 中的 0.1"
     )

@@ -53,6 +53,7 @@ def digest(rows: list[dict[str, Any]]) -> str:
     return hashlib.sha256("\n".join(json.dumps(row, sort_keys=True) for row in rows).encode()).hexdigest()
 
 
+@pytest.mark.slow
 def test_golden_corpus(corpus: list[dict[str, Any]]) -> None:
     assert len(corpus) == 68126
     assert len({row["id"] for row in corpus}) == 68126
@@ -106,6 +107,7 @@ def test_golden_summary(summary: list[dict[str, Any]]) -> None:
     assert " " in {row["url"] for row in summary}
 
 
+@pytest.mark.slow
 def test_gold_documents_are_not_in_the_corpus_but_by_the_option(
     root: Path, corpus: list[dict[str, Any]], summary: list[dict[str, Any]]
 ) -> None:

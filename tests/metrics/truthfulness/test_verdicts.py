@@ -90,7 +90,7 @@ def malformed(draw: random.Random) -> tuple[str, int | None]:
 
 
 @pytest.mark.pure
-@pytest.mark.slow(10_000, 100_000, 2_000_000)
+@pytest.mark.slow(10_000, 30_000, 2_000_000)
 def test_malformed_verdicts(read: dict[str, Callable[[str], int | None]], rounds: int) -> None:
     """None crashes a reader, and none is read as what it does not say; a second verdict makes it say nothing."""
     draw = random.Random(20240604)

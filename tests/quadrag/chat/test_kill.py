@@ -29,7 +29,7 @@ with Ledger(path) as ledger, ChatClient(url + "#m", ledger=ledger, concurrency={
 """
 
 
-@pytest.mark.slow(3, 20, 20)
+@pytest.mark.slow(2, 8, 20)
 @pytest.mark.timeout(120)
 def test_a_kill_repeats_at_most_the_calls_in_flight(tmp_path, rounds):
     draw = random.Random(20)

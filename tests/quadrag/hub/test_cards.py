@@ -364,6 +364,7 @@ def test_the_command_rewrites_what_drifted_and_names_it(copies: Path, capsys: py
     assert "region files of crag's card does not end" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_module(copies: Path, forked_python: Process, environment: Callable[..., dict[str, str]]) -> None:
     put(copies, "rgb.md", ("| 300 each |", "| 301 each |"))
     code = "import runpy; runpy.run_module('quadrag.hub.cards', run_name='__main__', alter_sys=True)"

@@ -58,7 +58,8 @@ def refused(tmp_path: Path, canary: Path) -> Callable[..., str]:
             assert "\n" not in str(caught.value)
         path = tmp_path / "evil.pickle"
         path.write_bytes(data)
-        for how in (child.read_items, child.read_table):
+        # What is refused as it is read, is before a child knows what it reads.
+        for how in (child.read_items,) if here else (child.read_items, child.read_table):
             with pytest.raises(QuadragError) as error:
                 list(how(path, **limits))
             assert "\n" not in str(error.value)

@@ -317,7 +317,14 @@ REQUESTS: list[tuple[bytes, dict[str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize("name", ["open_get_entity", "movie_get_year_info", "music_get_billboard_rank_date"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "open_get_entity",
+        pytest.param("movie_get_year_info", marks=pytest.mark.slow),
+        pytest.param("music_get_billboard_rank_date", marks=pytest.mark.slow),
+    ],
+)
 def test_what_takes_the_shortcut_is_answered_as_by_fastapi(graph: Graph, name: str) -> None:
     pytest.importorskip("fastapi", reason=NEEDED)
     from fastapi.testclient import TestClient

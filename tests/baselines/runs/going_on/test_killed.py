@@ -23,7 +23,7 @@ from quadrag.cli import main
 """
 
 
-@pytest.mark.slow(0, 8, 20)
+@pytest.mark.slow(0, 5, 20)
 @pytest.mark.timeout(180)
 def test_a_run_killed_many_times_ends_as_an_undisturbed_one(tmp_path, environment, stages, rounds):
     draw = random.Random(2333)

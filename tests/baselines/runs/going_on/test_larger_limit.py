@@ -28,7 +28,7 @@ def record(folder="r"):
     ("task", "judged", "limits"),
     [
         (ONE, True, (3, 5, None)),
-        (SEARCHED, False, (2, 100)),
+        pytest.param(SEARCHED, False, (2, 100), marks=pytest.mark.slow),
         pytest.param(ONE, True, (20, None), marks=pytest.mark.slow),
         pytest.param(MANY, False, (2, 7), marks=pytest.mark.slow),
         pytest.param(GRAPH, True, (4, 9), marks=pytest.mark.slow),
