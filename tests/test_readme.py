@@ -89,7 +89,7 @@ NEEDS = (
 )
 DOWNLOADS = re.compile(r"^(QUADRAG_MIRROR=\S+ )?quadrag prepare rgb$")
 SILENT = re.compile(r"^(export|mkdir|split) | > ")
-LOGS = "--log-dir logs"
+LOGS = {"logs/*": "--log-dir logs", "score out ": "--output_path out"}  # what reads a harness's logs, what writes them
 RUN = ["run", "rgb", "noise_robustness_zh", "--split", "noise_40", "--data-dir", "RGB"]
 RUNS = {"a": (), "b": ("--retriever", "none"), "rgb-all": ("--llm", "{llm}#OWNER/MODEL", "--served-as", "M")}
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -341,7 +341,8 @@ def test_a_command_that_needs_more(command: str, shell: Any, request: pytest.Fix
         with mirror(request.getfixturevalue("real_data")("RGB")) as address:
             check(step, shell(step, QUADRAG_MIRROR=address))
         return
-    if before := next((each for each in whole(command) if LOGS in each), None) if "logs/*" in command else None:
+    written = [each for part, way in LOGS.items() if part in command for each in whole(command) if way in each]
+    for before in written[:1]:
         check(Step("sh", before), shell(Step("sh", before)))
     check(step, shell(step))
 
