@@ -237,6 +237,7 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
     cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
     for model in ("m", "n"):
         for task in TASKS:
             lm_eval_log(f"out/{model}", *task)
