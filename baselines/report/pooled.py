@@ -15,7 +15,7 @@ from quadrag.stats.items import choose_fill, counted
 from ..core.result import Asked, Result
 from ..scoring.rows import items_of
 from ..scoring.validity import is_alike, is_invalid
-from ..tables.cells import NOTHING, Row, interval_cell, unit_of
+from ..tables.cells import NOTHING, Row, interval_cell
 from ..tables.grid import Cell, Line
 
 WEIGHTED = "_weighted"  # at the end of a key whose questions do not count alike
@@ -48,29 +48,24 @@ def pool_lines(result: Result, rows: Sequence[Row], profile: str) -> list[Line]:
     for row in rows:
         if not (is_invalid(row) or is_alike(row) or row["key"].endswith(WEIGHTED) or row["value"] is None):
             metrics.setdefault((row["metric"], row["key"]), []).append(row)
-    lines = []
-    for (metric, key), here in metrics.items():
-        record = metric_record(metric).key(key)
-        if 1 < len(splits) == len(here) and record.direction != "none":
-            items = items_of(result.items, f"{metric}.{key}", profile)
-            counting: dict[Any, list[float]] = {}
-            for place, value in average_samples(items, choose_fill(profile, record.worst)).items():
-                counting.setdefault(name_question(result.asked, place), []).append(value)
-            means = [Item(question, fmean(values)) for question, values in counting.items()]
-            found = summarise(means, profile=profile, worst=record.worst, ends=record.range)
-            cell = interval_cell(found.value, found.interval, len(means), unit_of(here[0]))
-            places: list[Any] = [item.question for item in items]
-            asked = {name_question(result.asked, place) for place in places}
-            count = Cell(f"{len(means)} of {len(asked)}")
-            label = f"all {len(splits)} splits/{show_key(metric, key)}"
-            lines.append(
-                Line(
-                    label,
-                    [
-                        Cell(cell.text, figure=cell.figure if record.range == (0, 1) else None),
-                        Cell(cell.sub or NOTHING),
-                        count,
-                    ],
-                )
-            )
-    return lines
+    return [
+        Line(f"all {len(splits)} splits/{show_key(*metric)}", _pool(result, metric, profile))
+        for metric, here in metrics.items()
+        if 1 < len(splits) == len(here) and metric_record(metric[0]).key(metric[1]).direction != "none"
+    ]
+
+
+def _pool(result: Result, metric: tuple[str, str], profile: str) -> list[Cell]:
+    """Make the cells of a metric over all splits: its value, interval, and of how many questions it is the mean."""
+    record = metric_record(metric[0]).key(metric[1])
+    items = items_of(result.items, ".".join(metric), profile)
+    counting: dict[Any, list[float]] = {}
+    for place, value in average_samples(items, choose_fill(profile, record.worst)).items():
+        counting.setdefault(name_question(result.asked, place), []).append(value)
+    means = [Item(question, fmean(values)) for question, values in counting.items()]
+    found = summarise(means, profile=profile, worst=record.worst, ends=record.range)
+    cell = interval_cell(found.value, found.interval, len(means), record.unit)
+    asked = {name_question(result.asked, item.question) for item in items}
+    share = record.range == (0, 1)
+    count = Cell(f"{len(means)} of {len(asked)}")
+    return [Cell(cell.text, figure=cell.figure if share else None), Cell(cell.sub or NOTHING), count]

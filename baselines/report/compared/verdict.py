@@ -42,6 +42,12 @@ def list_told(pairs: Mapping[Place, Compared]) -> dict[Place, Compared]:
     return {place: one for place, one in pairs.items() if has_better(place) and one.pair.n >= FEW}
 
 
+def drop_splits(pairs: Mapping[Place, Compared]) -> dict[Place, Compared]:
+    """Leave out the splits of a config by a metric whose difference over all of them together is there."""
+    pooled = {(place[0], *place[2:]) for place, one in pairs.items() if one.splits}
+    return {at: one for at, one in pairs.items() if one.splits or (at[0], *at[2:]) not in pooled}
+
+
 def tell_headline(pairs: Mapping[Place, Compared], profile: str, names: Sequence[str]) -> list[str]:
     """Say in a line what the second of two runs is by the first metric, and shortly what it is by the others.
 
@@ -57,8 +63,7 @@ def tell_headline(pairs: Mapping[Place, Compared], profile: str, names: Sequence
     if not told:
         few = max((one.pair.n for one in pairs.values()), default=0)
         return [f"Too few questions to say which is better: {few} scored in both, {FEW} are needed."] if pairs else []
-    pooled = {(place[0], *place[2:]) for place, one in told.items() if one.splits}
-    told = {at: one for at, one in told.items() if one.splits or (at[0], *at[2:]) not in pooled}
+    told = drop_splits(told)
     labels = name_places(told)
     (first, one), *others = told.items()
     rest: dict[str, list[str]] = {}

@@ -12,7 +12,7 @@ from ...tables.slices import select_whole
 from .names import Place, name_places
 from .pairs import Compared, has_better, list_differences, place_of, say_unpaired
 from .shared import is_judged, match_answers
-from .verdict import UNDECIDED, find_verdict, list_told, tell_facts, tell_other
+from .verdict import UNDECIDED, drop_splits, find_verdict, list_told, tell_facts, tell_other
 
 _HUGE = 1_000_000  # questions that nobody has
 
@@ -36,7 +36,8 @@ def tell_beside(pairs: Mapping[Place, Compared], profile: str, names: Sequence[s
         if but := tell_other(place, one, profile, names):
             others.append(f"{labels[place]}: {but}.")
     notes = [f"{', '.join(metrics)}: {said}." for said, metrics in facts.items()] + others
-    needed = [f"{labels[place]} {_tell_need(one)}" for place, one in told.items() if _is_undecided(place, one)]
+    undecided = {place: one for place, one in drop_splits(told).items() if find_verdict(place, one.pair) == UNDECIDED}
+    needed = [f"{labels[place]} {_tell_need(one)}" for place, one in undecided.items()]
     notes += [f"To show a difference of this size would probably take: {'; '.join(needed)}."] if needed else []
     return notes + _list_p(told, labels)
 
@@ -132,10 +133,6 @@ def tell_same(first: Result, second: Result) -> list[str]:
         return []
     told = f"{sum(matches)} of {len(matches)} answers are the same texts in both."
     return [Alarm(told)] if all(matches) else [told]
-
-
-def _is_undecided(place: Place, one: Compared) -> bool:
-    return find_verdict(place, one.pair) == UNDECIDED
 
 
 def _is_odd(one: Compared) -> bool:
