@@ -156,12 +156,14 @@ def _write_passages(item: ShownItem, manner: Manner) -> Iterator[str]:
 
 
 def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
-    """Write values, metrics that lack one for the same reason on one line, what a rule decided, what the judge said."""
+    """Write values, headlines first and one line for those that lack one alike; what a rule and what the judge said."""
+    heads = [metric for metric in item.headlines if metric in item.values]
     labels = name_together(item.values)
     shown = PROFILES if manner.every else (item.profile,)
     ruled = [labels[metric] for metric, entry in item.values.items() if is_ruled(entry)]
     alike: dict[tuple[str, str], list[str]] = {}  # by what is said, and of what has a value by what has it
-    for metric, entry in item.values.items():
+    for metric in dict.fromkeys([*heads, *item.values]):
+        entry = item.values[metric]
         had = {name: f"{entry[name]:.4g}" for name in shown if entry.get(name) is not None}
         values = manner.spell(say_by_profile(had, shown)) + _add_other(item, entry, manner)
         told = entry.get("reason") or {}

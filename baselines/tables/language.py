@@ -93,11 +93,11 @@ def _match(english: str, chinese: str) -> re.Pattern[str]:
     """Return what finds a phrase.
 
     A list with semicolons may stand where a part of a whole sentence ends, not within its words; in a part of a
-    sentence stands none, nor a head before it.
+    sentence stands none, nor a head before it. Slots side by side hold no list at all.
     """
     found, last = "", english.count("{") - 1
     pieces = _SLOT.split(english)
-    for piece, after in zip(pieces, [*pieces[1:], ""], strict=True):
+    for before, piece, after in zip(["", *pieces], pieces, [*pieces[1:], ""], strict=False):
         if not _SLOT.fullmatch(piece):
             found += re.escape(piece)
         elif piece.endswith("…}") or f"“{piece}”" in chinese:
@@ -105,6 +105,7 @@ def _match(english: str, chinese: str) -> re.Pattern[str]:
         else:
             ends = r"; |\. " if _AMID.match(after) or not english.endswith(".") else r"\. "
             here = ": |" * (english.startswith(piece) or int(piece[1]) < last) + r"\), |" * bool(_BRACKET.match(after))
+            here += ", |" * (" " in (before, after))
             found += f"(?P<s{piece[1]}>(?:(?!{here}{ends}).)+?(?<![,:]))"
     return re.compile(found)
 
