@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
-from ..tables.grid import Grid
+from ..tables.grid import Alarm, Grid
 from ..tables.notes import note_profiles
 from ..tables.paper import load_tables
 from ..tables.replicas import head_replaced, mark_rows, note_replicas
+from ..tables.run_notes import note_sample
 from ..tables.slices import select_whole
 from .run import tabulate_run, tabulate_scores, title_of
 from .samples import tabulate_samples
@@ -27,6 +28,7 @@ def show_paper(
         verbose: all metrics and slices too. What was said under the paper's tables is not said again.
     """
     grids = tabulate_paper(benchmark, results, profiles)
+    grids[0].notes[:0] = [Alarm(f"{line} The papers' rows are of their own data.") for line in note_sample(results)]
     said = {note for grid in grids for note in grid.notes}
     own = [grid for result in results if verbose for grid in tabulate_scores(result, profiles, labels)]
     return grids + [replace(grid, notes=[note for note in grid.notes if note not in said]) for grid in own]

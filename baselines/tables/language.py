@@ -93,7 +93,7 @@ def _match(english: str, chinese: str) -> re.Pattern[str]:
     """Return what finds a phrase.
 
     A list with semicolons may stand where a part of a whole sentence ends, not within its words; in a part of a
-    sentence stands none, nor a head before it. Slots side by side hold no list at all.
+    sentence stands none, nor a head before it. A slot right behind another one holds no list, but at the end.
     """
     found, last = "", english.count("{") - 1
     pieces = _SLOT.split(english)
@@ -105,8 +105,8 @@ def _match(english: str, chinese: str) -> re.Pattern[str]:
         else:
             ends = r"; |\. " if _AMID.match(after) or not english.endswith(".") else r"\. "
             here = ": |" * (english.startswith(piece) or int(piece[1]) < last) + r"\), |" * bool(_BRACKET.match(after))
-            here += ", |" * (" " in (before, after))
-            found += f"(?P<s{piece[1]}>(?:(?!{here}{ends}).)+?(?<![,:]))"
+            here += ", |" * (before == " " and after != "")
+            found += f"(?P<s{piece[1]}>(?:(?!{here}{ends}).)+?(?<![,:.]))"
     return re.compile(found)
 
 

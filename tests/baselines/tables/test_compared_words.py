@@ -5,11 +5,13 @@ from __future__ import annotations
 from itertools import product
 
 from quadrag.baselines.report.compared.pairs import Compared
-from quadrag.baselines.report.compared.words import tell_holm, tell_pairs, tell_shortly, tell_star
+from quadrag.baselines.report.compared.verdict import tell_headline
+from quadrag.baselines.report.compared.words import tell_beside, tell_rule
 from quadrag.baselines.tables.language import _LEAD, speak_line
 from quadrag.stats import Pair
 
 ACCURACY, WRONG = ("a", "b", "rgb_accuracy", "accuracy"), ("a", "b", "truthfulness", "hallucination")
+OVERALL = (ACCURACY[0], "all 5 splits", *ACCURACY[2:])
 NAMES = ["every", "my_rag v2"]
 
 
@@ -30,16 +32,12 @@ def tell_all():
     seen += [(mine, other, (0, 0), None, 0) for mine in PAIRS[:9:2] for other in PAIRS[:5]]
     seen += [(mine, PAIRS[0], (2, 3), None, 50) for mine in PAIRS[:9]]
     seen += [(PAIRS[2], None, (0, 0), left, 0) for left in (0, 900)]
+    plain = Compared(PAIRS[0], None, 40, (0, 0), 3)
     for (mine, other, failed, left, asked), profile in product(seen, ("official", "corrected")):
         one = Compared(mine, other, asked, failed, 3 if mine.p_holm is not None else 1, left)
-        yield from tell_pairs({ACCURACY: one}, profile, NAMES)
-    for mine in PAIRS:
-        one = Compared(mine, None, 40, (0, 0), 3)
-        yield from tell_pairs({WRONG: one, ACCURACY: one}, "official", NAMES)
-        yield from tell_pairs(
-            {(*ACCURACY[:1], "all 5 splits", *ACCURACY[2:]): one._replace(splits=5)}, "official", NAMES
-        )
-        yield from [tell_shortly(ACCURACY, mine, NAMES), tell_star([one]), *tell_holm([one]), *tell_holm([one], True)]
+        for pairs in ({ACCURACY: one}, {WRONG: plain, ACCURACY: one}, {OVERALL: one._replace(splits=5), ACCURACY: one}):
+            yield from [*tell_headline(pairs, profile, NAMES), *tell_beside(pairs, profile, NAMES)]
+            yield from [*tell_rule(pairs.values()), *tell_rule(pairs.values(), True)]
 
 
 def test_every_sentence_of_a_comparison_is_in_chinese():
@@ -50,8 +48,9 @@ def test_every_sentence_of_a_comparison_is_in_chinese():
 
 def test_what_another_profile_says_follows_what_the_shown_one_says():
     mine, other = PAIRS[3]._replace(n=34), pair(-0.15, 0.01, -0.268, -0.018)
-    [line] = tell_pairs({ACCURACY: Compared(mine, other, 40, (0, 6))}, "official", NAMES)
+    [line] = tell_headline({ACCURACY: Compared(mine, other, 40, (0, 6))}, "official", NAMES)
     assert speak_line(line, "zh") == (
-        "accuracy（差值的 95% 区间 -10.0 至 10.0）：相同，在两次都有分的 34 题上；my_rag v2 有 6 题失败。"
-        "但另一口径（修正）分出高下：every 更好，高 15.0 个百分点（95% 区间 1.8 至 26.8）。"
+        "my_rag v2 与 every 在 accuracy 上相同：0.0 个百分点（95% 区间 -10.0 至 10.0；在两次都有分的 34 题上；"
+        "my_rag v2 有 6 题失败）。但另一口径（修正）分出高下：my_rag v2 更差，-15.0 个百分点"
+        "（95% 区间 -26.8 至 -1.8）。"
     )
