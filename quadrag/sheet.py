@@ -71,9 +71,14 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, 
 
 
 def write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
-    """Write rows as CSV; without the mark at its beginning spreadsheets take Chinese for something else."""
+    """Write rows as CSV; without the mark at its beginning spreadsheets take Chinese for something else.
+
+    The names of the columns are in no quotes, which behind the mark would be a part of the first one.
+    """
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
+    head, *others = rows
+    csv.writer(text, lineterminator="\n").writerow(head)
+    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(others)
     write_text(path, "\ufeff" + text.getvalue().encode("utf-8", "backslashreplace").decode("utf-8"))
 
 

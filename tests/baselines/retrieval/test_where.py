@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from exported import copy_sample
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.settings import Retrieval
@@ -82,7 +85,8 @@ def test_no_index_that_could_miss_what_is_left_is_asked():
 
 
 def test_a_run_says_so_and_stands_beside_no_printed_number(cli):
-    run = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--limit", "2", "--llm", "extractive")
+    data = copy_sample("crud_rag", Path("CRUD_RAG"))
+    run = ("run", "crud_rag", "qa_1doc", "--data-dir", data, "--limit", "2", "--llm", "extractive")
     for name, more in (("all", ()), ("part", ("--where", "gold=false"))):
         assert cli(*run, *more, "--out", name).code == 0
     tables = {name: str(list(tabulate_all(campaign.read_runs([name])))) for name in ("all", "part")}
