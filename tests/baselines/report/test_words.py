@@ -314,7 +314,7 @@ def test_of_several_runs_each_is_told_of_in_words_and_why_it_is_not_compared() -
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate([*runs, strange])], every=False)
     better, chance, _, *notes = grid.notes
     assert better.startswith("B is better on rouge_l: +10.0 points (95% ")
-    assert re.fullmatch(r"Not decided on rouge_l: \S+ points, which may be chance \(95% .*\)\.", chance)
+    assert re.fullmatch(r"C minus A: Not decided on rouge_l: \S+ points, which may be chance \(95% .*\)\.", chance)
     assert f"C minus A: p by Holm, for 3 differences: rouge_l {2 * pair.p:.3f}." in notes
     assert "C minus A: p decides where the interval says otherwise: rouge_l." in notes
     assert [line.cells[-1].text for line in grid.lines] == ["better", "not decided", "not decided"]
