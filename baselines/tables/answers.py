@@ -30,6 +30,9 @@ _LEAST = 12  # letters beside them, a Chinese one counting for two: answers with
 _ERROR = re.compile(
     r"(?<!factual )\berror\b(?! in (?:the|this) )|(?-i:\w(?:Error|Exception)\b)|\bexception\b(?! of)|\btime ?out\b|"
     r"\b(?:timed out|traceback|status code|rate limit|request id|request failed|failed to (?:connect|fetch|load))\b|"
+    r"\bconnection (?:reset|refused|aborted|closed)\b|\bbad gateway\b|\bservice unavailable\b|\btoo many requests\b|"
+    r"\bcontext length exceeded\b|\bmax(?:imum)? retries\b|\bmodel (?:is )?(?:currently )?overloaded\b|"
+    r"\bHTTP [45]\d\d\b|(?-i:\w(?:Timeout)\b)|"
     r"(?:系统|服务|服务器|网络|请求|接口|调用|连接|程序|内部|未知|发生|出现)(?:错误|异常|超时|失败)|"
     r"(?:错误|异常|超时|失败)(?:码|代码|信息|[:：])|请稍后",
     re.IGNORECASE,

@@ -16,7 +16,7 @@ from .pairs import Compared, has_better, pair_results
 
 
 def tell_errors(first: Result, second: Result, pairs: Mapping[Place, Compared], profile: str) -> list[Alarm]:
-    """Say of which metrics neither run is better, or the other one is, without the answers that read like error texts.
+    """Say by which metrics runs differ half as much, or by another verdict, without answers that read like error texts.
 
     Args:
         first: a run.
@@ -33,13 +33,14 @@ def tell_errors(first: Result, second: Result, pairs: Mapping[Place, Compared], 
     told = []
     for place, whole in pairs.items() if errors else ():
         pair = pair_results(rest[0], rest[1], place, profile)
-        if pair is None or not has_better(place) or whole.pair.decisive >= ALPHA:
+        if pair is None or not has_better(place):
             continue
-        if pair.decisive >= ALPHA or pair.difference * whole.pair.difference < 0:
+        decided = [one.decisive < ALPHA for one in (whole.pair, pair)]
+        if decided[0] != decided[1] or 2 * pair.difference * whole.pair.difference < whole.pair.difference**2:
             unit = metric_record(place[2]).key(place[3]).unit
             label = f"{place[1]}/" * several + show_key(place[2], place[3])
             told.append(f"{label} {format_difference(pair.difference, unit, pair.n)}")
-    what = f"without the {len(errors)} questions that were answered so, differences are"
+    what = f"without the {len(errors)} questions that were answered so, this is left:"
     return [Alarm(f"Answers that read like error texts make the difference: {what} {', '.join(told)}.")] * bool(told)
 
 

@@ -19,7 +19,10 @@ _COUNTED = {"official": "both scored", "corrected": "count in both"}
 
 
 def find_verdict(place: Place, pair: Pair) -> str:
-    """Say what the second run is by a metric; "" where neither end of it is the better one."""
+    """Say what the second run is by a metric; "" where neither end of it is the better one.
+
+    The same is what no question differs by: where as many are better as are worse nothing is decided.
+    """
     if not has_better(place):
         return ""
     if pair.n < FEW:
@@ -27,7 +30,7 @@ def find_verdict(place: Place, pair: Pair) -> str:
     if pair.decisive < ALPHA:
         lower = metric_record(place[2]).key(place[3]).direction == "lower"
         return BETTER if (pair.difference > 0) != lower else WORSE
-    return UNDECIDED if float(_format(place, pair)) else SAME
+    return UNDECIDED if pair.spread or pair.difference else SAME
 
 
 def verdict_cells(place: Place, pair: Pair | None) -> list[Cell]:

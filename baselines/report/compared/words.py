@@ -36,8 +36,10 @@ def tell_beside(pairs: Mapping[Place, Compared], profile: str, names: Sequence[s
         if but := tell_other(place, one, profile, names):
             others.append(f"{labels[place]}: {but}.")
     notes = [f"{', '.join(metrics)}: {said}." for said, metrics in facts.items()] + others
+    if any(one.pair.n < one.asked for one in told.values()):
+        notes.insert(0, "Each value is over all that its run scored, a difference over the questions of both.")
     undecided = {place: one for place, one in drop_splits(told).items() if find_verdict(place, one.pair) == UNDECIDED}
-    needed = [f"{labels[place]} {_tell_need(one)}" for place, one in undecided.items()]
+    needed = [f"{labels[place]} {_tell_need(one)}" for place, one in undecided.items() if one.pair.difference]
     notes += [f"To show a difference of this size would probably take: {'; '.join(needed)}."] if needed else []
     return notes + _list_p(told, labels)
 
@@ -63,6 +65,8 @@ def _list_p(pairs: Mapping[Place, Compared], labels: Mapping[Place, str]) -> lis
     """List the p by which verdicts are given, and where the interval alone would give another one."""
     families: dict[int, list[str]] = {}
     for place, one in pairs.items():
+        if one.family > 1 and one.pair.p_holm is None:  # there is nothing to decide, so it is none of them
+            continue
         families.setdefault(one.family, []).append(f"{labels[place]} {_format_p(one.pair.decisive)}")
     notes = [
         f"p{f' by Holm, for {family} differences' if family > 1 else ''}: {', '.join(told)}."
