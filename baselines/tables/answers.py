@@ -56,12 +56,19 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     where = f" of {', '.join(dict.fromkeys(bare))} without documents" * several
     return [
         *(
-            Alarm(f"{one.run.inputs.config}: {line}." if several else f"{line[0].upper()}{line[1:]}.")
+            Alarm(f"{_name(one, results)}: {line}." if several else f"{line[0].upper()}{line[1:]}.")
             for one in results
             for line in (*_tell_texts(one), *_tell_passages(one))
         ),
         *[f"All answers{where} are empty: {NO_PASSAGES}."] * bool(bare),
     ]
+
+
+def _name(one: Result, results: Sequence[Result]) -> str:
+    """Name a run among others: by its config or, where another has that too, by its folder."""
+    config = one.run.inputs.config
+    alone = [other.run.inputs.config for other in results].count(config) == 1
+    return config if alone or one.folder is None else one.folder.name
 
 
 def note_kinds(results: Sequence[Result]) -> list[Detail]:

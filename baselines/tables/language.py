@@ -106,7 +106,7 @@ def _match(english: str, chinese: str) -> re.Pattern[str]:
             ends = r"; |\. " if _AMID.match(after) or not english.endswith(".") else r"\. "
             here = ": |" * (english.startswith(piece) or int(piece[1]) < last) + r"\), |" * bool(_BRACKET.match(after))
             here += ", |" * (before == " " and after != "")
-            found += f"(?P<s{piece[1]}>(?:(?!{here}{ends}).)+?(?<![,:])(?<![^.]\.))"
+            found += rf"(?P<s{piece[1]}>(?:(?!{here}{ends}).)+?(?<![,:])(?<![^.]\.))"
     return re.compile(found)
 
 

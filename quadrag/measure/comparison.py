@@ -20,7 +20,6 @@ from quadrag.baselines.report.item_lines import Manner
 from quadrag.baselines.report.items import RunReader, Which
 from quadrag.baselines.tables.cells import FEW
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, spread_subs, write_plainly
-from quadrag.baselines.tables.run_notes import note_sample
 from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
@@ -206,7 +205,7 @@ class Comparison(Mapping[str, Pair]):
         ran = (self.before.result, self.after.result)
         grid = spread_subs(lift_place(compare_two(self._runs, self.profile)), "difference", "95% interval")
         warned = [line for line in note_judges(ran, self.profile) if isinstance(line, Alarm)]
-        return spell_notes(replace(grid, notes=[*self._kept, *warned, *grid.notes, *note_sample(ran)]))
+        return spell_notes(replace(grid, notes=[*self._kept, *warned, *grid.notes]))
 
     @entrance
     def __repr__(self) -> str:

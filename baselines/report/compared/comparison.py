@@ -16,7 +16,7 @@ from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.names import keep_name
 from ...tables.notes import INTERVALS, TESTS, name_units, note_directions, note_keys, note_not_run
 from ...tables.paper import load_tables
-from ...tables.run_notes import list_settings, note_partial, note_runs
+from ...tables.run_notes import list_settings, note_partial, note_runs, note_sample
 from ..run import name_run
 from .errors import tell_errors
 from .family import adjust
@@ -160,7 +160,10 @@ def tell_once(runs: Iterable[tuple[str, Result]]) -> dict[str, list[str]]:
 
 
 def _tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[Alarm]:
-    return [Alarm(f"{', '.join(where)}: {note}") for note, where in tell_once(runs).items()]
+    """Say that data are made up, and of which runs what is odd."""
+    runs = list(runs)
+    made_up = map(Alarm, note_sample([result for _, result in runs]))
+    return [*made_up, *(Alarm(f"{', '.join(where)}: {note}") for note, where in tell_once(runs).items())]
 
 
 def _pick_rows(results: Sequence[Result], profile: str, every: bool) -> _Rows:

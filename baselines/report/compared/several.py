@@ -9,7 +9,7 @@ from quadrag.errors import QuadragError
 from ...certify.notes import note_judges
 from ...core.result import Result
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
-from ...tables.notes import TESTS
+from ...tables.notes import TESTS, note_directions
 from ...tables.slices import select_whole
 from .comparison import compare_runs
 from .errors import tell_errors
@@ -105,7 +105,8 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
         told = [*tell_beside(shown, profile, two), *tell_missing(first, other, heads, pairs, profile, two)]
         below += [f"{name_difference(two)}: {one}" for one in told]
     rule = tell_rule([one for pairs in compared for one in pairs.values()], any(rest))
-    notes += [*below, *rule, "On questions scored in both.", Detail(TESTS)]
+    notes += [*below, *rule, *note_directions(place[2:] for place in heads)]
+    notes += ["On questions scored in both.", Detail(TESTS)]
     notes += tell_rankings(results, profile)
     columns = ["", "difference", "95% interval", "n", "verdict"]
     return Grid(f"Differences from {base}", CORNER, columns, lines, notes, "forest")

@@ -52,7 +52,7 @@ def drop_splits(pairs: Mapping[Place, Compared]) -> dict[Place, Compared]:
 
 
 def tell_headline(pairs: Mapping[Place, Compared], profile: str, names: Sequence[str]) -> list[str]:
-    """Say in a line what the second of two runs is by the first metric, and shortly what it is by the others.
+    """Say in a line what the second of two runs is by the first metric that differs, and shortly by the others.
 
     Of several splits it is said over all of them, where that is known: each of them stands in a table.
 
@@ -68,7 +68,8 @@ def tell_headline(pairs: Mapping[Place, Compared], profile: str, names: Sequence
         return [f"Too few questions to say which is better: {few} scored in both, {FEW} are needed."] if pairs else []
     told = drop_splits(told)
     labels = name_places(told)
-    (first, one), *others = told.items()
+    # What no question differs by, as where all answers are wrong in both, is not what a reader looks for.
+    (first, one), *others = sorted(told.items(), key=lambda item: find_verdict(item[0], item[1].pair) == SAME)
     rest: dict[str, list[str]] = {}
     for place, other in others:
         rest.setdefault(find_verdict(place, other.pair), []).append(labels[place])
