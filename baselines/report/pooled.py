@@ -65,7 +65,8 @@ def _pool(result: Result, metric: tuple[str, str], profile: str) -> list[Cell]:
     means = [Item(question, fmean(values)) for question, values in counting.items()]
     found = summarise(means, profile=profile, worst=record.worst, ends=record.range)
     cell = interval_cell(found.value, found.interval, len(means), record.unit)
-    asked = {name_question(result.asked, item.question) for item in items}
+    places: list[Any] = [item.question for item in items]
+    asked = {name_question(result.asked, place) for place in places}
     share = record.range == (0, 1)
     count = Cell(f"{len(means)} of {len(asked)}")
     return [Cell(cell.text, figure=cell.figure if share else None), Cell(cell.sub or NOTHING), count]

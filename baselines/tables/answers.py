@@ -54,21 +54,24 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     several = len(results) > 1
     bare = [one.run.inputs.config for one in results if _is_bare(one) and not any(_sort_texts(one))]
     where = f" of {', '.join(dict.fromkeys(bare))} without documents" * several
+    told: dict[tuple[str, str], list[Result]] = {}
+    for one in results:
+        for line in (*_tell_texts(one), *_tell_passages(one)):
+            told.setdefault((one.run.inputs.config, line), []).append(one)
     return [
         *(
-            Alarm(f"{_name(one, results)}: {line}." if several else f"{line[0].upper()}{line[1:]}.")
-            for one in results
-            for line in (*_tell_texts(one), *_tell_passages(one))
+            Alarm(f"{_name(config, ones, results)}: {line}." if several else f"{line[0].upper()}{line[1:]}.")
+            for (config, line), ones in told.items()
         ),
         *[f"All answers{where} are empty: {NO_PASSAGES}."] * bool(bare),
     ]
 
 
-def _name(one: Result, results: Sequence[Result]) -> str:
-    """Name a run among others: by its config or, where another has that too, by its folder."""
-    config = one.run.inputs.config
-    alone = [other.run.inputs.config for other in results].count(config) == 1
-    return config if alone or one.folder is None else one.folder.name
+def _name(config: str, ones: Sequence[Result], results: Sequence[Result]) -> str:
+    """Name runs of a config among others: by it, or by their folders where it is not said of all that have it."""
+    whole = len(ones) == sum(one.run.inputs.config == config for one in results)
+    folders = [one.folder.name for one in ones if one.folder]
+    return config if whole or not folders else ", ".join(folders)
 
 
 def note_kinds(results: Sequence[Result]) -> list[Detail]:

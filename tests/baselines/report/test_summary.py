@@ -172,11 +172,12 @@ def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
     page = result._repr_html_()
     assert [name for name in ("accuracy_bounded", "missing") if f"<td>{name}</td>" in page] == list(result.headlines)
     shutil.copytree("python", "again")
-    headline, also, title, alike, advice, same, _, *lines = repr(quadrag.compare(result, "again")).splitlines()
+    headline, also, title, made_up, alike, advice, same, _, *lines = repr(quadrag.compare(result, "again")).splitlines()
     assert headline.startswith("again is the same as python on accuracy_bounded: 0.0 points (95% ")
     assert f"{headline} {also}".endswith("By other metrics: same on missing.") and title.startswith(
         "Comparison: again "
     )
+    assert made_up == "The data are the bundled sample, which is made up."
     assert f"{alike} {advice}" == f"python, again: {SAME}"
     assert same.endswith("answers are the same texts in both.")
     assert [line.split()[0] for line in lines[:2]] == list(result.headlines)
