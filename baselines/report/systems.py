@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core.result import Result
-from ..runs.logs import find_maker
+from ..runs.logs import Maker, find_maker
 
 Systems = list[tuple[str, list[Result]]]
 
@@ -12,7 +12,7 @@ Systems = list[tuple[str, list[Result]]]
 def gather_systems(scored: Sequence[tuple[Path, Result]]) -> Systems:
     """Put the results of one model's logs together, in their order; of any other file they stand alone.
 
-    A model that was asked a task again is a system for each time, named by it too.
+    A model that was asked a task again is a system for each time of the day, named by it too.
 
     Args:
         scored: the files with what they came to.
@@ -25,9 +25,14 @@ def gather_systems(scored: Sequence[tuple[Path, Result]]) -> Systems:
     again = {model for model, *place in places if places.count((model, *place)) > 1}
     found: dict[str, list[Result]] = {}
     for maker, (file, result) in zip(made, scored, strict=True):
-        name = str(file) if maker is None else " ".join(maker) if maker.model in again else maker.model
+        name = str(file) if maker is None else _name_again(maker) if maker.model in again else maker.model
         found.setdefault(name, []).append(result)
     return list(found.items())
+
+
+def _name_again(maker: Maker) -> str:
+    """Name a model by the time too, of ``2026-01-31T11-58-24.198733`` or ``2026-01-31T11:58:24+00:00`` as 11:58:24."""
+    return f"{maker.model} {maker.time[11:19].replace('-', ':')}"
 
 
 def _place(result: Result) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ _MEANT = {  # what others call our keys
 _ASKED = ("query", "question")  # what was asked, where a line says it
 _WITHOUT = {"id": "ids are those of `quadrag questions`", "answer": "expected the answer as a text, under answer"}
 _LINES = 'expected lines of objects like {"id": ..., "answer": ...}'
+_OF_LOGS = "the data that the log was made on: its data_dir as --data-dir"
 _MOST_SHOWN = 6  # of the keys of a line
 _STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
 
@@ -273,10 +274,10 @@ def _check_query(where: str, row: Mapping[str, Any], question: Question) -> None
     for name in _ASKED:
         asked = row.get(name)
         if isinstance(asked, str) and question.query not in asked and asked not in question.query:
+            cure = f"the --data-dir and the ids of `quadrag questions`, or lines without `{name}`"
             raise QuadragError(
                 f"{where} answers another question than {_place(question.key)} of these data "
-                f"({question.query[:40]!r}); expected the --data-dir and the ids of `quadrag questions`, or lines "
-                f"without `{name}`"
+                f"({question.query[:40]!r}); expected {_OF_LOGS if 'conditions' in row else cure}"
             )
 
 

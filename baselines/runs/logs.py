@@ -208,11 +208,13 @@ def _read_detail(where: str, row: Mapping[str, Any]) -> tuple[int, dict[str, Any
     if not isinstance(texts, list) or len(texts) > 1:
         raise QuadragError(f"{where} has the replies {texts!r:.60}; expected one, or none of a call that failed")
     failed = {} if texts else {"state": specific.get("state") or "api_error"}
+    if isinstance(asked := doc.get("original_query"), str):
+        place["query"] = asked
     return int(number), {**place, "answer": texts[0] if texts else None, **failed}
 
 
 def _logged(said: Any) -> dict[str, str] | None:
-    """Return what quadrag's tasks log beside a reply: its place, and the conditions it was made under; else None."""
+    """Return what quadrag's tasks log beside a reply: its place, its conditions and what was asked; else None."""
     if not isinstance(said, Mapping) or not all(isinstance(said.get(name), str) for name in _PLACE):
         return None
-    return {name: said[name] for name in ("benchmark", *_PLACE, "conditions") if name in said}
+    return {name: said[name] for name in ("benchmark", *_PLACE, "conditions", "query") if name in said}

@@ -165,8 +165,19 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
         console.print(Text("\n".join(wrap(note, console.width)), style="bold"))
     for note in _pick(grid, Alarm):
         console.print(Text("\n".join(wrap(note, console.width))))
-    # From wide to narrow; numbers are kept whole, words of the last column, long names in heads and then labels are
-    # broken before a table is drawn too wide.
+    for at, table in enumerate(_fit_width(console, grid)):
+        console.print(*[""] * bool(at), table, sep="\n")
+    for note in grid.notes:
+        if not isinstance(note, Alarm | Verdict) and (verbose or not isinstance(note, Detail)):
+            console.print(Text("\n".join(wrap(note, console.width)), style="dim"))
+
+
+def _fit_width(console: Any, grid: Grid) -> list[Any]:
+    """Make a table that the terminal holds or, of many columns, several: no number is cut.
+
+    From wide to narrow: words of the last column, long names in heads and then labels are broken before columns are put
+    into a table below.
+    """
     manners = [(True, 1), (True, 0), (False, 0)]
     wide = console.options.update(max_width=1000)
     narrow = []
@@ -176,10 +187,14 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
         narrow += [table for table in broken if console.measure(table, options=wide).maximum <= console.width]
         narrow += [table for table in whole if console.measure(table, options=wide).maximum - spare <= console.width]
     narrow += [table for table in broken if console.measure(table, options=wide).minimum <= console.width]
-    console.print((narrow or broken[-1:])[0])
-    for note in grid.notes:
-        if not isinstance(note, Alarm | Verdict) and (verbose or not isinstance(note, Detail)):
-            console.print(Text("\n".join(wrap(note, console.width)), style="dim"))
+    if narrow or len(grid.columns) == 1:
+        return narrow[:1] or broken[-1:]
+    half = (len(grid.columns) + 1) // 2
+    parts = []
+    for part in (slice(half), slice(half, None)):
+        lines = [replace(line, cells=line.cells[part]) for line in grid.lines]
+        parts += _fit_width(console, replace(grid, columns=grid.columns[part], lines=lines))
+    return parts
 
 
 def _break_names(head: str) -> str:

@@ -142,6 +142,8 @@ def compare_two(runs: Sequence[tuple[str, Result]], profile: str = "official", e
     notes += [*tell_judges(first, second), *tell_errors(first, second, compared, profile)]
     notes += _tell_alarms(zip(columns, (first, second), strict=True))
     notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns)]
+    if any(one.pair.n < one.asked for one in compared.values()):
+        notes.append("Each value is over all that its run scored, a difference over the questions of both.")
     notes += tell_rule([*overall.values(), *compared.values()], any(rest.values()))
     notes += tell_missing(first, second, found.heads, compared, profile, columns)
     notes += [*note_directions(shown), *_tell_shared({place: one.pair for place, one in compared.items()})]

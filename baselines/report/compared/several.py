@@ -101,7 +101,7 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
         doubts = [*tell_judges(first, other), *tell_errors(first, other, shown, profile)]
         notes += [Alarm(f"{name_difference(two)}: {one}") for one in doubts]
         headline = tell_headline(shown, profile, two)
-        notes += [Verdict(one if one.startswith(name) else f"{name_difference(two)}: {one}") for one in headline]
+        notes += [Verdict(one if one.startswith(f"{name} ") else f"{name_difference(two)}: {one}") for one in headline]
         told = [*tell_beside(shown, profile, two), *tell_missing(first, other, heads, pairs, profile, two)]
         below += [f"{name_difference(two)}: {one}" for one in told]
     rule = tell_rule([one for pairs in compared for one in pairs.values()], any(rest))

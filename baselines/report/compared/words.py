@@ -36,8 +36,6 @@ def tell_beside(pairs: Mapping[Place, Compared], profile: str, names: Sequence[s
         if but := tell_other(place, one, profile, names):
             others.append(f"{labels[place]}: {but}.")
     notes = [f"{', '.join(metrics)}: {said}." for said, metrics in facts.items()] + others
-    if any(one.pair.n < one.asked for one in told.values()):
-        notes.insert(0, "Each value is over all that its run scored, a difference over the questions of both.")
     undecided = {place: one for place, one in drop_splits(told).items() if find_verdict(place, one.pair) == UNDECIDED}
     needed = [f"{labels[place]} {_tell_need(one)}" for place, one in undecided.items() if one.pair.difference]
     notes += [f"To show a difference of this size would probably take: {'; '.join(needed)}."] if needed else []

@@ -322,6 +322,9 @@ def test_of_several_runs_each_is_told_of_in_words_and_why_it_is_not_compared() -
     assert [line.cells[-1].text for line in grid.lines] == ["better", "not decided", "not decided"]
     assert any("Who looks at 3 differences finds some by chance" in note for note in grid.notes)
     assert "E minus A: Not compared, no question is in both: rouge_l." in notes
+    unsure = run(base + noise - noise.mean() + 0.01, asked=asked)
+    _, grid = tabulate_several([(str(at), one) for at, one in enumerate([*[runs[0]] * 13, unsure])])
+    assert any(note.startswith("N minus A: Not decided on rouge_l: ") for note in grid.notes), "N begins so too"
 
 
 def graded(grades: Sequence[int]) -> Result:

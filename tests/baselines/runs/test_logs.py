@@ -34,7 +34,7 @@ def test_samples_are_read_as_answers(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not is_sample({"id": "7", "answer": "yes"})
     file = tmp_path / "samples_x.jsonl"
     write_jsonl(file, rows)
-    place = {"id": "7", "config": "all", "split": "auto"}
+    place = doc
     assert [row for _, row in lines(file)] == [{**place, "answer": text} for text in ("yes", "", NO_CONTENT)]
     monkeypatch.setenv("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER", NO_CONTENT)
     assert [row["answer"] for _, row in lines(file)] == ["yes", "", None]
@@ -247,9 +247,20 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
     rows = [line for line in ran.out.splitlines() if line.startswith("noise_robustness_en: noise_20/acc")]
     assert sum(row.endswith(" same") for row in rows) == 1
     assert ran.out.count("on: refined data; bundled sample.") == 1, "what is of both is said once"
-    again = lm_eval_log("out/m", *TASKS[0], time="2026-01-02T00-00-00.1")
+    again = lm_eval_log("out/m", *TASKS[0], time="2026-01-01T00-01-07.1")
     ran = cli("score", "out/m", "--config", TASKS[0][0], "--data-dir", "sample")
-    assert "m 2026-01-01T00-00-00.1" in ran.out and "m 2026-01-02T00-00-00.1" in ran.out and again.exists()
+    assert "Comparison: m 00:01:07 minus m 00:00:00" in " ".join(ran.out.split()) and again.exists()
+
+
+def test_a_log_of_other_data_is_refused_whatever_its_ids(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = lm_eval_log("out/m", *TASKS[0])
+    log.write_text(log.read_text("utf-8").replace('"?"', '"Who won in other data?"'), "utf-8")
+    ran = cli("score", log, "--data-dir", "sample")
+    assert (ran.code, ran.out) == (2, "") and "answers another question than noise_0 0 of these data" in ran.err
+    assert ran.err.endswith("expected the data that the log was made on: its data_dir as --data-dir\n")
 
 
 def test_a_folder_without_logs_is_told_from_one_without_those_asked_for(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from quadrag.baselines.crag.tables import TABLES as CRAG
 from quadrag.baselines.rgb.tables import TABLES as RGB
 from quadrag.baselines.tables.cells import difference_cell, value_cell
-from quadrag.baselines.tables.grid import Cell, Grid, Line, align_cells
+from quadrag.baselines.tables.grid import Cell, Grid, Line, align_cells, print_grids
 from quadrag.baselines.tables.lines import our_lines, printed_lines
 from quadrag.baselines.tables.notes import name_units, note_directions, note_scores, note_unscored
 from quadrag.baselines.tables.paper import PaperTables, load_tables
@@ -22,6 +23,19 @@ def score(key: str, value: float | None, profile: str = "official", **more: Any)
     interval = None if value is None else [value * 0.5, value]
     row |= {"interval": interval, "n_total": 8, "n_scored": 8, "n_not_applicable": 0, "unscored": {}, "signature": "s"}
     return row | more
+
+
+def test_of_many_columns_no_number_is_cut(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for count in (3, 8, 24):
+        cells = [Cell(f"{at}.25", f"{at}.1–{at}.5") for at in range(count)]
+        heads = [f"S{at}" for at in range(count)]
+        printed = io.StringIO()
+        print_grids([Grid("Many", "metric", heads, [Line("accuracy", cells), Line("recall", cells)], [])], printed)
+        text = printed.getvalue()
+        assert max(map(len, text.splitlines())) <= 80 and "…" not in text
+        assert [text.count(f" {at}.25") for at in range(count)] == [2] * count
+        assert text.split("\n\n")[0].startswith("\nMany") and text.count("metric") == text.count("accuracy")
 
 
 def shown(lines: Any) -> list[tuple[str, list[str]]]:
