@@ -16,7 +16,7 @@ from quadrag.progress import Progress
 from quadrag.records import Answer, Key, Passage, Question
 from quadrag.run_record import RunRecord
 
-from ..core.benchmark import Benchmark
+from ..core.benchmark import Benchmark, MetricUse
 from ..core.task import Task
 from ..systems.system import Completer
 from .cascade import Cascade, ask_cascades
@@ -195,15 +195,24 @@ def _ask_unreadable_again(
             compute(benchmark, metric, questions, asked, "corrected", task.conditions, given)
 
 
+def asks_judge(measured: Sequence[tuple[Benchmark, Task]]) -> bool:
+    """Whether a metric of these tasks asks a judge."""
+    return any(metric.judged for metric in _list_metrics(measured))
+
+
+def _list_metrics(measured: Sequence[tuple[Benchmark, Task]]) -> list[MetricUse]:
+    return [metric for benchmark, task in measured for metric in benchmark.metrics(task.config, task.conditions)]
+
+
 def refuse_idle_metrics(session: Judging, measured: Sequence[tuple[Benchmark, Task]]) -> None:
     """Refuse judges, or a sentence embedding, that no metric of these tasks asks.
 
     Raises:
         QuadragError: none asks them.
     """
-    metrics = [metric for benchmark, task in measured for metric in benchmark.metrics(task.config, task.conditions)]
+    metrics = _list_metrics(measured)
     what = f"{measured[0][0].name} {', '.join(dict.fromkeys(task.config for _, task in measured))}"
-    if session.judges and not any(metric.judged for metric in metrics):
+    if session.judges and not asks_judge(measured):
         raise QuadragError(f"no metric of {what} asks a judge as it is run here; leave out --judge")
     if session.embed is not None and not any(metric.embedded for metric in metrics):
         raise QuadragError(f"no metric of {what} takes an embedding; leave out --bertscore")

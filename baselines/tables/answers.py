@@ -150,7 +150,8 @@ def _sort_texts(result: Result) -> dict[str, set[_Place]]:
 def _join_varying(result: Result, by_text: Mapping[str, set[_Place]]) -> dict[str, set[_Place]]:
     """Join texts that differ in numbers and ids alone, unless words alone find one of them right, as no error is.
 
-    Errors are joined that begin alike, since some go on with the question.
+    Errors are joined that begin alike, since some go on with the question. Of these a few may be right by accident, as
+    their ids may hold what is sought: these alone are left out.
     """
     alike: dict[str, dict[str, str]] = {}
     for text in by_text:
@@ -160,11 +161,15 @@ def _join_varying(result: Result, by_text: Mapping[str, set[_Place]]) -> dict[st
     rows = {((row["config"], row["split"], row["id"]), row["sample"]): row for row in result.items}
     found: dict[str, set[_Place]] = {}
     for begin, texts in alike.items():
-        places = set[_Place]().union(*(by_text[text] for text in texts))
-        joined = len(texts) > 1 and not any(_is_right(rows[place]) for place in places if place in rows)
-        forms = {*texts.values()}
-        shown = f"{begin}…" if len(forms) > 1 else forms.pop()
-        found |= {shown: places} if joined else {text: by_text[text] for text in texts}
+        right = {text for text in texts if any(_is_right(rows[place]) for place in by_text[text] if place in rows)}
+        accident = _find_error(begin) is not None and 2 * len(right) < len(texts)
+        joined = [text for text in texts if text not in right] if accident or not right else []
+        if len(joined) > 1:
+            forms = {texts[text] for text in joined}
+            shown = f"{begin}…" if len(forms) > 1 else forms.pop()
+            found[shown] = set[_Place]().union(*(by_text[text] for text in joined))
+            texts = {text: texts[text] for text in right}
+        found |= {text: by_text[text] for text in texts}
     return found
 
 

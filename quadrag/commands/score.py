@@ -159,9 +159,11 @@ def _score_files(
     arguments: argparse.Namespace, files: Sequence[Path], out: Path | None, estimate: Any = None
 ) -> list[tuple[Path, Any]]:
     """Score files one after the other, until a budget is reached."""
+    from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.runs.request import make_task
     from quadrag.baselines.runs.score_file import name_folders, refuse_full, score_file
     from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.baselines.scoring.judging import asks_judge
 
     folders: Sequence[Path | None] = name_folders(files, out) if out else [None] * len(files)
     requests = [_request(arguments, file) for file in files]
@@ -172,6 +174,11 @@ def _score_files(
             f"the files answer {' and '.join(sorted(names))}; score each benchmark's by themselves{among}"
         )
     calls, scored = call_request(arguments, estimate), []
+    if calls.judges:
+        tasks = {request.config: make_task(request) for request in requests}
+        idle = [config for config, one in tasks.items() if not asks_judge([(load(one.benchmark), one)])]
+        if 0 < len(idle) < len(tasks):
+            raise QuadragError(f"no metric of {', '.join(idle)} asks a judge; score the others alone, with --config")
     for named in filter(None, folders):
         refuse_full(named, calls.command)
     budget = open_budget(calls)

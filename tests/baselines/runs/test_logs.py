@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from chat_server import ChatServer
 
 from quadrag.baselines.runs.answers import lines
 from quadrag.baselines.runs.logs import (
@@ -261,6 +262,21 @@ def test_a_log_of_other_data_is_refused_whatever_its_ids(
     ran = cli("score", log, "--data-dir", "sample")
     assert (ran.code, ran.out) == (2, "") and "answers another question than noise_0 0 of these data" in ran.err
     assert ran.err.endswith("expected the data that the log was made on: its data_dir as --data-dir\n")
+
+
+def test_a_judge_that_some_logs_of_a_folder_have_no_use_for_is_not_asked(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for task in TASKS:
+        lm_eval_log("out/m", *task)
+    judged = ("score", "out", "--data-dir", "sample", "--judge")
+    with ChatServer(models=["j"], text="No, the question is not addressed by the documents.") as server:
+        ran = cli(*judged, f"{server.url}#j")
+        assert (ran.code, ran.out, server.bodies) == (2, "", [])
+        cure = "score the others alone, with --config"
+        assert ran.err == f"quadrag: no metric of noise_robustness_en asks a judge; {cure}\n"
+        assert cli(*judged, f"{server.url}#j", "--config", "negative_rejection_en").code == 0 and server.bodies
 
 
 def test_a_folder_without_logs_is_told_from_one_without_those_asked_for(
