@@ -251,6 +251,8 @@ def compare(
     Raises:
         QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
     """
+    if not isinstance(profile, str | None):
+        raise QuadragError("compare takes two runs; of more, `quadrag report A B C` makes tables")
     spoken = labels or next((one.labels for one in (before, after) if isinstance(one, Evaluation)), labels_in_use())
     beside = profile or next((one.profile for one in (before, after) if isinstance(one, Evaluation)), None)
 

@@ -138,14 +138,16 @@ def compare_two(runs: Sequence[tuple[str, Result]], profile: str = "official", e
             )
         )
     shown = [place[2:] for place, _ in found.places]
-    notes: list[str] = [*map(Verdict, tell_headline(overall | compared, profile, columns))]
+    missing = tell_missing(first, second, found.heads, compared, profile, columns)
+    invalid = [one for one in missing if "INVALID" in one]  # which a verdict on the others must not hide
+    notes: list[str] = [*map(Verdict, [*invalid, *tell_headline(overall | compared, profile, columns)])]
     notes += [*tell_judges(first, second), *tell_errors(first, second, compared, profile)]
     notes += _tell_alarms(zip(columns, (first, second), strict=True))
     notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns)]
     if any(one.pair.n < one.asked for one in compared.values()):
         notes.append("Each value is over all that its run scored, a difference over the questions of both.")
     notes += tell_rule([*overall.values(), *compared.values()], any(rest.values()))
-    notes += tell_missing(first, second, found.heads, compared, profile, columns)
+    notes += [one for one in missing if one not in invalid]
     notes += [*note_directions(shown), *_tell_shared({place: one.pair for place, one in compared.items()})]
     heads, legend = head_two(names, name_places([*overall, *found.heads]).values())
     title = f"Comparison: {name_difference(columns)}{legend}"

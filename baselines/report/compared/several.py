@@ -15,6 +15,7 @@ from .comparison import compare_runs
 from .errors import tell_errors
 from .matrix_change import tabulate_changes
 from .names import CORNER, label_place, name_columns, name_difference
+from .overall import pool_splits
 from .pairs import compare_each, pick_places, place_of
 from .rankings import tell_rankings
 from .shared import tell_judges
@@ -84,10 +85,15 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     compared = compare_each(first, others, heads, profile)
     rest = compare_each(first, others, [place for place in places if place not in heads], profile)
     found = {name: shown | more for name, shown, more in zip(names, compared, rest, strict=True)}
+    seen = {
+        name: {place: one.compared for place, one in pool_splits(first, other, heads, pairs, profile).items()} | pairs
+        for (name, pairs), other in zip(found.items(), others, strict=True)
+    }
+    overall = dict.fromkeys(place for pairs in seen.values() for place, one in pairs.items() if one.splits)
     lines: list[Line] = []
-    for place in places:
+    for place in [*overall, *places]:
         label = label_place(place)
-        for name, pairs in found.items():
+        for name, pairs in seen.items():
             if place in pairs:
                 difference, verdict = verdict_cells(place, (pair := pairs[place].pair))
                 cells = [Cell(name), Cell(difference.text, figure=difference.figure), Cell(difference.sub)]
@@ -96,9 +102,10 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     notes: list[str] = []
     below: list[str] = []
     for (name, pairs), other in zip(found.items(), others, strict=True):
-        shown = {place: pairs[place] for place in heads if place in pairs}
         two = (base, name)
-        doubts = [*tell_judges(first, other), *tell_errors(first, other, shown, profile)]
+        single = {place: pairs[place] for place in heads if place in pairs}
+        shown = {place: one for place, one in seen[name].items() if place in overall} | single
+        doubts = [*tell_judges(first, other), *tell_errors(first, other, single, profile)]
         notes += [Alarm(f"{name_difference(two)}: {one}") for one in doubts]
         headline = tell_headline(shown, profile, two)
         notes += [Verdict(one if one.startswith(f"{name} ") else f"{name_difference(two)}: {one}") for one in headline]

@@ -32,9 +32,10 @@ def test_a_chart_is_as_wide_as_the_page_lets_it_and_its_table_is_a_click_away(br
 
 @pytest.mark.parametrize("width", [390, 320])
 def test_two_runs_and_their_difference_are_whole_on_a_narrow_page(browser, tmp_path, width):
-    cells = [Cell("2,210.5", "1,198–2,222"), Cell("1,473.6", "1,444–1,499"), Cell("-1,263.1*", "-1,277 to -1,247")]
-    heads = ["a_name_that_is_long", "another_long_name", "another_long_name\n- a_name_that_is_long"]
-    grid = Grid("Comparison", "config, split: metric", heads, [Line("accuracy " * 9, cells)], [], "forest")
+    cells = [Cell("2,210.5", "1,198–2,222"), Cell("1,473.6", "1,444–1,499"), Cell("-1,263.1", "-1,277 to -1,247")]
+    cells.append(Cell("not decided"))
+    heads = ["a_name_that_is_long", "another_long_name", "difference", "verdict"]
+    grid = Grid("Comparison", "split/metric", heads, [Line("accuracy " * 9, cells)], [], "forest")
     file = tmp_path / "page.html"
     file.write_text(render_page("title", [], [grid]), encoding="utf-8")
     context = browser.new_context(viewport={"width": width, "height": 900})
@@ -43,7 +44,7 @@ def test_two_runs_and_their_difference_are_whole_on_a_narrow_page(browser, tmp_p
     for row in page.locator("tr").all():
         boxes = [cell.bounding_box() for cell in row.locator("th, td").all()]
         ends = [box["x"] + box["width"] for box in boxes]
-        assert len(ends) == 4 and ends[-1] <= width, "in sight"
+        assert len(ends) == 5 and ends[-1] <= width, "in sight"
         assert all(end <= box["x"] + 1 for end, box in zip(ends, boxes[1:], strict=False)), "none lies over another"
     assert page.evaluate("[...document.querySelectorAll('td')].every(cell => cell.scrollWidth <= cell.clientWidth)")
     context.close()
