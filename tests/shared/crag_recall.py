@@ -1,7 +1,8 @@
-"""Rows of questions with pages, and what search recall finds in them."""
+"""Rows of questions with pages, what search recall finds in them, and a judge of it."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from quadrag.baselines.crag.recall.search import SearchRecall
@@ -37,3 +38,25 @@ ROWS = [
     row("hidden", "Oslo", ("x", "Bergen"), ("", "")),
     row("false", "invalid question", ("invalid question", "invalid question")),
 ]
+
+
+def shown(request: list[dict[str, str]]) -> dict[str, Any]:
+    """What stands in the JSON object of a request."""
+    content = request[0]["content"]
+    found = json.JSONDecoder().raw_decode(content, content.index('{"question"'))[0]
+    assert isinstance(found, dict)
+    return found
+
+
+class Sees:
+    """A judge that finds results sufficient where one of them holds an accepted answer, and remembers its batches."""
+
+    model = "sees-1"
+
+    def __init__(self) -> None:
+        self.batches: list[list[list[dict[str, str]]]] = []
+
+    def __call__(self, batch: list[list[dict[str, str]]]) -> list[str]:
+        self.batches.append(batch)
+        asked = [shown(request) for request in batch]
+        return [YES if any(a in r for a in one["answers"] for r in one["results"]) else NO for one in asked]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 from chat_server import ChatServer, Rule
-from crag_recall import NO, ROWS, YES, row, values
+from crag_recall import NO, ROWS, YES, Sees, row, shown, values
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,30 +17,6 @@ from quadrag.baselines.crag.recall.search import search_recall
 from quadrag.baselines.crag.recall.table import recall_grid, run_recall
 from quadrag.baselines.crag.recall.words import excerpt
 from quadrag.chat.client import ChatClient, Failure, Prices
-
-# The judge
-
-
-def shown(request: list[dict[str, str]]) -> dict[str, Any]:
-    """What stands in the JSON object of a request."""
-    content = request[0]["content"]
-    found = json.JSONDecoder().raw_decode(content, content.index('{"question"'))[0]
-    assert isinstance(found, dict)
-    return found
-
-
-class Sees:
-    """A judge that finds results sufficient where one of them holds an accepted answer, and remembers its batches."""
-
-    model = "sees-1"
-
-    def __init__(self) -> None:
-        self.batches: list[list[list[dict[str, str]]]] = []
-
-    def __call__(self, batch: list[list[dict[str, str]]]) -> list[str]:
-        self.batches.append(batch)
-        asked = [shown(request) for request in batch]
-        return [YES if any(a in r for a in one["answers"] for r in one["results"]) else NO for one in asked]
 
 
 def test_a_judge_is_asked_once_a_question_and_cut_until_it_says_yes() -> None:

@@ -7,40 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from crag_recall import NO, ROWS, YES, row, values
+from crag_recall import ROWS, Sees, row, values
 
 from quadrag.baselines.crag.recall import sufficiency
 from quadrag.baselines.crag.recall.search import search_recall
 from quadrag.baselines.crag.recall.table import recall_grid, run_recall
 from quadrag.baselines.tables.grid import print_grids
 from quadrag.data.builders import open_builder, rows
-
-# The judge
-
-
-def shown(request: list[dict[str, str]]) -> dict[str, Any]:
-    """What stands in the JSON object of a request."""
-    content = request[0]["content"]
-    found = json.JSONDecoder().raw_decode(content, content.index('{"question"'))[0]
-    assert isinstance(found, dict)
-    return found
-
-
-class Sees:
-    """A judge that finds results sufficient where one of them holds an accepted answer, and remembers its batches."""
-
-    model = "sees-1"
-
-    def __init__(self) -> None:
-        self.batches: list[list[list[dict[str, str]]]] = []
-
-    def __call__(self, batch: list[list[dict[str, str]]]) -> list[str]:
-        self.batches.append(batch)
-        asked = [shown(request) for request in batch]
-        return [YES if any(a in r for a in one["answers"] for r in one["results"]) else NO for one in asked]
-
-
-# The table
 
 
 def test_the_table() -> None:
