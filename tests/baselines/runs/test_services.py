@@ -1,6 +1,5 @@
 """Replies belong to the service that gave them, and to the model that the user named there."""
 
-import json
 import re
 import sqlite3
 import time
@@ -8,19 +7,9 @@ from pathlib import Path
 
 import pytest
 from chat_server import ChatServer
+from kept_runs import ONE, answers, record
 
 from quadrag.chat.ledger import Ledger
-from quadrag.records import read_jsonl
-
-ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", 4, "--ledger", "L")
-
-
-def answers(folder):
-    return [row["answer"] for _, row in read_jsonl(Path(folder, "answers.jsonl"))]
-
-
-def record(folder):
-    return json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.slow

@@ -1,22 +1,10 @@
 """A model or a judge that was named wrongly is named anew, as long as nothing was asked of it."""
 
-import json
 from pathlib import Path
 
 import pytest
 from chat_server import ChatServer
-
-from quadrag.records import read_jsonl
-
-ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", 4, "--ledger", "L")
-
-
-def answers(folder):
-    return [row["answer"] for _, row in read_jsonl(Path(folder, "answers.jsonl"))]
-
-
-def record(folder):
-    return json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))
+from kept_runs import ONE, answers, record
 
 
 @pytest.mark.slow

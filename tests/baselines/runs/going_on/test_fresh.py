@@ -8,21 +8,11 @@ from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, Rule
+from kept_runs import ONE, answers, record
 from rag_server import RagServer
 
 from quadrag.chat.ledger import Ledger
-from quadrag.records import read_jsonl
 from quadrag.run_record import read_run
-
-ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", 4, "--ledger", "L")
-
-
-def answers(folder):
-    return [row["answer"] for _, row in read_jsonl(Path(folder, "answers.jsonl"))]
-
-
-def record(folder):
-    return json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,21 @@
+"""A run of four questions whose replies are kept, and what its folder says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from quadrag.records import read_jsonl
+
+ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", 4, "--ledger", "L")
+
+
+def answers(folder: str | Path) -> list[Any]:
+    """The texts of its answers, in their order."""
+    return [row["answer"] for _, row in read_jsonl(Path(folder, "answers.jsonl"))]
+
+
+def record(folder: str | Path) -> Any:
+    """Its record."""
+    return json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))
