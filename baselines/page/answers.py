@@ -11,13 +11,13 @@ from quadrag.metric_record import metric_record, name_together
 from quadrag.records import Passage
 
 from ..core.result import PROFILES, Result, own_profile
-from ..report.chosen import find_unfit, list_others, order_metrics
 from ..report.compared.names import name_columns, name_fully
-from ..report.gold import tell_gold
-from ..report.item_lines import BY_RULE, is_ruled, say_by_profile
-from ..report.items import RunReader, ShownItem
-from ..report.spelled import spell_gold
-from ..report.verdicts import look_up_verdicts
+from ..report.items.chosen import find_unfit, list_others, order_metrics
+from ..report.items.gold import tell_gold
+from ..report.items.lines import BY_RULE, is_ruled, say_by_profile
+from ..report.items.reader import RunReader, ShownItem
+from ..report.items.spelled import spell_gold
+from ..report.items.verdicts import look_up_verdicts
 from ..tables.language import ENGLISH, speak
 
 MOST = 10_000  # items of a page

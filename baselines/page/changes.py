@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..report.chosen import tell_others
+from ..report.items.chosen import tell_others
 from .answers import Answers
 
 MOST = 10  # questions listed of each kind
@@ -32,7 +32,7 @@ class Changes(NamedTuple):
 
 
 def list_changes(answers: Answers) -> Changes | None:
-    """List the questions that two runs answer differently well, by the metric that decides (`report/chosen.py`).
+    """List the questions that two runs answer differently well, by the metric that decides (`report/items/chosen.py`).
 
     Args:
         answers: of the page.

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from quadrag.chat.ledger.shelf import Reuse
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import UNREADABLE
-from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill, quote
 from quadrag.metrics._shared.verdict_reader import split

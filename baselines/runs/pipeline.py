@@ -17,9 +17,9 @@ from typing import Any
 
 from quadrag import __version__
 from quadrag.chat.estimate import Estimate
+from quadrag.chat.ledger.shelf import Reuse
 from quadrag.chat.prices import Budget, tell_spent
 from quadrag.chat.reply import FAILED
-from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 from quadrag.records import Answer, Key, Passage, jsonl_text
 from quadrag.run_files import read_items

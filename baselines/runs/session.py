@@ -9,8 +9,8 @@ from typing import Any
 from quadrag.chat.calling import Alias, Calling
 from quadrag.chat.faults import DeadServer
 from quadrag.chat.ledger import Ledger
+from quadrag.chat.ledger.shelf import Reuse
 from quadrag.chat.prices import Budget, Prices
-from quadrag.chat.shelf import Reuse
 from quadrag.chat.spec import parse_spec
 from quadrag.errors import QuadragError
 

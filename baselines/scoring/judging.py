@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Protocol
 
 from quadrag.chat.faults import DeadServer
 from quadrag.chat.keys import known_keys
+from quadrag.chat.ledger.shelf import Reuse
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import UNREADABLE
-from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 from quadrag.progress import Progress
 from quadrag.records import Answer, Key, Passage, Question

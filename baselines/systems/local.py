@@ -14,8 +14,8 @@ from typing import Any
 
 from quadrag import parallel
 from quadrag.chat.ledger import Ledger, call_key
+from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.reply import Failure, Reply, as_verdict, split_reasoning
-from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError
 from quadrag.trust import Pins, Trust, refuse_code
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quadrag.chat.calling import Calling
-from quadrag.chat.ledger_file import UNNAMED
-from quadrag.chat.shelf import Shelf
+from quadrag.chat.ledger.file import UNNAMED
+from quadrag.chat.ledger.shelf import Shelf
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.trust import Trust
 

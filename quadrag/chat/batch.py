@@ -8,8 +8,8 @@ from typing import Any
 
 from quadrag.chat.job import Job
 from quadrag.chat.ledger import call_key, canonical
+from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.reply import Outcome
-from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError
 
 Make = Callable[[Collection[bytes]], None]  # makes calls, and enters what they come to among the outcomes
@@ -88,7 +88,7 @@ class Batch:
         if shelf is None:
             make(self.missing)
         else:
-            from quadrag.chat.claims import make_once
+            from quadrag.chat.ledger.claims import make_once
 
             make_once(shelf, self.missing, make, take)
         return others

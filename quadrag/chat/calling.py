@@ -8,9 +8,9 @@ from typing import Any
 
 from quadrag.chat.estimate import Estimate
 from quadrag.chat.ledger import Ledger, canonical
+from quadrag.chat.ledger.shelf import Reuse
 from quadrag.chat.prices import Budget, Prices, Rate
 from quadrag.chat.server import MOST_REPLY_BYTES, Bounds
-from quadrag.chat.shelf import Reuse
 from quadrag.errors import QuadragError
 from quadrag.trust import Trust
 

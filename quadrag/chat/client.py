@@ -17,11 +17,11 @@ from quadrag.chat.batch import Batch
 from quadrag.chat.calling import Calling
 from quadrag.chat.job import Limits
 from quadrag.chat.ledger import Ledger, call_key
+from quadrag.chat.ledger.saved import Saved
+from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.prices import BudgetReached, Prices
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
-from quadrag.chat.saved import Saved
 from quadrag.chat.service import Known, name_service, only_model
-from quadrag.chat.shelf import Shelf
 from quadrag.chat.spec import parse_spec
 from quadrag.chat.transport import Transport
 from quadrag.errors import QuadragError

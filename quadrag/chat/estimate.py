@@ -12,9 +12,9 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from quadrag.chat.batch import Batch
+from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.prices import Rate
 from quadrag.chat.reply import Failure, Reply, as_verdict
-from quadrag.chat.shelf import Shelf
 from quadrag.chat.transport import Transport
 
 Messages = list[dict[str, str]]

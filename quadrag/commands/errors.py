@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.core.settings import NONE
-    from quadrag.baselines.report.items import RunReader
+    from quadrag.baselines.report.items.reader import RunReader
     from quadrag.baselines.report.run import title_of
     from quadrag.baselines.rgb.benchmark import NAME
     from quadrag.baselines.rgb.error_table import tabulate_errors
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _wrong_answers(reader: Any, metric: str | None) -> list[Any]:
     """Return the wrong answers of a run, those without an answer left out."""
-    from quadrag.baselines.report.items import Which
+    from quadrag.baselines.report.items.reader import Which
     from quadrag.baselines.rgb.errors import WrongAnswer
     from quadrag.sheet import Place
 

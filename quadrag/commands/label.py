@@ -78,8 +78,8 @@ def _read_items(arguments: argparse.Namespace) -> Any:
     """Return what is graded, and the judged items of the run with what a person must see."""
     from quadrag.baselines.certify.draw import Judged
     from quadrag.baselines.certify.grades import find_graded, graded_keys
-    from quadrag.baselines.report.items import RunReader
-    from quadrag.baselines.report.spelled import write_gold
+    from quadrag.baselines.report.items.reader import RunReader
+    from quadrag.baselines.report.items.spelled import write_gold
     from quadrag.baselines.runs.folder import read_result
     from quadrag.metric_record import metric_record
 

@@ -72,8 +72,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.report.compared.changes import write_changes
     from quadrag.baselines.report.compared.several import refuse_same
-    from quadrag.baselines.report.item_lines import Manner, write_items
-    from quadrag.baselines.report.items import RunReader, Which
+    from quadrag.baselines.report.items.lines import Manner, write_items
+    from quadrag.baselines.report.items.reader import RunReader, Which
     from quadrag.baselines.runs.campaign import read_runs
     from quadrag.baselines.tables.language import speak
 
@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _choose(results: Sequence[Any], which: Any) -> Sequence[Any]:
     """Choose, of the several runs of a folder, those that have the split, the question and the metric wanted."""
-    from quadrag.baselines.report.spelled import match_ids
+    from quadrag.baselines.report.items.spelled import match_ids
     from quadrag.metric_record import is_called
 
     found = [

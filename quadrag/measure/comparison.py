@@ -16,8 +16,8 @@ from quadrag.baselines.report.compared.pairs import compare_each, pick_places
 from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
 from quadrag.baselines.report.compared.shared import is_same
 from quadrag.baselines.report.compared.words import say_missing
-from quadrag.baselines.report.item_lines import Manner
-from quadrag.baselines.report.items import RunReader, Which
+from quadrag.baselines.report.items.lines import Manner
+from quadrag.baselines.report.items.reader import RunReader, Which
 from quadrag.baselines.tables.cells import FEW
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, spread_subs, write_plainly
 from quadrag.errors import QuadragError, UnknownScore

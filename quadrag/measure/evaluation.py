@@ -10,8 +10,8 @@ from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.facts import tell_kept, tell_reused, tell_verdicts
-from quadrag.baselines.report.item_lines import Manner, write_items
-from quadrag.baselines.report.items import RunReader, Which
+from quadrag.baselines.report.items.lines import Manner, write_items
+from quadrag.baselines.report.items.reader import RunReader, Which
 from quadrag.baselines.report.pooled import pool_lines
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples

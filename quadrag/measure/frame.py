@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from quadrag.baselines.core.result import Result
-from quadrag.baselines.report.items import RunReader
+from quadrag.baselines.report.items.reader import RunReader
 from quadrag.baselines.scoring.validity import read_items, spell_reason
 from quadrag.errors import unknown_name
 from quadrag.records import Key

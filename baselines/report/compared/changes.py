@@ -7,11 +7,11 @@ from quadrag.records import Key
 
 from ...core.result import PROFILES, Result, own_profile
 from ...tables.run_notes import note_invalid
-from ..chosen import find_metric, list_others, tell_others
-from ..item_lines import Manner, write_ids, write_item
-from ..items import RunReader, Which
-from ..scored import ScoredItems
-from ..verdicts import look_up_verdicts
+from ..items.chosen import find_metric, list_others, tell_others
+from ..items.lines import Manner, write_ids, write_item
+from ..items.reader import RunReader, Which
+from ..items.scored import ScoredItems
+from ..items.verdicts import look_up_verdicts
 from .names import name_columns
 from .pairs import count_failed, list_differences
 from .shared import tell_judges

@@ -21,8 +21,8 @@ from typing import Any
 
 from quadrag.chat.keys import known_keys
 from quadrag.chat.ledger import Ledger, call_key, canonical
+from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply
-from quadrag.chat.shelf import Shelf
 from quadrag.errors import QuadragError
 
 from .model_file import read_model_file

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 from quadrag.chat.job import Job
+from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.reply import Outcome
-from quadrag.chat.shelf import Shelf
 
 Settled = Callable[[list[tuple[Job, Outcome]]], None]
 

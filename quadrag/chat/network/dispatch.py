@@ -11,12 +11,12 @@ from typing import Any
 
 from quadrag.chat.faults import Fault
 from quadrag.chat.job import Job, Limits
+from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.network.commit import GroupCommit, Settled
 from quadrag.chat.network.pulse import Pulse
 from quadrag.chat.network.purse import Purse
 from quadrag.chat.network.wire import LONGEST_WAIT, Endpoint, Wire, backoff
 from quadrag.chat.reply import Outcome, Row
-from quadrag.chat.shelf import Shelf
 from quadrag.progress import say
 
 # While nothing has answered yet, a lost call is tried again this often and then waits for the others.

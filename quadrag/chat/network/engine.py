@@ -13,10 +13,10 @@ from typing import Any
 
 from quadrag.chat.faults import Fault
 from quadrag.chat.job import Job, Limits
+from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.network.dispatch import Dispatcher
 from quadrag.chat.network.wire import Wire
 from quadrag.chat.reply import Outcome
-from quadrag.chat.shelf import Shelf
 
 _TELL_EVERY = 0.1  # seconds
 

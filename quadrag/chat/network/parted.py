@@ -14,12 +14,12 @@ from typing import Any
 from quadrag import parallel
 from quadrag.chat.job import Job, Limits
 from quadrag.chat.ledger import Ledger
+from quadrag.chat.ledger.parts import parts_folder
+from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.network.engine import Engine
 from quadrag.chat.network.wire import Wire
-from quadrag.chat.parts import parts_folder
 from quadrag.chat.reply import Outcome
 from quadrag.chat.server import Bounds
-from quadrag.chat.shelf import Shelf
 from quadrag.chat.spec import Spec
 from quadrag.chat.transport import Transport
 

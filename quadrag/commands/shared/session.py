@@ -162,8 +162,8 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
 
     Where no answer is wrong there is none to show.
     """
-    from quadrag.baselines.report.chosen import has_wrong
-    from quadrag.baselines.report.scored import ScoredItems
+    from quadrag.baselines.report.items.chosen import has_wrong
+    from quadrag.baselines.report.items.scored import ScoredItems
     from quadrag.baselines.scoring.validity import has_unscored
 
     if any(result.stopped for result in results):

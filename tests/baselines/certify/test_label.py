@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from quadrag.baselines.certify.draw import share_out
 from quadrag.baselines.certify.grades import graded_keys
-from quadrag.baselines.report.spelled import write_gold
+from quadrag.baselines.report.items.spelled import write_gold
 from quadrag.baselines.tables.language import speak
 from quadrag.metric_record import metric_record
 from quadrag.records import read_jsonl

@@ -19,7 +19,7 @@ from exported import copy_sample
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.packed import ONE, TWO, pack_all, pack_answers
 from quadrag.baselines.page.page import _group_lines, _shorten, render_page
-from quadrag.baselines.report.spelled import spell_gold
+from quadrag.baselines.report.items.spelled import spell_gold
 from quadrag.baselines.runs import campaign as campaigns
 from quadrag.baselines.tables.grid import Cell, Grid, Line
 from quadrag.chat.ledger import Ledger

@@ -13,13 +13,13 @@ import quadrag
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
-from quadrag.baselines.report.chosen import has_wrong
 from quadrag.baselines.report.compared.changes import offer_changes
 from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.names import lift_place, name_columns, tell_apart
-from quadrag.baselines.report.items import RunReader
-from quadrag.baselines.report.scored import ScoredItems
-from quadrag.baselines.report.spelled import shorten_ids
+from quadrag.baselines.report.items.chosen import has_wrong
+from quadrag.baselines.report.items.reader import RunReader
+from quadrag.baselines.report.items.scored import ScoredItems
+from quadrag.baselines.report.items.spelled import shorten_ids
 from quadrag.baselines.runs.campaign import read_runs
 from quadrag.baselines.tables.grid import print_grids
 

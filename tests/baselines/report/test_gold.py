@@ -5,7 +5,7 @@ import pytest
 import quadrag
 from quadrag.baselines.core.task import load_rows
 from quadrag.baselines.page.answers import collect_answers
-from quadrag.baselines.report.gold import tell_gold
+from quadrag.baselines.report.items.gold import tell_gold
 from quadrag.baselines.runs.campaign import read_runs
 from quadrag.records import Passage, Question
 

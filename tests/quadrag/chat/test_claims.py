@@ -11,12 +11,11 @@ import time
 import pytest
 from chat_server import ChatServer, Rule
 
-from quadrag.chat import claims
-from quadrag.chat.claims import claim
 from quadrag.chat.client import ChatClient
-from quadrag.chat.ledger import Ledger, call_key
+from quadrag.chat.ledger import Ledger, call_key, claims
+from quadrag.chat.ledger.claims import claim
+from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.reply import Failure
-from quadrag.chat.shelf import Shelf
 
 KEYS = [bytes([n]) * 32 for n in range(4)]
 

@@ -11,17 +11,17 @@ from quadrag.records import Answer, Key, Passage, Question, document_id
 from quadrag.run_record import RunRecord
 from quadrag.stats import NOT_APPLICABLE
 
-from ..core.benchmark import Benchmark, load
-from ..core.result import PROFILES, Result
-from ..core.settings import SETTINGS
-from ..core.task import Task, load_questions
-from ..runs import retrieve
-from ..runs.inputs import digest_each
-from ..runs.stages import read_answers
-from ..scoring.faults import FAILED
-from ..scoring.served import match_gold
-from ..scoring.validity import spell_reason
-from ..systems.rag.system import RAG, as_served
+from ...core.benchmark import Benchmark, load
+from ...core.result import PROFILES, Result
+from ...core.settings import SETTINGS
+from ...core.task import Task, load_questions
+from ...runs import retrieve
+from ...runs.inputs import digest_each
+from ...runs.stages import read_answers
+from ...scoring.faults import FAILED
+from ...scoring.served import match_gold
+from ...scoring.validity import spell_reason
+from ...systems.rag.system import RAG, as_served
 from .chosen import find_metric
 from .scored import ScoredItems, values_of
 from .spelled import find_id, shorten_ids

@@ -9,12 +9,12 @@ from quadrag.errors import one_line
 from quadrag.metric_record import name_together, show_key
 from quadrag.records import document_id
 
-from ..core.result import PROFILES
-from ..scoring.faults import FAILED, shorten_list
-from ..tables.cells import NOTHING
-from ..tables.run_notes import note_failed, note_invalid
+from ...core.result import PROFILES
+from ...scoring.faults import FAILED, shorten_list
+from ...tables.cells import NOTHING
+from ...tables.run_notes import note_failed, note_invalid
 from .gold import tell_gold
-from .items import RunReader, ShownItem, Which
+from .reader import RunReader, ShownItem, Which
 from .spelled import shorten_ids, spell_gold
 from .verdicts import ASKED_SINCE, NOT_KEPT, look_up_verdicts
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..core.result import PROFILES, Result
-from ..scoring.validity import is_invalid, read_items
-from .summary import pick_headlines
+from ...core.result import PROFILES, Result
+from ...scoring.validity import is_invalid, read_items
+from ..summary import pick_headlines
 
 
 class ScoredItems:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from quadrag.records import Passage, Question
 
-from ..core.benchmark import load
+from ...core.benchmark import load
 
 
 def tell_gold(question: Question, passages: Sequence[Passage], documents: Sequence[str | None] | None) -> str:
@@ -21,7 +21,7 @@ def tell_gold(question: Question, passages: Sequence[Passage], documents: Sequen
         return ""
     if relevant:
         return _tell([{name} & relevant.keys() for name in documents or ()], len(relevant), "documents", "")
-    from ..audit.checks import held
+    from ...audit.checks import held
 
     parts = _list_parts(load(question.benchmark).sought(question.references))
     texts = [f"{passage.title} {passage.text}" for passage in passages]

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 from quadrag.errors import unknown_name
 from quadrag.metric_record import is_called, metric_record, name_together, show_key
 
-from ..core.result import PROFILES, Result
-from .compared.shared import doubt_verdicts
+from ...core.result import PROFILES, Result
+from ..compared.shared import doubt_verdicts
 
 
 class Reader(Protocol):

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
-from quadrag.chat.ledger_file import Value
-from quadrag.chat.shelf import Shelf
+from quadrag.chat.ledger.file import Value
+from quadrag.chat.ledger.shelf import Shelf
 from quadrag.errors import QuadragError
 from quadrag.progress import spell
 from quadrag.scratch import hold, is_held

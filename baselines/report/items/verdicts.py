@@ -11,9 +11,9 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import show_key
 from quadrag.records import Answer, Question, dumps
 
-from ..core.benchmark import MetricUse
-from ..scoring.modules import CachedJudge, Judge, ScoringInputs, compute
-from .items import RunReader, ShownItem
+from ...core.benchmark import MetricUse
+from ...scoring.modules import CachedJudge, Judge, ScoringInputs, compute
+from .reader import RunReader, ShownItem
 
 NOT_KEPT = "not kept in the ledger"
 ASKED_SINCE = "the judge was asked again since; its words then are not kept"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from quadrag.chat.ledger import Ledger
-from quadrag.chat.ledger_file import UNNAMED, Value
+from quadrag.chat.ledger.file import UNNAMED, Value
 
 
 @dataclass(slots=True)

@@ -3,8 +3,8 @@
 One SQLite file in WAL mode; a row is the sha256 of the call, the reply as JSON, and a sum of both by which a damaged
 row is known: it counts as not there, and the next reply takes its place. A commit survives the death of the process
 (``synchronous=NORMAL``: a power cut may lose the last commits, never the file). Failures are not stored. Runs on one
-ledger say here which calls they have in flight; see `quadrag.chat.claims`. It knows nothing of networks and holds no
-key.
+ledger say here which calls they have in flight; see `quadrag.chat.ledger.claims`. It knows nothing of networks and
+holds no key.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from quadrag.chat.ledger_file import PUT, UNNAMED, Value, open_file, read_row, row_sum, take_over, transaction
-from quadrag.chat.parts import adopt
+from quadrag.chat.ledger.file import PUT, UNNAMED, Value, open_file, read_row, row_sum, take_over, transaction
+from quadrag.chat.ledger.parts import adopt
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
 from quadrag.progress import spell
