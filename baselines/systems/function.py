@@ -11,9 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from concurrent.futures import as_completed, wait
+from concurrent.futures import Future, wait
 from contextlib import closing
 from dataclasses import MISSING, dataclass, fields, replace
+from queue import SimpleQueue
 from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
@@ -266,6 +267,7 @@ def _run_beside(
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     gate = asyncio.Semaphore(concurrency)
+    ended: SimpleQueue[Future[tuple[Any, Any]]] = SimpleQueue()
 
     async def one(batch: Any) -> tuple[Any, Any]:
         async with gate:
@@ -279,8 +281,10 @@ def _run_beside(
 
     try:
         for part in (batches[:first], batches[first:]):
-            for future in as_completed([asyncio.run_coroutine_threadsafe(one(batch), loop) for batch in part]):
-                yield future.result()
+            for batch in part:
+                asyncio.run_coroutine_threadsafe(one(batch), loop).add_done_callback(ended.put)
+            for _ in part:  # in the order they ended: what came before an error is kept
+                yield ended.get().result()
     finally:
         wait([asyncio.run_coroutine_threadsafe(down(), loop)], timeout=5)
         loop.call_soon_threadsafe(loop.stop)
