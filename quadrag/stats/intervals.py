@@ -1,6 +1,6 @@
 """How an interval is found: Wilson's for shares, the logit where shares come in clusters, the bootstrap for the rest.
 
-Wilson's, put on their range, is that of values too that all lie at one end of it, of which a bootstrap says nothing.
+Wilson's is that of values too that are all alike, of which a bootstrap says nothing.
 
 Which one fits is decided in `means`. What each of them covers is measured by ``benchmarks/intervals.py``.
 """
@@ -85,24 +85,23 @@ def share_interval(groups: Sequence[Group], level: float = LEVEL) -> tuple[Inter
     return _rounded(logit_interval(share, error, float((units - 1).sum()), level)), "logit"
 
 
-def end_interval(groups: Sequence[Group], low: float, high: float, level: float = LEVEL) -> tuple[Interval, str]:
-    """Return the interval of a mean whose values all lie at one end of their range, and its name.
+def alike_interval(
+    groups: Sequence[Group], value: float, low: float, high: float, level: float = LEVEL
+) -> tuple[Interval, str]:
+    """Return the interval of a mean over groups in each of which all values are alike, and its name.
 
-    A draw would say nothing, since all draws are alike. It is that of a share of none, or of all, put on the range: it
-    would be so wide had each value been one end or the other.
+    A draw would say nothing, since all draws are alike. At the level, no more than some share of all units is another
+    one than those seen (Wilson's interval of a share of all); these are taken to be at either end of the range.
 
     Args:
         groups: each with a value at least.
+        value: the mean.
         low: the least value that there can be.
         high: the greatest.
         level: in (0, 1).
     """
-    size = high - low
-    shares = [
-        group._replace(sums=np.stack([(group.sums[0] - low * group.sums[1]) / size, group.sums[1]])) for group in groups
-    ]
-    bounds, method = share_interval(shares, level)
-    return _rounded(low + size * bound for bound in bounds), method
+    bounds, method = share_interval([group._replace(sums=group.sums[[1, 1]]) for group in groups], level)
+    return _rounded(bounds.low * value + (1 - bounds.low) * end for end in (low, high)), method
 
 
 def percentile(resampled: NDArray[np.float64], level: float = LEVEL) -> Interval | None:

@@ -60,9 +60,10 @@ class Group(NamedTuple):
         total, count = self.sums.sum(axis=1)
         return float(total / count) if count else float("nan")
 
-    def has_only(self, value: float) -> bool:
-        """Whether the mean of every unit is a value."""
-        return bool((self.sums[0] == value * self.sums[1]).all())
+    @property
+    def alike(self) -> bool:
+        """Whether all units have the same mean."""
+        return bool(np.isclose(self.sums[0], self.mean * self.sums[1], rtol=1e-12, atol=1e-12).all())
 
     @property
     def single(self) -> bool:

@@ -1,8 +1,8 @@
 """Means over groups of items with their intervals; which interval fits is decided here.
 
 The mean over all items is that over one group. Values that are all 0 or 1 are shares, of which `share_interval` tells;
-of values that all lie at one end of their range `end_interval` does. All others are drawn anew, with the interval that
-is corrected for bias and skewness (`bca`).
+of values that have ends and are all alike `alike_interval` does. All others are drawn anew, with the interval that is
+corrected for bias and skewness (`bca`).
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .intervals import bca, end_interval, influences, share_interval, stretch_of
+from .intervals import alike_interval, bca, influences, share_interval, stretch_of
 from .items import SHARE, Ends, Group, Interval, Item, choose_fill, make_group, number_units
 from .resampling import DRAWS, Draws, resample_groups
 
@@ -93,6 +93,6 @@ def _mean(groups: Sequence[Group], level: float, ends: Ends) -> Mean:
     if all(group.shares for group in groups):
         return Mean(value, *share_interval(groups, level))
     low, high = ends
-    if low is not None and high is not None and value in ends and all(group.has_only(value) for group in groups):
-        return Mean(value, *end_interval(groups, low, high, level))
+    if low is not None and high is not None and low <= value <= high and all(group.alike for group in groups):
+        return Mean(value, *alike_interval(groups, value, low, high, level))
     return Mean(value, None, None)

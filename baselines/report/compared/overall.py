@@ -1,11 +1,12 @@
 """A metric of two runs over all splits of a config together: a question of several splits counts once."""
 
+import math
 from collections.abc import Container, Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from quadrag.metric_record import metric_record
-from quadrag.stats import Item, Pair, paired_difference, share_difference
+from quadrag.stats import Interval, Item, Pair, paired_difference, share_difference, wilson
 
 from ...core.result import PROFILES, Result
 from ...tables.cells import format_value
@@ -69,7 +70,9 @@ def pool_splits(
 
 def _pair_all(sides: Mapping[Place, _Sides]) -> tuple[dict[Place, Pair | None], int]:
     pairs = {
-        place: _widen(paired_difference(*([Item(question, value) for question, value in one.items()] for one in both)))
+        place: _widen(
+            place, paired_difference(*([Item(question, value) for question, value in one.items()] for one in both))
+        )
         for place, both in sides.items()
     }
 
@@ -80,10 +83,25 @@ def _pair_all(sides: Mapping[Place, _Sides]) -> tuple[dict[Place, Pair | None], 
     return adjust(pairs, shape_of)
 
 
-def _widen(pair: Pair | None) -> Pair | None:
-    """Give a difference that is nil on every question the interval of a share that is: a resample has no width."""
-    nil = pair is not None and pair.difference == 0 == pair.spread
-    return pair._replace(interval=share_difference(0, 0, pair.n)) if pair and nil else pair
+def _widen(place: Place, pair: Pair | None) -> Pair | None:
+    """Give a difference that is the same on every question an interval with a width, which resamples have not.
+
+    One of nil gets that of a share; of another, as many questions as Wilson's interval of "all" leaves open may differ
+    by nothing, or by the whole range of the metric the same way.
+    """
+    if pair is None or pair.spread > 1e-12:
+        return pair
+    if not pair.difference:
+        return pair._replace(interval=share_difference(0, 0, pair.n))
+    low, high = metric_record(place[2]).key(place[3]).range
+    if low is None or high is None:
+        return pair
+    known = wilson(pair.n, pair.n).low
+    bounds = (
+        known * pair.difference,
+        known * pair.difference + math.copysign((1 - known) * (high - low), pair.difference),
+    )
+    return pair._replace(interval=Interval(min(bounds), max(bounds)))
 
 
 def _average(first: Result, second: Result, places: Sequence[Place], profile: str) -> _Sides:

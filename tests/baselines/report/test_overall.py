@@ -55,6 +55,13 @@ def test_the_same_on_every_question_is_as_unsure_over_all_as_in_one() -> None:
     assert overall.cells[2].sub == one.cells[2].sub != "0.0 to 0.0"
 
 
+def test_a_part_of_all_splits_that_is_gained_by_every_question_is_no_certainty() -> None:
+    """Wilson of 10 of 10 leaves 3.841459 / 13.841459 = 0.277533 open; these may gain nothing, or the whole."""
+    none, one = dict.fromkeys(SPLITS, [0.0] * 10), dict.fromkeys(SPLITS[:2], [0.0] * 10) | {SPLITS[2]: [1.0] * 10}
+    overall = compare_runs([("A", run(none)), ("B", run(one))]).lines[0].cells[2].figure
+    assert overall and overall.interval == pytest.approx((72.2467 / 3, 72.2467 / 3 + 27.7533), abs=1e-3)
+
+
 def test_gains_that_no_split_decides_are_decided_by_all_and_what_one_run_lacks_is_left_out() -> None:
     low = {split: [0.0] * 12 for split in SPLITS}
     high = {split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(SPLITS)}

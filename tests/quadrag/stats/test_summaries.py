@@ -177,10 +177,14 @@ def test_same_items_same_bytes(items: list[Item], profile: str) -> None:
 
 
 @given(st.integers(1, 40), VALUES.filter(lambda value: value not in (0, 1)))
-def test_equal_values_have_no_width_but_for_shares(n: int, value: float) -> None:
-    found = summarise(ones(*[value] * n), **FEW)
-    assert found.value == pytest.approx(value)
-    assert found.interval == pytest.approx((value, value))
+def test_equal_values_have_the_width_that_unseen_ones_at_an_end_would_give(n: int, value: float) -> None:
+    known = wilson(n, n).low
+    for ends in ((-1, 1), (-2, 3)):
+        found = summarise(ones(*[value] * n), ends=ends, **FEW)
+        assert found.value == pytest.approx(value) and found.method == "wilson"
+        assert found.interval == pytest.approx([known * value + (1 - known) * end for end in ends])
+    for ends in ((None, None), (0, None), (2, 3)):
+        assert summarise(ones(*[value] * n), ends=ends, **FEW).interval == pytest.approx((value, value))
     assert summarise(ones(*[1] * n)).interval == pytest.approx(wilson(n, n))
 
 
