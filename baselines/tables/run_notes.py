@@ -26,6 +26,7 @@ from .replicas import note_recipes
 
 _BY_FUNCTION = "answers and passages by the user's own Python function"
 _BY_SERVICE = "answers and passages by a RAG service, {} contract"
+_BY_IDS = "Matched by ids alone, so the questions are not checked: put `question` in each line."
 _PART = re.compile(f"{OTHER_FILE}, (.+? questions)")  # what is said of a file with a part of the questions
 
 
@@ -60,6 +61,7 @@ def note_partial(results: Sequence[Result]) -> list[str]:
         for line, names in {**one.run.constant_verdicts, **one.run.doubtful_verdicts}.items():
             notes.append(Alarm(f"{line}; {ALIKE} marks what rests on them." if names else f"{line}."))
     notes += note_answers(results)
+    notes += [_BY_IDS] * any(one.run.by_ids for one in results)
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
 
 
