@@ -6,6 +6,7 @@ A table without these lines would be read as saying more than was measured.
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import compress
 
 from quadrag.catalogue import configs
 from quadrag.data.files import OTHER_FILE, SAMPLE_SOURCE
@@ -132,10 +133,11 @@ def list_settings(inputs: Inputs) -> list[str]:
     return parts
 
 
-def note_sample(results: Sequence[Result]) -> list[str]:
-    """Say that data are made up, where they are."""
-    made_up = any(SAMPLE_SOURCE in one.run.source for one in results)
-    return ["The data are the bundled sample, which is made up."] * made_up
+def note_sample(results: Sequence[Result], names: Sequence[str] = ()) -> list[str]:
+    """Say that data are made up, where they are; of some of several named runs, of which."""
+    made_up = [SAMPLE_SOURCE in one.run.source for one in results]
+    where = f"{', '.join(compress(names, made_up))}: " if names and not all(made_up) else ""
+    return [f"{where}The data are the bundled sample, which is made up."] * any(made_up)
 
 
 def note_none_beside(results: Sequence[Result]) -> list[str]:
