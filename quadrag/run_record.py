@@ -105,6 +105,7 @@ class RunRecord:
         searched: whether a system of the user's own said of any question what it found, were it nothing.
         unread: the keys of its replies, or of a file of answers, that look like passages and are not read; of passages,
             with ``passages.`` before them, those that look like texts.
+        by_ids: whether a file of answers was matched to the questions by ids alone, which other data have too.
         failures: calls that failed, by ``config/split/id/sample``.
         failed_verdicts: answers that a judge was asked about in vain.
         empty: a model's replies without a text, by ``config/split``.
@@ -149,6 +150,7 @@ class RunRecord:
     service: dict[str, Any] | None = None
     searched: bool = False
     unread: list[str] = field(default_factory=list)
+    by_ids: bool = False
     failures: dict[str, str] = field(default_factory=dict)
     failed_verdicts: int = 0
     empty: dict[str, int] = field(default_factory=dict)

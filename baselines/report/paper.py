@@ -28,7 +28,9 @@ def show_paper(
         verbose: all metrics and slices too. What was said under the paper's tables is not said again.
     """
     grids = tabulate_paper(benchmark, results, profiles)
-    grids[0].notes[:0] = [Alarm(f"{line} The papers' rows are of their own data.") for line in note_sample(results)]
+    names = [result.folder.name if result.folder else result.run.inputs.config for result in results]
+    made_up = note_sample(results, names)
+    grids[0].notes[:0] = [Alarm(f"{line} The papers' rows are of their own data.") for line in made_up]
     said = {note for grid in grids for note in grid.notes}
     own = [grid for result in results if verbose for grid in tabulate_scores(result, profiles, labels)]
     return grids + [replace(grid, notes=[note for note in grid.notes if note not in said]) for grid in own]

@@ -11,6 +11,7 @@ scored, and said to be one.
 """
 
 import itertools
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -33,6 +34,7 @@ _MEANT = {  # what others call our keys
     ),
 }
 _ASKED = ("query", "question")  # what was asked, where a line says it
+_COUNTED = re.compile(r"(.*/)?[\d.]{1,6}")  # an id that counts, as other data's do
 _WITHOUT = {"id": "ids are those of `quadrag questions`", "answer": "expected the answer as a text, under answer"}
 _LINES = 'expected lines of objects like {"id": ..., "answer": ...}'
 _OF_LOGS = "the data that the log was made on: its data_dir as --data-dir"
@@ -44,12 +46,13 @@ class Answered(NamedTuple):
     """What a file holds: answers, and the passages that were found for them, where a line has any.
 
     `unread` are the keys of the other lines that look as if they held some, and those of passages that look as if they
-    held their texts.
+    held their texts. `by_ids`: no line says what was asked, and ids that count may as well be those of other data.
     """
 
     answers: list[Answer]
     passages: dict[Key, tuple[Passage, ...]]
     unread: list[str]
+    by_ids: bool
 
 
 def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str], partial: bool = False) -> Answered:
@@ -70,10 +73,11 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
     counts: Counter[Key] = Counter()
     places_of: dict[tuple[Key, int], int] = {}
     unread: dict[str, None] = {}
-    theirs = False
+    theirs, by_ids = False, True
     for number, row in lines(path):
         answer = _answer(f"{path}:{number}", row, places)
-        _check_query(f"{path}:{number}", row, questions[answer.key])
+        said = _check_query(f"{path}:{number}", row, questions[answer.key])
+        by_ids = by_ids and not said and _COUNTED.fullmatch(answer.id) is not None
         counts[answer.key] += 1
         theirs = "answer" not in row
         if (answer.key, answer.sample) in places_of:
@@ -98,7 +102,7 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
             f"{path} does not answer {len(missing)} of {len(questions)} questions{times} ({shown}); "
             'write {"id": ..., "answer": null} for a call that failed'
         )
-    return Answered(answers, passages, sorted(unread))
+    return Answered(answers, passages, sorted(unread), by_ids)
 
 
 def _read_passages(where: str, given: Any) -> tuple[Passage, ...]:
@@ -266,19 +270,23 @@ def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
     )
 
 
-def _check_query(where: str, row: Mapping[str, Any], question: Question) -> None:
+def _check_query(where: str, row: Mapping[str, Any], question: Question) -> bool:
     """Hold what a line says was asked against the data: ids may have moved, and sample and real data share them.
 
     What is asked holds the question's text or, of a conversation, is a part of it.
+
+    Returns:
+        Whether the line says it.
     """
-    for name in _ASKED:
-        asked = row.get(name)
-        if isinstance(asked, str) and question.query not in asked and asked not in question.query:
+    said = {name: asked for name in _ASKED if isinstance(asked := row.get(name), str) and asked}
+    for name, asked in said.items():
+        if question.query not in asked and asked not in question.query:
             cure = f"the --data-dir and the ids of `quadrag questions`, or lines without `{name}`"
             raise QuadragError(
                 f"{where} answers another question than {_place(question.key)} of these data "
                 f"({question.query[:40]!r}); expected {_OF_LOGS if 'conditions' in row else cure}"
             )
+    return bool(said)
 
 
 def _unanswered(question: Question, sample: int) -> Answer:

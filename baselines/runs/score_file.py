@@ -12,7 +12,7 @@ from pathlib import Path
 from quadrag import __version__
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
-from quadrag.records import Answer, Key, jsonl_text, write_text
+from quadrag.records import Answer, Key, Question, jsonl_text, write_text
 from quadrag.run_files import sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
 from quadrag.scratch import scratch
@@ -30,8 +30,8 @@ from ..scoring.validity import count_empty, mark_invalid
 from ..systems.rag.system import take_served
 from .answers import lines, named_split
 from .answers import read as read_file
-from .asked import write_asked
-from .inputs import describe_each, describe_judging, name_judges, name_services
+from .asked import read_asked, write_asked
+from .inputs import describe_each, describe_judging, digest_each, name_judges, name_services
 from .logs import find_maker
 from .pipeline import Session
 from .request import RunRequest, make_task
@@ -63,6 +63,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         # A file that says its splits answers those; one that does not must answer all.
         if named and all(isinstance(split, str) and split in known for split in named):
             asked = [question for question in asked if question.split in named]
+    made = _read_maker(path)
+    _check_asked(path, made, asked)
     defaults = {"config": one.config} | ({"split": one.split} if one.split else {})
     order = {question.key: place for place, question in enumerate(asked)}
     read = read_file(path, {question.key: question for question in asked}, defaults, partial=True)
@@ -104,7 +106,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     stopped = f"{scored.stopped}; score again with a judge that does" if scored.dead else scored.stopped
     run = RunRecord(inputs, "stopped" if stopped else "finished", stopped=stopped, source=source)
     run.data_dir = one.data_dir
-    run.latency_seconds = _read_latencies(path, answers)
+    run.latency_seconds = _pick_latencies(made, answers)
+    run.by_ids = read.by_ids and not (made and made.asked)
     run.latency = spread(list(run.latency_seconds.values()))
     run.command, run.max_failed, run.profile = list(session.command), session.max_failed, session.profile
     scored.tell(run)
@@ -150,13 +153,33 @@ def _write(out: Path, files: Mapping[str, str], run: RunRecord, kept: Mapping[Ke
         raise OSError(error.errno, error.strerror, str(out)) from None
 
 
-def _read_latencies(path: Path, answers: Sequence[Answer]) -> dict[str, float]:
-    """Return how long answers took that a run of ours made and left beside its `run.json`; {} of others."""
+def _read_maker(path: Path) -> RunRecord | None:
+    """Return the run of ours that made a file and left it beside its `run.json`; None of any other file."""
     try:
         made = read_run(path.parent)
     except QuadragError:  # it is not a run's folder, and need be none
-        return {}
-    if made.files.get(path.name) != sha256(path):
+        return None
+    return made if made.files.get(path.name) == sha256(path) else None
+
+
+def _check_asked(path: Path, made: RunRecord | None, questions: Sequence[Question]) -> None:
+    """Refuse a run's answers to questions that have its ids, and none of its texts and gold.
+
+    Raises:
+        QuadragError: no question is the same.
+    """
+    before, now = read_asked(path.parent, made.asked) if made and made.asked else {}, digest_each(questions)
+    shared = before.keys() & now.keys()
+    if made and shared and all(before[key].sha256 != now[key] for key in shared):
+        there = f"--data-dir {made.data_dir}" if made.data_dir else made.source
+        raise QuadragError(
+            f"{path} answers other questions than these data have under its ids; expected those of the run: {there}"
+        )
+
+
+def _pick_latencies(made: RunRecord | None, answers: Sequence[Answer]) -> dict[str, float]:
+    """Return how long answers took that a run of ours made; {} of others."""
+    if made is None:
         return {}
     places = ("/".join((*answer.key, str(answer.sample))) for answer in answers)
     return {place: made.latency_seconds[place] for place in places if place in made.latency_seconds}

@@ -6,6 +6,7 @@ A table without these lines would be read as saying more than was measured.
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import compress
 
 from quadrag.catalogue import configs
 from quadrag.data.files import OTHER_FILE, SAMPLE_SOURCE
@@ -26,6 +27,7 @@ from .replicas import note_recipes
 
 _BY_FUNCTION = "answers and passages by the user's own Python function"
 _BY_SERVICE = "answers and passages by a RAG service, {} contract"
+_BY_IDS = "Matched by ids alone, so the questions are not checked: put `question` in each line."
 _PART = re.compile(f"{OTHER_FILE}, (.+? questions)")  # what is said of a file with a part of the questions
 
 
@@ -60,6 +62,7 @@ def note_partial(results: Sequence[Result]) -> list[str]:
         for line, names in {**one.run.constant_verdicts, **one.run.doubtful_verdicts}.items():
             notes.append(Alarm(f"{line}; {ALIKE} marks what rests on them." if names else f"{line}."))
     notes += note_answers(results)
+    notes += [_BY_IDS] * any(one.run.by_ids for one in results)
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
 
 
@@ -130,10 +133,11 @@ def list_settings(inputs: Inputs) -> list[str]:
     return parts
 
 
-def note_sample(results: Sequence[Result]) -> list[str]:
-    """Say that data are made up, where they are."""
-    made_up = any(SAMPLE_SOURCE in one.run.source for one in results)
-    return ["The data are the bundled sample, which is made up."] * made_up
+def note_sample(results: Sequence[Result], names: Sequence[str] = ()) -> list[str]:
+    """Say that data are made up, where they are; of some of several named runs, of which."""
+    made_up = [SAMPLE_SOURCE in one.run.source for one in results]
+    where = f"{', '.join(compress(names, made_up))}: " if names and not all(made_up) else ""
+    return [f"{where}The data are the bundled sample, which is made up."] * any(made_up)
 
 
 def note_none_beside(results: Sequence[Result]) -> list[str]:

@@ -165,8 +165,8 @@ def tell_once(runs: Iterable[tuple[str, Result]]) -> dict[str, list[str]]:
 
 def _tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[Alarm]:
     """Say that data are made up, and of which runs what is odd."""
-    runs = list(runs)
-    made_up = map(Alarm, note_sample([result for _, result in runs]))
+    names, results = zip(*(runs := list(runs)), strict=True)
+    made_up = map(Alarm, note_sample(results, names))
     return [*made_up, *(Alarm(f"{', '.join(where)}: {note}") for note, where in tell_once(runs).items())]
 
 

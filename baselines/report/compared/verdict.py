@@ -14,14 +14,21 @@ from ...tables.grid import Cell
 from .names import Place, name_places
 from .pairs import Compared, has_better, pair_cell
 
-BETTER, WORSE, SAME, UNDECIDED, TOO_FEW = "better", "worse", "same", "not decided", "too few questions"
+BETTER, WORSE, NONE_SEEN, UNDECIDED, TOO_FEW = (
+    "better",
+    "worse",
+    "no difference seen",
+    "not decided",
+    "too few questions",
+)
 _COUNTED = {"official": "both scored", "corrected": "count in both"}
 
 
 def find_verdict(place: Place, pair: Pair) -> str:
     """Say what the second run is by a metric; "" where neither end of it is the better one.
 
-    The same is what no question differs by: where as many are better as are worse nothing is decided.
+    No difference is seen where no question differs, which of a few questions proves nothing; where as many are better
+    as are worse nothing is decided.
     """
     if not has_better(place):
         return ""
@@ -30,7 +37,7 @@ def find_verdict(place: Place, pair: Pair) -> str:
     if pair.decisive < ALPHA:
         lower = metric_record(place[2]).key(place[3]).direction == "lower"
         return BETTER if (pair.difference > 0) != lower else WORSE
-    return UNDECIDED if pair.spread or pair.difference else SAME
+    return UNDECIDED if pair.spread or pair.difference else NONE_SEEN
 
 
 def verdict_cells(place: Place, pair: Pair | None) -> list[Cell]:
@@ -69,7 +76,7 @@ def tell_headline(pairs: Mapping[Place, Compared], profile: str, names: Sequence
     told = drop_splits(told)
     labels = name_places(told)
     # What no question differs by, as where all answers are wrong in both, is not what a reader looks for.
-    (first, one), *others = sorted(told.items(), key=lambda item: find_verdict(item[0], item[1].pair) == SAME)
+    (first, one), *others = sorted(told.items(), key=lambda item: find_verdict(item[0], item[1].pair) == NONE_SEEN)
     rest: dict[str, list[str]] = {}
     for place, other in others:
         rest.setdefault(find_verdict(place, other.pair), []).append(labels[place])
@@ -113,8 +120,8 @@ def tell_other(place: Place, one: Compared, profile: str, names: Sequence[str]) 
 
 def _tell_verdict(place: Place, pair: Pair, names: Sequence[str]) -> str:
     verdict = find_verdict(place, pair)
-    if verdict == SAME:
-        return f"{names[1]} is the same as {names[0]}"
+    if verdict == NONE_SEEN:
+        return "No difference seen"
     return "Not decided" if verdict == UNDECIDED else f"{names[1]} is {verdict}"
 
 

@@ -123,7 +123,7 @@ def test_what_is_undecided_is_told_with_what_would_decide_it() -> None:
 
 def test_what_is_the_same_is_said_to_be_the_same() -> None:
     first = np.random.RandomState(0).random_sample(100)
-    assert words(run(first), run(first))[0] == "B is the same as A on rouge_l: 0.0 points (95% 0.0 to 0.0)."
+    assert words(run(first), run(first))[0] == "No difference seen on rouge_l: 0.0 points (95% 0.0 to 0.0)."
     swapped = [*first[1::2], *first[::2]]
     swapped[::2], swapped[1::2] = first[1::2], first[::2]
     said = span(run(first), run(swapped))
@@ -135,7 +135,7 @@ def test_what_is_the_same_is_said_to_be_the_same() -> None:
 def test_the_same_on_a_part_says_on_which_part_and_what_failed() -> None:
     first = np.random.RandomState(0).random_sample(20)
     asked: Any = {"asked": ask(20, ["x"])}
-    same = "B is the same as A on rouge_l: 0.0 points (95% 0.0 to 0.0; on the 15 questions that both scored"
+    same = "No difference seen on rouge_l: 0.0 points (95% 0.0 to 0.0; on the 15 questions that both scored"
     failed = fail(run([*first[:15], *[None] * 5], **asked))
     assert words(run(first, **asked), failed)[0] == f"{same}; 5 failed in B)."
     part = run(first[:15], asked=ask(15, ["x"]))

@@ -79,3 +79,34 @@ def test_a_part_of_the_questions_is_scored_as_a_part(capsys):
     assert measure(lambda question: question.query, limit=5)["rouge_l"].value == next(
         row["value"] for row in json.loads(Path("part/scores.json").read_text()) if row["key"] == "rouge_l"
     )
+
+
+RGB = ("--benchmark", "rgb", "--config", "noise_robustness_en", "--split", "noise_0", "--data-dir")
+
+
+def test_answers_by_ids_alone_are_said_to_be_and_those_with_their_questions_are_checked(capsys):
+    asked = [*quadrag.questions("rgb", "noise_robustness_en", split="noise_0", data_dir="sample")]
+    rows = [{"id": one.id, "answer": "Ada"} for one in asked]
+    for extra, alone in ({}, True), ({"question": ""}, True), ({"question": asked[0].query}, False):
+        lines = [json.dumps(rows[0] | extra), *map(json.dumps, rows[1:])]
+        Path("mine.jsonl").write_text("\n".join(lines))
+        assert main(["score", "mine.jsonl", *RGB, "sample"]) == 0
+        assert ("Matched by ids alone, so the questions are not checked" in capsys.readouterr().out) == alone
+
+
+def test_a_runs_answers_are_held_against_its_own_questions(real_data, capsys):
+    assert main(["run", "rgb", "counterfactual_robustness_en", "--data-dir", "sample", "--out", "made"]) == 0
+    capsys.readouterr()
+    assert main(["score", "made/answers.jsonl", "--data-dir", "sample"]) == 0
+    assert "Matched by ids" not in capsys.readouterr().out
+    assert main(["score", "made/answers.jsonl", "--data-dir", str(real_data("RGB"))]) == 2
+    assert "other questions than these data have under its ids" in capsys.readouterr().err
+
+
+def test_a_comparison_says_which_run_is_on_made_up_data(real_data, capsys):
+    for folder, data in ("made", "sample"), ("real", str(real_data("RGB"))), ("again", "sample"):
+        assert main(["run", "rgb", "counterfactual_robustness_en", "--data-dir", data, "--out", folder]) == 0
+    capsys.readouterr()
+    for others, named in (["real"], "\nmade: The"), (["real", "again"], "\nA, C: The"), (["again"], "\nThe"):
+        assert main(["report", "made", *others]) == 0
+        assert f"{named} data are the bundled sample, which is made up.\n" in capsys.readouterr().out
