@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from sample_graph import sample_graph
 
 from quadrag.kg.build import build
 from quadrag.kg.graph import Graph
@@ -107,3 +108,10 @@ def graph_of(upstream: Callable[[Mapping[str, Any]], Path], tmp_path: Path) -> I
     yield make
     for graph in opened:
         graph.close()
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
+    """The graph of CRAG's sample."""
+    with sample_graph(tmp_path_factory.mktemp("kg")) as opened:
+        yield opened
