@@ -30,7 +30,7 @@ from omnieval_judges import (
 from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
 
-ATTACKS = json.loads((Path(__file__).parents[1] / "omnieval_attacks.json").read_text(encoding="utf-8"))
+ATTACKS = json.loads(Path(__file__).with_name("omnieval_attacks.json").read_text(encoding="utf-8"))
 # Verdicts, fuzzed
 
 _VALUES: list[tuple[str, int | bool | None]] = [
