@@ -17,10 +17,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,6 +31,7 @@ from hub_server import HubServer
 from injections import obedient
 from pages import PAGES, ROOT, Section, Step, meaning, read, sections
 from rag_server import RagServer
+from serving import Quiet, serving
 from warm import AS_IF_FRESH, ENVIRONMENTS, Warm
 
 FOLDERS = {"RGB": "rgb", "CRUD_RAG": "crud_rag", "CRAG": "crag", "OMNIEVAL": "omnieval"}
@@ -352,18 +352,11 @@ def whole(command: str) -> list[str]:
     return next(section.commands for section in SECTIONS if command in section.commands)
 
 
-@contextmanager
-def mirror(folder: Path) -> Iterator[str]:
+def mirror(folder: Path) -> AbstractContextManager[str]:
     """Serve upstream's genuine files of RGB under the paths of their own host."""
 
-    class Handler(SimpleHTTPRequestHandler):
+    class Handler(Quiet, SimpleHTTPRequestHandler):
         def translate_path(self, path: str) -> str:
             return str(next(folder.rglob(path.rpartition("/")[2]), folder / "none"))
 
-        def log_message(self, format: str, *arguments: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    return serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler))

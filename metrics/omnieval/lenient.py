@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How `official` reads a verdict: as OmniEval's code, which has json_repair 0.30.0 mend a reply that is no JSON.
 
-The mending here is our own, made to agree with that library on what judges write: `tests/metrics/omnieval_vectors.json`
-holds replies as the library read them. Nothing is checked against a scale: that is the quirk.
+The mending here is our own, made to agree with that library on what judges write: `omnieval_vectors.json` in
+`tests/metrics/omnieval/` holds replies as the library read them. Nothing is checked against a scale: that is the quirk.
 """
 
 import json

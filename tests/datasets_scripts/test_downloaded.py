@@ -6,10 +6,10 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import datasets
@@ -17,6 +17,7 @@ import pytest
 from crag_files import FIVE, PARTS, lines, record
 from crud_rag_files import FULL, SPLIT
 from sample_rows import rows
+from serving import serving
 
 from quadrag import catalogue
 from quadrag.data import builders, files
@@ -53,18 +54,13 @@ Facts = tuple[int | None, str | None, str | None]
 @pytest.fixture
 def upstream() -> Iterator[Callable[[str], str]]:
     """A function that starts a server which has a sample where upstream has its files, and gives its address."""
-    servers = []
+    with ExitStack() as servers:
 
-    def start(name: str) -> str:
-        handler = partial(SimpleHTTPRequestHandler, directory=str(files.sample_dir(name)))
-        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), handler))
-        Thread(target=servers[-1].serve_forever, args=(0.02,), daemon=True).start()
-        return f"http://127.0.0.1:{servers[-1].server_port}/"
+        def start(name: str) -> str:
+            handler = partial(SimpleHTTPRequestHandler, directory=str(files.sample_dir(name)))
+            return f"{servers.enter_context(serving(ThreadingHTTPServer(('127.0.0.1', 0), handler)))}/"
 
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield start
 
 
 def facts(name: str, file: str, by: str) -> Facts:

@@ -4,68 +4,28 @@ from __future__ import annotations
 
 import json
 import math
-import random
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-import jieba
 import numpy as np
+import overlaps
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from overlaps import PROFILES, Tokens, cut, one, text
 from sacrebleu.metrics import BLEU
 
 DATA = json.loads(Path(__file__).with_name("crud_overlap_vectors.json").read_text(encoding="utf-8"))
 GOLD = "上海市体育局发放了500万元体育消费券。"
 START = "上海市体育局发放了"
-PROFILES = ("official", "corrected")
-KEYS = ("bleu", "bleu_bp", "bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "length")
-# Words, half words, names for the model of unknown ones, digits, Latin, rare characters, all kinds of whitespace.
-PIECES = [
-    *"上海市体育局发放消费券的一不𠮷龘、，。“”",
-    "杭研大厦",
-    "大众点评",
-    "小明硕士",
-    "500万元",
-    "3.5%",
-    "GDP",
-    "a-b",
-    "C++",
-]
-PIECES += [" ", "  ", "\t", "\n", "\r\n", "\u3000", "\u00a0", "\u2028"]
-text = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+KEYS = overlaps.KEYS["crud_overlap"]
 full = text.filter(bool)
 
 
 @pytest.fixture(scope="module")
 def metric(load_metric: Callable[[str], Any]) -> Any:
     return load_metric("crud_overlap")
-
-
-@pytest.fixture(scope="module")
-def words(load_file: Callable[[str], ModuleType]) -> ModuleType:
-    return load_file("crud_overlap/words.py")
-
-
-def cut(sentence: str) -> list[str]:
-    """Tokens by jieba itself."""
-    return list(jieba.cut(sentence))
-
-
-class Tokens:
-    """What rouge_score asks for its tokens."""
-
-    def tokenize(self, sentence: str) -> list[str]:
-        return cut(sentence)
-
-
-def one(metric: Any, prediction: str, reference: str, profile: str = "official", **options: Any) -> dict[str, Any]:
-    """The values of one pair."""
-    got = metric.compute(predictions=[prediction], references=[reference], profile=profile, **options)
-    row: dict[str, Any] = got["per_item"][0]
-    return row
 
 
 def papineni(candidate: list[str], reference: list[str]) -> tuple[list[float], float, float]:
@@ -179,91 +139,6 @@ def test_rouge_l_is_rouge_score_s(metric: Any, prediction: str, reference: str) 
     oracle = rouge_scorer.RougeScorer(["rougeL"], tokenizer=Tokens())
     expected = oracle.score(reference, prediction)["rougeL"].fmeasure
     assert one(metric, prediction, reference)["rouge_l"] == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.pure
-@given(text)
-def test_tokens_are_jieba_s(words: ModuleType, sentence: str) -> None:
-    assert words.cut(sentence) == cut(sentence)
-
-
-@pytest.mark.pure
-@given(st.text(max_size=20))
-def test_tokens_of_any_text_are_jieba_s(words: ModuleType, sentence: str) -> None:
-    assert words.cut(sentence) == cut(sentence)
-
-
-@pytest.mark.pure
-@pytest.mark.slow(2000, 6_000, 250_000)
-def test_tokens_of_drawn_words_and_pieces_are_jieba_s(words: ModuleType, rounds: int) -> None:
-    jieba.initialize()
-    known, draw = list(jieba.dt.FREQ), random.Random(19)
-    others = "0123456789abcXYZ+#&._%-，。 \r\n\t\u3000\ud800𠮷㐀\u9fd6\uf900é가か😀"
-    for _ in range(rounds):
-        pieces = [draw.choice(known) for _ in range(draw.randint(1, 12))]
-        # Half words, and single characters, which overlap with the words beside them; what no dictionary holds.
-        pieces = [draw.choice((piece, piece, piece[1:], piece[0], draw.choice(others))) for piece in pieces]
-        sentence = "".join(pieces)
-        assert words.cut(sentence) == cut(sentence)
-
-
-@pytest.mark.pure
-@pytest.mark.parametrize(
-    "sentence", ["AT&T", "CAT&T", "C++x", "1c#", "AT&TC++", "c", "a1b2", "好c#好", "的一是", "的一x"]
-)
-def test_latin_words_of_the_dictionary_are_no_runs(words: ModuleType, sentence: str) -> None:
-    assert words.cut(sentence) == cut(sentence)
-
-
-@pytest.mark.pure
-@pytest.mark.slow(0, 1, 48)
-def test_tokens_of_the_real_corpus_are_jieba_s(
-    words: ModuleType, real_data: Callable[[str], Path], rounds: int
-) -> None:
-    files = sorted((real_data("CRUD_RAG") / "data" / "80000_docs").iterdir(), key=lambda file: file.stat().st_size)
-    for file in files[:rounds]:
-        with file.open(encoding="utf-8") as lines:
-            assert all(words.cut(line) == cut(line) for line in lines), file.name
-
-
-@pytest.mark.pure
-def test_tokens_of_real_news_are_jieba_s(words: ModuleType, real_data: Callable[[str], Path]) -> None:
-    path = real_data("CRUD_RAG") / "data" / "crud_split" / "split_merged.json"
-    rows = json.loads(path.read_text(encoding="utf-8"))["event_summary"]
-    texts = [text for row in rows[:300] for text in (row["summary"], row["text"])]
-    assert sum(map(len, texts)) > 200_000
-    assert all(words.cut(text) == cut(text) for text in texts)
-
-
-def test_words_added_to_jieba_s_shared_dictionary_change_nothing(metric: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = one(metric, "体育消费券", GOLD)
-    assert len(cut("体育消费券")) > 1
-    monkeypatch.setattr(jieba.dt, "FREQ", dict(jieba.dt.FREQ))  # put back afterwards, as the next line
-    monkeypatch.setattr(jieba.dt, "total", jieba.dt.total)
-    jieba.add_word("体育消费券")
-    assert len(cut("体育消费券")) == 1
-    assert one(metric, "体育消费券", GOLD) == before
-
-
-@pytest.mark.slow
-def test_the_dictionary_is_read_at_the_first_use_in_silence_and_is_no_other_s(
-    metrics_root: Path, python: Callable[..., Any], environment: Callable[..., dict[str, str]]
-) -> None:
-    code = """
-        import sys, evaluate, rjieba
-        rjieba.add_word("体育消费券", 10**6, None)
-        metric = evaluate.load(sys.argv[1])
-        words = sys.modules[type(metric).__module__.rpartition(".")[0] + ".words"]
-        metric.compute(predictions=["", None], references=["一", "一"])
-        assert words.dictionary.cache_info().misses == 0
-        metric.compute(predictions=["一"], references=["一"])
-        metric.compute(predictions=["二"], references=["一"])
-        assert words.dictionary.cache_info().misses == 1
-        assert rjieba.cut("体育消费券") == ["体育消费券"] != words.cut("体育消费券")
-    """
-    lines = "\n".join(line.strip() for line in code.splitlines())
-    done = python(lines, metrics_root / "crud_overlap", env=environment())
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("case", DATA["cosines"], ids=lambda case: case["name"])

@@ -10,12 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from overlaps import KEYS, PROFILES, text
 
-PROFILES = ("official", "corrected")
-KEYS = {
-    "crud_overlap": ("bleu", "bleu_bp", "bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "length"),
-    "omnieval_overlap": ("em", "f1", "rouge_1", "rouge_2", "rouge_l"),
-}
 GOLD = "上海市体育局发放了500万元体育消费券。"
 GIVEN: dict[str, list[tuple[Any, Any]]] = {
     "crud_overlap": [(GOLD, [GOLD]), (None, GOLD), ("", GOLD), ("上海市体育局发放了", (GOLD,)), (GOLD, None)],
@@ -24,13 +20,6 @@ GIVEN: dict[str, list[tuple[Any, Any]]] = {
         *(("基金", ("基金", "")), ("\ud83d基金", np.array(["基金", "债券"]))),
     ],
 }
-# Words, half words, numbers, Latin, all kinds of stops and whitespace.
-PIECES = [
-    *"上海市体育局发放消费券净利润为亿元上市公司的一不𠮷龘、，。“”；：！？?..!",
-    *("大众点评", "500万元", "3.5%", "-5%", "1,234.5", "(5)", "GDP", "a-b", "C++", "the", "An", "a\u0301", "......"),
-    *(" ", "  ", "\t", "\n", "\n\n", "\r\n", "\u3000", "\u00a0", "\u2028", "\x1c", "\x85", "\u200b"),
-]
-text = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
 
 @pytest.mark.parametrize("name", KEYS)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import re
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 from chat_server import ChatServer
 from graded_sheets import LABELS
+from serving import Quiet, serving
 
 from quadrag.baselines.certify.grades import find_graded
 
@@ -33,7 +33,7 @@ def test_a_set_is_fetched_verified_and_kept(cli, monkeypatch, real_data):
     genuine = real_data("real_labels") / "wice" / "claim_dev.jsonl"
     content = genuine.read_bytes()
 
-    class Mirror(BaseHTTPRequestHandler):
+    class Mirror(Quiet):
         asked: ClassVar[list[str]] = []
 
         def do_GET(self):
@@ -42,17 +42,12 @@ def test_a_set_is_fetched_verified_and_kept(cli, monkeypatch, real_data):
             self.end_headers()
             self.wfile.write(content if len(self.asked) > 1 else content[:-1])
 
-        def log_message(self, format, *arguments):
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Mirror) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("QUADRAG_MIRROR", f"http://127.0.0.1:{server.server_port}")
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Mirror)) as address:
+        monkeypatch.setenv("QUADRAG_MIRROR", address)
         monkeypatch.setenv("QUADRAG_CACHE", str(Path("cache").absolute()))
         short = cli("certify-judge", "wice", "--items", "items.csv")
         done = cli("certify-judge", "wice", "--items", "items.csv")
         again = cli("certify-judge", "WiCE-lenient", "--items", "more.csv")
-        server.shutdown()
     assert short.code == 2 and "3490478 bytes, expected 3490479" in short.err
     assert done.out == "items.csv: 349 items\n" and again.out == "more.csv: 349 items\n"
     path = "/ryokamoi/wice/ddeb6c183665e2a20c5f03c5aa07f03888b9870f/data/entailment_retrieval/claim/dev.jsonl"

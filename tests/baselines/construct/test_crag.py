@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sample_graph import SOURCE
 
 from quadrag import cli
 from quadrag.baselines.construct.crag import values
@@ -249,8 +250,7 @@ def test_every_config_runs(config: str, made: Path, tmp_path: Path, capsys: pyte
 
 
 def test_a_built_graph_is_a_table(tmp_path: Path) -> None:
-    graph = SAMPLE.parents[3] / "datasets_scripts" / "crag" / "sample" / "mock_api" / "cragkg"
-    assert cli.main(["kg", "build", str(graph), str(tmp_path / "kg.sqlite")]) == 0
+    assert cli.main(["kg", "build", str(SOURCE), str(tmp_path / "kg.sqlite")]) == 0
     templates = {
         "domain": "movie",
         "query_time": "02/28/2024, 08:00:00 PT",
@@ -274,7 +274,7 @@ def test_a_built_graph_is_a_table(tmp_path: Path) -> None:
     }
     (tmp_path / "t.yaml").write_text(json.dumps(templates))
     assert cli.main(command(tmp_path / "kg.sqlite", tmp_path / "t.yaml", tmp_path / "out")) == 0
-    films = json.loads((graph / "movie" / "movie_db.json").read_text(encoding="utf-8"))
+    films = json.loads((SOURCE / "movie" / "movie_db.json").read_text(encoding="utf-8"))
     by_title = {film["title"]: film for film in films.values()}
     found = [row for rows in load(tmp_path / "out", "qa").values() for row in rows]
     assert {row["question_type"] for row in found} == {"simple", "aggregation"}

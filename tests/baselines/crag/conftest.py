@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer
+from sample_graph import sample_graph
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from quadrag.baselines.crag.facts.find import find_facts
 from quadrag.baselines.crag.language.entities import Entities, guess
-from quadrag.data.files import sample_dir
-from quadrag.kg.build import build
 from quadrag.kg.clock import at
 from quadrag.kg.graph import Graph
 
@@ -42,9 +41,7 @@ def words(tmp_path):
 @pytest.fixture(scope="session")
 def graph(tmp_path_factory: Any) -> Iterator[Graph]:
     """The sample's graph."""
-    path = tmp_path_factory.mktemp("facts") / "kg.sqlite"
-    build(sample_dir("crag") / "mock_api" / "cragkg", path)
-    with Graph(path) as opened:
+    with sample_graph(tmp_path_factory.mktemp("facts")) as opened:
         yield opened
 
 

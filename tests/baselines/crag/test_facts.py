@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sample_graph import SOURCE
 
 from quadrag.baselines.crag.facts.calls import CALLS, LINES, LOOKUPS, WIDTH, flatten, format_value
 from quadrag.baselines.crag.facts.find import choose_functions, find_facts, make_calls
@@ -30,7 +31,6 @@ from quadrag.kg.graph import Graph
 from quadrag.kg.tools import FUNCTIONS
 
 LATE = "03/20/2024, 10:00:00 PT"
-SOURCE = sample_dir("crag") / "mock_api" / "cragkg"
 
 
 def questions() -> list[dict[str, Any]]:

@@ -3,81 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import ChainMap
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from compared_runs import ROUGE, ask, fail, run, span, together, words
 
-from quadrag.baselines.core.result import Asked, Result, Stratum
-from quadrag.baselines.report.compared.comparison import compare_runs, merge_runs
-from quadrag.baselines.report.compared.pairs import list_differences, pair_results, pair_slices
-from quadrag.baselines.report.compared.rankings import tell_rankings
-from quadrag.baselines.report.compared.several import tabulate_several
+from quadrag.baselines.core.result import Result
+from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.pairs import pair_results, pair_slices
 from quadrag.data.files import SAMPLE_SOURCE
-from quadrag.run_record import Inputs, RunRecord
 from quadrag.stats import items_needed
-
-ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")
-
-
-def run(
-    values: Sequence[float | None],
-    *,
-    metric: str = "crud_overlap",
-    key: str = "rouge_l",
-    asked: Mapping[Any, Asked] | None = None,
-    corrected: float | None = None,
-) -> Result:
-    """A run of one metric over one split of CRUD-RAG."""
-    inputs = Inputs(quadrag="0", benchmark="crud_rag", config="qa_1doc", splits=["test"], retriever="bm25", llm="m")
-    place = {"benchmark": "crud_rag", "config": "qa_1doc", "split": "test"}
-    items = [
-        place | {"id": str(i), "sample": 0, f"{metric}.{key}": {"official": value, "corrected": value or 0.0}}
-        for i, value in enumerate(values)
-    ]
-    known = [value for value in values if value is not None]
-    rows = [
-        place
-        | {"slice": name, "metric": metric, "key": key, "profile": profile, "value": value, "interval": None}
-        | {"n_total": len(values), "n_scored": len(known), "unscored": {}, "signature": "s"}
-        for name in ("all", "macro:domain")
-        for profile, value in (("official", float(np.mean(known))), ("corrected", corrected))
-        if value is not None
-    ]
-    return Result(RunRecord(inputs), rows, items, asked=asked or {})
-
-
-def fail(result: Result) -> Result:
-    """The same run, whose items without a value failed."""
-    for item in result.items:
-        for entry in item.values():
-            if isinstance(entry, dict) and entry["official"] is None:
-                entry |= {"corrected": None, "reason": dict.fromkeys(("official", "corrected"), "raised")}
-    return result
-
-
-def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = None) -> dict[Any, Asked]:
-    """Questions in domains by turns; in strata of one domain each, where these have weights."""
-    found = {}
-    for i in range(n):
-        domain = domains[i % len(domains)]
-        stratum = Stratum("all", domain, weights[domain]) if weights else None
-        found["qa_1doc", "test", str(i)] = Asked(f"{i}", None, {"domain": domain}, stratum)
-    return found
-
-
-def words(first: Result, second: Result, **more: Any) -> list[str]:
-    return compare_runs([("A", first), ("B", second)], **more).notes
-
-
-def span(first: Result, second: Result) -> str:
-    """The interval of a difference as it is said, of the second run less the first."""
-    pair = pair_results(first, second, ROUGE)
-    assert pair is not None
-    low, high = pair.interval
-    return f"95% {100 * low:.1f} to {100 * high:.1f}"
 
 
 def test_the_better_run_is_named_with_the_difference() -> None:
@@ -245,123 +181,11 @@ def test_slices_are_told_by_holms_rule() -> None:
     assert not any(note.startswith("By ") for note in words(run(first, asked=one), run(second, asked=one)))
 
 
-def test_a_mean_over_groups_and_a_weighted_one_are_paired_as_such() -> None:
-    rng = np.random.RandomState(2)
-    asked = ask(60, ["finance", "music", "music"], {"finance": 3.0, "music": 1.0})
-    first = rng.random_sample(60)
-    second = first + np.where(np.arange(60) % 3 == 0, 0.3, -0.1) + rng.normal(0, 0.01, 60)
-    gaps = [(second - first)[np.arange(60) % 3 == 0].mean(), (second - first)[np.arange(60) % 3 != 0].mean()]
-    runs = run(first, asked=asked), run(second, asked=asked)
-    macro = pair_results(*runs, ROUGE, grouping="domain")
-    assert macro is not None and macro.difference == pytest.approx(sum(gaps) / 2)
-    lines = {line.label: line.cells[2].text for line in compare_runs([("a", runs[0]), ("b", runs[1])]).lines}
-    assert lines["qa_1doc: test/rouge_l, macro over domain"] == f"{50 * sum(gaps):+.1f}"
-    assert [line.label for line in compare_runs([("a", runs[0]), ("b", runs[1])], every=False).lines] == [
-        "qa_1doc: test/rouge_l"
-    ]
-    accuracy = {"metric": "truthfulness", "key": "accuracy", "asked": asked}
-    place = ("qa_1doc", "test", "truthfulness", "accuracy_weighted")
-    weighted = pair_results(run(first, **accuracy), run(second, **accuracy), place)
-    assert weighted is not None and weighted.difference == pytest.approx((3 * gaps[0] + gaps[1]) / 4)
-    accuracy["asked"] = ask(60, ["finance"])
-    assert pair_results(run(first, **accuracy), run(second, **accuracy), place) is None, "without strata none"
-
-
-def test_questions_that_hang_together_are_swapped_together() -> None:
-    asked = ask(30, ["x"])
-    tied = {key: one._replace(unit=str(int(key[2]) // 10)) for key, one in asked.items()}
-    first, second = [0.0] * 30, [1.0] * 30
-    apart, together = (pair_results(run(first, asked=one), run(second, asked=one), ROUGE) for one in (asked, tied))
-    assert apart is not None and apart.p < 1e-6
-    assert together is not None and together.p == 0.25
-    merged = [merge_runs([run(values, asked=tied)]) for values in (first, second)]
-    assert pair_results(*merged, ROUGE) == together, "what is kept of questions outlives the merging"
-
-
-def test_other_gold_is_no_pair() -> None:
-    asked = ask(10, ["x"])
-    other = {key: one._replace(sha256="other") if key[2] != "3" else one for key, one in asked.items()}
-    pair = pair_results(run([0.5] * 10, asked=asked), run([0.7] * 10, asked=other), ROUGE)
-    assert pair is not None and pair.n == 1
-
-
-def test_of_several_runs_p_values_are_adjusted_and_rankings_compared() -> None:
-    rng = np.random.RandomState(3)
-    base = rng.random_sample(60)
-    noise = rng.normal(0, 1, 60)
-    shift = noise - noise.mean() + 2.1 / 60**0.5 * noise.std()
-    level = base.copy()
-    level[[0, 8]] = level[[8, 0]]
-    runs = [run(base, corrected=0.3), run(base + shift, corrected=0.5), run(level, corrected=0.1)]
-    (alone,) = compare_runs([("a", runs[0]), ("b", runs[1])], every=False).lines
-    assert alone.cells[3].text == "better"
-    _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
-    assert [line.cells[1].text for line in grid.lines] == [alone.cells[2].text, "0.0"]
-    told = "Official and corrected rank 3 runs otherwise. rouge_l: almost the same (Spearman 0.87, Kendall 0.82)."
-    assert told in grid.notes
-    runs[2] = run(base - 0.1, corrected=0.1)
-    _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
-    assert not any("runs otherwise" in note for note in grid.notes), "both rank them the same"
-
-
-def test_of_several_runs_each_is_told_of_in_words_and_why_it_is_not_compared() -> None:
-    rng = np.random.RandomState(4)
-    base, asked = rng.random_sample(40), ask(40, ["x"])
-    noise = rng.normal(0, 1, 40)
-    close = base + noise - noise.mean() + 2.1 / 40**0.5 * noise.std()
-    strange = run(base, asked={key: one._replace(sha256="other") for key, one in asked.items()})
-    runs = [run(values, asked=asked) for values in (base, base + 0.1, close, close)]
-    pair = pair_results(runs[0], runs[2], ROUGE)
-    assert pair is not None and 0.025 < pair.p < 0.05, "alone it would be decided"
-    _, grid = tabulate_several([(str(at), one) for at, one in enumerate([*runs, strange])], every=False)
-    better, chance, _, *notes = grid.notes
-    assert better.startswith("B is better on rouge_l: +10.0 points (95% ")
-    assert re.fullmatch(r"C minus A: Not decided on rouge_l: \S+ points, which may be chance \(95% .*\)\.", chance)
-    assert f"C minus A: p by Holm, for 3 differences: rouge_l {2 * pair.p:.3f}." in notes
-    assert "C minus A: p decides where the interval says otherwise: rouge_l." in notes
-    assert [line.cells[-1].text for line in grid.lines] == ["better", "not decided", "not decided"]
-    assert any("Who looks at 3 differences finds some by chance" in note for note in grid.notes)
-    assert "E minus A: Not compared, no question is in both: rouge_l." in notes
-    unsure = run(base + noise - noise.mean() + 0.01, asked=asked)
-    _, grid = tabulate_several([(str(at), one) for at, one in enumerate([*[runs[0]] * 13, unsure])])
-    assert any(note.startswith("N minus A: Not decided on rouge_l: ") for note in grid.notes), "N begins so too"
-
-
-def graded(grades: Sequence[int]) -> Result:
-    """A run whose answers are right (1), wrong (-1) or missing (0), by CRAG's metrics."""
-    parts = [
-        run([measure(one) for one in grades], metric="truthfulness", key=key)
-        for key, measure in {
-            "accuracy": lambda grade: float(grade == 1),
-            "hallucination": lambda grade: float(grade == -1),
-            "truthfulness": float,
-            "missing": lambda grade: 0.0,
-        }.items()
-    ]
-    items = [dict(ChainMap(*rows)) for rows in zip(*(part.items for part in parts), strict=True)]
-    return Result(parts[0].run, [row for part in parts for row in part.scores], items)
-
-
-def test_metrics_that_mirror_each_other_count_once_in_holms_rule_and_one_that_ties_on_all_not_at_all() -> None:
-    wrong = [-1] * 20
-    better = graded(wrong), graded([1] * 6 + wrong[6:])
-    notes = words(*better, every=False)
-    assert not any("Holm" in note for note in notes), "one question"
-    assert notes[0].startswith("B is better on ") and ". By other metrics: better on " in notes[0]
-    found = words(graded(wrong), graded([1] * 6 + [0] * 6 + wrong[12:]), every=False)
-    assert any("Who looks at 3 differences finds" in note and "mirror" not in note for note in found), found
-    two = [graded(grades) for grades in (wrong, [1] * 6 + wrong[6:], [-1] * 13 + [1] * 7)]
-    (told,) = [note for note in tabulate_several(list(zip("ABC", two, strict=True)))[1].notes if "Who looks" in note]
-    assert "Who looks at 2 differences finds" in told and "mirror each other question by question" in told
-
-
 def test_lengths_have_a_difference_and_no_verdict_and_cost_no_other_metric_power() -> None:
     low = np.linspace(0.1, 0.6, 40)
 
     def both(gain: float) -> Result:
-        parts = [run(low + gain), run(gain * (100 + np.arange(40)), key="length")]
-        items = [dict(ChainMap(*rows)) for rows in zip(*(part.items for part in parts), strict=True)]
-        return Result(parts[0].run, [row for part in parts for row in part.scores], items)
+        return together(run(low + gain), run(gain * (100 + np.arange(40)), key="length"))
 
     grid = compare_runs([("A", both(0)), ("B", both(0.1))], every=False)
     assert {line.label: [cell.text for cell in line.cells[2:]] for line in grid.lines} == {
@@ -373,41 +197,3 @@ def test_lengths_have_a_difference_and_no_verdict_and_cost_no_other_metric_power
     ]
     drawn = [line.label for line in grid.lines if line.cells[2].figure]
     assert drawn == ["qa_1doc: test/rouge_l"], "a hollow sign would say that more or less may be chance"
-
-
-def ranked(values: dict[str, float], judge: str = "j", llm: str = "m") -> Result:
-    """A run with these values of truthfulness under both profiles."""
-    found = run([0.5] * 6, metric="truthfulness", key="truthfulness")
-    found.run.inputs.judge, found.run.inputs.llm = judge, llm
-    (row,) = [row for row in found.scores if row["profile"] == "official" and row["slice"] == "all"]
-    found.scores = [
-        {**row, "key": key, "value": value, "profile": profile}
-        for key, value in values.items()
-        for profile in ("official", "corrected")
-    ]
-    return found
-
-
-def test_metrics_and_judges_that_rank_runs_otherwise_are_named() -> None:
-    # Of hallucination less is better: three runs of judge j are ranked the same by both, and reversed by judge k.
-    scores = [(0.1, 0.5), (0.2, 0.4), (0.3, 0.3)]
-    mine = [ranked({"accuracy": a, "hallucination": h}, llm=f"m{n}") for n, (a, h) in enumerate(scores)]
-    assert tell_rankings(mine) == []
-    theirs = [ranked({"accuracy": a, "hallucination": h}, "k", f"m{2 - n}") for n, (a, h) in enumerate(scores)]
-    (told,) = tell_rankings([*mine, *theirs])
-    assert told.startswith("Judges rank 3 runs otherwise. j and k by accuracy: nearly reversed (Spearman -1.00,")
-    mixed = [ranked({"accuracy": a, "hallucination": h}) for a, h in ((0.1, 0.4), (0.2, 0.5), (0.3, 0.3))]
-    assert tell_rankings(mixed) == [
-        "Metrics rank 3 runs otherwise. accuracy and hallucination: partly the same (Spearman 0.50, Kendall 0.33)."
-    ]
-    assert tell_rankings(mixed[:2]) == []
-
-
-def test_questions_that_got_better_are_counted_by_the_metrics_direction():
-    first, second = (
-        run(values, metric="truthfulness", key="missing") for values in ([0.0, 1.0, 1.0, None], [1.0, 0.0, 0.0, 0.0])
-    )
-    place = ("qa_1doc", "test", "truthfulness", "missing")
-    gained = list_differences(first, second, place)
-    assert {key[2]: gain for key, gain in gained.items()} == {"0": -1, "1": 1, "2": 1}
-    assert list_differences(first, second, place, "corrected")["qa_1doc", "test", "3"] == 0

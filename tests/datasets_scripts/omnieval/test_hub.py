@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
+from serving import Quiet, serving
 
 pytestmark = pytest.mark.slow  # a process each
 
@@ -57,7 +57,7 @@ class Hub(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Quiet):
     server: Hub
 
     def do_GET(self) -> None:
@@ -103,17 +103,12 @@ class Handler(BaseHTTPRequestHandler):
         if self.command == "GET":
             self.wfile.write(body)
 
-    def log_message(self, *arguments: Any) -> None:
-        """Stay silent."""
-
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
     server = Hub()
-    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with serving(server):
+        yield server
 
 
 @pytest.fixture

@@ -10,18 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from omnieval_judges import (
+    GOOD,
     KEYS,
-    says,
 )
 
 ROOT = Path(__file__).parents[3]
-GOOD: dict[str, Any] = {
-    "predictions": ["甲", None],
-    "references": ["乙", "乙"],
-    "questions": ["问", "问"],
-    "contexts": [["段"], None],
-    "judge": lambda requests: [says(1)] * len(requests),
-}
 
 
 def test_documented_keywords_and_keys(load: Callable[..., Any]) -> None:

@@ -7,20 +7,11 @@ from typing import Any
 
 import pytest
 from omnieval_judges import (
+    GOOD,
     always,
     material,
     says,
 )
-
-# Input
-
-GOOD: dict[str, Any] = {
-    "predictions": ["甲", None],
-    "references": ["乙", "乙"],
-    "questions": ["问", "问"],
-    "contexts": [["段"], None],
-    "judge": lambda requests: [says(1)] * len(requests),
-}
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from omnieval_judges import (
 
 from quadrag.stats import Draws, Item, summarise
 
-CASES = json.loads((Path(__file__).parents[1] / "omnieval_vectors.json").read_text(encoding="utf-8"))
+CASES = json.loads(Path(__file__).with_name("omnieval_vectors.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("profile", PROFILES)

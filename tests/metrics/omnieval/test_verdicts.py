@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, Rule
+from damaged_verdicts import damage
 from hypothesis import example, given
 from hypothesis import strategies as st
 from omnieval_judges import (
@@ -30,7 +31,7 @@ from omnieval_judges import (
 from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
 
-ATTACKS = json.loads((Path(__file__).parents[1] / "omnieval_attacks.json").read_text(encoding="utf-8"))
+ATTACKS = json.loads(Path(__file__).with_name("omnieval_attacks.json").read_text(encoding="utf-8"))
 # Verdicts, fuzzed
 
 _VALUES: list[tuple[str, int | bool | None]] = [
@@ -66,34 +67,17 @@ def malformed(draw: random.Random) -> tuple[str, str, int | None]:
         said = f"{said} {other % (draw.choice(('prediction', NAMES[key])), draw.choice('012'))} {draw.choice(_WORDS)}"
     form = draw.choice(('"%s"', "'%s'", "%s", "\u201c%s\u201d", '"%s" ', '\\"%s\\"', " %s"))
     form = form % draw.choice((name, name, name.title(), name.upper()))
-    field = form + draw.choice((":", ": ", " : ", ":\n", "=", "\uff1a")) + text
-    end = draw.choice((",", ", ", "\n,", "}", "\n}", " }"))
-    before, after = draw.choice((("{", ""), ("{ ", ""), ("{\n    ", ""), ("{{", "}"), ("[{", "}]"))), ""
-    reason = f'"理由": "{said}"'
-    head, tail = before[0], f" {reason}}}" if "," in end else f" {reason}" if draw.random() < 0.3 else ""
-    if draw.random() < 0.3 and not re.search(r"\{|prediction|accuracy|ation|completeness", said):
-        head, tail = f"{before[0]}{reason}, ", "}" if "," in end else ""
-    tail += before[1] + after
-
-    def damaged(piece: str) -> str:
-        for _ in range(draw.choice((0, 0, 1, 2))):
-            at = draw.randrange(len(piece) + 1)
-            kept, lost = piece[:at], piece[at + 1 :]
-            piece = draw.choice((kept + lost, kept + draw.choice("{}[]\"',:\\x \n\u2028：，") + piece[at:], kept))
-        return piece
-
-    reply = head + field + end + damaged(tail)
-    cut = draw.random() < 0.1
-    if cut:
-        reply = reply[: draw.randrange(len(reply) + 1)]
-    reply = draw.choice(_ROUND) + reply
-    if not cut:
-        reply += draw.choice(("", "\n```", " 以上。", "]", "\n\n完 {好}", "}"))
-        if draw.random() < 0.1:  # after a cut, it might be the only one
-            again = draw.choice(('\n{"prediction": %s}', "\nPrediction: %s", " 不对：{'prediction': %s}"))
-            reply += again % draw.choice("012")
-    if draw.random() < 0.05:
-        reply = json.dumps(reply)
+    verdict = draw.choice("012")
+    reply = damage(
+        draw,
+        form + draw.choice((":", ": ", " : ", ":\n", "=", "\uff1a")) + text,
+        f'"理由": "{said}"',
+        reason_first=not re.search(r"\{|prediction|accuracy|ation|completeness", said),
+        begins=_ROUND,
+        ends=("", "\n```", " 以上。", "]", "\n\n完 {好}", "}"),
+        second=[one % verdict for one in ('\n{"prediction": %s}', "\nPrediction: %s", " 不对：{'prediction': %s}")],
+        signs="{}[]\"',:\\x \n\u2028：，",
+    )
     return key, reply, truth
 
 

@@ -16,7 +16,7 @@ from ragquesteval_judges import PROFILES, SHORT, Judge, U, approx, asking, block
 
 ROOT = Path(__file__).parents[3]
 
-CASES = json.loads((Path(__file__).parents[1] / "ragquesteval_vectors.json").read_text(encoding="utf-8"))
+CASES = json.loads(Path(__file__).with_name("ragquesteval_vectors.json").read_text(encoding="utf-8"))
 
 
 # The vectors

@@ -9,12 +9,13 @@ import re
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pytest
+from serving import Quiet, serving
 
 from quadrag import catalogue
 from quadrag.data import download
@@ -41,7 +42,7 @@ class Upstream(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Quiet):
     server: Upstream
 
     def do_GET(self) -> None:
@@ -61,18 +62,13 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             self.server.over.wait(30)
 
-    def log_message(self, *arguments: Any) -> None:
-        """Stay silent."""
-
 
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
     server = Upstream()
-    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield server
-    server.over.set()
-    server.shutdown()
-    server.server_close()
+    with serving(server):
+        yield server
+        server.over.set()
 
 
 def test_git_and_sha256_agree_with_their_own_tools(tmp_path: Path) -> None:

@@ -9,13 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 import pytest
 from prepared_data import LOAD, other_data, printed, released, sample
+from serving import Quiet, serving
 
 from quadrag import catalogue
 
@@ -33,7 +32,7 @@ print(json.dumps(loaded))
 """
 
 
-class Hub(BaseHTTPRequestHandler):
+class Hub(Quiet):
     """Knows no repository, and says so as the Hub does."""
 
     def do_GET(self) -> None:
@@ -46,9 +45,6 @@ class Hub(BaseHTTPRequestHandler):
 
     do_HEAD = do_POST = do_GET
 
-    def log_message(self, *arguments: Any) -> None:
-        """Stay silent."""
-
 
 @pytest.fixture(params=["offline", "hub 404", "hub 401"])
 def hub(request: pytest.FixtureRequest) -> Iterator[tuple[dict[str, str | None], list[str] | None]]:
@@ -58,14 +54,11 @@ def hub(request: pytest.FixtureRequest) -> Iterator[tuple[dict[str, str | None],
         return
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
     server.status, server.asked = int(request.param[-3:]), []  # type: ignore[attr-defined]
-    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    endpoint = f"http://127.0.0.1:{server.server_port}"
-    yield (
-        {"HF_HUB_OFFLINE": None, "HF_EVALUATE_OFFLINE": None, "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_XET": "1"},
-        server.asked,  # type: ignore[attr-defined]
-    )
-    server.shutdown()
-    server.server_close()
+    with serving(server) as endpoint:
+        yield (
+            {"HF_HUB_OFFLINE": None, "HF_EVALUATE_OFFLINE": None, "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_XET": "1"},
+            server.asked,  # type: ignore[attr-defined]
+        )
 
 
 @pytest.mark.slow

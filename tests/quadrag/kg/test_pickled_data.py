@@ -24,11 +24,6 @@ PANDAS_2 = json.loads((Path(__file__).parent / "frames_pandas2.json").read_text(
 PROTOCOLS = range(6)
 
 
-def text(value: str) -> bytes:
-    raw = value.encode()
-    return b"\x8c" + bytes([len(raw)]) + raw
-
-
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats(allow_nan=False) | st.text() | st.binary(),
     lambda inner: (

@@ -11,72 +11,24 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+from sample_graph import CALLS, EACH
 
 from quadrag.errors import QuadragError
-from quadrag.kg.build import build
 from quadrag.kg.clock import at
 from quadrag.kg.graph import Graph
 from quadrag.kg.server import serve
 from quadrag.kg.server.answers import dump
 from quadrag.kg.server.app import app
 from quadrag.kg.server.refusing import LONGEST
-from quadrag.kg.server.shortcut import Shortcut
 from quadrag.kg.tools import FUNCTIONS, call
 
 NEEDED = "the server needs FastAPI: pip install '.[serve]'"
-SAMPLE = Path(__file__).parents[3] / "datasets_scripts" / "crag" / "sample" / "mock_api" / "cragkg"
-
-# Two calls of each function, the first of which finds something in the sample.
-CALLS: dict[str, list[dict[str, Any]]] = {
-    "open_search_entity_by_name": [{"query": "Lindholt"}, {"query": "zzz"}],
-    "open_get_entity": [{"query": "Lindholt Bridge"}, {"query": "zzz"}],
-    "movie_get_person_info": [{"query": "Brandeaux"}, {"query": "zzz"}],
-    "movie_get_movie_info": [{"query": "Glass Orchard"}, {"query": ""}],
-    "movie_get_year_info": [{"query": "2016"}, {"query": "1990"}],
-    "movie_get_movie_info_by_id": [{"query": 9001}, {"query": "1"}],
-    "movie_get_person_info_by_id": [{"query": "501"}, {"query": -1}],
-    "finance_get_company_name": [{"query": "quillmark"}, {"query": "'"}],
-    "finance_get_ticker_by_name": [{"query": "Quillmark Systems Inc. Common Stock"}, {"query": "quillmark"}],
-    "finance_get_price_history": [{"query": "QMRK"}, {"query": "zzz"}],
-    "finance_get_detailed_price_history": [{"query": "QMRK"}, {"query": "zzz"}],
-    "finance_get_dividends_history": [{"query": "QMRK"}, {"query": "TRNW"}],
-    "finance_get_market_capitalization": [{"query": "QMRK"}, {"query": "zzz"}],
-    "finance_get_eps": [{"query": "QMRK"}, {"query": "zzz"}],
-    "finance_get_pe_ratio": [{"query": "QMRK"}, {"query": "zzz"}],
-    "finance_get_info": [{"query": "QMRK"}, {"query": "zzz"}],
-    "music_search_artist_entity_by_name": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
-    "music_search_song_entity_by_name": [{"query": "salt on the sill"}, {"query": "zzz"}],
-    "music_get_billboard_rank_date": [{"rank": 1}, {"rank": 1, "date": "2024-01-27"}, {"rank": 0, "date": None}],
-    "music_get_billboard_attributes": [
-        {"date": "2024-02-17", "attribute": "weeks_in_chart", "song_name": "Brass and Clover"},
-        {"date": "2024-02-17", "attribute": "rank", "song_name": "zzz"},
-    ],
-    "music_grammy_get_best_artist_by_year": [{"query": 2019}, {"query": "1900"}],
-    "music_grammy_get_award_count_by_artist": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
-    "music_grammy_get_award_count_by_song": [{"query": "Glass Weather"}, {"query": "zzz"}],
-    "music_grammy_get_best_song_by_year": [{"query": 2018}, {"query": 2030}],
-    "music_grammy_get_award_date_by_artist": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
-    "music_grammy_get_best_album_by_year": [{"query": 2019}, {"query": 1900}],
-    "music_grammy_get_all_awarded_artists": [{}],
-    "music_get_artist_birth_place": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
-    "music_get_artist_birth_date": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
-    "music_get_members": [{"query": "The Copper Lanterns"}, {"query": "zzz"}],
-    "music_get_lifespan": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
-    "music_get_song_author": [{"query": "Slow Harbor"}, {"query": "zzz"}],
-    "music_get_song_release_country": [{"query": "Slow Harbor"}, {"query": "zzz"}],
-    "music_get_song_release_date": [{"query": "Slow Harbor"}, {"query": "zzz"}],
-    "music_get_artist_all_works": [{"query": "Idra Vanleer"}, {"query": "zzz"}],
-    "sports_soccer_get_games_on_date": [{"date": "2024-03"}, {"date": "2024-03-02", "team_name": "Nieuwmeer"}],
-    "sports_nba_get_games_on_date": [{"date": "2024-02-09"}, {"date": "1900", "team_name": None}],
-    "sports_nba_get_play_by_play_data_by_game_ids": [{"game_ids": ["0022300701"]}, {"game_ids": []}],
-}
-EACH = [(name, arguments) for name, calls in CALLS.items() for arguments in calls]
 
 
 @contextmanager
@@ -104,16 +56,8 @@ def running(path: Path, *more: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
-    path = tmp_path_factory.mktemp("kg") / "kg.sqlite"
-    build(SAMPLE, path)
-    with closing(Graph(path)) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def server(graph: Graph) -> Iterator[str]:
-    with running(graph.path) as address:
+def server(sample: Graph) -> Iterator[str]:
+    with running(sample.path) as address:
         yield address
 
 
@@ -126,17 +70,17 @@ def test_every_function_is_called() -> None:
 
 
 @pytest.mark.parametrize(("name", "arguments"), EACH, ids=lambda value: str(value)[:60])
-def test_a_route_answers_as_its_function(server: str, graph: Graph, name: str, arguments: dict[str, Any]) -> None:
+def test_a_route_answers_as_its_function(server: str, sample: Graph, name: str, arguments: dict[str, Any]) -> None:
     response = post(server, name, arguments)
     assert response.status_code == 200
     assert response.headers["content-type"] == "application/json"
-    assert response.json() == {"result": json.loads(dump(call(graph, name, arguments)))}
+    assert response.json() == {"result": json.loads(dump(call(sample, name, arguments)))}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_sample_holds_an_answer(graph: Graph, name: str) -> None:
+def test_the_sample_holds_an_answer(sample: Graph, name: str) -> None:
     # Else the test above would compare nothing with nothing.
-    assert call(graph, name, CALLS[name][0]) not in (None, [], {}, 0, [None, None], [[], []])
+    assert call(sample, name, CALLS[name][0]) not in (None, [], {}, 0, [None, None], [[], []])
 
 
 def test_the_root_answers(server: str) -> None:
@@ -186,9 +130,9 @@ def test_a_body_without_a_type_is_read_as_json(server: str) -> None:
     assert response.json()["result"]["summary_structured"]["name"] == "Lindholt Bridge"
 
 
-def test_a_function_without_arguments_takes_any_body(server: str, graph: Graph) -> None:
+def test_a_function_without_arguments_takes_any_body(server: str, sample: Graph) -> None:
     route = server + FUNCTIONS["music_grammy_get_all_awarded_artists"].route
-    expected = {"result": graph.music_grammy_get_all_awarded_artists()}
+    expected = {"result": sample.music_grammy_get_all_awarded_artists()}
     assert requests.post(route, timeout=30).json() == expected
     assert requests.post(route, json={}, timeout=30).json() == expected
 
@@ -201,8 +145,8 @@ def test_half_a_surrogate_pair_breaks_nothing(server: str) -> None:
         assert response.status_code == 200
 
 
-def test_many_at_once_get_their_own_answers(server: str, graph: Graph) -> None:
-    expected = [json.loads(dump(call(graph, name, arguments))) for name, arguments in EACH]
+def test_many_at_once_get_their_own_answers(server: str, sample: Graph) -> None:
+    expected = [json.loads(dump(call(sample, name, arguments))) for name, arguments in EACH]
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda one: post(server, *one).json()["result"], EACH * 4))
     assert answers == expected * 4
@@ -240,15 +184,15 @@ def test_nan_is_null(graph_of: Callable[..., Graph]) -> None:
         assert post(address, "open_get_entity", {"query": "A"}).status_code == 500
 
 
-def test_a_server_can_stand_at_a_time(graph: Graph) -> None:
+def test_a_server_can_stand_at_a_time(sample: Graph) -> None:
     time = "02/16/2024, 12:00:00 PT"
-    hidden = at(graph, time)
-    with running(graph.path, time) as address:
+    hidden = at(sample, time)
+    with running(sample.path, time) as address:
         for name in ("finance_get_price_history", "finance_get_eps", "music_get_billboard_rank_date"):
             arguments = CALLS[name][0]
             answer = post(address, name, arguments).json()["result"]
             assert answer == call(hidden, name, arguments)
-            assert answer != call(graph, name, arguments)
+            assert answer != call(sample, name, arguments)
 
 
 @pytest.mark.parametrize(
@@ -264,13 +208,13 @@ def test_dump(value: Any, expected: str) -> None:
     assert dump(value) == expected.encode()
 
 
-def test_a_taken_address_is_one_line(graph: Graph) -> None:
+def test_a_taken_address_is_one_line(sample: Graph) -> None:
     pytest.importorskip("fastapi", reason=NEEDED)
     pytest.importorskip("uvicorn", reason=NEEDED)
     with serve._listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(QuadragError, match=rf"cannot listen at 127\.0\.0\.1:{port}: .*; choose another"):
-            serve.serve(graph.path, port=port)
+            serve.serve(sample.path, port=port)
 
 
 def test_no_graph_is_one_line(tmp_path: Path) -> None:
@@ -301,68 +245,3 @@ def test_small_answers_are_not_held_up(server: str) -> None:
     with requests.Session() as session:
         cost = [session.post(server + "/music/get_members", json=body, timeout=30).elapsed for _ in range(20)]
     assert min(one.total_seconds() for one in cost[1:]) < 0.03
-
-
-JSON = {"content-type": "application/json"}
-REQUESTS: list[tuple[bytes, dict[str, str]]] = [
-    *((json.dumps(arguments).encode(), JSON) for _, arguments in EACH),
-    *((b'{"query": "Lindholt"}', {"content-type": kind}) for kind in ("text/plain", "application/json; charset=utf-8")),
-    *((b'{"query": "Lindholt", "more": NaN}', headers) for headers in (JSON, {})),
-    *(
-        (body, JSON)
-        for body in (b"", b"null", b"[]", b'"query"', b'{"query": ', b'{"query": null}', b'{"query": "\xff"}')
-    ),
-    *((body, JSON) for body in (b'\xef\xbb\xbf{"query": "1"}', b'{"query": 1.5}', b"[" * 100_000, b"1" * 5000)),
-    *(('{"query": "Idra"}'.encode("utf-16"), JSON), (b'{"query": "' + b"a" * LONGEST + b'"}', JSON)),
-]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "open_get_entity",
-        pytest.param("movie_get_year_info", marks=pytest.mark.slow),
-        pytest.param("music_get_billboard_rank_date", marks=pytest.mark.slow),
-    ],
-)
-def test_what_takes_the_shortcut_is_answered_as_by_fastapi(graph: Graph, name: str) -> None:
-    pytest.importorskip("fastapi", reason=NEEDED)
-    from fastapi.testclient import TestClient
-
-    application = app(graph)
-    short = TestClient(application)
-    application_without = app(graph)
-    (layer,) = [one for one in application_without.user_middleware if one.cls is Shortcut]
-    application_without.user_middleware.remove(layer)
-    long = TestClient(application_without)
-    statuses = set()
-    for method in ("POST", "GET"):
-        for body, headers in REQUESTS:
-            both = [one.request(method, FUNCTIONS[name].route, content=body, headers=headers) for one in (short, long)]
-            seen = [(one.status_code, one.headers.multi_items(), one.content) for one in both]
-            assert seen[0] == seen[1], (method, body[:80])
-            statuses.add(both[0].status_code)
-    assert {200, 400, 405, 413, 422} <= statuses
-
-
-def test_a_plain_body_is_answered_before_fastapi_looks_at_it(graph: Graph) -> None:
-    pytest.importorskip("fastapi", reason=NEEDED)
-    path = FUNCTIONS["open_get_entity"].route
-    application = app(graph)
-    sent: list[Any] = []
-
-    async def inner(*_: Any) -> None:
-        sent.append("inner")
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b'{"query": "Lindholt Bridge"}'}
-
-    async def send(message: Any) -> None:
-        sent.append(message["type"])
-
-    (layer,) = [one for one in application.user_middleware if one.cls is Shortcut]
-    scope = {"type": "http", "method": "POST", "path": path, "headers": [(b"content-type", b"application/json")]}
-    asyncio.run(Shortcut(inner, **layer.kwargs)(scope, receive, send))
-    assert sent == ["http.response.start", "http.response.body"]
-    asyncio.run(Shortcut(inner, **layer.kwargs)({**scope, "path": "/docs"}, receive, send))
-    assert sent[2:] == ["inner"]

@@ -11,15 +11,15 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from chat_server import ChatServer
 from pages import steps_of
+from serving import Quiet, serving
 
 import quadrag
 from quadrag.cli import main
@@ -50,7 +50,7 @@ def my_rag(model, tmp_path, monkeypatch):
 
 @pytest.fixture
 def service(my_rag):
-    class Service(BaseHTTPRequestHandler):
+    class Service(Quiet):
         def do_POST(self):
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             answer, found = my_rag(SimpleNamespace(query=asked["question"]))
@@ -60,13 +60,8 @@ def service(my_rag):
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_):
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/rag"
-        server.shutdown()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Service)) as address:
+        yield f"{address}/rag"
 
 
 def contents(folder):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from serving import serving
 
 from quadrag import cli
 from quadrag.baselines.construct.review.grades import list_annotators, read_grades
@@ -43,10 +43,9 @@ def labels() -> str:
 @pytest.fixture
 def port(dataset: Path, labels: str) -> Iterator[int]:
     """The port of a server of that dataset."""
-    with open_server(dataset, *load(dataset, labels), labels=labels) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_address[1]
-        server.shutdown()
+    server = open_server(dataset, *load(dataset, labels), labels=labels)
+    with serving(server):
+        yield server.server_port
 
 
 @pytest.fixture

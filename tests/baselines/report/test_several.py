@@ -1,0 +1,111 @@
+"""What a comparison of several runs says in words, of each against the first and of how they rank."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from compared_runs import ROUGE, ask, run, together, words
+
+from quadrag.baselines.core.result import Result
+from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.pairs import pair_results
+from quadrag.baselines.report.compared.rankings import tell_rankings
+from quadrag.baselines.report.compared.several import tabulate_several
+
+
+def test_of_several_runs_p_values_are_adjusted_and_rankings_compared() -> None:
+    rng = np.random.RandomState(3)
+    base = rng.random_sample(60)
+    noise = rng.normal(0, 1, 60)
+    shift = noise - noise.mean() + 2.1 / 60**0.5 * noise.std()
+    level = base.copy()
+    level[[0, 8]] = level[[8, 0]]
+    runs = [run(base, corrected=0.3), run(base + shift, corrected=0.5), run(level, corrected=0.1)]
+    (alone,) = compare_runs([("a", runs[0]), ("b", runs[1])], every=False).lines
+    assert alone.cells[3].text == "better"
+    _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
+    assert [line.cells[1].text for line in grid.lines] == [alone.cells[2].text, "0.0"]
+    told = "Official and corrected rank 3 runs otherwise. rouge_l: almost the same (Spearman 0.87, Kendall 0.82)."
+    assert told in grid.notes
+    runs[2] = run(base - 0.1, corrected=0.1)
+    _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
+    assert not any("runs otherwise" in note for note in grid.notes), "both rank them the same"
+
+
+def test_of_several_runs_each_is_told_of_in_words_and_why_it_is_not_compared() -> None:
+    rng = np.random.RandomState(4)
+    base, asked = rng.random_sample(40), ask(40, ["x"])
+    noise = rng.normal(0, 1, 40)
+    close = base + noise - noise.mean() + 2.1 / 40**0.5 * noise.std()
+    strange = run(base, asked={key: one._replace(sha256="other") for key, one in asked.items()})
+    runs = [run(values, asked=asked) for values in (base, base + 0.1, close, close)]
+    pair = pair_results(runs[0], runs[2], ROUGE)
+    assert pair is not None and 0.025 < pair.p < 0.05, "alone it would be decided"
+    _, grid = tabulate_several([(str(at), one) for at, one in enumerate([*runs, strange])], every=False)
+    better, chance, _, *notes = grid.notes
+    assert better.startswith("B is better on rouge_l: +10.0 points (95% ")
+    assert re.fullmatch(r"C minus A: Not decided on rouge_l: \S+ points, which may be chance \(95% .*\)\.", chance)
+    assert f"C minus A: p by Holm, for 3 differences: rouge_l {2 * pair.p:.3f}." in notes
+    assert "C minus A: p decides where the interval says otherwise: rouge_l." in notes
+    assert [line.cells[-1].text for line in grid.lines] == ["better", "not decided", "not decided"]
+    assert any("Who looks at 3 differences finds some by chance" in note for note in grid.notes)
+    assert "E minus A: Not compared, no question is in both: rouge_l." in notes
+    unsure = run(base + noise - noise.mean() + 0.01, asked=asked)
+    _, grid = tabulate_several([(str(at), one) for at, one in enumerate([*[runs[0]] * 13, unsure])])
+    assert any(note.startswith("N minus A: Not decided on rouge_l: ") for note in grid.notes), "N begins so too"
+
+
+def graded(grades: Sequence[int]) -> Result:
+    """A run whose answers are right (1), wrong (-1) or missing (0), by CRAG's metrics."""
+    measured: dict[str, Callable[[int], float]] = {
+        "accuracy": lambda grade: float(grade == 1),
+        "hallucination": lambda grade: float(grade == -1),
+        "truthfulness": float,
+        "missing": lambda grade: 0.0,
+    }
+    return together(
+        *(run([measure(one) for one in grades], metric="truthfulness", key=key) for key, measure in measured.items())
+    )
+
+
+def test_metrics_that_mirror_each_other_count_once_in_holms_rule_and_one_that_ties_on_all_not_at_all() -> None:
+    wrong = [-1] * 20
+    better = graded(wrong), graded([1] * 6 + wrong[6:])
+    notes = words(*better, every=False)
+    assert not any("Holm" in note for note in notes), "one question"
+    assert notes[0].startswith("B is better on ") and ". By other metrics: better on " in notes[0]
+    found = words(graded(wrong), graded([1] * 6 + [0] * 6 + wrong[12:]), every=False)
+    assert any("Who looks at 3 differences finds" in note and "mirror" not in note for note in found), found
+    two = [graded(grades) for grades in (wrong, [1] * 6 + wrong[6:], [-1] * 13 + [1] * 7)]
+    (told,) = [note for note in tabulate_several(list(zip("ABC", two, strict=True)))[1].notes if "Who looks" in note]
+    assert "Who looks at 2 differences finds" in told and "mirror each other question by question" in told
+
+
+def ranked(values: dict[str, float], judge: str = "j", llm: str = "m") -> Result:
+    """A run with these values of truthfulness under both profiles."""
+    found = run([0.5] * 6, metric="truthfulness", key="truthfulness")
+    found.run.inputs.judge, found.run.inputs.llm = judge, llm
+    (row,) = [row for row in found.scores if row["profile"] == "official" and row["slice"] == "all"]
+    found.scores = [
+        {**row, "key": key, "value": value, "profile": profile}
+        for key, value in values.items()
+        for profile in ("official", "corrected")
+    ]
+    return found
+
+
+def test_metrics_and_judges_that_rank_runs_otherwise_are_named() -> None:
+    # Of hallucination less is better: three runs of judge j are ranked the same by both, and reversed by judge k.
+    scores = [(0.1, 0.5), (0.2, 0.4), (0.3, 0.3)]
+    mine = [ranked({"accuracy": a, "hallucination": h}, llm=f"m{n}") for n, (a, h) in enumerate(scores)]
+    assert tell_rankings(mine) == []
+    theirs = [ranked({"accuracy": a, "hallucination": h}, "k", f"m{2 - n}") for n, (a, h) in enumerate(scores)]
+    (told,) = tell_rankings([*mine, *theirs])
+    assert told.startswith("Judges rank 3 runs otherwise. j and k by accuracy: nearly reversed (Spearman -1.00,")
+    mixed = [ranked({"accuracy": a, "hallucination": h}) for a, h in ((0.1, 0.4), (0.2, 0.5), (0.3, 0.3))]
+    assert tell_rankings(mixed) == [
+        "Metrics rank 3 runs otherwise. accuracy and hallucination: partly the same (Spearman 0.50, Kendall 0.33)."
+    ]
+    assert tell_rankings(mixed[:2]) == []

@@ -1,0 +1,116 @@
+"""The words that both overlap metrics count are jieba's, whatever else this process does with jieba."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jieba
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from overlaps import PROFILES, cut, one, text
+
+
+@pytest.fixture(scope="module")
+def words(load_file: Callable[[str], ModuleType]) -> ModuleType:
+    return load_file("_shared/words.py")
+
+
+@pytest.mark.pure
+@given(text)
+def test_tokens_are_jieba_s(words: ModuleType, sentence: str) -> None:
+    assert words.cut(sentence) == cut(sentence)
+
+
+@pytest.mark.pure
+@given(st.text(max_size=20))
+def test_tokens_of_any_text_are_jieba_s(words: ModuleType, sentence: str) -> None:
+    assert words.cut(sentence) == cut(sentence)
+
+
+@pytest.mark.pure
+@pytest.mark.slow(2000, 6_000, 250_000)
+def test_tokens_of_drawn_words_and_pieces_are_jieba_s(words: ModuleType, rounds: int) -> None:
+    jieba.initialize()
+    known, draw = list(jieba.dt.FREQ), random.Random(19)
+    others = "0123456789abcXYZ+#&._%-，。 \r\n\t\u3000\ud800𠮷㐀\u9fd6\uf900é가か😀"
+    for _ in range(rounds):
+        pieces = [draw.choice(known) for _ in range(draw.randint(1, 12))]
+        # Half words, and single characters, which overlap with the words beside them; what no dictionary holds.
+        pieces = [draw.choice((piece, piece, piece[1:], piece[0], draw.choice(others))) for piece in pieces]
+        sentence = "".join(pieces)
+        assert words.cut(sentence) == cut(sentence)
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    "sentence", ["AT&T", "CAT&T", "C++x", "1c#", "AT&TC++", "c", "a1b2", "好c#好", "的一是", "的一x"]
+)
+def test_latin_words_of_the_dictionary_are_no_runs(words: ModuleType, sentence: str) -> None:
+    assert words.cut(sentence) == cut(sentence)
+
+
+@pytest.mark.pure
+@pytest.mark.slow(0, 1, 48)
+def test_tokens_of_the_real_corpus_are_jieba_s(
+    words: ModuleType, real_data: Callable[[str], Path], rounds: int
+) -> None:
+    files = sorted((real_data("CRUD_RAG") / "data" / "80000_docs").iterdir(), key=lambda file: file.stat().st_size)
+    for file in files[:rounds]:
+        with file.open(encoding="utf-8") as lines:
+            assert all(words.cut(line) == cut(line) for line in lines), file.name
+
+
+@pytest.mark.pure
+def test_tokens_of_real_news_are_jieba_s(words: ModuleType, real_data: Callable[[str], Path]) -> None:
+    path = real_data("CRUD_RAG") / "data" / "crud_split" / "split_merged.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))["event_summary"]
+    texts = [text for row in rows[:300] for text in (row["summary"], row["text"])]
+    assert sum(map(len, texts)) > 200_000
+    assert all(words.cut(text) == cut(text) for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "gold"),
+    [
+        ("crud_overlap", "体育消费券", "上海市体育局发放了500万元体育消费券。"),
+        ("omnieval_overlap", "年度报告披露", "年度报告的披露"),
+    ],
+)
+def test_words_added_to_jieba_s_shared_dictionary_change_nothing(
+    load_metric: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch, name: str, word: str, gold: str
+) -> None:
+    before = [one(load_metric(name), word, gold, profile) for profile in PROFILES]
+    assert len(cut(word)) > 1
+    monkeypatch.setattr(jieba.dt, "FREQ", dict(jieba.dt.FREQ))  # put back afterwards, as the next line
+    monkeypatch.setattr(jieba.dt, "total", jieba.dt.total)
+    jieba.add_word(word)
+    assert len(cut(word)) == 1
+    assert [one(load_metric(name), word, gold, profile) for profile in PROFILES] == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["crud_overlap", "omnieval_overlap"])
+def test_the_dictionary_is_read_at_the_first_use_in_silence_and_is_no_other_s(
+    metrics_root: Path, python: Callable[..., Any], environment: Callable[..., dict[str, str]], name: str
+) -> None:
+    code = """
+        import sys, evaluate, rjieba
+        rjieba.add_word("体育消费券", 10**6, None)
+        metric = evaluate.load(sys.argv[1])
+        words = sys.modules[type(metric).__module__.rpartition(".")[0] + ".words"]
+        metric.compute(predictions=["", None, "一"], references=["", "一", None])
+        assert words.dictionary.cache_info().misses == 0
+        metric.compute(predictions=["一"], references=["一"])
+        metric.compute(predictions=["二"], references=["一"], profile="corrected")
+        assert words.dictionary.cache_info().misses == 1
+        assert rjieba.cut("体育消费券") == ["体育消费券"] != words.cut("体育消费券")
+    """
+    lines = "\n".join(line.strip() for line in code.splitlines())
+    done = python(lines, metrics_root / name, env=environment())
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,0 +1,35 @@
+"""What is told of made-up answers, in no run."""
+
+from typing import Any
+
+from quadrag.baselines.core.result import Asked, Result
+from quadrag.baselines.tables.answers import note_answers, note_kinds
+from quadrag.run_record import Inputs, RunRecord
+
+OWN = "; if these are errors, let the function raise, or put null in the file"
+LIMIT = "Error code: 429 - rate limit"
+DECLINED = "I can not answer the question because of the insufficient information in documents."
+
+
+def told_of(
+    texts: list[str | None],
+    samples: int = 1,
+    metric: str = "rgb_accuracy.accuracy",
+    value: float | None = 0,
+    same: int = 0,
+    right: str = DECLINED,
+    empty: dict[str, int] | None = None,
+    **inputs: Any,
+) -> str:
+    """What is told of questions that were answered so, each as often as there are samples, the first ones the same."""
+    made = Inputs(quadrag="0", benchmark="rgb", config="c", splits=["s"], retriever="own", llm="m", **inputs)
+    places = [(str(i), sample) for i in range(len(texts)) for sample in range(samples)]
+    rows = [
+        {"config": "c", "split": "s", "id": i, "sample": sample}
+        | {metric: {"official": value and value * (texts[int(i)] == right)}}
+        for i, sample in places
+    ]
+    known = {(("c", "s", i), sample): texts[int(i)] for i, sample in places}
+    asked: dict[Any, Asked] = {("c", "s", str(i)): Asked(str(max(i, same - 1))) for i in range(len(texts))}
+    result = Result(RunRecord(made, empty=empty or {}), [], rows, asked=asked, texts=known)
+    return "|".join([*note_answers([result]), *note_kinds([result])])
