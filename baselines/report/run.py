@@ -10,7 +10,7 @@ from quadrag.run_record import RunRecord
 from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
 from ..core.settings import NONE
-from ..scoring.validity import is_alike
+from ..scoring.validity import find_by_phrase, is_alike
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
@@ -80,10 +80,15 @@ def tabulate_matrices(
 
 
 def rows_beside(result: Result) -> list[Published]:
-    """Find the printed rows that stand beside a run; none where its documents are mixed, or its data made up."""
+    """Find the printed rows that stand beside a run; none where its documents are mixed, or its data made up.
+
+    Nor beside a value of what a phrase finds, where the printed one is of what a judge finds.
+    """
     inputs = result.run.inputs
     mixed = inputs.options and load_tables(inputs.benchmark).mixing
-    return [] if mixed or note_sample([result]) else find_beside(result.run)
+    by_phrase = {place[1:] for place in find_by_phrase(result.scores)}
+    rows = [] if mixed or note_sample([result]) else find_beside(result.run)
+    return [row for row in rows if (row.split, row.module, row.key) not in by_phrase]
 
 
 def title_of(result: Result, split: str = "") -> str:

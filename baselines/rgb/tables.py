@@ -10,6 +10,9 @@ from operator import itemgetter
 from quadrag.errors import QuadragError
 
 from ..core.result import Result
+from ..core.settings import NONE
+from ..scoring.faults import place_of
+from ..scoring.validity import find_by_phrase
 from ..tables.cells import Row
 from ..tables.grid import Form, Grid, Line
 from ..tables.lines import our_lines, printed_lines
@@ -61,6 +64,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         here = [one for one in results if one.run.inputs.config.removesuffix("_original") in used]
         # Wherever a campaign was stopped, any of its tables may lack a column.
         notes = note_partial([*here, *(one for one in others if one.stopped)])
+        notes += [] if "noise ratio" in title else [_note_columns(heads, english)]
         notes += [*note_paper(NAME, printed), f"Ours: {profiles[0]} profile, {INTERVALS}."]
         notes += [*note_not_run(TABLES, shown), *note_unscored(TABLES, shown), *note_runs([one.run for one in here])]
         notes += note_beside([one.run for one in here])
@@ -70,6 +74,12 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         form: Form = "curves" if "noise ratio" in title else "points"
         grids.append(Grid(f"Table {number}. {title}", "", columns, lines, notes, form))
     return grids
+
+
+def _note_columns(heads: Sequence[str], places: Sequence[Place]) -> str:
+    """Say which of our metrics the paper's heads stand for."""
+    ours = [f"{place[-1]} without documents" if place[2] == NONE else place[-1] for place in places]
+    return f"Columns: {'; '.join(f'{head} = {name}' for head, name in zip(heads, ours, strict=True))}."
 
 
 def _place_scores(results: Sequence[Result]) -> dict[tuple[str, Place], Row]:
@@ -104,12 +114,8 @@ def _printed_lines(printed: Sequence[Published], rows: dict[str, list[Place]]) -
 
 
 def _our_lines(model: str, ours: Sequence[Row], rows: dict[str, list[Place]], profiles: Sequence[str]) -> list[Line]:
-    # The paper's error correction is over what a judge detected: without one it counts as not run.
-    unjudged = {row["config"] for row in ours if row["key"] == "error_detection_judged" and "not_run" in row}
-    lacking = {"not_run": "no judge", "interval": None}
-    shown = [
-        {**row, **lacking} if row["key"] == "error_correction" and row["config"] in unjudged else row for row in ours
-    ]
+    by_phrase, lacking = find_by_phrase(ours), {"not_run": "no judge", "interval": None}
+    shown = [{**row, **lacking} if place_of(row) in by_phrase else row for row in ours]
     lines: list[Line] = []
     for suffix, columns in rows.items():
         if any(row["place"] in columns for row in ours if row["profile"] == profiles[0]):
@@ -129,7 +135,7 @@ TABLES = PaperTables(
     mixing=True,
     service="A service is not shown RGB's documents: accuracy, of what it found itself, is all there is.",
     not_run={
-        "error_detection_judged": "Without a judge error_correction is over errors detected by phrase; published, by "
-        "the judge."
+        "error_detection_judged": "Without a judge error_correction is over errors detected by phrase, so it stands "
+        "beside no published value."
     },
 )

@@ -151,6 +151,13 @@ def _is_unjudged(row: Mapping[str, Any], run: RunRecord) -> bool:
     return lost and (row.get("not_run") == NO_JUDGE or find_verdict(row["metric"], row["key"]) != "")
 
 
+def find_by_phrase(scores: Sequence[Mapping[str, Any]]) -> set[Place]:
+    """Return the places of values that rest on a phrase for want of the judge on whom the printed ones rest."""
+    absent = {place_of(row) for row in scores if "not_run" in row}
+    rests = {place: find_verdict(*place[2:]) for row in scores if (place := place_of(row)) not in absent}
+    return {at for at, verdict in rests.items() if verdict and (*at[:2], *verdict.split(".")) in absent}
+
+
 def _tell_judge(run: RunRecord) -> str:
     """Say in a few words why nothing was judged."""
     return "the judge does not answer" if run.dead_judge else "the judge's first verdicts could not be read"

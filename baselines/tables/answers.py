@@ -21,6 +21,7 @@ from .grid import Alarm, Detail
 
 _SHOWN = 40  # characters of an answer
 _FEW, _SHARE = 5, 0.05  # questions, and their share, that may have one answer by chance
+_MANY, _MOSTLY = 10, 0.9  # questions, and their share, that one text answers which a metric looks for: it is told
 _LITTLE = 0.02  # share of questions that may have an empty answer
 _MOST = 3  # texts that are told
 # Numbers, times and ids: what differs each time in the text of an error.
@@ -41,6 +42,7 @@ _BEGIN = 80  # characters of an answer in which they stand
 # What to do where they are errors, by how the answers came.
 _OWN = "let the function raise, or put null in the file"
 _SERVICE = "let the service reply with an error status"
+_CONSTANT = ": right each time or said of any question"
 _INSTEAD = {"python": _OWN, "file": _OWN, "json": _SERVICE, "openai": _SERVICE}
 
 _Place = tuple[Key, int]  # a question and its sample
@@ -89,7 +91,8 @@ def _is_bare(result: Result) -> bool:
 def _tell_texts(result: Result) -> Iterator[str]:
     """Say how many answers are empty, and which texts answer many questions, as an error's does.
 
-    A text that a metric looks for, as a rejection, is not told of.
+    A text that a metric looks for, as a rejection, is told of where nearly all answers are so: a system that says it
+    of any question has the best value.
     """
     by_text = _join_varying(result, _sort_texts(result))
     if result.run.inputs.llm == EXTRACTIVE and (any(by_text) or _is_bare(result)):
@@ -113,11 +116,14 @@ def _tell_texts(result: Result) -> Iterator[str]:
             f"often {often} ({n}){_advise(result.run.inputs, 'errors')}"
         )
         many = [text for text in many if text not in errors]
-    told = [text for text in many if not _is_looked_for(result, by_text[text])]
+    sought = {text for text in many if _is_looked_for(result, by_text[text])}
+    mostly = {text for text in sought if answered[text] >= max(_MANY, _MOSTLY * asked)}
+    best = {text for text in mostly if any(map(_is_right, _find_rows(result, by_text[text])))}
+    told = [text for text in many if text not in sought or text in best]
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
         said = f"the same text, {_quote(text)}" if text else "empty"
-        how = _advise(result.run.inputs, "errors" if text else "failures")
+        how = _CONSTANT if text in best else _advise(result.run.inputs, "errors" if text else "failures")
         yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}{how}"
 
 

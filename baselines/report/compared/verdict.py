@@ -14,13 +14,8 @@ from ...tables.grid import Cell
 from .names import Place, name_places
 from .pairs import Compared, has_better, pair_cell
 
-BETTER, WORSE, NONE_SEEN, UNDECIDED, TOO_FEW = (
-    "better",
-    "worse",
-    "no difference seen",
-    "not decided",
-    "too few questions",
-)
+BETTER, WORSE, NONE_SEEN = "better", "worse", "no difference seen"
+UNDECIDED, TOO_FEW = "not decided", "too few questions"
 _COUNTED = {"official": "both scored", "corrected": "count in both"}
 
 

@@ -59,3 +59,19 @@ def test_the_pages_script_and_one_command_give_the_counts_by_hand(real_data, tmp
     shown = [step.prints for step in steps if step.prints]
     lines = [line for line in shown[0].splitlines() if line.strip()]
     assert [int(line.split()[2]) for line in lines] == list(found["error_detection"].values())
+
+
+def test_what_a_phrase_finds_stands_beside_no_value_of_what_a_judge_finds(real_data, tmp_path, capsys):
+    place, data = ("rgb", "counterfactual_robustness_en"), str(real_data("RGB"))
+    rows = [{"id": n, "answer": "There are factual errors in the documents."} for n in range(60)]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    score = ["score", str(tmp_path / "mine.jsonl"), "--benchmark", place[0], "--config", place[1], "--data-dir", data]
+    assert main([*score, "--out", str(tmp_path / "both/mine")]) == 0
+    cells = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines() if " of 60 " in line}
+    assert "error_detection" in cells and "error_correction" not in cells, "nothing stands behind its n"
+    assert main(["run", *place, "--retriever", "none", "--data-dir", data, "--out", str(tmp_path / "both/none")]) == 0
+    capsys.readouterr()
+    assert main(["report", str(tmp_path / "both")]) == 0
+    shown = capsys.readouterr().out
+    assert next(line.split()[-4:] for line in shown.splitlines() if "mine-en" in line) == ["no", "judge", "no", "judge"]
+    assert "ED* = error_detection_judged; CR = error_correction." in " ".join(shown.split())

@@ -104,7 +104,17 @@ def test_what_to_do_of_errors_is_said_by_how_the_answers_came():
     assert told_of([LIMIT] * 9, services={"judge": "http://m/v1"}) == f"{same}{OWN}.", "a file, which a model judged"
 
 
-def test_a_text_that_a_metric_looks_for_is_not_told_of():
+def test_a_text_that_a_metric_looks_for_is_told_of_where_nearly_all_answers_are_so():
+    own, of_any = [f"answer {i}" for i in range(6)], ": right each time or said of any question."
+    looks = {"metric": "rejection_rate.rejection_rate", "value": 1}
+    assert told_of([DECLINED] * 10, **looks).startswith("All 10 answers are the same text, 'I can not")
+    assert told_of([DECLINED] * 54 + own, **looks).endswith(of_any)
+    assert told_of([DECLINED] * 53 + own, **looks) == "", "fewer than 90%"
+    ours = speak(told_of([DECLINED] * 54 + own, **looks), "zh")
+    assert ours.startswith("60 个回答中有 54 个是同一段文字：'I can not") and ours.endswith("对任何问题都这么说。")
+
+
+def test_a_text_that_a_metric_looks_for_is_else_not_told_of():
     own = [f"answer {i}" for i in range(9)]
     for texts in ([DECLINED] * 9 + own, [DECLINED] * 9):
         assert told_of(texts, metric="rejection_rate.rejection_rate", value=1) == ""
@@ -118,10 +128,11 @@ def test_a_text_that_a_metric_looks_for_is_not_told_of():
     [
         (("rgb", "negative_rejection_en"), DECLINED, "rejection_rate.rejection_rate"),
         (("rgb", "counterfactual_robustness_en"), "There are factual errors.", "error_detection.error_detection"),
-        (("crag", "task_1_2"), "I don't know", "truthfulness.missing"),
+        (("crag", "task_1_2"), "I don't know", "truthfulness.missing"),  # the less of them the better
     ],
 )
 def test_the_phrases_that_prompts_ask_for_are_known(place, said, key, tmp_path):
     result = quadrag.evaluate(*place, lambda question: said, data_dir="sample", out=tmp_path / "a")
-    assert result[key].value == 1 and "same text" not in repr(result)
+    of_any = "right each time or said of any" in " ".join(repr(result).split())
+    assert result[key].value == 1 and of_any == ("same text" in repr(result)) == (place[0] == "rgb")
     assert "same text" in repr(quadrag.evaluate(*place, lambda question: LIMIT, data_dir="sample", out=tmp_path / "b"))
