@@ -11,8 +11,8 @@ from .grid import Detail, Line
 from .paper import PaperTables, load_tables
 
 INTERVALS = (
-    f"95% intervals over {FEW} or more questions: of shares by Wilson (by logit where questions belong together), else by "
-    "bootstrap (BCa)"
+    f"95% intervals over {FEW} or more questions: of shares by Wilson (by logit where questions belong together), else "
+    "by bootstrap (BCa)"
 )
 TESTS = (
     "p: McNemar's mid-p for shares, with Bonett and Price's interval; else 10,000 random swaps, with the bootstrap's."

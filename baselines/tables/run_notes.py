@@ -26,9 +26,8 @@ from .replicas import note_recipes
 
 _BY_FUNCTION = "answers and passages by the user's own Python function"
 _BY_SERVICE = "answers and passages by a RAG service, {} contract"
-_PART = re.compile(
-    f"(?:{OTHER_FILE}|{FORMER_OTHER_FILE}), (.+? questions)"
-)  # what is said of a file with a part of the questions
+# What is said of a file with a part of the questions.
+_PART = re.compile(f"(?:{OTHER_FILE}|{FORMER_OTHER_FILE}), (.+? questions)")
 
 
 def note_ours(

@@ -53,8 +53,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
 
-    if arguments.labels != "en" and arguments.recipe is not None:
-        print(spell("What follows is in English alone."), file=sys.stderr)
     if arguments.statistics:
         _count(arguments)
         return

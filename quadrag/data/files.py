@@ -76,7 +76,8 @@ def locate_files(
     if not str(data_dir) or not root.is_dir():
         near = f"; did you mean {SAMPLE}?" if difflib.get_close_matches(str(data_dir).lower(), [SAMPLE]) else ""
         raise QuadragError(
-            f"no folder {str(data_dir)!r}; expected the files of {benchmark} or the root of its authors' repository{near}"
+            f"no folder {str(data_dir)!r}; expected the files of {benchmark} or the root of its authors' repository"
+            f"{near}"
         )
     builder = catalogue.builder_class(benchmark)
     wanted = [split or config.only] if split or config.only else list(config.splits)
