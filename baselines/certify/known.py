@@ -135,7 +135,7 @@ def _describe(name: str, files: dict[str, Path]) -> str:
     said = f"{known[0].repository} at {known[0].commit[:8]}, {known[0].licence}"
     other = [one.name for one in known if one.name in files and fault(files[one.name], one.remote) is not None]
     lacking = [one.name for one in known if one.name not in files]
-    parts = [f"{', '.join(other)}: not the pinned file"] if other else ["the pinned files"]
+    parts = [f"{', '.join(other)}: not the authors' own file"] if other else ["the authors' own files"]
     parts += [f"without {', '.join(lacking)}"] if lacking else []
     return f"{said} ({'; '.join(parts)})"
 

@@ -72,7 +72,8 @@ def _grid(found: Mapping[str, Row], title: str, profile: str, at: int) -> Grid:
     heads = [*(TASKS[task][at] for task in tasks), _LABELS["over"]["all"][at]]
     notes = [
         f"Percent, {profile} profile, {INTERVALS}.",
-        "Topics and `all` are micro: questions count alike. Macro: groups that have a value do; stratified intervals.",
+        "Topics and `all` count each question alike (micro); macro: each group that has a value, with intervals group "
+        "by group.",
         *note_directions((row["metric"], row["key"]) for row in found.values()),
     ]
     return Grid(title, _LABELS["over"]["topic"][at], heads, lines, notes, "heat")

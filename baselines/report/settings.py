@@ -1,19 +1,25 @@
 """The settings of a recipe beside those of the printed row that it makes again, and why they differ."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
+from quadrag.progress import spell
+from quadrag.wrapping import wrap
 
 from ..core.benchmark import load
 from ..core.settings import NONE
 from ..runs.recipe import read_recipe
 from ..runs.used import find_used
 from ..tables.grid import strip_ends
-from ..tables.said import find_said, is_same
+from ..tables.said import SOURCE, find_said, is_same
 
 _NAMES = 20  # columns of the settings' names
 _OURS = 31  # columns of what a run uses, at least: the longest name of a config fits, with a comma behind it
+_INDENT = 4  # columns before a reason
+_HEADS = ("setting", "the paper's", "ours", "why they differ")
 _SOURCES = "[P] the paper, [C] the authors' code, [M] measured, [3P] third parties, – silent"
 
 
@@ -61,9 +67,10 @@ def describe_settings(recipes: Sequence[str]) -> dict[str, Any]:
 
 
 def print_settings(recipes: Sequence[str]) -> None:
-    """Print the table of every recipe, as wide as the terminal, but not narrower than 80 columns.
+    """Print the settings of recipes, as wide as the terminal, but not narrower than 80 columns.
 
-    A reason stands on lines of its own, under its setting.
+    What several recipes share stands once before them: what all do, then what those of a table do. A reason stands on
+    lines of its own, under its setting, or under the last of those in a row that have the same.
     """
     from rich.console import Console
     from rich.padding import Padding
@@ -72,20 +79,57 @@ def print_settings(recipes: Sequence[str]) -> None:
 
     console = Console(highlight=False)
     console.width = max(console.width, 80)
+    ours = max(_OURS, (console.width - _NAMES) // 2 - 1)
+    with console.capture() as drawn:
+        for number, (head, settings) in enumerate(_share(recipes)):
+            console.print(Text(f"\n{head}", style="bold"))
+            heads = [] if number else [Setting(*map(spell, _HEADS))]
+            for why, alike in groupby([*heads, *map(_spell_setting, settings)], key=attrgetter("why")):
+                group = list(alike)
+                for setting in group:
+                    table = Table.grid(padding=(0, 1, 0, 0))
+                    for at in (_NAMES, console.width - _NAMES - ours - 3, ours):
+                        table.add_column(width=at, overflow="fold")
+                    table.add_row(*map(Text, setting[:3]))
+                    console.print(table)
+                names = ", ".join(setting.name for setting in group) + spell(": ") if len(group) > 1 else ""
+                for line in wrap(names + why, console.width - _INDENT) if why else []:
+                    console.print(Padding(Text(line, style="dim"), (0, 0, 0, _INDENT)))
+        console.print(Text(f"\n{spell(_SOURCES)}", style="dim"))
+    console.file.write(strip_ends(drawn.get()))
+
+
+def _share(recipes: Sequence[str]) -> Iterator[tuple[str, list[Setting]]]:
+    """Yield what all recipes share, then what those of each table do, and what is left of each; heads before them."""
+    contents = {recipe: read_recipe(recipe)[1] for recipe in recipes}
+    left = {recipe: compare_settings(recipe) for recipe in recipes}
+    paper = load(contents[recipes[0]]["benchmark"]).paper
+    by_table: dict[str, list[str]] = {}
     for recipe in recipes:
-        name, content = read_recipe(recipe)
-        settings = compare_settings(recipe)
-        ours = max(_OURS, (console.width - _NAMES) // 2 - 1)
-        row = ", ".join(f"{key} {value}" for key, value in content["published"].items())
-        with console.capture() as drawn:
-            console.print(Text(f"\n{name}: {load(content['benchmark']).paper}, {row}", style="bold"))
-            for setting in (Setting(*Setting._fields[:3], why="why they differ"), *settings):
-                table = Table.grid(padding=(0, 1, 0, 0))
-                for at in (_NAMES, console.width - _NAMES - ours - 3, ours):
-                    table.add_column(width=at, overflow="fold")
-                table.add_row(*map(Text, setting[:3]))
-                console.print(table)
-                if setting.why:
-                    console.print(Padding(Text(setting.why, style="dim"), (0, 0, 0, 4)))
-        console.file.write(strip_ends(drawn.get()))
-    console.print(Text(f"\n{_SOURCES}", style="dim"))
+        by_table.setdefault(str(contents[recipe]["published"]["table"]), []).append(recipe)
+
+    def take(group: Sequence[str]) -> list[Setting]:
+        shared = [setting for setting in left[group[0]] if all(setting in left[one] for one in group)]
+        for one in group:
+            left[one] = [setting for setting in left[one] if setting not in shared]
+        return shared
+
+    if len(by_table) > 1:
+        yield spell(f"{paper}: the same in all {len(recipes)} recipes"), take(recipes)
+    for table, group in by_table.items():
+        if len(group) > 1:
+            yield spell(f"{paper}, table {table}: the same in its {len(group)} recipes"), take(group)
+        for recipe in group:
+            row = ", ".join(f"{key} {value}" for key, value in contents[recipe]["published"].items() if key != "table")
+            yield spell(f"{read_recipe(recipe)[0]}: {paper}, table {table}, {row}"), left[recipe]
+
+
+def _spell_setting(setting: Setting) -> Setting:
+    """Return a setting in the words that are in use; names of settings and what one types stay."""
+    name, paper, ours, why = setting
+    paper = SOURCE.sub(lambda found: found[0].replace(found[1], _spell_value(found[1]), 1), paper)
+    return Setting(name, paper, "; ".join(map(_spell_value, ours.split("; "))), spell(why))
+
+
+def _spell_value(value: str) -> str:
+    return spell(value) if any(" " in part for part in value.split(", ")) else value

@@ -75,7 +75,7 @@ def campaign(original: bool = False) -> list[tuple[str, str | None]]:
     """Return every (config, retriever) that the paper's four tables need.
 
     Args:
-        original: the unrefined files, as the paper used them, where there are two versions.
+        original: the original files, as the paper used them, where there are two versions.
     """
     suffix = "_original" if original else ""
     configs = [

@@ -39,7 +39,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     """Make the tables that any of our scores stands in, with lines for every model.
 
     Raises:
-        QuadragError: two runs of a model claim the same cell, as on refined and on original data.
+        QuadragError: two runs of a model claim the same cell, as on revised and on original data.
     """
     by_model: dict[str, list[Result]] = {}
     for result in results:
@@ -90,7 +90,7 @@ def _place_scores(results: Sequence[Result]) -> dict[tuple[str, Place], Row]:
             config, retriever = row["config"].removesuffix("_original"), result.run.inputs.retriever
             place = config, row["split"], retriever, row["metric"], row["key"]
             if taken := scores.get((row["profile"], place)):
-                data = " (once on refined and once on original data)" if taken["config"] != row["config"] else ""
+                data = " (once on revised and once on original data)" if taken["config"] != row["config"] else ""
                 how = "one of the two folders" if data else "both folders, A B, to see them beside each other"
                 raise QuadragError(
                     f"{config} was run twice{data}, and the paper's table has one place for it; name {how}"

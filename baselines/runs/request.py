@@ -52,7 +52,7 @@ class RunRequest:
         api: how a server is asked: ``chat``, which None is too, or ``completions``.
         template: what makes a prompt of a chat for completions; see `load_template`.
         all_configs: all that the paper's tables need.
-        original: of these, on the unrefined data.
+        original: of these, on the original data.
         recipe: a row or table of a paper.
         replaced: the settings of the recipe that are given otherwise, as it says them.
         trust: the models whose own code may run.

@@ -12,7 +12,7 @@ from ..tables.grid import Cell, Grid, Line
 from .count import Counted, Part
 from .record import ALL, Counts
 
-_PART = "part of the upstream file"
+_PART = "part of the authors' file"
 _NEARLY = 0.95  # of a number that is known about: fewer rows are a part
 _LENGTHS = ("n", "mean", "median", "95%", "longest", "total")
 
@@ -54,7 +54,7 @@ def _tabulate_rows(counted: Counted) -> Grid:
     tables = dict.fromkeys(one.table for one in counted.record.printed.values())
     wholes = [_whole(counted, part) for part in counted.parts]
     known = dict.fromkeys(whole.source for whole in wholes if whole.number)
-    sources = ["a count of the upstream file" if source == COUNTED else source for source in known]
+    sources = ["counted in the authors' file" if source == COUNTED else source for source in known]
     lines = []
     for part, whole, told in zip(counted.parts, wholes, printed, strict=True):
         cells = [_number(part.rows), ("about " if whole.about else "") + _number(whole.number)]

@@ -51,7 +51,7 @@ _QUOTED = re.compile(r"""(?<![\w\\])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w
 _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Expired)(?:: .+)?")
 _ASIDE = 0xE000
 # Whether words in the slots of a file's phrases are names.
-_FILES = {"chinese.yaml": False, "chinese_errors.yaml": True, "chinese_help.yaml": True}
+_FILES = {"chinese.yaml": False, "chinese_settings.yaml": False, "chinese_errors.yaml": True, "chinese_help.yaml": True}
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the quick one, where it was built
 _LEAD = "这一行还没有中文，原文："
 _SMALL = "an|and|are|as|be|each|for|from|has|have|is|it|its|not|of|or|that|the|their|to|which|with"

@@ -10,7 +10,10 @@ from .cells import CHARACTERS, FEW, Row, unit_of
 from .grid import Detail, Line
 from .paper import PaperTables, load_tables
 
-INTERVALS = f"95% intervals over {FEW} or more questions: Wilson's of shares (logit in clusters), else bootstrap (BCa)"
+INTERVALS = (
+    f"95% intervals over {FEW} or more questions: of shares by Wilson (by logit where questions belong together), else "
+    "by bootstrap (BCa)"
+)
 TESTS = (
     "p: McNemar's mid-p for shares, with Bonett and Price's interval; else 10,000 random swaps, with the bootstrap's."
 )

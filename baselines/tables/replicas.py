@@ -1,6 +1,7 @@
 """Which printed row the runs of a recipe replicate, and why they do not: decided here alone.
 
-A row is replicated where all that its recipe fixes holds: model, settings, the authors' data, every question.
+A row is replicated where all that its recipe fixes holds: model, settings, the authors' data, every question. It is
+marked in the table, and so, by another sign, is the row of a recipe that is not replicated.
 """
 
 import re
@@ -20,7 +21,13 @@ from .grid import Detail, Grid
 from .names import keep_name
 from .said import is_same
 
+_RECIPE = re.compile(r"\w+-table\w+?-(.+)")  # whose last part is a row of the table
 _FEW = 3  # recipes each of which is told of in a line under a table
+_REPLICATED, _ROW = "<", "~"  # what stands behind a printed row
+_MARKS = {
+    _REPLICATED: f"{_REPLICATED}: the published row that the recipe replicates.",
+    _ROW: f"{_ROW}: the published row of the recipe, which is not replicated.",
+}
 _ABOUT = 0.95  # of a number of questions that is no exact one, the share that is enough
 
 
@@ -30,7 +37,7 @@ def note_recipes(runs: Sequence[RunRecord]) -> list[str]:
     for run in runs:
         if run.row:
             model = f" ({run.row['model']})" if "model" in run.row else ""
-            row = f"published row {run.row['row']}{model}; " if "row" in run.row else ""
+            row = f"published row {_name_row(run.row)}{model}; " if "row" in run.row else ""
             server = run.inputs.served_as.get("llm")
             asked = f"{keep_name(run.inputs.llm)}{f', served by {keep_name(server)}' if server else ''}"
             prompts = "the user's own" if are_own(run.inputs.benchmark, run.inputs.prompts) else "ours"
@@ -42,14 +49,17 @@ def note_recipes(runs: Sequence[RunRecord]) -> list[str]:
 
 
 def mark_rows(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
-    """Mark the printed rows that runs replicate, where it is not all of them; `profile` is the one shown first."""
-    rows = [ours[0].run.row for ours, why in _judge_recipes(results, profile).values() if not why]
+    """Mark the printed rows of the runs' recipes, where not all are alike; `profile` is the one shown first."""
+    recipes = _judge_recipes(results, profile).values()
+    judged = [(ours[0].run.row, _ROW if why else _REPLICATED) for ours, why in recipes]
     printed = [line for line in grid.lines if line.kind == "published"]
-    marked = [line for line in printed if any(_is_row(line.label.strip(), row) for row in rows)]
-    if not marked or len(marked) == len(printed):
+    marks = {one.label: next((mark for row, mark in judged if _is_row(one.label.strip(), row)), "") for one in printed}
+    if len(set(marks.values())) < 2:
         return grid
-    lines = [replace(line, label=f"{line.label}<") if line in marked else line for line in grid.lines]
-    return replace(grid, lines=lines, notes=[*grid.notes, "<: the published row that the recipe replicates."])
+    lines = [
+        replace(line, label=line.label + marks[line.label]) if line.kind == "published" else line for line in grid.lines
+    ]
+    return replace(grid, lines=lines, notes=[*grid.notes, *(_MARKS[mark] for mark in _MARKS if mark in marks.values())])
 
 
 def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) -> list[str]:
@@ -78,6 +88,12 @@ def list_reasons(results: Sequence[Result], profile: str) -> list[str]:
 def head_replaced(run: RunRecord) -> str:
     """Return what heads the tables of runs with replaced settings; "" of others."""
     return "".join(f"{name} replaced: " for name in run.replaced).capitalize()
+
+
+def _name_row(row: Mapping[str, str]) -> str:
+    """Name a printed row as its recipe does; where the user named the recipe, by what it says of the row."""
+    own = _RECIPE.fullmatch(row["recipe"])
+    return own[1] if own else row["row"]
 
 
 def _is_row(label: str, row: Mapping[str, str]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import compress
 
 from quadrag.catalogue import configs
-from quadrag.data.files import OTHER_FILE, SAMPLE_SOURCE
+from quadrag.data.files import FORMER_OTHER_FILE, OTHER_FILE, SAMPLE_SOURCE
 from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
 
 from ..core.prompts import are_own
@@ -28,7 +28,8 @@ from .replicas import note_recipes
 _BY_FUNCTION = "answers and passages by the user's own Python function"
 _BY_SERVICE = "answers and passages by a RAG service, {} contract"
 _BY_IDS = "Matched by ids alone, so the questions are not checked: put `question` in each line."
-_PART = re.compile(f"{OTHER_FILE}, (.+? questions)")  # what is said of a file with a part of the questions
+# What is said of a file with a part of the questions.
+_PART = re.compile(f"(?:{OTHER_FILE}|{FORMER_OTHER_FILE}), (.+? questions)")
 
 
 def note_ours(
@@ -152,7 +153,7 @@ def _note_data(runs: Sequence[RunRecord]) -> str:
     for run in runs:
         config, known = run.inputs.config, configs(run.inputs.benchmark)
         if config.endswith("_original") or f"{config}_original" in known:
-            parts.append("original data" if config.endswith("_original") else "refined data")
+            parts.append("original data" if config.endswith("_original") else "revised data")
     return f"Ours on: {'; '.join(dict.fromkeys([*parts, *(run.source for run in runs)]))}."
 
 

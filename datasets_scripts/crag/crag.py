@@ -201,7 +201,7 @@ class CragConfig(datasets.BuilderConfig):
         """
         names = self.files_of(split)
         if not names:
-            return [f"the split {split} (withheld upstream: name a file of yours by the option {_PRIVATE})"]
+            return [f"the split {split} (withheld by the authors: name a file of yours by the option {_PRIVATE})"]
         missing = [name for name in names if name not in found]
         if missing or split == "private":
             return missing

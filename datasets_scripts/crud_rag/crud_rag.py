@@ -281,7 +281,7 @@ class CrudRag(datasets.GeneratorBasedBuilder):
 
     BUILDER_CONFIG_CLASS = CrudRagConfig
     BUILDER_CONFIGS = [
-        *(CrudRagConfig(name=name, description=f"upstream's {task.key}") for name, task in _TASKS.items()),
+        *(CrudRagConfig(name=name, description=f"{task.key} in the authors' files") for name, task in _TASKS.items()),
         CrudRagConfig(name="corpus", description="news to retrieve from, one row a document"),
         CrudRagConfig(name="ragquesteval", description="the authors' questions on the references, a split a task"),
     ]

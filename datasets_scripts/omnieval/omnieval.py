@@ -193,7 +193,7 @@ class OmniEval(datasets.GeneratorBasedBuilder):
     BUILDER_CONFIG_CLASS = OmniEvalConfig
     BUILDER_CONFIGS = [
         OmniEvalConfig(name="all", description="the questions of all five tasks"),
-        *(OmniEvalConfig(name=task, description=f"upstream's {name}") for task, name in _TASKS.items()),
+        *(OmniEvalConfig(name=task, description=f"{name} in the authors' files") for task, name in _TASKS.items()),
         OmniEvalConfig(name="corpus", description="passages to retrieve from, one row a node"),
     ]
     # Gated: what is in the repositories is not known, and nothing can be pinned.

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-dir",
         metavar="DIR",
-        help="folder of the upstream files or of their checkout, or `sample` (default: what is prepared)",
+        help="folder of the authors' files or of their repository, or `sample` (default: what is prepared)",
     )
 
 

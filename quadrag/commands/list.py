@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-dir",
         metavar="DIR",
-        help="folder of the upstream files or of their checkout, or `sample` (default: what is prepared)",
+        help="folder of the authors' files or of their repository, or `sample` (default: what is prepared)",
     )
     parser.add_argument("--json", action="store_true", help="with --recipe or --statistics: as one object for scripts")
     options.labels(parser)
@@ -53,8 +53,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
 
-    if arguments.labels != "en" and arguments.recipe is not None:
-        print(spell("What follows is in English alone."), file=sys.stderr)
     if arguments.statistics:
         _count(arguments)
         return

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", metavar="CONFIG", nargs="?", help="left out only with --all and --recipe")
     what = parser.add_argument_group("what to run")
     what.add_argument("--all", action="store_true", help="all that the paper's tables need, printed in their layout")
-    what.add_argument("--original", action="store_true", help="with --all: the unrefined data that the paper used")
+    what.add_argument("--original", action="store_true", help="with --all: the original data that the paper used")
     what.add_argument("--split", metavar="S", help="one split (default: all of the config)")
     options.data(what)
     what.add_argument(

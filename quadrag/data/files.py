@@ -22,11 +22,12 @@ from quadrag.scratch import scratch
 
 SAMPLE = "sample"  # stands for the folder of the bundled sample
 SAMPLE_SOURCE = "bundled sample"
-UPSTREAM_SOURCE = "upstream files, verified"
-OTHER_FILE = "not upstream's pinned file"
+UPSTREAM_SOURCE = "the authors' files, verified"
+OTHER_FILE = "not the authors' own file"
+FORMER_OTHER_FILE = "not upstream's pinned file"  # the same, in older records of runs and of prepared data
 OWN_SOURCE = "own dataset"
 OWN_RECORD = "construct.json"  # in a folder that `quadrag construct` made
-HUB_SOURCE = "upstream's repositories on the Hub, which pin nothing"
+HUB_SOURCE = "the authors' repositories on the Hub, which give no checksums"
 LONGEST = 600  # characters of what a script says: it shows values, which may have any length
 _LACKING = "files, lacking"  # those of a config that may be partial
 _NAMED = 3  # as many names or ranges a phrase under a table bears
@@ -75,7 +76,8 @@ def locate_files(
     if not str(data_dir) or not root.is_dir():
         near = f"; did you mean {SAMPLE}?" if difflib.get_close_matches(str(data_dir).lower(), [SAMPLE]) else ""
         raise QuadragError(
-            f"no folder {str(data_dir)!r}; expected the files of {benchmark} or the root of its upstream checkout{near}"
+            f"no folder {str(data_dir)!r}; expected the files of {benchmark} or the root of its authors' repository"
+            f"{near}"
         )
     builder = catalogue.builder_class(benchmark)
     wanted = [split or config.only] if split or config.only else list(config.splits)
@@ -134,7 +136,7 @@ def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path])
         return _describe_own(Path(place).expanduser())
     builder = catalogue.builder_class(benchmark)
     if hasattr(builder, "search"):
-        return f"{place} ({_places(place, found)}; upstream pins none)"
+        return f"{place} ({_places(place, found)}; the authors give no checksums)"
     stand_ins: dict[str, str] = getattr(builder, "STAND_INS", {})
     parts: list[str] = []
     other: dict[str, None] = {}
@@ -147,7 +149,7 @@ def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path])
             other[path.name] = None
     if config.partial and (missing := list_unused(config, found)):
         parts.append(f"{len(found)} of {len(config.files)} {_LACKING} {_some(missing)}")
-    parts.append(f"{_some(list(other))}: {OTHER_FILE}" if other else "upstream's pinned files")
+    parts.append(f"{_some(list(other))}: {OTHER_FILE}" if other else "the authors' own files")
     return f"{place} ({'; '.join(parts)})"
 
 
@@ -158,6 +160,7 @@ def tell_departures(source: str) -> list[str]:
     told = {
         OWN_SOURCE: "a dataset of one's own",
         OTHER_FILE: "a data file that is not the authors' own",
+        FORMER_OTHER_FILE: "a data file that is not the authors' own",
         _LACKING: "a part of the corpus",
     }
     return [said for phrase, said in told.items() if phrase in source]

@@ -21,7 +21,7 @@ _PUBLISHED = (
     "Published: arXiv:2406.04744, Figure 2: of its 4,409 questions about 69% have the answer within 5 pages and 85% "
     "within 50, pages in the order of the search; by a way of deciding that is the authors' own."
 )
-_DRAWN = "task_1_2 has 5 pages that upstream drew at random from the first 10: compare the figure with task_3."
+_DRAWN = "task_1_2 has 5 pages that the authors drew at random from the first 10: compare the figure with task_3."
 
 
 def recall_grid(recall: SearchRecall, source: str) -> Grid:

@@ -20,7 +20,7 @@ def data(parser: Any) -> None:
     parser.add_argument(
         "--data-dir",
         metavar="DIR",
-        help="folder of the upstream files or of their checkout, or `sample` (default: prepared or downloaded)",
+        help="folder of the authors' files or of their repository, or `sample` (default: prepared or downloaded)",
     )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data.builders import options_of
-from quadrag.data.files import SAMPLE_SOURCE
+from quadrag.data.files import FORMER_OTHER_FILE, OTHER_FILE, SAMPLE_SOURCE
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.hub.record import hub_record
 from quadrag.hub.results.notes import in_unit, same_model, write_notes
@@ -34,7 +34,8 @@ _NO_MODEL = "extractive"
 _NAME = r"[A-Za-z0-9][\w.-]{0,95}"
 # What `source` of run.json says of files, as `quadrag.data.files.describe` has it, and what that means.
 _OTHER_DATA = {
-    "not upstream's pinned file": "other files than upstream's pinned ones",
+    OTHER_FILE: "other files than the authors' own",
+    FORMER_OTHER_FILE: "other files than the authors' own",
     " files, lacking ": "a part of the files",
     " in place of ": "an example file in place of the data",
 }
@@ -106,7 +107,7 @@ def plan_results(
         model: the model's repository, ``OWNER/NAME``.
         runs: run folders, or folders of them as ``--all`` and recipes make.
         accept_name: whether a run may have asked a model of another name, as a server names it.
-        accept_data: whether a run may be over a part of the questions, or over other files than upstream's pinned ones;
+        accept_data: whether a run may be over a part of the questions, or over other files than the authors' own;
             the notes then say so first. The bundled sample is never accepted.
         source: a web address where more about the results is, as the runs themselves; None for none.
 

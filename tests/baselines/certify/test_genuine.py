@@ -153,8 +153,8 @@ def test_every_set_names_its_files_and_licence(real):
         source = sources()[about.files][0]
         assert f"{source.repository} at {source.commit[:8]}, {source.licence}" in labels.source
         assert all(len(total) == 64 for total in labels.files.values())
-    assert "(the pinned files)" in real("alce").source
-    assert "NQ.json: not the pinned file; without TQ.json" in real("evouna").source
+    assert "(the authors' own files)" in real("alce").source
+    assert "NQ.json: not the authors' own file; without TQ.json" in real("evouna").source
 
 
 def test_words_and_people_are_nowhere_so_far_apart_as_marks_a_judge(real):

@@ -131,6 +131,12 @@ def test_the_command_prints_all_whose_names_begin_so(cli):
     assert code == 0 and max(map(len, out.splitlines())) <= 80
     heads = [line.split(":")[0] for line in out.splitlines() if line.startswith("rgb-table7")]
     assert heads == ["rgb-table7-chatgpt-en", "rgb-table7-chatgpt-zh", "rgb-table7-qwen-7b-chat-zh"]
+    shared, *rows = out.split("\nrgb-table7-")
+    assert shared.startswith("\narXiv:2309.01431, table 7: the same in its 3 recipes\n")
+    assert out.count("\ntemperature") == shared.count("\ntemperature") == 1
+    assert [("\nconfig" in row, "\nmodel" in row) for row in rows] == [(True, True)] * 3
+    assert "stop, seed: the paper is silent; left to the server " in " ".join(out.split())
+    assert out.count("the server") == 2, "a reason that several settings have stands once"
     lines = [line.split() for line in out.splitlines()]
     assert ["interface", "chat", "[C]", "chat"] in lines and ["top_p", "–", "not", "sent"] in lines
     out = cli("list", "--recipe", "crud_rag-table5-hybrid").out

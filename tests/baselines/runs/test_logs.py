@@ -226,7 +226,7 @@ def test_logs_of_one_model_are_one_system_and_name_what_they_answer(
     starts = ("noise_robustness_en noise_0: accuracy ", "noise_robustness_en noise_20: accuracy ")
     text = " ".join(ran.out.split())
     assert all(f"{start}0.0 0.0–43.4 5 of 5" in text for start in starts) and "negative_rejection_en: " in ran.out
-    assert ran.out.count("Ours on: refined data; bundled sample.") == 1 and "– " not in ran.out
+    assert ran.out.count("Ours on: revised data; bundled sample.") == 1 and "– " not in ran.out
     assert "negative_rejection_en: Of unsupported_correct lower is better." in ran.out
     assert "next: quadrag report scores ANOTHER" in ran.out
     assert cli("score", *sorted(files), "--data-dir", "sample").out.startswith(ran.out.split("\n\nscores/")[0])
@@ -247,7 +247,7 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
     assert head.split()[-4:] == ["m", "n", "difference", "verdict"]
     rows = [line for line in ran.out.splitlines() if line.startswith("noise_robustness_en: noise_20/acc")]
     assert sum(row.endswith(" same") for row in rows) == 1
-    assert ran.out.count("on: refined data; bundled sample.") == 1, "what is of both is said once"
+    assert ran.out.count("on: revised data; bundled sample.") == 1, "what is of both is said once"
     again = lm_eval_log("out/m", *TASKS[0], time="2026-01-01T00-01-07.1")
     ran = cli("score", "out/m", "--config", TASKS[0][0], "--data-dir", "sample")
     assert "Comparison: m 00:01:07 minus m 00:00:00" in " ".join(ran.out.split()) and again.exists()

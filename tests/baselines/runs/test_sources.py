@@ -50,7 +50,7 @@ def test_runs_with_one_limit_are_told_of_in_one_line(cli):
 
 def test_a_part_of_a_file_is_counted_and_told_wherever_a_run_is_shown(cli, part):
     out = cli(*ONE, "--data-dir", part, "--limit", 5, "--out", "r").out
-    assert "en_fact.json: not upstream's pinned file, 12 of 100 questions)." in " ".join(out.split())
+    assert "en_fact.json: not the authors' own file, 12 of 100 questions)." in " ".join(out.split())
     told = "PARTIAL: the first 5 of 12 questions; the files that were read hold 12 of 100 questions."
     assert out.count("PARTIAL") == 1 and told in " ".join(out.split())
     assert Path("r/report.html").read_text("utf-8").count(told) == 1

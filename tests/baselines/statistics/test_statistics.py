@@ -20,7 +20,7 @@ from quadrag.data.files import sample_dir
 from quadrag.paths import room
 
 PAGES = "data/crag_task_1_and_2_dev_v5.jsonl.bz2"
-PART = "part of the upstream file"
+PART = "part of the authors' file"
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ import pytest
 from chat_server import ChatServer, Rule
 from rag_server import RagServer
 
+from quadrag import catalogue
+
 SAMPLE = ("--data-dir", "sample")
 CORPUS = Path(__file__).parents[3] / "datasets_scripts/crud_rag/sample/data/80000_docs/documents_dup_part_1_part_1"
 DOCUMENTS = [("d1", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。")]
@@ -130,6 +132,13 @@ def test_what_runs_say_is_in_chinese(said):
         "1 个回答失败，未评分（",
     ):
         assert sentence in text, sentence
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("benchmark", catalogue.benchmarks())
+def test_what_is_said_of_recipes_is_in_chinese(said, benchmark):
+    lines = [re.sub('“.*?”|".*?"', ";", line) for line in said("list", "--recipe", benchmark)]
+    assert len(lines) > 100 and left_in_english(lines) == {} and not [one for one in lines if "这一行还没有中文" in one]
 
 
 @pytest.mark.slow

@@ -207,13 +207,13 @@ def test_sentences_of_runs_are_in_chinese(english, chinese):
             "不完整：回答了 200 题中的 50 题；所读文件只有 300 题中的 200 题。",
         ),
         (
-            "Ours on: refined data; /RGB (zh_refine.json: not upstream's pinned file, 200 of 300 questions), as "
+            "Ours on: revised data; /RGB (zh_refine.json: not the authors' own file, 200 of 300 questions), as "
             "prepared.",
             "本次数据：修订数据；/RGB（zh_refine.json：不是作者发布的原文件，300 题中只有 200 题），用已准备好的。",
         ),
         (
-            "Ours on: /d (split_merged.json: not upstream's pinned file); corpus: /d (36 of 48 files, lacking "
-            "documents_12_part_1 to documents_17_part_3, documents_2 and 3 more; upstream's pinned files).",
+            "Ours on: /d (split_merged.json: not the authors' own file); corpus: /d (36 of 48 files, lacking "
+            "documents_12_part_1 to documents_17_part_3, documents_2 and 3 more; the authors' own files).",
             "本次数据：/d（split_merged.json：不是作者发布的原文件）；语料：/d（48 个文件中只有 36 个，缺少 "
             "documents_12_part_1 至 documents_17_part_3，documents_2 等（另 3 项）；作者发布的原文件）。",
         ),

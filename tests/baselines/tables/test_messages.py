@@ -29,7 +29,7 @@ def told(ran):
 @pytest.mark.parametrize(
     ("typed", "line"),
     [
-        ((*RUN[:3], "--data-dir", "x", *RUN[5:]), "没有文件夹 'x'；其中应有 rgb 的文件，或是其上游仓库的根文件夹"),
+        ((*RUN[:3], "--data-dir", "x", *RUN[5:]), "没有文件夹 'x'；其中应有 rgb 的文件，或是其作者仓库的根文件夹"),
         (("run", "rbg", "x", "--labels", "zh"), "没有名为 'rbg' 的基准；最接近的：rgb, crag"),
         (
             (*RUN, "--split", "judge"),

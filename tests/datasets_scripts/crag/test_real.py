@@ -37,7 +37,7 @@ def paged(root: Path) -> list[dict[str, Any]]:
     builder, source = builders.open_builder("crag", "task_1_2", str(root))
     assert source == (
         f"{root} (the example file dev_data.jsonl.bz2 in place of crag_task_1_and_2_dev_v5.jsonl.bz2; "
-        "dev_data.jsonl.bz2: not upstream's pinned file)"
+        "dev_data.jsonl.bz2: not the authors' own file)"
     )
     assert builders.splits(builder) == ["public"]
     return list(builders.rows(builder, "public"))

@@ -35,7 +35,7 @@ def corpus(root: Path) -> list[dict[str, Any]]:
     builder, source = builders.open_builder("crud_rag", "corpus", str(root))
     assert source == (
         f"{root} (36 of 48 files, lacking documents_dup_part_12_part_1 to documents_dup_part_15_part_3; "
-        "upstream's pinned files)"
+        "the authors' own files)"
     )
     return list(builders.rows(builder, "corpus"))
 
@@ -115,7 +115,7 @@ def test_gold_documents_are_not_in_the_corpus_but_by_the_option(
     assert len(gold) == 900
     assert not gold & {row["id"] for row in corpus}
     builder, source = builders.open_builder("crud_rag", "corpus", str(root), {"gold": "test"})
-    assert "; split_merged.json: not upstream's pinned file)" in source
+    assert "; split_merged.json: not the authors' own file)" in source
     whole = list(builders.rows(builder, "corpus"))
     assert whole[: len(corpus)] == corpus
     assert {row["id"] for row in whole[len(corpus) :]} == gold

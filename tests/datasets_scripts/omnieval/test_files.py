@@ -45,7 +45,7 @@ def test_of_upstream_s_stages_the_last_is_taken(tmp_path: Path) -> None:
         cell(tmp_path, record(f"test{stage}"), of=f"gen_datas_test{stage}")
         assert [row["question"] for row in rows("all", "auto", tmp_path)] == [f"test{stage}"]
     _, source = builders.open_builder("omnieval", "all", str(tmp_path))
-    assert source == f"{tmp_path} (auto: {FINAL}/银行业务/零售银行/抽取类问答.jsonl; upstream pins none)"
+    assert source == f"{tmp_path} (auto: {FINAL}/银行业务/零售银行/抽取类问答.jsonl; the authors give no checksums)"
 
 
 def test_rival_sets_are_refused_by_name(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_with_a_token_the_repositories_are_brought_without_pickles(python: Any, 
     assert first.returncode == 0, first.stderr
     found, source, fingerprint = json.loads(first.stdout)
     assert found == ALL, "the human set is empty upstream, and no error for the others"
-    assert source == "upstream's repositories on the Hub, which pin nothing"
+    assert source == "the authors' repositories on the Hub, which give no checksums"
     wanted = {f"{GENERATED}/{name}" for name in FILES[GENERATED] if name.endswith(".jsonl")}
     assert set(hub.asked) == wanted
     corpus = json.loads(python(ROWS, "corpus", env=env()).stdout)

@@ -59,7 +59,7 @@ def test_files_are_found_for_a_split_or_for_any(root: Path) -> None:
     assert files.find_files("rgb", "noise_robustness_zh", files.sample_dir("rgb"), "noise_40")[1] == []
     assert files.find_files("rgb", "noise_robustness_zh", root) == ({}, ["zh_refine.json"])
     for folder in ("", str(root / "absent"), str(root / FULL)):
-        with pytest.raises(QuadragError, match=r"no folder .*; expected the files of crud_rag or the root of its ups"):
+        with pytest.raises(QuadragError, match=r"no folder .*; expected the files of crud_rag or the root of its aut"):
             files.find_files("crud_rag", "corpus", folder)
         with pytest.raises(QuadragError, match=r"no folder .*; expected the files of crud_rag"):
             builders.open_builder("crud_rag", "corpus", folder)
@@ -96,10 +96,10 @@ def test_the_phrase_says_what_is_missing_and_what_is_not_upstream_s(root: Path) 
     _, source = builders.open_builder("crud_rag", "corpus", str(root))
     assert source.endswith(
         "; documents_dup_part_1_part_1, documents_dup_part_1_part_2, documents_hallu.txt_part_1: "
-        "not upstream's pinned file)"
+        "not the authors' own file)"
     )
     _, source = builders.open_builder("crud_rag", "ragquesteval", str(root))
-    assert source.endswith("QuestAnswer2Docs_quest_gt_save.json and 3 more: not upstream's pinned file)")
+    assert source.endswith("QuestAnswer2Docs_quest_gt_save.json and 3 more: not the authors' own file)")
 
 
 def test_splits_are_those_that_can_be_read(root: Path) -> None:
@@ -203,7 +203,7 @@ def test_what_was_prepared_in_part_is_read_in_part(root: Path, own_cache: Path) 
     (root / FULL).unlink()
     prepare("crud_rag", "summary", str(root))
     builder, source = builders.open_builder("crud_rag", "summary")
-    assert source == f"{root} (split_merged.json: not upstream's pinned file), as prepared"
+    assert source == f"{root} (split_merged.json: not the authors' own file), as prepared"
     assert builders.splits(builder) == ["test"]
     assert rows(builder, "test") == expected["test"]
     with pytest.raises(QuadragError, match=r"^summary was prepared with test alone, not full$"):
@@ -256,6 +256,6 @@ def test_a_file_that_lacks_the_task_is_not_among_those_that_decide_its_rows(root
     (root / SPLIT).write_text(json.dumps({"event_summary": content["event_summary"]}), encoding="utf-8")
     builder, source = builders.open_builder("crud_rag", "qa_1doc", str(root))
     assert builders.splits(builder) == ["full"]
-    assert source == f"{root} (merged.zip: not upstream's pinned file)"
+    assert source == f"{root} (merged.zip: not the authors' own file)"
     assert builders.fingerprint(builder) == builders.fingerprint(opened)
     assert files.find_files("crud_rag", "qa_1doc", root) == ({FULL: root / FULL}, [])

@@ -86,7 +86,7 @@ def test_a_run_reads_what_was_prepared_from_real_files_but_never_the_sample(
     prepare("rgb", name, str(other))
     prepare("rgb", name, builders.SAMPLE)
     builder, source = builders.open_builder("rgb", name)
-    assert source == f"{other} (zh_refine.json: not upstream's pinned file), as prepared"
+    assert source == f"{other} (zh_refine.json: not the authors' own file), as prepared"
     assert next(row["query"] for row in builders.rows(builder, "noise_0")) == "另一个问题"
     # Options compose anew, so they need the files.
     with pytest.raises(QuadragError, match="cannot fetch"):

@@ -162,11 +162,11 @@ def test_non_commercial_data_are_written_under_their_licence_alone(tmp_path: Pat
     header, body = parts_of(done.folder / "README.md")
     assert (header["license"], header["pretty_name"], done.kind) == ("cc-by-nc-4.0", "CRAG", "data")
     assert "made up in the form" not in body
-    name = "crag_task_1_and_2_dev_v5.jsonl.bz2: not upstream's pinned file"
+    name = "crag_task_1_and_2_dev_v5.jsonl.bz2: not the authors' own file"
     assert f"\nRead from {name}: `qa`, `task_1_2`.\n" in body
     assert folder not in (done.folder / "README.md").read_text(encoding="utf-8")
     assert done.lacking["qa"] == [
-        "the split private (withheld upstream: name a file of yours by the option private_file)"
+        "the split private (withheld by the authors: name a file of yours by the option private_file)"
     ]
 
 
@@ -200,7 +200,7 @@ def test_what_was_prepared_is_exported(tmp_path: Path, monkeypatch: pytest.Monke
     prepare("crag", None, folder)
     (done,) = export(tmp_path / "out", ["crag"], accept_licence=True)
     name = "crag_task_1_and_2_dev_v5.jsonl.bz2"
-    assert done.sources["qa"] == f"{folder} ({name}: not upstream's pinned file), as prepared"
+    assert done.sources["qa"] == f"{folder} ({name}: not the authors' own file), as prepared"
     assert done.lacking == {name: ["the split private"] for name in catalogue.configs("crag")}
     written = pq.read_table(done.folder / "task_3" / "public-00000-of-00001.parquet")
     assert written.to_pylist() == expected("crag")["task_3"]["public"]
@@ -226,10 +226,10 @@ def test_data_that_may_not_be_hosted_anew_go_out_as_a_recipe(tmp_path: Path, ben
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("upstream files, verified", "upstream files, verified"),
-        ("upstream files, verified, as prepared", "upstream files, verified"),
-        ("/home/me (1)/RGB (zh.json: not upstream's pinned file)", "zh.json: not upstream's pinned file"),
-        ("upstream files, verified and /home/me/private.jsonl", ""),
+        ("the authors' files, verified", "the authors' files, verified"),
+        ("the authors' files, verified, as prepared", "the authors' files, verified"),
+        ("/home/me (1)/RGB (zh.json: not the authors' own file)", "zh.json: not the authors' own file"),
+        ("the authors' files, verified and /home/me/private.jsonl", ""),
     ],
 )
 def test_a_card_names_no_place_on_the_exporters_machine(source: str, said: str) -> None:

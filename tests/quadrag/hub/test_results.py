@@ -30,7 +30,7 @@ def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs
     notes = result.entry.notes
     low, high = (round(100 * bound, 2) for bound in row["interval"])
     for part in (
-        "NOT COMPARABLE: other files than upstream's pinned ones",
+        "NOT COMPARABLE: other files than the authors' own",
         "rgb_accuracy.accuracy, profile official, percent",
         f"95% interval {low} to {high}",
         f"{row['n_total']} answers, {row['n_scored']} scored, 0 unscored",
@@ -39,7 +39,7 @@ def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs
         "judge none",
         "asked with temperature 0.2, samples 1",
         f"prompts sha256 {info['inputs']['prompts']}",
-        "data: en_refine.json: not upstream's pinned file",
+        "data: en_refine.json: not the authors' own file",
         "accuracy_bounded ",
         f"quadrag {info['inputs']['quadrag']}",
         f"signature {row['signature']}",
@@ -53,8 +53,8 @@ def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs
     ("source", "shown"),
     [
         (UPSTREAM_SOURCE, UPSTREAM_SOURCE),
-        ("/data/RGB (upstream's pinned files)", "upstream's pinned files"),
-        ("/data/RGB (upstream's pinned files), as prepared", "upstream's pinned files"),
+        ("/data/RGB (the authors' own files)", "the authors' own files"),
+        ("/data/RGB (the authors' own files), as prepared", "the authors' own files"),
         ("~/a; corpus: /b (48 files)", "48 files"),
         ("", "not named"),
     ],

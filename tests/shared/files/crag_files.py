@@ -16,7 +16,7 @@ PARTS = {
     "v4": [f"data/crag_task_3_dev_v4.tar.bz2.part{number}" for number in range(1, 5)],
 }
 EXAMPLE = "example_data/dev_data.jsonl.bz2"
-WITHHELD = "the split private (withheld upstream: name a file of yours by the option private_file)"
+WITHHELD = "the split private (withheld by the authors: name a file of yours by the option private_file)"
 QA = ["id", "query_time", "domain", "question_type", "static_or_dynamic", "popularity", "query", "answer"]
 QA += ["alternatives"]
 
