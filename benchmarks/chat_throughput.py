@@ -24,8 +24,10 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "servers"))
 
@@ -67,35 +69,27 @@ def bare(url: str, chats: Chats, concurrency: int) -> float:
     """Return the seconds that the bare inference client takes."""
     from huggingface_hub import AsyncInferenceClient
 
-    async def run() -> float:
-        client = AsyncInferenceClient(base_url=url, api_key="none")
-        gate = asyncio.Semaphore(concurrency)
-
-        async def one(messages: list[dict[str, str]]) -> str | None:
-            async with gate:
-                output = await client.chat_completion(messages, model="m", **PARAMETERS)
-                return output.choices[0].message.content
-
-        started = time.perf_counter()
-        await asyncio.gather(*map(one, chats))
-        seconds = time.perf_counter() - started
-        await client.close()
-        return seconds
-
-    return asyncio.run(run())
+    client = AsyncInferenceClient(base_url=url, api_key="none")
+    return _together(client, client.chat_completion, chats, concurrency)
 
 
 def openai(url: str, chats: Chats, concurrency: int) -> float:
     """Return the seconds that the openai client takes."""
     from openai import AsyncOpenAI
 
+    client = AsyncOpenAI(base_url=url, api_key="none")
+    return _together(client, client.chat.completions.create, chats, concurrency)
+
+
+def _together(client: Any, ask: Callable[..., Any], chats: Chats, concurrency: int) -> float:
+    """Return the seconds that a client takes for all calls, so many of them at once."""
+
     async def run() -> float:
-        client = AsyncOpenAI(base_url=url, api_key="none")
         gate = asyncio.Semaphore(concurrency)
 
         async def one(messages: list[dict[str, str]]) -> str | None:
             async with gate:
-                output = await client.chat.completions.create(messages=messages, model="m", **PARAMETERS)
+                output = await ask(messages=messages, model="m", **PARAMETERS)
                 return output.choices[0].message.content
 
         started = time.perf_counter()

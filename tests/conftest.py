@@ -112,6 +112,14 @@ def _scripts_read_once(_own_caches: None) -> None:
 
 
 @pytest.fixture(scope="session")
+def other_python() -> str:
+    """An interpreter with another version of `datasets`; it skips where none is named."""
+    if named := os.environ.get("QUADRAG_OTHER_PYTHON"):
+        return named
+    pytest.skip("QUADRAG_OTHER_PYTHON names no interpreter with another version of datasets")
+
+
+@pytest.fixture(scope="session")
 def real_data() -> Callable[[str], Path]:
     """A function from a folder's name (`RGB`) to that folder of real upstream files; it skips where there is none.
 

@@ -31,7 +31,7 @@ from hub_server import HubServer
 from injections import obedient
 from pages import PAGES, ROOT, Section, Step, meaning, read, sections
 from rag_server import RagServer
-from serving import Quiet, serving
+from small_servers import Quiet, serving
 from warm import AS_IF_FRESH, ENVIRONMENTS, Warm
 
 FOLDERS = {"RGB": "rgb", "CRUD_RAG": "crud_rag", "CRAG": "crag", "OMNIEVAL": "omnieval"}

@@ -17,7 +17,7 @@ import pytest
 from crag_files import FIVE, PARTS, lines, record
 from crud_rag_files import FULL, SPLIT
 from sample_rows import rows
-from serving import serving
+from small_servers import serving
 
 from quadrag import catalogue
 from quadrag.data import builders, files

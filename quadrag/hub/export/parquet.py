@@ -5,11 +5,12 @@ the files are called is how `datasets` and the Hub's viewer expect it, ``SPLIT-0
 they stand in is decided by `quadrag.hub.export.repository`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError, one_line
+from quadrag.hub.groups import cut_groups
 from quadrag.sums import sum_file
 
 SHARD_BYTES = 500_000_000  # on disk; a shard ends with the row group that reaches it
@@ -66,7 +67,7 @@ def write_split(
     for left in folder.glob(f"{split}-*"):
         left.unlink()
     parts: list[Path] = []
-    groups = _cut_groups(rows)
+    groups = cut_groups(rows, GROUP_ROWS, GROUP_CHARACTERS, _count_characters)
     group = next(groups, [])
     count = total = 0
     while not parts or group:
@@ -92,21 +93,6 @@ def write_split(
     found = {name: sum_file(folder / name) for name in names}
     sizes, sums = ({name: one[place] for name, one in found.items()} for place in (0, 1))
     return Written(count, total, sizes, sums)
-
-
-def _cut_groups(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Cut rows into row groups; the row that would make one too large begins the next."""
-    group: list[dict[str, Any]] = []
-    held = 0
-    for row in rows:
-        characters = _count_characters(row)
-        if group and (len(group) == GROUP_ROWS or held + characters > GROUP_CHARACTERS):
-            yield group
-            group, held = [], 0
-        group.append(row)
-        held += characters
-    if group:
-        yield group
 
 
 def _count_characters(value: Any) -> int:

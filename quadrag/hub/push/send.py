@@ -3,11 +3,12 @@
 Large files go ahead of that commit: what arrived stays, whatever happens then, and the next run finds it there.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
 from quadrag.hub.client import AGAIN, Hub, hub_errors
+from quadrag.hub.groups import cut_groups
 from quadrag.hub.push.plan import Change, Plan, refuse_without_access
 from quadrag.hub.push.remote import Difference, Remote, compare, read_remote
 from quadrag.hub.push.stage import Wanted
@@ -95,7 +96,7 @@ def _commit(hub: Hub, wanted: Wanted, remote: Remote, difference: Difference, pr
     total = sum(wanted.files[path].size for path in difference.sent)
     done = 0
     operations: list[Any] = []
-    for paths in _cut_groups(wanted, difference.sent):
+    for paths in cut_groups(difference.sent, _GROUP, _LARGE, lambda path: wanted.files[path].size):
         progress(f"sending {wanted.repo}: {paths[0]}, {done / 1e6:,.1f} of {total / 1e6:,.1f} MB done")
         with hub_errors(f"sending {paths[0]} to", wanted.repo):
             group = [_describe_file(CommitOperationAdd, path, wanted) for path in paths]
@@ -122,18 +123,3 @@ def _describe_file(operation: Any, path: str, wanted: Wanted) -> Any:
     made = operation(path, file.source)
     made.upload_info.sha256 = total
     return made
-
-
-def _cut_groups(wanted: Wanted, paths: Sequence[str]) -> Iterator[list[str]]:
-    """Cut paths into those of one request: a large file alone, small ones together."""
-    group: list[str] = []
-    size = 0
-    for path in paths:
-        one = wanted.files[path].size
-        if group and (size + one > _LARGE or len(group) == _GROUP):
-            yield group
-            group, size = [], 0
-        group.append(path)
-        size += one
-    if group:
-        yield group

@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 from chat_server import ChatServer
 from graded_sheets import LABELS
-from serving import Quiet, serving
+from small_servers import Quiet, serving
 
 from quadrag.baselines.certify.grades import find_graded
 

@@ -26,6 +26,8 @@ RUNS = [
 JUDGED = [run for run in RUNS if "noise_robustness_en" not in run]
 PRICES = {"gpt-4": {"input": 10, "output": 30}, "j": {"input": 1, "output": 2}, "currency": "EUR"}
 
+REJECTION = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")
+
 
 def openai_tokens(body):
     """Count a request as OpenAI says that its models do, by tiktoken itself."""
@@ -122,7 +124,7 @@ def test_rules_may_spare_a_judge_calls(cli, model, readable):
 
 def test_what_is_printed(cli, model, readable):
     Path("prices.json").write_text(json.dumps(PRICES))
-    asked = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--llm", f"{model.url}#gpt-4")
+    asked = (*REJECTION, "--llm", f"{model.url}#gpt-4")
     asked += ("--judge", f"{readable.url}#j", "--ledger", "L", "--max-tokens", 100, "--prices", "prices.json")
     ran = cli(*asked, "--estimate", "--budget", 1)
     assert ran.code == 0 and ran.err == "" and max(map(len, ran.out.splitlines())) <= 80
@@ -142,7 +144,7 @@ def test_what_is_printed(cli, model, readable):
 
 
 def test_a_tokenizer_of_the_users_own_counts(cli, model):
-    asked = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--llm", f"{model.url}#gpt-4")
+    asked = (*REJECTION, "--llm", f"{model.url}#gpt-4")
     other = stages(cli(*asked, "--estimate", "--json", "--tokens-by", "cl100k_base"))
     assert other == stages(cli(*asked, "--estimate", "--json"))
     ran = cli(*asked, "--tokens-by", "cl100k_base")
@@ -165,17 +167,7 @@ def test_what_cannot_be_estimated(cli, answering, said):
 
 
 def test_a_folder_of_another_run_is_refused_as_by_the_run(cli, model):
-    asked = (
-        "run",
-        "rgb",
-        "negative_rejection_en",
-        "--data-dir",
-        "sample",
-        "--llm",
-        f"{model.url}#gpt-4",
-        "--ledger",
-        "L",
-    )
+    asked = (*REJECTION, "--llm", f"{model.url}#gpt-4", "--ledger", "L")
     assert cli(*asked, "--out", "r").code == 0
     other = (*asked, "--temperature", 0.7, "--out", "r")
     ran, estimated = cli(*other), cli(*other, "--estimate")
@@ -203,22 +195,12 @@ def test_all_runs_of_a_paper_are_estimated_together(cli, model):
 
 
 def test_nothing_is_asked_where_nobody_is(cli):
-    said = cli("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--estimate").out
+    said = cli(*REJECTION, "--estimate").out
     assert said == "Nothing is asked: no model is named, or all replies stand already.\n"
 
 
 def test_a_model_that_is_loaded_here_is_not_loaded(cli):
-    asked = (
-        "run",
-        "rgb",
-        "negative_rejection_en",
-        "--data-dir",
-        "sample",
-        "--llm",
-        "local:nowhere",
-        "--estimate",
-        "--json",
-    )
+    asked = (*REJECTION, "--llm", "local:nowhere", "--estimate", "--json")
     assert stages(cli(*asked))["answers"]["calls"] == 12
 
 

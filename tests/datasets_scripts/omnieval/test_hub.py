@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
-from serving import Quiet, serving
+from small_servers import Quiet, serving
 
 pytestmark = pytest.mark.slow  # a process each
 

@@ -15,7 +15,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from serving import Quiet, serving
+from small_servers import Quiet, serving
 
 from quadrag import catalogue
 from quadrag.data import download

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from prepared_data import LOAD, other_data, printed, released, sample
-from serving import Quiet, serving
+from small_servers import Quiet, serving
 
 from quadrag import catalogue
 
@@ -103,15 +102,12 @@ def test_every_config_loads_by_name(
 
 @pytest.mark.parametrize("direction", ["written here", "read here"])
 def test_versions_of_datasets_read_each_others_caches(
-    quadrag: Process, python: Process, environment: Environment, direction: str
+    quadrag: Process, python: Process, environment: Environment, other_python: str, direction: str
 ) -> None:
-    other = os.environ.get("QUADRAG_OTHER_PYTHON")
-    if not other:
-        pytest.skip("QUADRAG_OTHER_PYTHON names no interpreter with another version of datasets")
     version = "import datasets; print(datasets.__version__.split('.')[0])"
-    versions = [python(version, env=environment(), executable=each).stdout for each in (sys.executable, other)]
+    versions = [python(version, env=environment(), executable=each).stdout for each in (sys.executable, other_python)]
     assert versions[0] != versions[1], "QUADRAG_OTHER_PYTHON has the same version of datasets"
-    writer, reader = (sys.executable, other) if direction == "written here" else (other, sys.executable)
+    writer, reader = (sys.executable, other_python) if direction == "written here" else (other_python, sys.executable)
     arguments = ("prepare", "rgb", "--config", "noise_robustness_zh", "--data-dir", "sample")
     done = quadrag(*arguments, env=environment(), executable=writer)
     assert done.returncode == 0, done.stderr
@@ -133,12 +129,9 @@ print(json.dumps({name: list(load_dataset("crud_rag", name, split=split)) for na
 
 @pytest.mark.parametrize("direction", ["written here", "read here"])
 def test_lists_of_records_too_are_read_by_both_versions(
-    quadrag: Process, python: Process, environment: Environment, direction: str
+    quadrag: Process, python: Process, environment: Environment, other_python: str, direction: str
 ) -> None:
-    other = os.environ.get("QUADRAG_OTHER_PYTHON")
-    if not other:
-        pytest.skip("QUADRAG_OTHER_PYTHON names no interpreter with another version of datasets")
-    writer, reader = (sys.executable, other) if direction == "written here" else (other, sys.executable)
+    writer, reader = (sys.executable, other_python) if direction == "written here" else (other_python, sys.executable)
     done = quadrag("prepare", "crud_rag", "--data-dir", "sample", env=environment(), executable=writer)
     assert done.returncode == 0, done.stderr
     loaded = printed(python(LOAD_CRUD, env=environment(), executable=reader))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -160,11 +159,9 @@ def held(benchmark: str) -> dict[str, list[Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("other", [False, True], ids=["this datasets", "another"])
 def test_datasets_reads_the_header_as_the_builder_has_it(
-    forked_python: Process, environment: Callable[..., dict[str, str]], other: bool
+    forked_python: Process, environment: Callable[..., dict[str, str]], request: pytest.FixtureRequest, other: bool
 ) -> None:
-    executable = os.environ.get("QUADRAG_OTHER_PYTHON") if other else sys.executable
-    if not executable:
-        pytest.skip("QUADRAG_OTHER_PYTHON names no interpreter with another version of datasets")
+    executable = request.getfixturevalue("other_python") if other else sys.executable
     paths = {str(CARDS / f"{benchmark}.md"): benchmark for benchmark in BENCHMARKS}
     done = forked_python(READ, *paths, env=environment(), executable=executable)
     assert done.returncode == 0, done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -90,12 +89,9 @@ def test_every_config_and_split_loads_and_streams(
 
 
 def test_another_version_loads_the_same(
-    python: Process, environment: Environment, samples: dict[str, Exported]
+    python: Process, environment: Environment, samples: dict[str, Exported], other_python: str
 ) -> None:
-    other = os.environ.get("QUADRAG_OTHER_PYTHON")
-    if not other:
-        pytest.skip("QUADRAG_OTHER_PYTHON names no interpreter with another version of datasets")
-    done = python(LOAD, samples["crud_rag"].folder, env=environment(), executable=other)
+    done = python(LOAD, samples["crud_rag"].folder, env=environment(), executable=other_python)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)[0] == expected("crud_rag")
 

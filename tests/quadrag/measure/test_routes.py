@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import pytest
 from chat_server import ChatServer
 from pages import steps_of
-from serving import Quiet, serving
+from small_servers import Quiet, serving
 
 import quadrag
 from quadrag.cli import main

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import serving
+from small_servers import serving
 
 from quadrag import cli
 from quadrag.baselines.construct.review.grades import list_annotators, read_grades
