@@ -16,7 +16,7 @@ class Score(NamedTuple):
     Attributes:
         value: in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid.
         interval: its 95% interval; None where there is none, as of fewer than 5 questions.
-        n: the questions that have a value; of a score that is not valid, those that could be read.
+        n: the questions that the value is over; of a score that is not valid, those that could be read.
         n_total: all questions.
         unscored: how many have none, by reason.
         metric: the evaluate module.
