@@ -15,6 +15,7 @@ from quadrag.baselines.report.compared.comparison import compare_runs, merge_run
 from quadrag.baselines.report.compared.pairs import list_differences, pair_results, pair_slices
 from quadrag.baselines.report.compared.rankings import tell_rankings
 from quadrag.baselines.report.compared.several import tabulate_several
+from quadrag.baselines.tables.language import speak
 from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.run_record import Inputs, RunRecord
 from quadrag.stats import items_needed
@@ -411,3 +412,24 @@ def test_questions_that_got_better_are_counted_by_the_metrics_direction():
     gained = list_differences(first, second, place)
     assert {key[2]: gain for key, gain in gained.items()} == {"0": -1, "1": 1, "2": 1}
     assert list_differences(first, second, place, "corrected")["qa_1doc", "test", "3"] == 0
+
+
+@pytest.mark.parametrize(
+    ("lengths", "values", "key", "told"),
+    [
+        ((5, 24), (0.0, 1.0), "accuracy", "The answers of B are 4.8 times as long: more text can only raise accuracy."),
+        ((24, 5), (1.0, 0.0), "accuracy", "The answers of A are 4.8 times as long: more text can only raise accuracy."),
+        ((24, 5), (0.0, 1.0), "accuracy", None),  # the shorter ones are better
+        ((10, 20), (0.0, 1.0), "accuracy", None),
+        ((0, 20), (0.0, 1.0), "accuracy", None),  # empty answers are told of by themselves
+        ((5, 24), (0.0, 1.0), "rouge_l", None),
+    ],
+)
+def test_much_longer_answers_are_told_of_where_a_metric_rises_with_them(lengths, values, key, told):
+    metric = "rgb_accuracy" if key == "accuracy" else "crud_overlap"
+    runs = [run([value] * 20, metric=metric, key=key) for value in values]
+    for one, length in zip(runs, lengths, strict=True):
+        one.texts = {(("qa_1doc", "test", str(n)), 0): "x" * length for n in range(20)}
+    found = [note for note in compare_runs([*zip("AB", runs, strict=True)]).notes if "times as long" in note]
+    assert found == ([told] if told else [])
+    assert all(speak(note, "zh").endswith("4.8 倍：文字越多，accuracy 只会越高。") for note in found)
