@@ -8,7 +8,7 @@ from quadrag.data.files import SAMPLE_SOURCE
 
 from ..core.result import Result
 from ..scoring.validity import is_invalid
-from ..tables.cells import NOTHING, count_items, count_scored, format_value, interval_cell, unit_of
+from ..tables.cells import NOTHING, count_items, format_value, interval_cell, unit_of
 from ..tables.grid import Alarm
 from ..tables.replicas import count_questions, list_reasons, note_replicas
 from ..tables.run_notes import note_invalid, note_partial
@@ -68,7 +68,7 @@ def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
             shown = "INVALID" if is_invalid(row) else format_value(row["value"], unit, n)
             between = interval_cell(row["value"], row["interval"], n, unit).sub or NOTHING
             place = " ".join(filter(None, (row["benchmark"], name[0], row["split"], *name[2:], which)))
-            yield f"{place}: {row['key']} = {shown} ({between}) n={count_scored(row)} {row['signature']}"
+            yield f"{place}: {row['key']} = {shown} ({between}) n={n} {row['signature']}"
 
 
 def list_warnings(results: Sequence[Result], profile: str) -> Iterator[str]:
@@ -99,7 +99,7 @@ def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
                 "recipe": result.run.row.get("recipe"),
                 "retriever": inputs.retriever,
                 **{name: row[name] for name in ("config", "split", "metric", "key", "profile", "value", "interval")},
-                "n": count_scored(row),
+                "n": count_items(row) or 0,
                 "n_total": row["n_total"],
                 "signature": row["signature"],
                 **({"samples": spread._asdict()} if spread else {}),

@@ -17,7 +17,7 @@ from ..core.benchmark import load
 from ..core.result import PROFILES, Result
 from ..scoring.faults import shorten_list
 from ..scoring.validity import is_alike, is_invalid
-from ..tables.cells import FEW, NOTHING, RATE, Row, count_items, figure_of, format_value, scored_of, unit_of, value_cell
+from ..tables.cells import FEW, NOTHING, RATE, Row, count_items, figure_of, format_value, items_of, unit_of, value_cell
 from ..tables.grid import Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_ruled, note_unscored
 from ..tables.paper import load_tables
@@ -146,7 +146,7 @@ def headline_cells(row: Row) -> list[Cell]:
     """Make the cells of a headline."""
     cell = value_cell(row)
     share = metric_record(row["metric"]).key(row["key"]).range == (0, 1)
-    return [Cell(cell.text, figure=cell.figure if share else None), Cell(cell.sub or NOTHING), Cell(scored_of(row))]
+    return [Cell(cell.text, figure=cell.figure if share else None), Cell(cell.sub or NOTHING), Cell(items_of(row))]
 
 
 def summarise_run(result: Result, profile: str) -> Grid:

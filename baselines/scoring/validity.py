@@ -67,7 +67,8 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
             shown["why"] = fault.tell_shortly() + fault.tell_judge(run)
         elif _is_unjudged(row, run):
             shown.pop("not_run", None)
-            shown |= {"value": None, "interval": None, "n_scored": 0, "n_not_applicable": 0, "invalid": True}
+            shown |= {"value": None, "interval": None, "n_scored": 0, "n_filled": 0, "n_not_applicable": 0}
+            shown["invalid"] = True
             shown |= {"unscored": {UNJUDGED: row["n_total"]}, "told": (UNJUDGED,)}
             shown["why"] = _tell_judge(run)
         elif place_of(row) in told:

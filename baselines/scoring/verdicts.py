@@ -1,8 +1,8 @@
 """What is odd of a judge's verdicts, so that the values that rest on them say less than they seem to.
 
 Verdicts that are one and the same, however they are worded, may be right each time, or may be said of any answer. Those
-that are so nearly always, and those of answers that words alone find right, are held against what words say. Nobody is
-asked here, but where several judges on a panel are to be told apart.
+that are so nearly always, or far from what words say on average, and those of answers that words alone find right, are
+held against what words say. Nobody is asked here, but where several judges on a panel are to be told apart.
 """
 
 from collections import Counter
@@ -21,6 +21,7 @@ from .modules import ScoringInputs, compute
 from .score import known_conditions
 
 _LEAST, _FEW, _MANY = 2, 5, 20  # verdicts: that can be the same; below, that may be chance; that can be nearly so
+_SOME = 10  # verdicts, of which half or more are hardly as wrong by chance as words alone are at most
 _MOSTLY = 0.95  # of the verdicts
 _FAR = 0.3  # between the mean of verdicts and of what words alone say
 APART = 0.5  # the same: beyond it nobody can believe both; where people labelled answers it is up to 0.23
@@ -63,8 +64,8 @@ class _Said(NamedTuple):
         return Counter(one for one in self.verdicts if one is not None)
 
 
-class _Lopsided(NamedTuple):
-    """What is told of verdicts that are nearly always the same, and whether words say much else of the answers."""
+class _Far(NamedTuple):
+    """What is told of verdicts that are far from what words say, and whether so far that nobody can believe both."""
 
     told: str
     apart: bool
@@ -159,8 +160,8 @@ def _tell_doubtful(said: Sequence[_Said], lines: Lines) -> Iterator[tuple[str, l
         record, all_keys = _record(one.name), [f"{one.use.module}.{key}" for key in one.use.judged]
         if told := _tell_refused(one, record, lines):
             yield f"The judge {one.judge} {told}: {_SEE}", all_keys
-        elif lopsided := _find_lopsided(one, record, lines):
-            yield f"The judge {one.judge} {lopsided.told}: {_SEE}", all_keys if lopsided.apart else []
+        elif far := _find_far(one, record, lines):
+            yield f"The judge {one.judge} {far.told}: {_SEE}", all_keys if far.apart else []
 
 
 def _tell_refused(one: _Said, record: KeyRecord, lines: Lines) -> str:
@@ -183,11 +184,11 @@ def _find_right(verdicts: Verdicts, record: KeyRecord, lines: Lines) -> list[flo
     ]
 
 
-def _find_lopsided(one: _Said, record: KeyRecord, lines: Lines) -> _Lopsided | None:
-    """Find out whether verdicts are nearly always the same, and far from what words alone say on average."""
+def _find_far(one: _Said, record: KeyRecord, lines: Lines) -> _Far | None:
+    """Find out whether verdicts are far from what words alone say on average; less far, nearly always the same too."""
     total = one.counts.total()
     ((verdict, count),) = one.counts.most_common(1) or [("", 0)]
-    if not (total >= _MANY and _MOSTLY * total <= count < total):
+    if not _SOME <= total > count:
         return None
     there = [(line, said) for line, said in zip(lines, one.verdicts, strict=True) if isinstance(said, int | float)]
     mean = fmean(said for _, said in there)
@@ -200,9 +201,11 @@ def _find_lopsided(one: _Said, record: KeyRecord, lines: Lines) -> _Lopsided | N
         return None
     name, values = min(found.items(), key=lambda pair: abs(mean - fmean(pair[1])))
     gap = abs(mean - fmean(values))
-    if gap < _FAR:
-        return None
     phrase, graded = _record(name).phrase, {*values} - {0, 1}
+    # Other words than those that are sought may mean the same: a judge sees it.
+    apart = gap >= APART and not phrase and not graded
+    if not (apart or (gap >= _FAR and total >= _MANY and count >= _MOSTLY * total)):
+        return None
     by_words = f"{values.count(1)} of {len(values)} are right by words alone"
     if phrase:
         by_words = f"{values.count(1)} of {len(values)} hold the phrase asked for"
@@ -212,8 +215,7 @@ def _find_lopsided(one: _Said, record: KeyRecord, lines: Lines) -> _Lopsided | N
     if "right" in record.grades:
         grade = next(grade for grade, value in record.grades.items() if value == verdict)
         said = f"calls {count} of {total} answers {grade}"
-    # Other words than those that are sought may mean the same: a judge sees it.
-    return _Lopsided(f"{said}; {by_words} ({_show(name)})", gap >= APART and not phrase and not graded)
+    return _Far(f"{said}; {by_words} ({_show(name)})", apart)
 
 
 def _record(name: str) -> KeyRecord:

@@ -106,25 +106,19 @@ def value_cell(row: Row | None, lacking: str = "not run") -> Cell:
 def count_items(row: Row) -> int | None:
     """Return over how many items a row's value is; None where the metric did not run.
 
-    Of an invalid metric: how many could be read.
+    Those that failed are among them where they count. Of an invalid metric: how many could be read.
     """
     if "not_run" in row:
         return None
-    if is_invalid(row):
-        return count_scored(row)
-    if row["profile"] == "corrected":
+    if row["profile"] == "corrected" and not is_invalid(row):
         return int(row["n_total"] - row.get("n_not_applicable", 0))
-    return count_scored(row) + int(row.get("n_filled", 0))
+    scored = row.get("n_scored", 0 if row["value"] is None else row["n_total"])
+    return int(scored + row.get("n_filled", 0))  # of an invalid one none are
 
 
-def count_scored(row: Row) -> int:
-    """Return how many items have a value of their own."""
-    return int(row.get("n_scored", 0 if row["value"] is None else row["n_total"]))
-
-
-def scored_of(row: Row) -> str:
-    """Write how many items have a value of their own, of those that the metric is about."""
-    return f"{count_scored(row)} of {row['n_total'] - row.get('n_not_applicable', 0)}"
+def items_of(row: Row) -> str:
+    """Write over how many items a row's value is, of those that the metric is about."""
+    return f"{count_items(row) or 0} of {row['n_total'] - row.get('n_not_applicable', 0)}"
 
 
 def difference_cell(pair: Pair, unit: str = RATE, better: bool = True) -> Cell:

@@ -10,7 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
 from ..scoring.validity import is_invalid
-from .cells import NOTHING, Row, count_items, scored_of, value_cell
+from .cells import NOTHING, Row, count_items, items_of, value_cell
 from .grid import Cell, Figure, Line
 from .published import Published
 
@@ -75,7 +75,7 @@ def _count(row: Row | None) -> str:
     count = None if row is None else count_items(row)
     if row is None or count is None:
         return NOTHING
-    return scored_of(row) if is_invalid(row) else str(count)
+    return items_of(row) if is_invalid(row) else str(count)
 
 
 def printed_lines(

@@ -18,7 +18,7 @@ from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
 from quadrag.baselines.runs.campaign import read_runs
 from quadrag.baselines.scoring.validity import is_invalid
-from quadrag.baselines.tables.cells import FEW, count_scored
+from quadrag.baselines.tables.cells import FEW, count_items
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
 from quadrag.baselines.tables.notes import note_directions
 from quadrag.baselines.tables.run_notes import note_partial, note_sample
@@ -70,8 +70,8 @@ class Evaluation(Mapping[str, Score]):
             key = row["key"] if keys.count((row["split"], row["key"])) == 1 else f"{row['metric']}.{row['key']}"
             found[f"{row['split']}/{key}" if many else key] = Score(
                 value=row["value"],
-                interval=tuple(row["interval"]) if row.get("interval") and count_scored(row) >= FEW else None,
-                n=count_scored(row),
+                interval=tuple(row["interval"]) if row.get("interval") and (count_items(row) or 0) >= FEW else None,
+                n=count_items(row) or 0,
                 n_total=row["n_total"],
                 unscored=dict(row.get("unscored", {})),
                 metric=row["metric"],

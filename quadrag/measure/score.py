@@ -3,20 +3,23 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from quadrag.baselines.tables.cells import RATE, format_bound, format_value, join_bounds
 from quadrag.errors import QuadragError, UnknownScore, unknown_name
 from quadrag.measure.words import in_python
+from quadrag.metric_record import metric_record
 
 
 class Score(NamedTuple):
     """One metric over all questions of a split.
 
     It is the number that it holds where one is expected: ``float(score)``, ``round(score, 3)``, ``f"{score:.3f}"``,
-    ``score > 0.8``. Where there is none these raise a `QuadragError` that says why. ``==`` compares all parts.
+    ``score > 0.8``. Where there is none these raise a `QuadragError` that says why. ``print(score)`` writes it as
+    tables do. ``==`` compares all parts.
 
     Attributes:
         value: in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid.
         interval: its 95% interval; None where there is none, as of fewer than 5 questions.
-        n: the questions that have a value; of a score that is not valid, those that could be read.
+        n: the questions that the value is over; of a score that is not valid, those that could be read.
         n_total: all questions.
         unscored: how many have none, by reason.
         metric: the evaluate module.
@@ -46,9 +49,23 @@ class Score(NamedTuple):
             QuadragError: there is none.
         """
         if self.value is None:
-            why = self.reason or f"none of its {self.n_total} questions was scored"
-            raise QuadragError(in_python(f"{self.key} has no value: {why}"))
+            raise QuadragError(self._lacking)
         return self.value
+
+    def __str__(self) -> str:
+        """Write it as tables do, ``accuracy 58.3% (95% 32.0–80.7), n 12/12``; or say why there is no value."""
+        if self.value is None:
+            return self._lacking
+        unit = metric_record(self.metric).key(self.key).unit
+        value = format_value(self.value, unit, self.n) + ("%" if unit == RATE else f" {unit}")
+        bounds = join_bounds([format_bound(end, unit) for end in self.interval or ()])
+        return f"{self.key} {value}{f' (95% {bounds})' if bounds else ''}, n {self.n}/{self.n_total}"
+
+    @property
+    def _lacking(self) -> str:
+        """Why there is no value."""
+        why = self.reason or f"none of its {self.n_total} questions was scored"
+        return in_python(f"{self.key} has no value: {why}")
 
     def __round__(self, digits: int | None = None) -> float:
         """Round the value; raises as ``float`` does."""

@@ -26,7 +26,7 @@ from .pairs import compare_each, pair_results, pick_places, place_of, shape_of
 from .shared import tell_judges
 from .slices import tell_slices
 from .verdict import tell_headline, verdict_cells
-from .words import tell_beside, tell_changes, tell_missing, tell_rule, tell_same
+from .words import tell_beside, tell_changes, tell_length, tell_missing, tell_rule, tell_same
 
 _FEW = 3  # runs whose columns are headed by their names
 
@@ -142,6 +142,7 @@ def compare_two(runs: Sequence[tuple[str, Result]], profile: str = "official", e
     invalid = [one for one in missing if "INVALID" in one]  # which a verdict on the others must not hide
     notes: list[str] = [*map(Verdict, [*invalid, *tell_headline(overall | compared, profile, columns)])]
     notes += [*tell_judges(first, second), *tell_errors(first, second, compared, profile)]
+    notes += tell_length(first, second, overall | compared, columns)
     notes += _tell_alarms(zip(columns, (first, second), strict=True))
     notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns)]
     if any(one.pair.n < one.asked for one in compared.values()):

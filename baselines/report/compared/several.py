@@ -20,7 +20,7 @@ from .pairs import compare_each, pick_places, place_of
 from .rankings import tell_rankings
 from .shared import tell_judges
 from .verdict import tell_headline, verdict_cells
-from .words import tell_beside, tell_missing, tell_rule
+from .words import tell_beside, tell_length, tell_missing, tell_rule
 
 
 def refuse_same(names: Sequence[str]) -> None:
@@ -106,6 +106,7 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
         single = {place: pairs[place] for place in heads if place in pairs}
         shown = {place: one for place, one in seen[name].items() if place in overall} | single
         doubts = [*tell_judges(first, other), *tell_errors(first, other, single, profile)]
+        doubts += tell_length(first, other, shown, two)
         notes += [Alarm(f"{name_difference(two)}: {one}") for one in doubts]
         headline = tell_headline(shown, profile, two)
         notes += [Verdict(one if one.startswith(f"{name} ") else f"{name_difference(two)}: {one}") for one in headline]

@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 
+from quadrag.metric_record import metric_record
 from quadrag.stats import items_needed
 
 from ...core.result import Result
@@ -11,10 +12,11 @@ from ...tables.grid import Alarm
 from ...tables.slices import select_whole
 from .names import Place, name_places
 from .pairs import Compared, has_better, list_differences, place_of, say_unpaired
-from .shared import is_judged, match_answers
-from .verdict import UNDECIDED, drop_splits, find_verdict, list_told, tell_facts, tell_other
+from .shared import is_judged, is_same, match_answers
+from .verdict import BETTER, UNDECIDED, WORSE, drop_splits, find_verdict, list_told, tell_facts, tell_other
 
 _HUGE = 1_000_000  # questions that nobody has
+_LONG = 2  # times as long as another run's answers: beyond it that is told
 
 
 def tell_beside(pairs: Mapping[Place, Compared], profile: str, names: Sequence[str]) -> list[str]:
@@ -135,6 +137,26 @@ def tell_same(first: Result, second: Result) -> list[str]:
         return []
     told = f"{sum(matches)} of {len(matches)} answers are the same texts in both."
     return [Alarm(told)] if all(matches) else [told]
+
+
+def tell_length(first: Result, second: Result, pairs: Mapping[Place, Compared], names: Sequence[str]) -> list[Alarm]:
+    """Say that the answers of the better run are much longer, where more text can only raise a metric.
+
+    Args:
+        first: a run.
+        second: another one.
+        pairs: of the metrics to tell of, the second run minus the first.
+        names: what the two are called.
+    """
+    shared = [place for place in first.texts if place in second.texts and is_same(first, second, place[0])]
+    lengths = [sum(len(one.texts[place] or "") for place in shared) for one in (first, second)]
+    if not min(lengths) or (times := max(lengths) / min(lengths)) <= _LONG:
+        return []
+    longer = lengths.index(max(lengths))
+    wins = {place: one for place, one in pairs.items() if find_verdict(place, one.pair) == (WORSE, BETTER)[longer]}
+    raised = name_places(drop_splits({at: one for at, one in wins.items() if metric_record(at[2]).key(at[3]).grows}))
+    told = f"The answers of {names[longer]} are {times:.1f} times as long: more text can only raise"
+    return [Alarm(f"{told} {', '.join(raised.values())}.")] * bool(raised)
 
 
 def _is_odd(one: Compared) -> bool:

@@ -12,6 +12,7 @@ from compared_runs import ROUGE, ask, fail, run, span, together, words
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.pairs import pair_results, pair_slices
+from quadrag.baselines.tables.language import speak
 from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.stats import items_needed
 
@@ -197,3 +198,24 @@ def test_lengths_have_a_difference_and_no_verdict_and_cost_no_other_metric_power
     ]
     drawn = [line.label for line in grid.lines if line.cells[2].figure]
     assert drawn == ["qa_1doc: test/rouge_l"], "a hollow sign would say that more or less may be chance"
+
+
+@pytest.mark.parametrize(
+    ("lengths", "values", "key", "told"),
+    [
+        ((5, 24), (0.0, 1.0), "accuracy", "The answers of B are 4.8 times as long: more text can only raise accuracy."),
+        ((24, 5), (1.0, 0.0), "accuracy", "The answers of A are 4.8 times as long: more text can only raise accuracy."),
+        ((24, 5), (0.0, 1.0), "accuracy", None),  # the shorter ones are better
+        ((10, 20), (0.0, 1.0), "accuracy", None),
+        ((0, 20), (0.0, 1.0), "accuracy", None),  # empty answers are told of by themselves
+        ((5, 24), (0.0, 1.0), "rouge_l", None),
+    ],
+)
+def test_much_longer_answers_are_told_of_where_a_metric_rises_with_them(lengths, values, key, told):
+    metric = "rgb_accuracy" if key == "accuracy" else "crud_overlap"
+    runs = [run([value] * 20, metric=metric, key=key) for value in values]
+    for one, length in zip(runs, lengths, strict=True):
+        one.texts = {(("qa_1doc", "test", str(n)), 0): "x" * length for n in range(20)}
+    found = [note for note in compare_runs([*zip("AB", runs, strict=True)]).notes if "times as long" in note]
+    assert found == ([told] if told else [])
+    assert all(speak(note, "zh").endswith("4.8 倍：文字越多，accuracy 只会越高。") for note in found)

@@ -174,7 +174,9 @@ def test_how_many_may_fail_is_the_users_choice(tmp_path, capsys):
         # The share itself is not too much; kept replies answer here.
         again = ("--out", str(tmp_path / "again"), "--max-failed", f"{failed / 8}")
         assert run(tmp_path, CRAG, *spec, *again) == 0
-        assert re.search(rf"^truthfulness .* {10 - failed} of 10\b", capsys.readouterr().out, re.MULTILINE)
+        shown = capsys.readouterr().out
+        assert re.search(r"^truthfulness .* 10 of 10\b", shown, re.MULTILINE), "those that failed count, and it is said"
+        assert f"{failed} of 8 verdicts could not be read, they count as wrong" in " ".join(shown.split())
 
 
 def test_a_model_that_replies_with_nothing_is_invalid_and_an_empty_line_of_a_file_is_an_answer(tmp_path, capsys):

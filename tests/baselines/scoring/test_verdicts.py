@@ -128,12 +128,15 @@ HELD = "answers that hold an accepted answer word for word"
         (40, 1, 14, f"gives accuracy 0 to 13 of 14 {HELD}!"),
         (40, 39, 39, None),  # the two agree
         (40, 39, 28, None),  # or nearly so
-        (40, 36, 4, None),  # it tells answers apart
+        (40, 36, 4, "calls 36 of 40 answers right; 4 of 40 are right by words alone (accuracy_bounded)!"),
+        (40, 36, 20, None),  # it tells answers apart
         (40, 40, 4, None),  # that is told otherwise
-        (18, 17, 2, None),
+        (13, 12, 1, "calls 12 of 13 answers right; 1 of 13 are right by words alone (accuracy_bounded)!"),
+        (18, 17, 12, None),
+        (9, 8, 0, None),
     ],
 )
-def test_nearly_always_the_same_is_held_against_words(n, right, contained, told):
+def test_what_is_nearly_always_the_same_or_far_from_words_is_held_against_them(n, right, contained, told):
     pairs = [(f"city {at:02} {'gold' if at < contained else 'lead'}", ["gold"]) for at in range(n)]
     accepted = {f"city {at:02}" for at in range(right)}
     odd = measure(pairs, Judge(lambda text: int(any(one in text for one in accepted))))[2]

@@ -42,5 +42,5 @@ def test_a_judge_may_be_added_to_a_finished_run_and_the_function_is_not_asked(tm
         with pytest.raises(QuadragError, match="holds a finished run"):
             measure(mine, *place, **part, judge=f"{server.url}#j")
     assert re.search(r"quadrag: the answers of 20.* UTC are judged; the function was not asked\n", said)
-    assert len(asked) == 6 and judged["truthfulness"].n == 5 and judged["truthfulness"].unscored == {"raised": 1}
+    assert len(asked) == 6 and judged["truthfulness"].n == 6 and judged["truthfulness"].unscored == {"raised": 1}
     assert list(judged.to_pandas()["answer"]) == list(plain.to_pandas()["answer"])

@@ -48,14 +48,24 @@ def test_a_score_of_several_splits_says_which_there_are():
 def test_a_score_is_the_number_that_it_holds_where_one_is_expected():
     score = measure(first, "one", split="noise_60")["accuracy"]
     assert (float(score), round(score, 2)) == (score.value, round(score.value, 2))
-    assert f"{score:.3f}" == f"{score.value:.3f}" and f"{score}" == repr(score)
+    assert f"{score:.3f}" == f"{score.value:.3f}" and f"{score}" == str(score)
     half = score._replace(value=score.value / 2)
     assert half < score > 0.1 and half < 1 and score >= score.value >= half and half <= score
     for lacking, why in (({"reason": "no judge"}, "no judge"), ({}, "none of its 12 questions was scored")):
         for use in (float, round, lambda one: one > 0.5, lambda one: f"{one:.2f}"):
             with pytest.raises(quadrag.QuadragError) as raised:
                 use(score._replace(value=None, **lacking))
-            assert str(raised.value) == f"accuracy has no value: {why}"
+            assert str(raised.value) == str(score._replace(value=None, **lacking)) == f"accuracy has no value: {why}"
+
+
+def test_a_score_is_printed_as_tables_write_it():
+    score = measure(first, "one", split="noise_60")["accuracy"]
+    assert str(score) == "accuracy 75.0% (95% 46.8–91.1), n 12/12" and repr(score).startswith("Score(value=0.75, ")
+    assert str(score._replace(interval=None, n=3)) == "accuracy 75.0%, n 3/12"
+    length = score._replace(metric="crud_overlap", key="length", value=52.6, interval=(49.0, 55.2))
+    assert str(length) == "length 52.6 characters (95% 49–55), n 12/12"
+    below = score._replace(metric="truthfulness", key="truthfulness", value=-0.25, interval=(-0.5, 0.1))
+    assert str(below) == "truthfulness -25.0% (95% -50.0 to 10.0), n 12/12"
 
 
 def test_a_metric_that_is_not_compared_says_why():
