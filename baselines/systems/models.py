@@ -95,11 +95,11 @@ def open_completer(
     transport = _completions(template) if template else None
     sent = {**parameters, **(transport.parameters if transport else {})}
     client = ChatClient(spec, calling, parameters=sent, transport=transport)
+    if client.spec.urls and not calling.replay:
+        client.check_served()
     if calling.estimate is not None:
         leave_out_refused(client, ask=False)
         return estimate_model(calling, client.model, client, transport)
-    if client.spec.urls and not calling.replay:
-        client.check_served()
     leave_out_refused(client)
     return client
 

@@ -181,7 +181,8 @@ def output(parser: argparse.ArgumentParser, what: str) -> None:
         "--format",
         choices=("table", "line", "json"),
         default="table",
-        help="line: for logs, a line a metric with value, interval, n and signature (default: table)",
+        help="line: for logs, a line a metric with value, interval, n and signature, alike in all languages "
+        "(default: table)",
     )
     parser.add_argument(
         "--json",

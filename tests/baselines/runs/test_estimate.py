@@ -194,6 +194,15 @@ def test_all_runs_of_a_paper_are_estimated_together(cli, model):
     assert said["answers"]["calls"] == model.requests > 0
 
 
+def test_a_model_that_the_server_does_not_list_is_refused_as_by_the_run(cli, model):
+    asked = ("run", "--recipe", "rgb-table7-chatgpt-en", "--data-dir", "sample", "--llm", model.url, "--out", "r")
+    refused = cli(*asked, "--estimate")
+    assert refused == cli(*asked) and (refused.code, refused.out) == (2, "")
+    said = f"{model.url} serves gpt-4, not gpt-3.5-turbo; type {model.url}#gpt-4; "
+    assert refused.err.startswith(f"quadrag: {said}") and refused.err.count("\n") == 1
+    assert not Path("r").exists() and model.requests == 0
+
+
 def test_nothing_is_asked_where_nobody_is(cli):
     said = cli(*REJECTION, "--estimate").out
     assert said == "Nothing is asked: no model is named, or all replies stand already.\n"

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from quadrag import catalogue
 from quadrag.baselines.report.all import tabulate_all
 from quadrag.baselines.report.summary import headline_all, summarise_run
+from quadrag.baselines.retrieval.registry import RETRIEVERS
 from quadrag.baselines.runs import campaign as campaigns
 from quadrag.baselines.tables import language
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line
@@ -221,6 +223,13 @@ def test_sentences_of_runs_are_in_chinese(english, chinese):
 )
 def test_parts_of_a_sentence_are_not_mixed(english, chinese):
     assert speak(english, "zh") == chinese
+
+
+def test_what_one_types_stays_as_it_is():
+    configs = {name: one for benchmark in catalogue.benchmarks() for name, one in catalogue.configs(benchmark).items()}
+    splits = [split for one in configs.values() for split in one.splits]
+    typed = {*catalogue.benchmarks(), *configs, *splits, *catalogue.metrics(), *catalogue.recipes(), *RETRIEVERS}
+    assert {name for name in typed if speak(name, "zh") != name} == {"all"}, "a word of tables, too"
 
 
 def test_no_slot_amid_words_takes_a_sign_between_parts():
