@@ -30,7 +30,7 @@ from quadrag.baselines.page.answers import BEGINNING, MOST, Answers
 from quadrag.baselines.page.packed import pack_answers
 from quadrag.baselines.page.page import render_page, write_page
 from quadrag.baselines.report.all import tabulate_all
-from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.records import Passage
 
 LONG, SHOWN = 600, 5  # characters of a passage, passages of an item

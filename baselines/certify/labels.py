@@ -1,8 +1,11 @@
-"""What people said of answers: an item, a set of items, and how a sheet of the user's own is read into one.
+"""What people said of answers: an item, a set of items, and how a sheet is read into one and written of one.
 
 Whatever is wrong with a sheet is told in one line that names the place. No judge is asked here.
 """
 
+import csv
+import io
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,6 +14,7 @@ from pathlib import Path
 
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
+from quadrag.records import write_text
 
 from .grades import PAIRS, Graded
 from .sheets import ANNOTATOR, Line, Sheet, join_annotators, read_sheet
@@ -123,6 +127,19 @@ def read_labels(path: Path, graded: Graded) -> LabelSet:
     _name_groups(found, sheet)
     check_classes(found, str(path))
     return found
+
+
+def write_items(labels: LabelSet, path: Path) -> None:
+    """Write the items as a sheet that a judge elsewhere can read, and that `read_labels` reads."""
+    out = io.StringIO(newline="")
+    sheet = csv.writer(out, lineterminator="\n")
+    sheet.writerow(["id", "question", "answer", "other", "gold", "passages", "group", "label"])
+    for item in labels.items:
+        texts = [
+            json.dumps(list(column), ensure_ascii=False) if column else "" for column in (item.golds, item.passages)
+        ]
+        sheet.writerow([item.id, item.question, item.answer, item.other or "", *texts, item.group, item.label])
+    write_text(path, out.getvalue())
 
 
 def check_classes(labels: LabelSet, where: str) -> None:

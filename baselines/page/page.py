@@ -25,8 +25,7 @@ from ..report.compared.names import name_columns, name_fully, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import headline_all
-from ..runs.campaign import run_folders
-from ..runs.folder import read_result
+from ..runs.finished import read_result, run_folders
 from ..runs.live import Live
 from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict, align_cells

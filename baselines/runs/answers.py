@@ -1,31 +1,26 @@
 """Answers made elsewhere, read into our records.
 
-Taken are our own ``answers.jsonl``, any JSON Lines, or one JSON list, of objects with ``id`` and ``answer`` (and
-``split`` where ids repeat), the prediction files of RGB's own code (``prediction``, ``noise_rate``), the result files
-of CRUD-RAG's (``results`` with ``log.generated_text``), the samples that lm-eval logs, the logs of Inspect and the
-details of lighteval. An ``answer`` of null is a failed call and may name its reason in ``state``; else
-that is ``null``. Every question that
-is answered must be so exactly as often as the others; of files of the authors' own code, which leave failed calls out,
-those are put in as unscored. A file may answer a part of the questions, as a harness with a limit does: that part is
-scored, and said to be one.
+Taken are our own ``answers.jsonl`` and whatever `answer_lines.py` knows, of objects with ``id`` and ``answer`` (and
+``split`` where ids repeat). An ``answer`` of null is a failed call and may name its reason in ``state``; else that is
+``null``. Every question that is answered must be so exactly as often as the others; of files of the authors' own code,
+which leave failed calls out, those are put in as unscored. A file may answer a part of the questions, as a harness with
+a limit does: that part is scored, and said to be one.
 """
 
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.catalogue import is_called
 from quadrag.errors import QuadragError
-from quadrag.reading import parse_json
-from quadrag.records import Answer, Key, Passage, Question, guess_encoding, read_jsonl
+from quadrag.records import Answer, Key, Passage, Question
 
 from ..systems.rag.reply import find_textless, find_unread, read_found
-from . import logs
+from .answer_lines import lines
 
-_TABLES = {".csv": "read_csv", ".tsv": "read_table", ".xlsx": "read_excel"}  # and what reads them in pandas
 _MEANT = {  # what others call our keys
     "id": ("ID", "_id", "qid", "question_id", "query_id", "编号", "题号"),
     "answer": (
@@ -117,63 +112,6 @@ def read_place(path: Path) -> dict[str, str]:
     if row is None:
         raise QuadragError(f"{path} is empty; expected an answer a line")
     return {name: row[name] for name in ("benchmark", "config") if isinstance(row.get(name), str)}
-
-
-def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield number and object of every line of a file of answers; of a JSON list, and of CRUD-RAG's, every entry.
-
-    Raises:
-        QuadragError: the file cannot be read, or is not of one of the forms.
-    """
-    if (read_log := logs.reader_of(path)) is not None:
-        yield from enumerate(read_log(path), 1)
-        return
-    if (reader := _TABLES.get(path.suffix.lower())) and path.is_file():
-        raise QuadragError(f"{path}: {path.suffix[1:].upper()} is not read, JSON Lines are: {_convert(path, reader)}")
-    whole = _whole(path)
-    if isinstance(whole, list):
-        for number, row in enumerate(whole, 1):
-            if not isinstance(row, dict):
-                raise QuadragError(f"{path}:{number} holds a {type(row).__name__}; expected an object")
-            yield number, row
-        return
-    results = whole.get("results") if isinstance(whole, dict) else None
-    if isinstance(results, dict):
-        for key, name, give in logs.SUMMARIES:
-            if key in whole:
-                raise QuadragError(f"{path} is {name}'s summary, which holds no answers; give {give}")
-    if not isinstance(results, list):
-        for number, row in [(1, whole)] if isinstance(whole, dict) else read_jsonl(path):
-            yield number, logs.read_sample(f"{path}:{number}", row) if logs.is_sample(row) else row
-        return
-    for number, result in enumerate(results, 1):
-        log = result.get("log") if isinstance(result, dict) else None
-        if not isinstance(log, dict) or "generated_text" not in log or "id" not in result:
-            raise QuadragError(f"{path}: result {number} has no id or no log.generated_text; expected CRUD-RAG's form")
-        valid = result.get("valid", True)
-        yield number, {"id": result["id"], "prediction": log["generated_text"] if valid else None}
-
-
-def _convert(path: Path, reader: str) -> str:
-    """Return what makes JSON Lines of a table."""
-    encoding = "UTF-8" if reader == "read_excel" else guess_encoding(path) or "UTF-8"
-    other = "" if encoding == "UTF-8" else f", encoding={encoding!r}"
-    read = f"pandas.{reader}({path.name!r}, dtype=str, keep_default_na=False{other})"
-    to = path.with_suffix(".jsonl").name
-    return f"`{read}.to_json({to!r}, orient='records', lines=True)` makes them, with the columns id and answer"
-
-
-def _whole(path: Path) -> Any:
-    """Return what a file that is one JSON value holds, as CRUD-RAG's result files are; None where it is not one."""
-    try:
-        # Its first line is no object, where each line of JSON Lines is one.
-        with path.open(encoding="utf-8-sig") as file:
-            first = file.readline().strip()
-        if not (first == "{" or first.startswith("[") or path.suffix == ".json"):
-            return None
-        return parse_json(path.read_bytes(), path)
-    except (OSError, UnicodeDecodeError, QuadragError):
-        return None
 
 
 def named_split(row: Mapping[str, Any], known: Collection[str]) -> Any:

@@ -1,9 +1,8 @@
-"""Several runs of one session: all of a paper, a recipe, a sweep, the demo; and the folders that they lie in."""
+"""Several runs of one session: all of a paper, a recipe, a sweep, the demo; and how their folders are named."""
 
 import itertools
 import json
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,17 +11,15 @@ from typing import Any
 from quadrag.data.builders import SAMPLE
 from quadrag.data.files import find_files
 from quadrag.errors import NotReady, NotServed, OtherRun, QuadragError
-from quadrag.progress import spell
-from quadrag.run_record import NAME, read_run
 
 from ..core.benchmark import Benchmark, load
 from ..core.options import OptionSpec
 from ..core.result import Result
-from ..core.settings import NONE
 from ..core.task import Task, script_options
 from ..scoring.judging import refuse_idle_metrics
 from ..systems.rag.system import RAG
-from .folder import find_fresh, read_result, tell_unfinished
+from .finished import run_folders
+from .folder import find_fresh
 from .idle import refuse_idle_entity_llm
 from .lacking import find_lacking, list_without_files, tell_lacking
 from .live import publish
@@ -227,62 +224,6 @@ def task_among(request: RunRequest, config: str, retriever: str | None, options:
     idle = {name for name in one.options if known.get(name, OptionSpec()).find_idle(config, one.retriever)}
     taken = {n: value for n, value in one.options.items() if n not in idle}
     return replace(one, options={**options, **taken}, row=note_options(one, taken, options))
-
-
-def run_folders(folder: Path) -> list[Path]:
-    """Return the folder of every run in a folder: itself, or those of ``--all``, or those of a sweep."""
-    if (folder / NAME).exists():
-        return [folder]
-    return sorted(path.parent for path in {*folder.glob(f"*/{NAME}"), *folder.glob(f"*/*/{NAME}")})
-
-
-def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
-    """Read finished runs back, by folder; a folder of ``--all`` holds several, a sweep such folders.
-
-    A run among several that did not finish is named on stderr and left out.
-
-    Raises:
-        QuadragError: a folder holds no scores, or they are damaged.
-    """
-    found = []
-    for folder in map(Path, folders):
-        alone = (folder / NAME).exists()
-        results = []
-        unfinished = []
-        for part in run_folders(folder):
-            run = read_run(part)
-            if alone or (part / "scores.json").exists():
-                results.append(read_result(part, run))
-            else:
-                unfinished.append(str(part))
-        if not results:
-            if unfinished:
-                raise QuadragError(tell_unfinished(Path(unfinished[0])))
-            raise QuadragError(f"{folder} holds no run.json; expected the folder of a run")
-        if unfinished:
-            print(spell(f"not finished and left out: {', '.join(unfinished)}"), file=sys.stderr)
-        found.append((str(folder), results))
-    return found
-
-
-def refuse_repeated_tasks(name: str, results: Sequence[Result]) -> None:
-    """Refuse a folder to be compared that holds a task twice.
-
-    Raises:
-        QuadragError: it does, as the folder of a sweep.
-    """
-    seen: set[tuple[Any, ...]] = set()
-    for inputs in (result.run.inputs for result in results):
-        # The tables of a paper without a corpus have a task with several retrievers: RGB with documents and without.
-        shown = "" if load(inputs.benchmark).corpus and inputs.retriever != NONE else inputs.retriever
-        for split in inputs.splits:
-            place = (inputs.benchmark, inputs.config, split, shown)
-            if place in seen:
-                raise QuadragError(
-                    f"{name} holds several runs of {inputs.config} {split}; compare single folders of it, or report "
-                    "it alone"
-                )
-            seen.add(place)
 
 
 def run_demo(name: str, out: Path) -> list[tuple[Path, Result]]:

@@ -10,7 +10,6 @@ import contextlib
 import copy
 import hashlib
 import re
-import shlex
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -19,13 +18,11 @@ from pathlib import Path
 
 from quadrag.errors import OtherRun, QuadragError
 from quadrag.progress import spell
-from quadrag.records import Key, read_jsonl, write_text
-from quadrag.run_files import check_stage, read_items, read_scores, sha256
+from quadrag.records import write_text
+from quadrag.run_files import sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
 
-from ..core.result import Result
-from ..scoring.validity import mark_invalid
-from .asked import QUESTIONS, read_asked
+from .asked import QUESTIONS
 from .inputs import is_longer, tell_difference, with_judges, without_judges
 
 LOCK = ".lock"  # held by the run that is at work in the folder
@@ -73,7 +70,7 @@ class RunFolder:
                 self.run = found
             elif had == inputs and STAGES[2] not in found.given:
                 self._judge(found, inputs)
-            elif part == alike and not found.given and all(_stands(path, found, name) for name in found.files):
+            elif part == alike and not found.given and all(is_as_written(path, found, name) for name in found.files):
                 self._extend(found, inputs)
             elif any(path.joinpath(name).exists() and path.joinpath(name).stat().st_size for name in _ANSWERED):
                 other = inputs if part == alike else alike
@@ -120,7 +117,7 @@ class RunFolder:
         """Leave a finished run as it was that could not be done again, unless there are new answers."""
         if self._before is not None:
             found, texts = self._before
-            if all(_stands(self.path, found, name) for name in found.files if name != STAGES[0]):
+            if all(is_as_written(self.path, found, name) for name in found.files if name != STAGES[0]):
                 for name, text in texts.items():
                     write_text(self.path / name, text)
                 found.write(self.path)
@@ -137,7 +134,7 @@ class RunFolder:
 
     def stands(self, stage: str) -> bool:
         """Whether a stage's file is there as the run wrote it."""
-        return _stands(self.path, self.run, stage)
+        return is_as_written(self.path, self.run, stage)
 
     def is_replaced(self, stage: str) -> bool:
         """Whether a stage's file is there, but is not what the run wrote: the user's own stands in for the stage."""
@@ -210,43 +207,6 @@ class RunFolder:
         (self.run if heard else replace(self.run, inputs=without_judges(self.run.inputs))).write(self.path)
 
 
-def read_result(folder: Path, run: RunRecord | None = None) -> Result:
-    """Read a run back that has scores.
-
-    Raises:
-        QuadragError: it has none, or a file is not as the run left it.
-    """
-    run = run or read_run(folder)
-    if run.state != "finished" and not (folder / STAGES[3]).exists():
-        raise QuadragError(tell_unfinished(folder))
-    scores = read_scores(folder, run)
-    check_stage(folder, run, "items.jsonl")
-    items = read_items(folder / "items.jsonl")
-    marked, asked = mark_invalid(scores, run), read_asked(folder, run.asked)
-    texts = _read_texts(folder, run)
-    return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
-
-
-def _read_texts(folder: Path, run: RunRecord) -> dict[tuple[Key, int], str | None]:
-    """Read the texts of a run's answers; none where the file is not as the run wrote it."""
-    if "answers.jsonl" in run.given or not _stands(folder, run, "answers.jsonl"):
-        return {}
-    rows = (row for _, row in read_jsonl(folder / "answers.jsonl"))
-    return {((row["config"], row["split"], row["id"]), row["sample"]): row["answer"] for row in rows}
-
-
-def tell_unfinished(folder: Path) -> str:
-    """Say how far a run came that has no scores, and which command goes on with it."""
-    run, path = read_run(folder), folder / QUESTIONS
-    wanted = run.inputs.samples * len(list(read_jsonl(path))) if path.exists() else 0
-    far = f"its {wanted} answers are not complete, replies that arrived are kept" if wanted else "nothing is answered"
-    for name, then in ((ANSWERING, ""), (STAGES[1], ", not scored yet")):
-        if (folder / name).exists():
-            far = f"{len(list(read_jsonl(folder / name)))} of {wanted} answers{then}"
-    command = f": {shlex.join(run.command)}" if run.command else ""
-    return f"{folder} is not finished ({far}); run the same command again{command}"
-
-
 def find_fresh(folders: Iterable[Path]) -> float:
     """Return from when on replies count in fresh runs: from now on, or, where one was stopped, from when it began."""
     runs = [read_run(folder) if (folder / NAME).exists() else None for folder in folders]
@@ -255,7 +215,8 @@ def find_fresh(folders: Iterable[Path]) -> float:
     return time.time() if last is None or done else last
 
 
-def _stands(path: Path, run: RunRecord, stage: str) -> bool:
+def is_as_written(path: Path, run: RunRecord, stage: str) -> bool:
+    """Whether a stage's file is in a folder as the run wrote it."""
     return stage in run.files and (path / stage).is_file() and run.files[stage] == sha256(path / stage)
 
 

@@ -37,7 +37,8 @@ from ..scoring.validity import count_empty, mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
 from .asked import write_asked
-from .folder import ANSWERING, RunFolder, find_fresh, lock_folder, read_result
+from .finished import read_result
+from .folder import ANSWERING, RunFolder, find_fresh, lock_folder
 from .idle import refuse_idle_entity_llm
 from .inputs import ENTITY, describe_each, make_inputs, name_judge
 from .live import publish

@@ -28,7 +28,8 @@ from ..scoring.score import count_verdicts, score_text
 from ..scoring.served import score_service
 from ..scoring.validity import count_empty, mark_invalid
 from ..systems.rag.system import take_served
-from .answers import lines, named_split
+from .answer_lines import lines
+from .answers import named_split
 from .answers import read as read_file
 from .asked import read_asked, write_asked
 from .inputs import describe_each, describe_judging, digest_each, name_judges, name_services

@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.certify.certificate import certify
     from quadrag.baselines.certify.figures import compare, measure
     from quadrag.baselines.certify.known import list_sets, open_labels, tell_languages
+    from quadrag.baselines.certify.labels import write_items
     from quadrag.baselines.certify.tables import describe_labels, say_against, tabulate
     from quadrag.baselines.certify.verdicts import known_verdicts, list_judges
     from quadrag.baselines.tables.grid import print_grids
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
     if arguments.items:
-        _write_items(labels, Path(arguments.items))
+        write_items(labels, Path(arguments.items))
         if not (arguments.judge or arguments.verdicts):
             tell(arguments, f"{arguments.items}: {len(labels.items)} items")
             return 0
@@ -267,22 +268,3 @@ def _invalid(labels: Any, judges: Any, most: float | None) -> str | None:
             why = one.explain_unread(labels.graded)
             return f"{one.judge} gave no readable verdict on {lacking} of {total} items; no certificate{why}"
     return None
-
-
-def _write_items(labels: Any, path: Path) -> None:
-    """Write the items as a sheet that a judge elsewhere can read, and that this command reads as labels."""
-    import csv
-    import io
-    import json
-
-    out = io.StringIO(newline="")
-    sheet = csv.writer(out, lineterminator="\n")
-    sheet.writerow(["id", "question", "answer", "other", "gold", "passages", "group", "label"])
-    for item in labels.items:
-        texts = [
-            json.dumps(list(column), ensure_ascii=False) if column else "" for column in (item.golds, item.passages)
-        ]
-        sheet.writerow([item.id, item.question, item.answer, item.other or "", *texts, item.group, item.label])
-    from quadrag.records import write_text
-
-    write_text(path, out.getvalue())

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.rgb.benchmark import NAME
     from quadrag.baselines.rgb.error_table import tabulate_errors
     from quadrag.baselines.rgb.errors import find_testbed, sort_by_people
-    from quadrag.baselines.runs.folder import read_result
+    from quadrag.baselines.runs.finished import read_result
     from quadrag.baselines.runs.idle import refuse_idle_options
     from quadrag.baselines.tables.grid import Alarm, print_grids
     from quadrag.baselines.tables.language import speak, speak_grids

@@ -80,7 +80,7 @@ def _read_items(arguments: argparse.Namespace) -> Any:
     from quadrag.baselines.certify.grades import find_graded, graded_keys
     from quadrag.baselines.report.items.reader import RunReader
     from quadrag.baselines.report.items.spelled import write_gold
-    from quadrag.baselines.runs.folder import read_result
+    from quadrag.baselines.runs.finished import read_result
     from quadrag.metric_record import metric_record
 
     folder = Path(arguments.folder)

@@ -46,12 +46,12 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.report.without import tabulate_without
-    from quadrag.baselines.runs import campaign
+    from quadrag.baselines.runs.finished import read_runs
     from quadrag.baselines.tables.grid import Alarm, print_grids
     from quadrag.baselines.tables.language import speak_grids
 
     refuse_same(arguments.runs)
-    runs = campaign.read_runs(arguments.runs)
+    runs = read_runs(arguments.runs)
     results = [result for _, parts in runs for result in parts]
     lay_beside(results, read_certificates(arguments.certificate))
     own = own_profile(results)

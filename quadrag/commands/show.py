@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.compared.several import refuse_same
     from quadrag.baselines.report.items.lines import Manner, write_items
     from quadrag.baselines.report.items.reader import RunReader, Which
-    from quadrag.baselines.runs.campaign import read_runs
+    from quadrag.baselines.runs.finished import read_runs
     from quadrag.baselines.tables.language import speak
 
     which = Which(*(getattr(arguments, name) for name in Which._fields))

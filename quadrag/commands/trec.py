@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.baselines.runs.campaign import run_folders
+    from quadrag.baselines.runs.finished import run_folders
     from quadrag.baselines.runs.trec import write
 
     inside = {name: run_folders(Path(name)) for name in arguments.runs}

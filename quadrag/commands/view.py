@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _follow(arguments: argparse.Namespace, folder: Path, page: Path) -> bool:
     """Write the page of a run at work until it ends; return whether one was, so that its page is open already."""
     from quadrag.baselines.page.page import write_live
-    from quadrag.baselines.runs.campaign import run_folders
+    from quadrag.baselines.runs.finished import run_folders
     from quadrag.baselines.runs.live import read_live
 
     last = None
@@ -66,7 +66,7 @@ def _follow(arguments: argparse.Namespace, folder: Path, page: Path) -> bool:
 
 def _is_up_to_date(arguments: argparse.Namespace, page: Path, folder: Path) -> bool:
     """Whether the run's own command wrote the page, after its scores, as it is asked for here."""
-    from quadrag.baselines.runs.campaign import run_folders
+    from quadrag.baselines.runs.finished import run_folders
 
     if arguments.labels != "en" or arguments.certificate or arguments.html or not page.exists():
         return False
@@ -81,7 +81,7 @@ def _write(arguments: argparse.Namespace, page: Path) -> None:
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import tabulate_all
     from quadrag.baselines.report.compared.several import refuse_same
-    from quadrag.baselines.runs.campaign import read_runs
+    from quadrag.baselines.runs.finished import read_runs
 
     refuse_same(arguments.runs)
     runs = read_runs(arguments.runs)

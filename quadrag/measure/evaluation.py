@@ -16,7 +16,7 @@ from quadrag.baselines.report.pooled import pool_lines
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
-from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_items
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly

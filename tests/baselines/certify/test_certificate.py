@@ -14,7 +14,7 @@ from quadrag.baselines.certify.beside import lay_beside
 from quadrag.baselines.certify.certificate import read_certificate
 from quadrag.baselines.report.compared.shared import doubt_verdicts
 from quadrag.baselines.report.summary import summarise_run
-from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.runs.finished import read_runs
 
 LABELS = "id,question,answer,gold,label\n" + "".join(
     f"{n},What is number {n}?,It is {n + 1},{n},{'right' if n % 4 else 'wrong'}\n" for n in range(40)

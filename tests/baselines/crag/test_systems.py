@@ -12,7 +12,7 @@ import pytest
 from chat_server import ChatServer
 
 from quadrag.baselines.report.run import tabulate_run
-from quadrag.baselines.runs.folder import read_result
+from quadrag.baselines.runs.finished import read_result
 from quadrag.paths import room
 from quadrag.records import read_jsonl
 

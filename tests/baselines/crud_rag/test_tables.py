@@ -14,7 +14,7 @@ from exported import copy_sample
 
 from quadrag import catalogue
 from quadrag.baselines.crud_rag.tables import tabulate
-from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.runs.recipe import plan_runs, recipes_of_table, select_settings
 from quadrag.baselines.runs.request import RunRequest
 

@@ -20,7 +20,7 @@ from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.packed import ONE, TWO, pack_all, pack_answers
 from quadrag.baselines.page.page import _group_lines, _shorten, render_page
 from quadrag.baselines.report.items.spelled import spell_gold
-from quadrag.baselines.runs import campaign as campaigns
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Cell, Grid, Line
 from quadrag.chat.ledger import Ledger
 
@@ -75,7 +75,7 @@ def read(blocks, name):
 
 
 def collect(*folders, **options):
-    return collect_answers(campaigns.read_runs(folders), **options)
+    return collect_answers(read_runs(folders), **options)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from chat_server import ChatServer, Rule
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
-from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.run_record import read_run
 
 PLACE = ("rgb", "noise_robustness_en")

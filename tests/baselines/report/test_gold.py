@@ -6,7 +6,7 @@ import quadrag
 from quadrag.baselines.core.task import load_rows
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.report.items.gold import tell_gold
-from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.records import Passage, Question
 
 TEXTS = ("The bridge opened on May 6.", "It has 170 lamps.", "Nobody knows.")

@@ -7,7 +7,7 @@ from chat_server import ChatServer
 
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
-from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.records import write_jsonl
 
 SAMPLE = ("--data-dir", "sample")

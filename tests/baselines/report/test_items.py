@@ -10,7 +10,7 @@ from chat_server import ChatServer, Rule
 
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.report.items.spelled import match_ids, shorten_ids
-from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.cli import main
 from quadrag.records import read_jsonl, write_jsonl
 from quadrag.run_files import sha256

@@ -15,7 +15,7 @@ from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.glance import glance_pair
 from quadrag.baselines.report.compared.matrix_change import tabulate_changes
 from quadrag.baselines.report.found import tabulate_found
-from quadrag.baselines.runs import campaign
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Verdict
 from quadrag.measure.comparison import Comparison
 from quadrag.measure.evaluation import Evaluation
@@ -36,7 +36,7 @@ def folders(tmp_path_factory):
 
 @pytest.fixture
 def results(folders):
-    return [parts[0] for _, parts in campaign.read_runs(folders)]
+    return [parts[0] for _, parts in read_runs(folders)]
 
 
 def test_answers_are_told_apart_by_what_was_found(results):
@@ -55,7 +55,7 @@ def test_answers_are_told_apart_by_what_was_found(results):
 
 def test_no_table_where_nothing_was_searched(cli):
     assert cli("run", "rgb", "noise_robustness_en", "--data-dir", "sample", "--limit", "2", "--out", "r").code == 0
-    [(_, [result])] = campaign.read_runs(["r"])
+    [(_, [result])] = read_runs(["r"])
     assert tabulate_found(result) == []
 
 
@@ -83,7 +83,7 @@ def test_a_comparison_is_a_forest_of_headlines_with_its_verdict(results):
 
 def test_table_chart_cards_words_and_python_go_by_one_p_adjusted_by_holms_rule(cli):
     assert cli("run", "rgb", "noise_robustness_en", "--data-dir", "sample", "--out", "r").code == 0
-    (_, [first]), (_, [second]) = campaign.read_runs(["r", "r"])
+    (_, [first]), (_, [second]) = read_runs(["r", "r"])
     better = {"noise_60": 9, "noise_80": 6}  # questions of twelve; by mid-p 0.002 and 0.016, times 5 and 4 by Holm
     for at, result in enumerate((first, second)):
         seen = Counter()
@@ -125,7 +125,7 @@ def test_table_chart_cards_words_and_python_go_by_one_p_adjusted_by_holms_rule(c
 
 
 def test_questions_won_and_lost_are_listed_the_greatest_difference_first(folders):
-    answers = collect_answers(campaign.read_runs(folders))
+    answers = collect_answers(read_runs(folders))
     changes = list_changes(answers)
     index = answers.index
     at = [metric["label"] for metric in index["metrics"]].index(changes.metric)
@@ -134,5 +134,5 @@ def test_questions_won_and_lost_are_listed_the_greatest_difference_first(folders
     assert changes.won[0].after - changes.won[0].before == max(gains)
     assert changes.lost[0].after - changes.lost[0].before == min(gains)
     assert {one.place for one in (*changes.won, *changes.lost)} <= {item["place"] for item in index["items"]}
-    assert list_changes(collect_answers(campaign.read_runs(folders[:1]))) is None
-    assert list_changes(collect_answers(campaign.read_runs([folders[0]] * 2))) is None, "no answer differs"
+    assert list_changes(collect_answers(read_runs(folders[:1]))) is None
+    assert list_changes(collect_answers(read_runs([folders[0]] * 2))) is None, "no answer differs"

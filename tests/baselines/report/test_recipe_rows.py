@@ -9,7 +9,7 @@ import pytest
 from chat_server import ChatServer
 
 from quadrag.baselines.report.paper import tabulate_paper
-from quadrag.baselines.runs.folder import read_result
+from quadrag.baselines.runs.finished import read_result
 from quadrag.baselines.tables.grid import print_grids
 from quadrag.data.files import OTHER_FILE, UPSTREAM_SOURCE
 from quadrag.hub.record import hub_record

@@ -15,7 +15,7 @@ from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.report.paper import tabulate_paper
-from quadrag.baselines.runs import campaign as campaigns
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import print_grids
 from quadrag.baselines.tables.paper import load_tables
 from quadrag.run_record import Inputs, RunRecord
@@ -54,7 +54,7 @@ def test_the_papers_tables_fit_into_80_columns(campaign, cli):
 
 
 def test_the_papers_tables_fit_with_a_models_long_name(campaign, capsys):
-    results = [result for _, parts in campaigns.read_runs([campaign]) for result in parts]
+    results = [result for _, parts in read_runs([campaign]) for result in parts]
     for result in results:
         result.run.inputs.llm = "meta-llama/Llama-3.1-70B-Instruct-非常长的名字-Turbo"
     print_grids(tabulate_paper("rgb", results))

@@ -15,7 +15,7 @@ from quadrag.baselines.core.benchmark import known, load
 from quadrag.baselines.core.settings import Conditions
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.baselines.report.summary import MOST, pick_headlines
-from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.answers import note_answers
 from quadrag.baselines.tables.grid import Alarm
 from quadrag.hub.record import hub_record

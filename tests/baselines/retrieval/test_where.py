@@ -15,7 +15,7 @@ from quadrag.baselines.retrieval.retrievers import Dense
 from quadrag.baselines.retrieval.search import Search
 from quadrag.baselines.retrieval.store import IndexStore
 from quadrag.baselines.retrieval.vectors.indexes import Exact
-from quadrag.baselines.runs import campaign
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.data.builders import rows, splits
 from quadrag.errors import QuadragError
 from quadrag.records import document_id
@@ -89,6 +89,6 @@ def test_a_run_says_so_and_stands_beside_no_printed_number(cli):
     run = ("run", "crud_rag", "qa_1doc", "--data-dir", data, "--limit", "2", "--llm", "extractive")
     for name, more in (("all", ()), ("part", ("--where", "gold=false"))):
         assert cli(*run, *more, "--out", name).code == 0
-    tables = {name: str(list(tabulate_all(campaign.read_runs([name])))) for name in ("all", "part")}
+    tables = {name: str(list(tabulate_all(read_runs([name])))) for name in ("all", "part")}
     assert "where gold=false" in tables["part"] and "gpt-3.5-turbo" in tables["all"]
     assert "gpt-3.5-turbo" not in tables["part"]

@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas
 import pytest
 
-from quadrag.baselines.runs.answers import lines, read_place
+from quadrag.baselines.runs.answer_lines import lines
+from quadrag.baselines.runs.answers import read_place
 from quadrag.baselines.runs.stages import read_answers
 from quadrag.baselines.tables.language import speak_line
 from quadrag.errors import QuadragError

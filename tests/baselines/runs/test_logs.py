@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from chat_server import ChatServer
 
-from quadrag.baselines.runs.answers import lines
+from quadrag.baselines.runs.answer_lines import lines
 from quadrag.baselines.runs.logs import (
     find_maker,
     inspect_answer,

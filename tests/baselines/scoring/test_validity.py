@@ -10,7 +10,7 @@ from judged_runs import CRAG, REJECTION, REJECTION_FILE, run
 
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
-from quadrag.baselines.runs.campaign import read_runs
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.cli import main
 from quadrag.records import read_jsonl
 

@@ -12,7 +12,7 @@ from quadrag import catalogue
 from quadrag.baselines.report.all import tabulate_all
 from quadrag.baselines.report.summary import headline_all, summarise_run
 from quadrag.baselines.retrieval.registry import RETRIEVERS
-from quadrag.baselines.runs import campaign as campaigns
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables import language
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line
 from quadrag.baselines.tables.language import speak, speak_grid
@@ -52,7 +52,7 @@ def left_over(notes):
 )
 def test_every_note_of_every_benchmark_is_in_chinese(cli, run):
     assert cli("run", *run, "--data-dir", "sample", "--out", "r").code == 0
-    runs = campaigns.read_runs(["r"])
+    runs = read_runs(["r"])
     [(_, results)] = runs
     grids = [*tabulate_all(runs), headline_all(results), summarise_run(results[0], "official")]
     notes = dict.fromkeys(note for grid in grids for note in grid.notes)
@@ -67,7 +67,7 @@ def test_every_note_of_every_benchmark_is_in_chinese(cli, run):
 def test_a_comparison_is_in_chinese(cli):
     for name, limit in (("a", "9"), ("b", "8")):
         assert cli("run", "crag", "task_1_2", "--data-dir", "sample", "--limit", limit, "--out", name).code == 0
-    [grid] = tabulate_all(campaigns.read_runs(["a", "b"]))
+    [grid] = tabulate_all(read_runs(["a", "b"]))
     assert len(grid.notes) > 4 and left_over(grid.notes) == []
 
 

@@ -1,74 +1,21 @@
-"""A cascade of judges: chosen on labels, then asked in a run, where the last judge is spared what the others decide."""
+"""A run with a cascade of judges: the last is asked only what the others pass on, and nothing twice."""
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from cascaded_judges import CASCADE, both, flat, says
 from chat_server import ChatServer, Rule
 from omnieval_judges import metric_of
 
 import quadrag
 from quadrag.run_record import read_run
 
-# Of four answers the rule finds one right, as it is; of the others `small` calls one wrong, as it is, and two right,
-# of which one is. `big` says what people say.
-KINDS = ("It is called {n} here", "alpha {n}", "beta {n}", "beta no {n}")
-LABELS = "id,question,answer,gold,label\n" + "".join(
-    f"{n},Which is number {n}?,{KINDS[n % 4].format(n=n)},{n if n % 4 == 0 else 'x'},"
-    f"{'right' if n % 2 == 0 else 'wrong'}\n"
-    for n in range(40)
-)
-CASCADE = "cascade(rule:bounded[right] > small[wrong] > big)"
 SCORED = ("--benchmark", "crag", "--config", "qa", "--data-dir", "sample", "--ledger", "ledger")
-
-
-def says(model, match, text):
-    return Rule("reply", match=match, model=model, message={"content": text})
-
-
-def ready(server):
-    """A server of `small` and `big`, which has seen no question."""
-    server.models[:] = ["small", "big"]
-    server.rules[:] = [says("small", "alpha", '{"score": 0}'), says("small", "gamma", "I cannot say.")]
-    server.rules += [says("big", "alpha", '{"score": 0}'), says("big", "beta no", '{"score": 0}')]
-    server.bodies.clear()
-    return server
-
-
-@pytest.fixture(scope="module")
-def serving():
-    with ChatServer(models=["small", "big"], text='{"score": 1}') as server:
-        yield server
-
-
-@pytest.fixture
-def judges(serving):
-    return ready(serving)
-
-
-def both(server):
-    return ("--judge", f"{server.url}#small", "--judge-large", f"{server.url}#big", "--ledger", "ledger")
-
-
-@pytest.fixture(scope="module")
-def chosen(serving, shared_cli):
-    (shared_cli.folder / "labels.csv").write_text(LABELS, encoding="utf-8")
-    given = ("labels.csv", "--judge", "rule:bounded", *both(ready(serving)), "--out", "c.json")
-    done = shared_cli("certify-judge", *given)
-    assert done.code == 0, done.err
-    return done
-
-
-@pytest.fixture
-def certified(chosen, judges, shared_cli, cli, tmp_path):
-    """What choosing the cascade on labels printed; the certificate lies in c.json."""
-    shutil.copytree(shared_cli.folder, tmp_path, dirs_exist_ok=True)
-    return chosen
 
 
 @pytest.fixture
@@ -95,42 +42,6 @@ def answers(tmp_path):
 def asked(server, model):
     """Return what a model was asked, each request as often as it was."""
     return Counter(body["messages"][-1]["content"] for body in server.bodies if body["model"] == model)
-
-
-def flat(text):
-    return " ".join(text.split())
-
-
-def test_what_each_judge_decides_is_chosen_on_labels(cli, certified, judges):
-    assert re.search(r"^rule:bounded\[right\] > small\[wrong\] +100\.0% +50\.0% \*$", certified.out, re.MULTILINE)
-    assert re.search(r"^nothing +100\.0% +0\.0%$", certified.out, re.MULTILINE)
-    honest = "(5 parts by group, each judged as the others choose): agreement 100.0%, 50.0% of the calls saved."
-    assert honest in flat(certified.out)
-    assert re.search(r"^small +75\.0 ", certified.out, re.MULTILINE)
-    row = json.loads(Path("c.json").read_text(encoding="utf-8"))
-    assert (row["judge"], len(row["prompts"]), row["figures"]["agreement"]) == (CASCADE, 1, 1.0)
-    assert row["figures"]["cascade"]["saved"] == 0.5
-    again = cli("certify-judge", "labels.csv", "--judge", "rule:bounded", *both(judges), "--keep-agreement", "0.7")
-    assert re.search(r"^rule:bounded\[right, wrong\] +75\.0% +100\.0% \*$", again.out, re.MULTILINE), "no call at all"
-    assert not judges.bodies, "every reply is kept"
-
-
-def test_figures_are_of_labels_that_were_not_chosen_on(cli, tmp_path):
-    # Whether a judge is right is a throw of a coin, which a choice among its verdicts can only seem to know.
-    import numpy as np
-
-    draw = np.random.RandomState(5)
-    coin = lambda: ("right", "wrong")[draw.randint(2)]  # noqa: E731
-    ids = range(60)
-    (tmp_path / "labels.csv").write_text("id,label\n" + "".join(f"{n},{coin()}\n" for n in ids))
-    for name in ("one", "last"):
-        (tmp_path / f"{name}.csv").write_text(
-            "id,verdict,confidence\n" + "".join(f"{n},{coin()},{draw.uniform(0.5, 1):.3f}\n" for n in ids)
-        )
-    done = cli("certify-judge", "labels.csv", "--verdicts", "one.csv", "--judge-large", "last.csv", "--out", "c.json")
-    chosen = float(re.search(r"([\d.]+)% +[\d.]+% \*$", done.out, re.MULTILINE)[1]) / 100
-    honest = json.loads(Path("c.json").read_text(encoding="utf-8"))["figures"]["agreement"]
-    assert f"agreement {honest:.1%}" in flat(done.out) and honest < chosen - 0.1
 
 
 def test_a_run_asks_the_last_judge_only_what_is_passed_on(cli, certified, judges, answers):
@@ -288,31 +199,6 @@ def test_a_rule_judges_no_other_answer_than_the_judges_see(cli, certified, judge
     done = cli("score", str(answers), *SCORED, *both(judges), "--certificate", "c.json", *cut)
     assert done.code == 2 and not judges.bodies
     assert re.fullmatch(r"quadrag: rule:bounded reads whole answers, and judges see them cut [^\n]*\n", done.err)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--judge-large", "v.csv"], "--judge-large is asked last; name what comes before it with --judge or --verd"),
-        (["--verdicts", "v.csv", "--judge-large", "v.csv"], "v is named twice in one cascade; expected another"),
-        (["--verdicts", "v.csv", "--keep-agreement", "0.9"], "--keep-agreement is of a cascade; name its last judge"),
-        (["--judge", "rule:exact", "--judge-large", "v.csv", "--against", "v.csv"], "takes neither --against nor"),
-        (["--judge", "rule:exact", "--judge-large", "v.csv", "--keep-agreement", "0.99"], r"v alone does on 0\.7500"),
-        (["--judge", "rule:exact", "--judge-large", "unsure.csv"], "unsure.csv:2: confidence 'very'; expected a num"),
-        (["--judge", "rule:exact", "--judge-large", "empty.csv"], "empty has no readable verdict on labels"),
-        (["nothing.csv", "--judge", "rule:exact", "--judge-large", "v.csv"], "no file nothing.csv; expected a CSV"),
-    ],
-)
-def test_one_line_for_a_cascade_that_cannot_be_chosen(cli, tmp_path, options, said):
-    (tmp_path / "labels.csv").write_text(LABELS, encoding="utf-8")
-    rows = "".join(f"{n},{'right' if n % 4 != 1 else 'wrong'}\n" for n in range(40))
-    (tmp_path / "v.csv").write_text(f"id,verdict\n{rows}")
-    (tmp_path / "unsure.csv").write_text("id,verdict,confidence\n1,right,very\n")
-    (tmp_path / "empty.csv").write_text("id,verdict\n1,\n")
-    options = options if options[0] == "nothing.csv" else ["labels.csv", *options]
-    done = cli("certify-judge", *options)
-    assert done.code == 2 and not done.out
-    assert re.fullmatch(f"quadrag: [^\n]*{said}[^\n]*\n", done.err), done.err
 
 
 def test_of_a_metric_without_labels_the_small_judge_decides_all_that_can_be_read(cli, tmp_path):

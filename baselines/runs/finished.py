@@ -1,0 +1,113 @@
+"""Runs that are there, read back: which folders hold them, what they came to, how far one is that did not finish."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError
+from quadrag.progress import spell
+from quadrag.records import Key, read_jsonl
+from quadrag.run_files import check_stage, read_items, read_scores
+from quadrag.run_record import NAME, RunRecord, read_run
+
+from ..core.benchmark import load
+from ..core.result import Result
+from ..core.settings import NONE
+from ..scoring.validity import mark_invalid
+from .asked import QUESTIONS, read_asked
+from .folder import ANSWERING, STAGES, is_as_written
+
+
+def run_folders(folder: Path) -> list[Path]:
+    """Return the folder of every run in a folder: itself, or those of ``--all``, or those of a sweep."""
+    if (folder / NAME).exists():
+        return [folder]
+    return sorted(path.parent for path in {*folder.glob(f"*/{NAME}"), *folder.glob(f"*/*/{NAME}")})
+
+
+def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
+    """Read finished runs back, by folder; a folder of ``--all`` holds several, a sweep such folders.
+
+    A run among several that did not finish is named on stderr and left out.
+
+    Raises:
+        QuadragError: a folder holds no scores, or they are damaged.
+    """
+    found = []
+    for folder in map(Path, folders):
+        alone = (folder / NAME).exists()
+        results = []
+        unfinished = []
+        for part in run_folders(folder):
+            run = read_run(part)
+            if alone or (part / "scores.json").exists():
+                results.append(read_result(part, run))
+            else:
+                unfinished.append(str(part))
+        if not results:
+            if unfinished:
+                raise QuadragError(tell_unfinished(Path(unfinished[0])))
+            raise QuadragError(f"{folder} holds no run.json; expected the folder of a run")
+        if unfinished:
+            print(spell(f"not finished and left out: {', '.join(unfinished)}"), file=sys.stderr)
+        found.append((str(folder), results))
+    return found
+
+
+def read_result(folder: Path, run: RunRecord | None = None) -> Result:
+    """Read a run back that has scores.
+
+    Raises:
+        QuadragError: it has none, or a file is not as the run left it.
+    """
+    run = run or read_run(folder)
+    if run.state != "finished" and not (folder / STAGES[3]).exists():
+        raise QuadragError(tell_unfinished(folder))
+    scores = read_scores(folder, run)
+    check_stage(folder, run, "items.jsonl")
+    items = read_items(folder / "items.jsonl")
+    marked, asked = mark_invalid(scores, run), read_asked(folder, run.asked)
+    texts = _read_texts(folder, run)
+    return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
+
+
+def _read_texts(folder: Path, run: RunRecord) -> dict[tuple[Key, int], str | None]:
+    """Read the texts of a run's answers; none where the file is not as the run wrote it."""
+    if "answers.jsonl" in run.given or not is_as_written(folder, run, "answers.jsonl"):
+        return {}
+    rows = (row for _, row in read_jsonl(folder / "answers.jsonl"))
+    return {((row["config"], row["split"], row["id"]), row["sample"]): row["answer"] for row in rows}
+
+
+def tell_unfinished(folder: Path) -> str:
+    """Say how far a run came that has no scores, and which command goes on with it."""
+    run, path = read_run(folder), folder / QUESTIONS
+    wanted = run.inputs.samples * len(list(read_jsonl(path))) if path.exists() else 0
+    far = f"its {wanted} answers are not complete, replies that arrived are kept" if wanted else "nothing is answered"
+    for name, then in ((ANSWERING, ""), (STAGES[1], ", not scored yet")):
+        if (folder / name).exists():
+            far = f"{len(list(read_jsonl(folder / name)))} of {wanted} answers{then}"
+    command = f": {shlex.join(run.command)}" if run.command else ""
+    return f"{folder} is not finished ({far}); run the same command again{command}"
+
+
+def refuse_repeated_tasks(name: str, results: Sequence[Result]) -> None:
+    """Refuse a folder to be compared that holds a task twice.
+
+    Raises:
+        QuadragError: it does, as the folder of a sweep.
+    """
+    seen: set[tuple[Any, ...]] = set()
+    for inputs in (result.run.inputs for result in results):
+        # The tables of a paper without a corpus have a task with several retrievers: RGB with documents and without.
+        shown = "" if load(inputs.benchmark).corpus and inputs.retriever != NONE else inputs.retriever
+        for split in inputs.splits:
+            place = (inputs.benchmark, inputs.config, split, shown)
+            if place in seen:
+                raise QuadragError(
+                    f"{name} holds several runs of {inputs.config} {split}; compare single folders of it, or report "
+                    "it alone"
+                )
+            seen.add(place)
