@@ -14,6 +14,7 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import call_request, run_request, tell, tell_bad
 from quadrag.errors import QuadragError
+from quadrag.progress import spell
 
 EXAMPLES = (
     "quadrag errors runs/a --judge http://HOST/v1",
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.runs.finished import read_result
     from quadrag.baselines.runs.idle import refuse_idle_options
     from quadrag.baselines.tables.grid import Alarm, print_grids
-    from quadrag.baselines.tables.language import speak, speak_grids
+    from quadrag.baselines.tables.language import speak_grids
     from quadrag.baselines.tables.run_notes import note_partial
     from quadrag.wrapping import wrap
 
@@ -67,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         told = f"{arguments.sheet}: {len(wrong)} wrong answers; fill in `classes`, several with `;` between them:"
         tell(arguments, told)
         for name, meaning in testbed.classes.items():
-            print("  " + "\n    ".join(wrap(speak(f"{name}: {meaning}", arguments.labels), 76)))
+            print("  " + "\n    ".join(wrap(name + spell(": ") + spell(meaning), 76)))
         return 0
     stopped = None
     if arguments.people:

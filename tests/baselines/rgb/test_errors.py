@@ -156,6 +156,8 @@ def test_a_budget_that_ends_leaves_a_partial_table(integrated: Any) -> None:
 def test_people_fill_in_a_sheet(integrated: Any) -> None:
     code, out, _ = integrated("--sheet", "sheet.csv")
     assert code == 0 and out.startswith("sheet.csv: 19 wrong answers") and "  misalignment: " in out
+    chinese = integrated("--sheet", "zh.csv", "--labels", "zh").out
+    assert "  misalignment：" in chinese and "  other：以上都不是" in chinese, "what one types stays"
     with Path("sheet.csv").open(encoding="utf-8-sig", newline="") as file:
         first = next(csv.DictReader(file))
     assert first["documents"].startswith("[1] ") and first["documents"].count("\n") == 4 and first["classes"] == ""

@@ -62,6 +62,7 @@ def test_a_folder_without_the_files_says_what_is_there_and_what_to_type(run, wor
     fetch = "Fetch them with `quadrag prepare rgb` and leave --data-dir out"
     said = f"quadrag: D holds no file that {reads}; it holds {holds[0]}. {fetch}, or {holds[1]}\n"
     assert (code, err) == (2, said)
+    assert "还没有中文" not in run(*words, "--data-dir", "D", "--labels", "zh").err
 
 
 @pytest.mark.slow
