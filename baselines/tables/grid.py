@@ -4,7 +4,7 @@ It decides nothing about what stands in a table.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, Literal, NamedTuple
 
@@ -13,6 +13,7 @@ from quadrag.wrapping import wrap
 Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest", "scatter"]
 _WIDTH = 80  # columns of a narrow terminal
 _LONG = 13  # characters of a name in a head
+_HEADING = 0xE000  # the first of the signs that stand for headings while a table is laid out: they widen no column
 _BLANKS = re.compile(r"(?m) +((?:\x1b\[[0-9;]*m)*)$")  # at the ends of lines, also before what ends a style
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*!]*)")
 
@@ -105,8 +106,16 @@ def print_grids(grids: Sequence[Grid], file: IO[str] | None = None, verbose: boo
         with console.capture() as drawn:
             _draw(console, grid, verbose)
         # Written here: the library ends the process where a pipe's reader has seen enough, which is the caller's.
-        console.file.write(strip_ends(drawn.get()))
+        text = drawn.get()
+        for at, label in enumerate(_list_headings(grid)):
+            text = text.replace(chr(_HEADING + at), label)
+        console.file.write(strip_ends(text))
         console.file.flush()
+
+
+def _list_headings(grid: Grid) -> list[str]:
+    """List what stands above groups of lines, without cells of its own."""
+    return list(dict.fromkeys(line.label for line in grid.lines if not any(cell.text for cell in line.cells)))
 
 
 def strip_ends(drawn: str) -> str:
@@ -114,15 +123,19 @@ def strip_ends(drawn: str) -> str:
     return _BLANKS.sub(r"\1", drawn)
 
 
-def spread_subs(grid: Grid, column: str, name: str) -> Grid:
-    """Give the texts under the cells of a column a column of their own beside it, and leave out all others."""
-    at = grid.columns.index(column)
-    lines = []
-    for line in grid.lines:
-        cells = [replace(cell, sub="") for cell in line.cells]
-        cells.insert(at + 1, Cell(line.cells[at].sub or "–"))
-        lines.append(replace(line, cells=cells))
-    return replace(grid, columns=[*grid.columns[: at + 1], name, *grid.columns[at + 1 :]], lines=lines)
+def spread_subs(grid: Grid, names: Mapping[str, str]) -> Grid:
+    """Give the texts under the cells of some columns columns of their own, by their names, and leave out all others."""
+
+    def spread(column: str, cell: Cell) -> list[Cell]:
+        own = [Cell(cell.sub.removeprefix(f"{names[column]} ") or "–")] if column in names else []
+        return [replace(cell, sub=""), *own]
+
+    lines = [
+        replace(line, cells=[one for pair in zip(grid.columns, line.cells, strict=True) for one in spread(*pair)])
+        for line in grid.lines
+    ]
+    heads = [name for column in grid.columns for name in (column, names.get(column)) if name]
+    return replace(grid, columns=heads, lines=lines)
 
 
 def write_plainly(grid: Grid) -> Iterator[str]:
@@ -132,7 +145,8 @@ def write_plainly(grid: Grid) -> Iterator[str]:
     for note in (*_pick(grid, Verdict), grid.title, *_pick(grid, Alarm)):
         yield from wrap(note, _WIDTH)
     labels = [grid.corner, *(line.label for line in grid.lines)]
-    width = max(map(cell_len, labels))
+    headings = _list_headings(grid)
+    width = max(cell_len(label) for label in labels if label not in headings)
     columns = [[head, *(cell.text for cell in cells)] for head, cells in _justify(grid)]
     whole = width + sum(2 + cell_len(texts[0]) for texts in columns)
     gap = "  " if whole <= _WIDTH else " "  # narrower, and then its labels stand above their lines
@@ -239,11 +253,12 @@ def _lay_out(grid: Grid, aligned: bool, gap: int, whole: bool) -> Any:
         name = Text("\n" * (depth - head.count("\n")) + head)
         table.add_column(name, no_wrap=not breaks, justify="right" if breaks else "left")
         columns.append(cells)
+    headings = {label: chr(_HEADING + at) for at, label in enumerate(_list_headings(grid))}
     for at, line in enumerate(grid.lines):
         if line.rule:
             table.add_section()
         style = "dim" if line.kind == "published" else ""
-        table.add_row(Text(line.label), *(_text(cells[at]) for cells in columns), style=style)
+        table.add_row(Text(headings.get(line.label, line.label)), *(_text(cells[at]) for cells in columns), style=style)
     return table
 
 

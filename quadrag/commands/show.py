@@ -109,9 +109,10 @@ def run(arguments: argparse.Namespace) -> None:
         if len(shown) > 1 and not arguments.ids:
             print(f"== {' '.join(str(one.folder) for one in results)}")
         pair = list(zip(arguments.runs, readers, strict=False))
-        lines = write_changes(pair, which, manner) if two else write_items(readers[0], which, manner)
+        lines = [*(write_changes(pair, which, manner) if two else write_items(readers[0], which, manner))]
         if arguments.ids:
             print(end="".join(f"{line}\n" for line in lines))
+            tell(arguments, *["There are no such questions."] * (not lines), to=sys.stderr)
         else:
             print(fit("\n".join(lines)), end="\n\n" if results is not shown[-1] else "\n")
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from quadrag.baselines.report.compared.names import lift_place, name_columns
 from quadrag.baselines.report.compared.pairs import compare_each, pick_places
 from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
 from quadrag.baselines.report.compared.shared import is_same
-from quadrag.baselines.report.compared.words import say_missing
+from quadrag.baselines.report.compared.words import Changes, count_changes, say_missing
 from quadrag.baselines.report.items.lines import Manner
 from quadrag.baselines.report.items.reader import RunReader, Which
 from quadrag.baselines.tables.cells import FEW
@@ -100,6 +99,14 @@ class Comparison(Mapping[str, Pair]):
 
     @property
     @entrance
+    def counts(self) -> dict[str, Changes]:
+        """On how many questions `after` is ``better``, ``worse`` and ``equal``, by each score with a better end."""
+        both = (self.before.result, self.after.result)
+        found = {name: count_changes(*both, _place(self.before, name), self.profile) for name in self.pairs}
+        return {name: one for name, one in found.items() if one}
+
+    @property
+    @entrance
     def invalid(self) -> list[str]:
         """Why metrics are not compared, a line each: too many of their items failed in one of the two."""
         return [in_python(line) for side in self._sides for line in _tell_invalid(*side)]
@@ -176,8 +183,8 @@ class Comparison(Mapping[str, Pair]):
         ``answer_after``; of each metric three, as ``rgb_accuracy.accuracy_before``, ``..._after`` and
         ``..._difference``, after less before; ``unscored_before`` and ``unscored_after``. Of scores they are ``score``;
         ``before`` and ``after``, each over all questions of its run; then over the ``n`` questions scored in both
-        ``difference``, its interval's ``low`` and ``high``, ``n``, ``p`` and ``p_holm``, which is adjusted for all
-        headlines, or for all other scores.
+        ``difference``, its interval's ``low`` and ``high``, ``n``, on how many of these `after` is ``better``,
+        ``worse`` and ``equal``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other scores.
 
         Args:
             texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
@@ -185,12 +192,14 @@ class Comparison(Mapping[str, Pair]):
         """
         check_rows(by)
         if by == "metric":
-            at = attrgetter("n", "p", "p_holm")
-            rows = [
-                (name, *(one.value for one in self._both(name)), pair.difference, *_bounds(pair), *at(pair))
-                for name, pair in self.pairs.items()
-            ]
-            return score_frame(rows, ["score", "before", "after", "difference", "low", "high", "n", "p", "p_holm"])
+            counts, none = self.counts, (None,) * len(Changes._fields)
+            rows = []
+            for name, pair in self.pairs.items():
+                before, after = (one.value for one in self._both(name))
+                found = [pair.n, *counts.get(name, none), pair.p, pair.p_holm]
+                rows.append((name, before, after, pair.difference, *_bounds(pair), *found))
+            columns = ["score", "before", "after", "difference", "low", "high", "n", *Changes._fields, "p", "p_holm"]
+            return score_frame(rows, columns)
         first, second = self.before, self.after
         frames = first.to_pandas(texts), second.to_pandas(texts)
         return pair_frame(*frames, lambda key: is_same(first.result, second.result, key))
@@ -203,7 +212,8 @@ class Comparison(Mapping[str, Pair]):
     @property
     def _grid(self) -> Grid:
         ran = (self.before.result, self.after.result)
-        grid = spread_subs(lift_place(compare_two(self._runs, self.profile)), "difference", "95% interval")
+        names = {"difference": "95% interval", "verdict": "p"}
+        grid = lift_place(spread_subs(compare_two(self._runs, self.profile), names))
         warned = [line for line in note_judges(ran, self.profile) if isinstance(line, Alarm)]
         return spell_notes(replace(grid, notes=[*self._kept, *warned, *grid.notes]))
 

@@ -1,7 +1,7 @@
 """Runs compared metric by metric: of two with the difference of each and its verdict, of more side by side."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -60,8 +60,10 @@ def merge_runs(results: Sequence[Result]) -> Result:
     def name_splits(result: Result, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         return [row | {"split": row["split"] + how(result)} for row in rows]
 
+    run = results[0].run
+    splits = dict.fromkeys(split for one in results if not how(one) for split in one.run.inputs.splits)
     return Result(
-        results[0].run,
+        replace(run, inputs=replace(run.inputs, splits=[*splits])),
         [row for result in results for row in name_splits(result, result.scores)],
         [row for result in results for row in name_splits(result, result.items)],
         stopped="; ".join(result.stopped for result in results if result.stopped) or None,
@@ -92,12 +94,14 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     if len(runs) == 2:
         grid = compare_two(runs, profile, every)
         columns = name_columns([name for name, _ in runs])
-        grid.notes += tell_changes(results[0], results[1], found.heads, profile, columns)
         grid.notes += tell_slices(results[0], results[1], found.heads, profile, columns[1])
     else:
         grid = _lay_out(runs, found)
     shown = [row for at in found.places for table in found.tables if (row := table.get(at))]
-    grid.notes += [*_tell_runs(runs, every), f"{name_units(shown)}, {profile} profile, {INTERVALS}."]
+    names = [name for name, _ in runs]
+    known = {*name_columns(names), *(name for name in names if f"= {keep_name(name)}" in grid.title)}
+    known |= {*tell_apart(names)} if len(names) > 2 and (len(names) <= _FEW or not every) else set()
+    grid.notes += [*_tell_runs(runs, every, known), f"{name_units(shown)}, {profile} profile, {INTERVALS}."]
     grid.notes += note_keys(shown)
     not_run = [row for row in found.lacking if row.get("slice", ALL) == ALL]
     grid.notes += note_not_run(load_tables(results[0].run.inputs.benchmark), not_run)
@@ -118,6 +122,7 @@ def compare_two(runs: Sequence[tuple[str, Result]], profile: str = "official", e
     pooled = pool_splits(first, second, found.heads, compared, profile)
     overall = {place: one.compared for place, one in pooled.items()}
     others = [(place, part) for place, part in found.places if part != ALL or place not in found.heads]
+    labels = name_places([*overall, *found.heads])
     rest = _pair_others(first, second, others, profile)
     lines = [
         Line(label_place(place), [*map(Cell, one.show(place)), *verdict_cells(place, one.compared.pair)])
@@ -140,17 +145,18 @@ def compare_two(runs: Sequence[tuple[str, Result]], profile: str = "official", e
     shown = [place[2:] for place, _ in found.places]
     missing = tell_missing(first, second, found.heads, compared, profile, columns)
     invalid = [one for one in missing if "INVALID" in one]  # which a verdict on the others must not hide
-    notes: list[str] = [*map(Verdict, [*invalid, *tell_headline(overall | compared, profile, columns)])]
+    notes: list[str] = [*map(Verdict, [*invalid, *tell_headline(overall | compared, profile, columns, labels)])]
     notes += [*tell_judges(first, second), *tell_errors(first, second, compared, profile)]
     notes += tell_length(first, second, overall | compared, columns)
     notes += _tell_alarms(zip(columns, (first, second), strict=True))
-    notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns)]
+    notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns, labels)]
     if any(one.pair.n < one.asked for one in compared.values()):
         notes.append("Each value is over all that its run scored, a difference over the questions of both.")
     notes += tell_rule([*overall.values(), *compared.values()], any(rest.values()))
     notes += [one for one in missing if one not in invalid]
     notes += [*note_directions(shown), *_tell_shared({place: one.pair for place, one in compared.items()})]
-    heads, legend = head_two(names, name_places([*overall, *found.heads]).values())
+    notes += tell_changes(first, second, found.heads, profile, columns)
+    heads, legend = head_two(names, labels.values())
     title = f"Comparison: {name_difference(columns)}{legend}"
     return Grid(title, CORNER, [*heads, "difference", "verdict"], lines, notes, "forest", names=laid.names)
 
@@ -166,9 +172,11 @@ def tell_once(runs: Iterable[tuple[str, Result]]) -> dict[str, list[str]]:
 
 def _tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[Alarm]:
     """Say that data are made up, and of which runs what is odd."""
-    names, results = zip(*(runs := list(runs)), strict=True)
-    made_up = map(Alarm, note_sample(results, names))
-    return [*made_up, *(Alarm(f"{', '.join(where)}: {note}") for note, where in tell_once(runs).items())]
+    runs = list(runs)
+    made_up = map(Alarm, note_sample([result for _, result in runs], [name for name, _ in runs]))
+    told = tell_once(runs).items()
+    whole = {note for note, where in told if len(where) == len(runs) and note.startswith("PARTIAL")}
+    return [*made_up, *(Alarm(note if note in whole else f"{', '.join(where)}: {note}") for note, where in told)]
 
 
 def _pick_rows(results: Sequence[Result], profile: str, every: bool) -> _Rows:
@@ -205,22 +213,28 @@ def _lay_out(runs: Sequence[tuple[str, Result]], found: _Rows) -> Grid:
     return Grid("Comparison", CORNER, heads, lines, [*notes], "runs", names=names)
 
 
-def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool) -> list[str]:
-    """Say of each run what it is and, where not every setting is told, which are its own."""
+def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str]) -> list[str]:
+    """Say of each run what it is, where that is not `known`, and where not every setting is told, which are its own."""
     columns = name_columns([name for name, _ in runs])
     settings = [list_settings(result.run.inputs) for _, result in runs]
     notes: list[str] = []
+    plain: list[str] = []  # those of which nothing else is to be said
     said = [[note for note in note_runs([one.run]) if every or not isinstance(note, Detail)] for _, one in runs]
     of_all = [note for note in said[0] if all(note in theirs for theirs in said)]
     for column, (name, result), ours, mine in zip(columns, runs, settings, said, strict=True):
-        told = ["Ours on: the data below."] if mine[0] in of_all else []
-        told += [note for note in mine if note not in of_all]
+        told = [note for note in mine if note not in of_all]
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
-        who = ", ".join(dict.fromkeys([keep_name(name), name_run(result.run)]))
-        who = who if who == column else f"{column}: {who}"
-        notes.append(f"{who}; {' '.join(told).removeprefix('Ours ')}")
-    return notes + of_all
+        model = name_run(result.run)
+        parts = [keep_name(name)] * (not {name, name.rstrip("/").rpartition("/")[2]} & known)
+        parts += [model] * (model != column and not name.endswith(model))
+        who = ": ".join(filter(None, (column, ", ".join(parts))))
+        if told:
+            joint = "; " if told[0].startswith("Ours ") else ". "
+            notes.append(f"{who}{joint}{' '.join(told).removeprefix('Ours ')}")
+        elif parts:
+            plain.append(f"{column} ({', '.join(parts)})")
+    return [*notes, *[f"Runs: {', '.join(plain)}."] * bool(plain), *of_all]
 
 
 def _pair_others(

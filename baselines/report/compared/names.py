@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from quadrag.metric_record import show_key
 
-from ...tables.grid import Grid
+from ...tables.grid import Alarm, Cell, Grid, Line
 from ...tables.names import keep_name
 
 Place = tuple[str, str, str, str]  # config, split, metric, key
@@ -14,8 +14,9 @@ CORNER = "config: split/metric"  # what the lines of a comparison are called by
 _LONG, _LONGEST = 20, 60  # characters of a name, and of one that is explained
 _CUT = "…"  # where a name is cut
 _NUMBER = 5  # columns of a number
-_HEADS = 39  # columns that a plain table has for labels and two heads; difference, interval and verdict have the rest
-_PLACE = re.compile(r"(?:(?P<config>[^:]+): )?(?P<split>[^/]+)/(?P<metric>.+)")
+_HEADS = (
+    32  # columns that a plain table has for labels and two heads; difference, interval, p and verdict have the rest
+)
 
 
 def name_columns(names: Sequence[str]) -> list[str]:
@@ -70,8 +71,12 @@ def tell_apart(names: Sequence[str]) -> list[str]:
 
 
 def _clip(name: str, longest: int) -> str:
-    """Cut the front off a name that is too long."""
-    return name if len(name) <= longest else f"{_CUT}{name[1 - longest :]}"
+    """Cut the front off a name that is too long, whole words where it has several."""
+    if len(name) <= longest:
+        return name
+    left = name[-longest:]
+    joint = re.search(r"[-_./ ](?=[^-_./ ])", left)
+    return _CUT + left[joint.end() if joint else 1 :]
 
 
 def _drop_shared(names: Sequence[list[str]]) -> list[list[str]]:
@@ -97,13 +102,51 @@ def name_places(places: Iterable[Place]) -> dict[Place, str]:
     return {place: f"{place[0]}: " * config + f"{place[1]}/" * split + show_key(place[2], place[3]) for place in known}
 
 
+def join_labels(labels: Iterable[str], joint: str = ", ") -> str:
+    """List what `name_places` calls metrics, or begins so: a config stands before the first of its metrics alone."""
+    told, last = [], ""
+    for label in labels:
+        config, colon, rest = label.partition(": ")
+        told.append(rest if colon and config == last else label)
+        last = config if colon else ""
+    return joint.join(told)
+
+
 def lift_place(grid: Grid) -> Grid:
-    """Return a table for a terminal: the config, and the split, that all lines share stand in its title alone."""
-    found = [(line, _PLACE.fullmatch(line.label)) for line in grid.lines]
-    places = [(one["config"], one["split"]) for _, one in found if one and one["config"]]
-    if grid.corner != CORNER or len({config for config, _ in places}) != 1:
+    """Return a table for a terminal: what its lines share of config and split stands above them, once.
+
+    That is its title or, of several configs, a line above those of each; and it says what stands under its values.
+    """
+    groups: dict[str, list[Line]] = {}
+    for line in grid.lines:
+        groups.setdefault(line.label.partition(": ")[0], []).append(line)
+    if grid.corner != CORNER or "" in groups:
         return grid
-    shared = list(dict.fromkeys(places[0])) if len({*places}) == 1 else [places[0][0]]
-    parts = ("metric",) if len(shared) > 1 else ("split", "metric")
-    lines = [replace(line, label="/".join(one[part] for part in parts) if one else line.label) for line, one in found]
-    return replace(grid, title=f"{grid.title}, {' '.join(shared)}", corner="/".join(parts), lines=lines)
+    shared = {name: _lift(lines) for name, lines in groups.items()}
+    notes = [*grid.notes, *tell_under(grid)]
+    if len(shared) == 1:
+        ((place, lines),) = shared.values()
+        corner = "metric" if " " in place else "split/metric"
+        return replace(grid, title=f"{grid.title}, {place}", corner=corner, lines=lines, notes=notes)
+    found: list[Line] = []
+    for place, lines in shared.values():
+        found.append(Line(place, [Cell("")] * len(grid.columns), rule=bool(found)))
+        found += [replace(line, label=f" {line.label}", rule=False) for line in lines]
+    return replace(grid, corner="split/metric", lines=found, notes=notes)
+
+
+def tell_under(grid: Grid) -> list[Alarm]:
+    """Say what stands in small type under the values of a table for a terminal."""
+    under = any(cell.sub for line in grid.lines for cell in line.cells)
+    return [Alarm("Under each value stands its 95% interval.")] * under
+
+
+def _lift(lines: Sequence[Line]) -> tuple[str, list[Line]]:
+    """Return the config of lines, with the split where it is one of all, and the lines without these."""
+    places = [line.label.partition(": ")[::2] for line in lines]
+    config, splits = places[0][0], {rest.partition("/")[0] for _, rest in places}
+    alone = len(splits) == 1
+    labels = [rest.partition("/")[2] if alone else rest for _, rest in places]
+    return " ".join([config, *splits] if alone else [config]), [
+        replace(line, label=label) for line, label in zip(lines, labels, strict=True)
+    ]

@@ -1,6 +1,10 @@
-"""Several runs in one report: their values side by side and, of three or more, what each differs from the first."""
+"""Several runs in one report: their values side by side and, of three or more, what each differs from the first.
+
+A terminal is shown both in one table, a line a run, the best first, and no more of it than a person reads.
+"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -13,13 +17,14 @@ from ...tables.notes import TESTS, note_directions
 from ...tables.slices import select_whole
 from .comparison import compare_runs
 from .errors import tell_errors
+from .lined import FEW_RUNS, difference_cells, line_up
 from .matrix_change import tabulate_changes
-from .names import CORNER, label_place, name_columns, name_difference
+from .names import CORNER, label_place, name_columns, name_difference, name_places, tell_under
 from .overall import pool_splits
 from .pairs import compare_each, pick_places, place_of
 from .rankings import tell_rankings
 from .shared import tell_judges
-from .verdict import tell_headline, verdict_cells
+from .verdict import tell_headline
 from .words import tell_beside, tell_length, tell_missing, tell_rule
 
 
@@ -63,19 +68,27 @@ def tabulate_several(
     Args:
         runs: two or more, of one benchmark.
         profile: ``official`` or ``corrected``.
-        every: all metrics, of two runs their matrices too; else the headlines.
+        every: all metrics, of two runs their matrices too; else the headlines, of three runs or more in one table.
         labels: of a matrix, ``en`` or ``zh``.
     """
-    grids = [compare_runs(runs, profile, every)]
+    values = compare_runs(runs, profile, every)
     results = [result for _, result in runs]
-    grids[0].notes += note_judges(results, profile)
+    values.notes += note_judges(results, profile)
     if len(runs) == 2:
-        return grids + (tabulate_changes(runs, profile, labels) if every else [])
-    return [*grids, _tabulate_differences(runs, profile, every)]
+        return [values, *(tabulate_changes(runs, profile, labels) if every else [])]
+    differences = _tabulate_differences(runs, profile, every)
+    if every:
+        return [values, differences]
+    found = line_up(runs, profile)
+    notes = [*found.notes, *differences.notes, *values.notes, *tell_under(found)]
+    return [replace(found, title=f"{differences.title}{found.title}", notes=list(dict.fromkeys(notes)))]
 
 
 def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, every: bool) -> Grid:
-    """Tabulate the paired differences of all runs from the first by metric, and say them in words."""
+    """Tabulate the paired differences of all runs from the first by metric, and say them in words.
+
+    Of more than a few runs the table alone has each of them, unless all is asked for.
+    """
     results = [result for _, result in runs]
     first, *others = results
     base, *names = name_columns([name for name, _ in runs])
@@ -95,12 +108,11 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
         label = label_place(place)
         for name, pairs in seen.items():
             if place in pairs:
-                difference, verdict = verdict_cells(place, (pair := pairs[place].pair))
-                cells = [Cell(name), Cell(difference.text, figure=difference.figure), Cell(difference.sub)]
-                lines.append(Line(label, [*cells, Cell(str(pair.n)), verdict]))
+                lines.append(Line(label, [Cell(name), *difference_cells(place, pairs[place].pair)]))
                 label = ""
     notes: list[str] = []
     below: list[str] = []
+    labels = name_places([*overall, *heads])
     for (name, pairs), other in zip(found.items(), others, strict=True):
         two = (base, name)
         single = {place: pairs[place] for place in heads if place in pairs}
@@ -108,13 +120,17 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
         doubts = [*tell_judges(first, other), *tell_errors(first, other, single, profile)]
         doubts += tell_length(first, other, shown, two)
         notes += [Alarm(f"{name_difference(two)}: {one}") for one in doubts]
-        headline = tell_headline(shown, profile, two)
-        notes += [Verdict(one if one.startswith(f"{name} ") else f"{name_difference(two)}: {one}") for one in headline]
-        told = [*tell_beside(shown, profile, two), *tell_missing(first, other, heads, pairs, profile, two)]
+        told = tell_missing(first, other, heads, pairs, profile, two)
+        if every or len(runs) <= FEW_RUNS:
+            headline = tell_headline(shown, profile, two, labels)
+            notes += [
+                Verdict(one if one.startswith(f"{name} ") else f"{name_difference(two)}: {one}") for one in headline
+            ]
+            told = [*tell_beside(shown, profile, two, labels), *told]
         below += [f"{name_difference(two)}: {one}" for one in told]
     rule = tell_rule([one for pairs in compared for one in pairs.values()], any(rest))
     notes += [*below, *rule, *note_directions(place[2:] for place in heads)]
     notes += ["On questions scored in both.", Detail(TESTS)]
     notes += tell_rankings(results, profile)
-    columns = ["", "difference", "95% interval", "n", "verdict"]
+    columns = ["", "difference", "95% interval", "n", "p", "verdict"]
     return Grid(f"Differences from {base}", CORNER, columns, lines, notes, "forest")

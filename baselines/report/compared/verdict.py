@@ -11,11 +11,12 @@ from quadrag.stats import Pair
 from ...core.result import PROFILES
 from ...tables.cells import ALPHA, FEW, NOTHING, format_difference
 from ...tables.grid import Cell
-from .names import Place, name_places
+from .names import Place, join_labels
 from .pairs import Compared, has_better, pair_cell
 
 BETTER, WORSE, NONE_SEEN = "better", "worse", "no difference seen"
 UNDECIDED, TOO_FEW = "not decided", "too few questions"
+_FEW = 3  # metrics that a headline names of one verdict
 _COUNTED = {"official": "both scored", "corrected": "count in both"}
 
 
@@ -36,10 +37,11 @@ def find_verdict(place: Place, pair: Pair) -> str:
 
 
 def verdict_cells(place: Place, pair: Pair | None) -> list[Cell]:
-    """Make the cells of a difference and of its verdict; without a pair nothing is compared."""
+    """Make the cells of a difference and of its verdict, with its p under it; without a pair nothing is compared."""
     if pair is None:
         return [Cell(NOTHING), Cell(NOTHING)]
-    return [pair_cell(pair, place), Cell(find_verdict(place, pair) or NOTHING)]
+    told = has_better(place) and pair.n >= FEW
+    return [pair_cell(pair, place), Cell(find_verdict(place, pair) or NOTHING, _format_p(pair.decisive) * told)]
 
 
 def list_told(pairs: Mapping[Place, Compared]) -> dict[Place, Compared]:
@@ -53,7 +55,18 @@ def drop_splits(pairs: Mapping[Place, Compared]) -> dict[Place, Compared]:
     return {at: one for at, one in pairs.items() if one.splits or (at[0], *at[2:]) not in pooled}
 
 
-def tell_headline(pairs: Mapping[Place, Compared], profile: str, names: Sequence[str]) -> list[str]:
+def find_lead(pairs: Mapping[Place, Compared]) -> Place | None:
+    """Return the metric that a comparison is led by: the first one with a verdict that some question differs by.
+
+    What none differs by, as where all answers are wrong in both, is not what a reader looks for.
+    """
+    told = drop_splits(list_told(pairs))
+    return min(told, key=lambda place: find_verdict(place, told[place].pair) == NONE_SEEN, default=None)
+
+
+def tell_headline(
+    pairs: Mapping[Place, Compared], profile: str, names: Sequence[str], labels: Mapping[Place, str]
+) -> list[str]:
     """Say in a line what the second of two runs is by the first metric that differs, and shortly by the others.
 
     Of several splits it is said over all of them, where that is known: each of them stands in a table.
@@ -62,27 +75,26 @@ def tell_headline(pairs: Mapping[Place, Compared], profile: str, names: Sequence
         pairs: of the metrics to tell of, those over all splits first.
         profile: ``official`` or ``corrected``.
         names: what the two are called.
+        labels: what the metrics are called, among all that either run has.
     """
     pairs = {place: one for place, one in pairs.items() if has_better(place)}
-    told = list_told(pairs)
-    if not told:
+    first = find_lead(pairs)
+    if first is None:
         few = max((one.pair.n for one in pairs.values()), default=0)
         return [f"Too few questions to say which is better: {few} scored in both, {FEW} are needed."] if pairs else []
-    told = drop_splits(told)
-    labels = name_places(told)
-    # What no question differs by, as where all answers are wrong in both, is not what a reader looks for.
-    (first, one), *others = sorted(told.items(), key=lambda item: find_verdict(item[0], item[1].pair) == NONE_SEEN)
-    rest: dict[str, list[str]] = {}
-    for place, other in others:
-        rest.setdefault(find_verdict(place, other.pair), []).append(labels[place])
-    also = "; ".join(f"{verdict} on {', '.join(metrics)}" for verdict, metrics in rest.items())
+    one = pairs[first]
+    rest: dict[str, list[str]] = {verdict: [] for verdict in (BETTER, WORSE, UNDECIDED, NONE_SEEN)}
+    for place, other in drop_splits(list_told(pairs)).items():
+        if place != first:
+            rest[find_verdict(place, other.pair)].append(labels[place])
+    also = "; ".join(f"{verdict} on {_list_few(metrics)}" for verdict, metrics in rest.items() if metrics)
     label = labels[first].replace(f"{first[1]}/", "") if one.splits else labels[first]
     over = f" over {first[1]}" * bool(one.splits)
     said = _tell_difference(first, one.pair, over, tell_facts(one, profile, names))
     but = tell_other(first, one, profile, names)
     sentences = [f"{_tell_verdict(first, one.pair, names)} on {label}: {said}"]
     sentences += [f"But {but}"] if but else []
-    sentences += [f"By other metrics: {also}"] if also else []
+    sentences += [f"The rest: {also}"] if also else []
     return [" ".join(f"{one}." for one in sentences)]
 
 
@@ -113,6 +125,12 @@ def tell_other(place: Place, one: Compared, profile: str, names: Sequence[str]) 
     return f"{name}, the other profile, {what}: {verdict}{_tell_difference(place, other)}"
 
 
+def _list_few(labels: Sequence[str]) -> str:
+    """List the first few metrics, and count the others."""
+    shown = labels if len(labels) <= _FEW + 1 else labels[:_FEW]
+    return join_labels(shown) + f" and {len(labels) - len(shown)} more" * (shown is not labels)
+
+
 def _tell_verdict(place: Place, pair: Pair, names: Sequence[str]) -> str:
     verdict = find_verdict(place, pair)
     if verdict == NONE_SEEN:
@@ -125,6 +143,10 @@ def _tell_difference(place: Place, pair: Pair, over: str = "", facts: Sequence[s
     chance = ", which may be chance" * (find_verdict(place, pair) == UNDECIDED)
     between = "; ".join([f"95% {pair_cell(pair, place).sub}", *facts])
     return f"{_format(place, pair)} points{over}{chance} ({between})"
+
+
+def _format_p(p: float) -> str:
+    return f"p {p:.3f}" if p >= 0.0005 else "p < 0.001"
 
 
 def _format(place: Place, pair: Pair) -> str:

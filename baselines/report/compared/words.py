@@ -1,6 +1,7 @@
 """What a table of differences cannot say, in words: on which questions, what failed, p, what would decide, why none."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from quadrag.metric_record import metric_record
 from quadrag.stats import items_needed
@@ -10,7 +11,7 @@ from ...scoring.validity import is_invalid
 from ...tables.cells import ALPHA, FEW
 from ...tables.grid import Alarm
 from ...tables.slices import select_whole
-from .names import Place, name_places
+from .names import Place, join_labels, name_places
 from .pairs import Compared, has_better, list_differences, place_of, say_unpaired
 from .shared import is_judged, is_same, match_answers
 from .verdict import BETTER, UNDECIDED, WORSE, drop_splits, find_verdict, list_told, tell_facts, tell_other
@@ -19,16 +20,18 @@ _HUGE = 1_000_000  # questions that nobody has
 _LONG = 2  # times as long as another run's answers: beyond it that is told
 
 
-def tell_beside(pairs: Mapping[Place, Compared], profile: str, names: Sequence[str]) -> list[str]:
+def tell_beside(
+    pairs: Mapping[Place, Compared], profile: str, names: Sequence[str], labels: Mapping[Place, str]
+) -> list[str]:
     """Say of differences what their table does not, but what the headline says of the first one.
 
     Args:
         pairs: of the metrics to tell of, the second run minus the first.
         profile: ``official`` or ``corrected``.
         names: what the two are called.
+        labels: what the metrics are called, among all that either run has.
     """
     told = list_told(pairs)
-    labels = name_places(told)
     facts: dict[str, list[str]] = {}
     others: list[str] = []
     known = next((tell_facts(one, profile, names) for one in told.values()), [])
@@ -37,11 +40,12 @@ def tell_beside(pairs: Mapping[Place, Compared], profile: str, names: Sequence[s
             facts.setdefault("; ".join(said), []).append(labels[place])
         if but := tell_other(place, one, profile, names):
             others.append(f"{labels[place]}: {but}.")
-    notes = [f"{', '.join(metrics)}: {said}." for said, metrics in facts.items()] + others
+    notes = [f"{join_labels(metrics)}: {said}." for said, metrics in facts.items()] + others
     undecided = {place: one for place, one in drop_splits(told).items() if find_verdict(place, one.pair) == UNDECIDED}
     needed = [f"{labels[place]} {_tell_need(one)}" for place, one in undecided.items() if one.pair.difference]
-    notes += [f"To show a difference of this size would probably take: {'; '.join(needed)}."] if needed else []
-    return notes + _list_p(told, labels)
+    notes += [f"To show a difference of this size would probably take: {join_labels(needed, '; ')}."] if needed else []
+    odd = [labels[place] for place, one in told.items() if _is_odd(one)]
+    return notes + [f"p decides where the interval says otherwise: {join_labels(odd)}."] * bool(odd)
 
 
 def tell_rule(pairs: Iterable[Compared], rest: bool = False) -> list[str]:
@@ -59,21 +63,6 @@ def tell_rule(pairs: Iterable[Compared], rest: bool = False) -> list[str]:
     said += ["Metrics that mirror each other question by question count once."] * mirrored
     said += ["Other metrics, and means over groups, are adjusted apart."] * (rest and family > 1)
     return [" ".join(said)] * bool(pairs)
-
-
-def _list_p(pairs: Mapping[Place, Compared], labels: Mapping[Place, str]) -> list[str]:
-    """List the p by which verdicts are given, and where the interval alone would give another one."""
-    families: dict[int, list[str]] = {}
-    for place, one in pairs.items():
-        if one.family > 1 and one.pair.p_holm is None:  # there is nothing to decide, so it is none of them
-            continue
-        families.setdefault(one.family, []).append(f"{labels[place]} {_format_p(one.pair.decisive)}")
-    notes = [
-        f"p{f' by Holm, for {family} differences' if family > 1 else ''}: {', '.join(told)}."
-        for family, told in families.items()
-    ]
-    odd = [labels[place] for place, one in pairs.items() if _is_odd(one)]
-    return notes + [f"p decides where the interval says otherwise: {', '.join(odd)}."] * bool(odd)
 
 
 def tell_missing(
@@ -98,7 +87,7 @@ def tell_missing(
     for place, label in name_places(places).items():
         if place not in pairs and (why := say_missing(first, second, place, profile, names)):
             found.setdefault(why, []).append(label)
-    return [f"Not compared, {why}: {', '.join(metrics)}." for why, metrics in found.items()]
+    return [f"Not compared, {why}: {join_labels(metrics)}." for why, metrics in found.items()]
 
 
 def say_missing(first: Result, second: Result, place: Place, profile: str, names: Sequence[str]) -> str:
@@ -117,17 +106,34 @@ def say_missing(first: Result, second: Result, place: Place, profile: str, names
     return say_unpaired(first, second, place, profile) if there else ""
 
 
+class Changes(NamedTuple):
+    """On how many questions the second of two runs is better, worse and equal by a metric."""
+
+    better: int
+    worse: int
+    equal: int
+
+
+def count_changes(first: Result, second: Result, place: Place, profile: str) -> Changes | None:
+    """Count on how many questions the second is better, worse and equal; None where nothing says which is better."""
+    gained = list_differences(first, second, place, profile).values() if has_better(place) else ()
+    better, worse = sum(one > 0 for one in gained), sum(one < 0 for one in gained)
+    return Changes(better, worse, len(gained) - better - worse) if gained else None
+
+
 def tell_changes(
     first: Result, second: Result, places: Iterable[Place], profile: str, names: Sequence[str]
 ) -> list[str]:
-    """Say on how many questions the second is better, worse and equal, by metric; arguments as of `tell_missing`."""
+    """Say on how many questions the second is better, worse and equal, by each metric that some question differs by.
+
+    Arguments as of `tell_missing`.
+    """
     told = []
     for place, name in name_places(places).items():
-        gained = list_differences(first, second, place, profile).values()
-        if gained and has_better(place):
-            better, worse = sum(one > 0 for one in gained), sum(one < 0 for one in gained)
-            told.append(f"{name} {better} better, {worse} worse, {len(gained) - better - worse} equal")
-    return [f"{names[1]} against {names[0]}, question by question: {'; '.join(told)}."] if told else []
+        found = count_changes(first, second, place, profile)
+        if found and found.better + found.worse:
+            told.append(f"{name} {', '.join(f'{count} {word}' for word, count in found._asdict().items())}")
+    return [f"{names[1]} against {names[0]}, question by question: {join_labels(told, '; ')}."] if told else []
 
 
 def tell_same(first: Result, second: Result) -> list[str]:
@@ -163,10 +169,6 @@ def _is_odd(one: Compared) -> bool:
     """Whether the interval alone would give another verdict than p."""
     low, high = one.pair.interval
     return (one.pair.decisive < ALPHA) != (low > 0 or high < 0)
-
-
-def _format_p(p: float) -> str:
-    return f"{p:.3f}" if p >= 0.0005 else "< 0.001"
 
 
 def _tell_need(one: Compared) -> str:

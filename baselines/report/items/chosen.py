@@ -9,6 +9,8 @@ from quadrag.metric_record import is_called, metric_record, name_together, show_
 from ...core.result import PROFILES, Result
 from ..compared.shared import doubt_verdicts
 
+_PLACE = ("config", "split", "id", "sample")  # of an item
+
 
 class Reader(Protocol):
     """What of a run's `RunReader` the rule needs."""
@@ -38,7 +40,8 @@ Run = Sequence[Reader]  # one, or one a config
 def order_metrics(runs: Sequence[Run]) -> list[str]:
     """Order the metrics of runs, the headlines first; the first of all decides.
 
-    It is the first headline with a better end that every run scored, and that tells which answers are better.
+    It is the first headline with a better end that every run scored, and that tells which answers are better; of
+    several runs one by which some answer differs from the first run's, where there is one.
     """
     readers = [reader for run in runs for reader in run]
     headlines = [name for reader in readers for name in reader.headlines]
@@ -47,7 +50,9 @@ def order_metrics(runs: Sequence[Run]) -> list[str]:
     scored = [{name for reader in run for name in names if _has_value(reader, name)} for run in runs]
 
     def lacks(name: str) -> tuple[bool, ...]:
-        return name in unfit, not all(name in known for known in scored), _direction(name) == "none"
+        alike = name in headlines and len(runs) > 1 and not _differs(runs, name)
+        ends = _direction(name) == "none"
+        return name in unfit, not all(name in known for known in scored), ends, name not in headlines, alike
 
     return sorted(names, key=lacks)
 
@@ -111,6 +116,16 @@ def tell_others(counts: Mapping[str, tuple[int, int]]) -> str:
 
 def _has_value(reader: Reader, name: str) -> bool:
     return any((row.get(name) or {}).get(profile) is not None for row in reader.items for profile in PROFILES)
+
+
+def _differs(runs: Sequence[Run], name: str) -> bool:
+    """Whether some item has another value by a metric in the first run than in another one."""
+    first, *others = (
+        {tuple(row[part] for part in _PLACE): row[name] for one in run for row in one.items if row.get(name)}
+        for run in runs
+    )
+    pairs = [(first[place], other[place]) for other in others for place in first.keys() & other.keys()]
+    return any(one.get(profile) != other.get(profile) for one, other in pairs for profile in PROFILES)
 
 
 def _direction(name: str) -> str:

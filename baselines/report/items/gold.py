@@ -8,7 +8,7 @@ from ...core.benchmark import load
 
 
 def tell_gold(question: Question, passages: Sequence[Passage], documents: Sequence[str | None] | None) -> str:
-    """Say in which passages the gold stood; "" where there is none to be found, or nothing tells.
+    """Say in which passages the gold stood; that there were none, or "" where no gold is known or nothing tells.
 
     Args:
         question: with the ids of its gold documents or, where it has none, its accepted answers, which are looked for
@@ -17,13 +17,15 @@ def tell_gold(question: Question, passages: Sequence[Passage], documents: Sequen
         documents: which of the benchmark's documents each is of; None where that is not known.
     """
     relevant = dict.fromkeys(question.relevant)
-    if not passages or (relevant and documents is None):
+    parts = [] if relevant else _list_parts(load(question.benchmark).sought(question.references))
+    if not passages:
+        return "no passages given" if relevant or parts else ""
+    if relevant and documents is None:
         return ""
     if relevant:
         return _tell([{name} & relevant.keys() for name in documents or ()], len(relevant), "documents", "")
     from ...audit.checks import held
 
-    parts = _list_parts(load(question.benchmark).sought(question.references))
     texts = [f"{passage.title} {passage.text}" for passage in passages]
     found = [{at for at, one in enumerate(held(text, parts, question.language)) if one} for text in texts]
     return _tell(found, len(parts), "parts", " (by words)") if parts else ""

@@ -110,15 +110,18 @@ def test_terminal_python_and_page_go_by_one_metric_and_tell_of_the_others(cli, c
     every = [{"id": ident, "text": "t"} for question in gold for ident in question.relevant]
     both = [search([every[0]], name="b"), search(every, name="c")]
     others = "By other metrics: recall@8 0 worse, 2 better"
-    worse = cli("show", "b", "c", "--worse").out
+    worse = cli("show", "b", "c", "--worse", "--metric", "rouge_l").out
     assert worse.startswith(f"No question on which c is worse by rouge_l; 3 scored in both\n{others}")
+    better = cli("show", "b", "c", "--better").out
+    said = "2 of 2 questions on which c is better by recall@8, the greatest difference first; 3 scored in both"
+    assert said in better, "by the headlines before it all answers are alike"
     capsys.readouterr()
     quadrag.compare(*both).show(better=True)
-    assert capsys.readouterr().out == worse.replace("worse by", "better by")
+    assert said in capsys.readouterr().out
     changes = list_changes(collect_answers(read_runs(["b", "c"])))
-    assert (changes.metric, changes.counts) == ("rouge_l", (0, 0)) and changes.others.startswith(others)
+    assert (changes.metric, changes.counts) == ("recall@8", (2, 0))
     cli("report", "b", "c", "--html", "p.html")
-    assert others in Path("p.html").read_text("utf-8")
+    assert "recall@8" in Path("p.html").read_text("utf-8")
     asked = cli("show", "b", "c", "--better", "--metric", "mrr").out
     assert "2 of 2 questions on which c is better by mrr" in asked and "rouge_l" not in asked.splitlines()[-1]
 

@@ -101,8 +101,7 @@ def test_table_chart_cards_words_and_python_go_by_one_p_adjusted_by_holms_rule(c
     assert verdicts["noise_80"] == "not decided" and cells["noise_80"][2].text == "+50.0"
     assert [name for name, (*_, cell, _) in cells.items() if cell.figure.sure] == ["noise_60"]
     assert grid.notes[0].startswith("b is better on accuracy: +25.0 points over all 5 splits (95% ")
-    [p] = [note for note in grid.notes if note.startswith("p by Holm, for 5 differences: ")]
-    assert "noise_60/accuracy 0.010, noise_80/accuracy 0.062." in p
+    assert [cells[split][3].sub for split in ("noise_60", "noise_80")] == ["p 0.010", "p 0.062"]
     assert "p decides where the interval says otherwise: noise_80/accuracy." in grid.notes
     told = (
         "Better or worse: p below 0.05. Who looks at 5 differences finds some by chance: Holm's rule raises p for that."
@@ -112,7 +111,7 @@ def test_table_chart_cards_words_and_python_go_by_one_p_adjusted_by_holms_rule(c
     assert {both[f"noise_{noise}/accuracy"].decisive < 0.05 for noise in (0, 20, 40, 80)} == {False}
     assert both["noise_80/accuracy"].p == pytest.approx(2**-6)
     shown = " ".join(repr(both).split())
-    assert re.search(r"noise_60/accuracy .* \+75\.0 \S+ to \S+ better noise_80", shown) and told in shown
+    assert re.search(r"noise_60/accuracy .* \+75\.0 \S+ to \S+ better 0\.010 noise_80", shown) and told in shown
     glance = glance_pair([("a", first), ("b", second)])
     cards = {line.label: [cell.text for cell in line.cells] for line in glance.lines}
     assert len(cards) == 6, "over all splits, then the first headline of each split"

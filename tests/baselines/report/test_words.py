@@ -124,9 +124,8 @@ def test_of_few_questions_it_is_said_that_they_are_few() -> None:
 @pytest.mark.parametrize(
     ("n", "gained", "lost", "said"),
     [
-        (6, 4, 0, ["Not decided on accuracy: +66.7 points, which may be chance (95% 1.0 to 99.0).",
-                   "p: accuracy 0.062."]),
-        (46, 12, 4, ["B is better on accuracy: +17.4 points (95% 0.0 to 33.3).", "p: accuracy 0.049."]),
+        (6, 4, 0, ["Not decided on accuracy: +66.7 points, which may be chance (95% 1.0 to 99.0)."]),
+        (46, 12, 4, ["B is better on accuracy: +17.4 points (95% 0.0 to 33.3)."]),
     ],
 )  # fmt: skip
 def test_where_interval_and_test_disagree_the_test_decides(n: int, gained: int, lost: int, said: list[str]) -> None:

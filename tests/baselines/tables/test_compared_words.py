@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+from quadrag.baselines.report.compared.names import name_places
 from quadrag.baselines.report.compared.pairs import Compared
 from quadrag.baselines.report.compared.verdict import tell_headline
 from quadrag.baselines.report.compared.words import tell_beside, tell_rule
@@ -13,6 +14,7 @@ from quadrag.stats import Pair
 ACCURACY, WRONG = ("a", "b", "rgb_accuracy", "accuracy"), ("a", "b", "truthfulness", "hallucination")
 OVERALL = (ACCURACY[0], "all 5 splits", *ACCURACY[2:])
 NAMES = ["every", "my_rag v2"]
+LABELS = name_places([ACCURACY, WRONG, OVERALL])
 
 
 def pair(difference, p, low, high, n=40, spread=0.5):
@@ -36,7 +38,7 @@ def tell_all():
     for (mine, other, failed, left, asked), profile in product(seen, ("official", "corrected")):
         one = Compared(mine, other, asked, failed, 3 if mine.p_holm is not None else 1, left)
         for pairs in ({ACCURACY: one}, {WRONG: plain, ACCURACY: one}, {OVERALL: one._replace(splits=5), ACCURACY: one}):
-            yield from [*tell_headline(pairs, profile, NAMES), *tell_beside(pairs, profile, NAMES)]
+            yield from [*tell_headline(pairs, profile, NAMES, LABELS), *tell_beside(pairs, profile, NAMES, LABELS)]
             yield from [*tell_rule(pairs.values()), *tell_rule(pairs.values(), True)]
 
 
@@ -48,7 +50,7 @@ def test_every_sentence_of_a_comparison_is_in_chinese():
 
 def test_what_another_profile_says_follows_what_the_shown_one_says():
     mine, other = PAIRS[3]._replace(n=34), pair(-0.15, 0.01, -0.268, -0.018)
-    [line] = tell_headline({ACCURACY: Compared(mine, other, 40, (0, 6))}, "official", NAMES)
+    [line] = tell_headline({ACCURACY: Compared(mine, other, 40, (0, 6))}, "official", NAMES, name_places([ACCURACY]))
     assert speak_line(line, "zh") == (
         "accuracy 上未分高下：0.0 个百分点，可能出于偶然（95% 区间 -10.0 至 10.0；在两次都有分的 34 题上；"
         "my_rag v2 有 6 题失败）。但另一口径（修正）分出高下：my_rag v2 更差，-15.0 个百分点"

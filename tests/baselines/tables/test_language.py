@@ -80,9 +80,9 @@ def test_a_comparison_is_in_chinese(cli):
         ),
         (
             "Not decided on f1: +2.1 points over all 5 splits, which may be chance (95% -0.6 to 3.1; on the 6 "
-            "questions that both scored). By other metrics: better on em, acc; worse on hal.",
+            "questions that both scored). The rest: better on em, acc; worse on hal.",
             "f1 上未分高下：全部 5 个划分合计 +2.1 个百分点，可能出于偶然（95% 区间 -0.6 至 3.1；"
-            "在两次都有分的 6 题上）。按其他指标：em, acc 更好；hal 更差。",
+            "在两次都有分的 6 题上）。其余：em, acc 更好；hal 更差。",
         ),
         (
             "v2 is worse on em: -2.1 points (95% -3.1 to -0.6). But corrected, the other profile, says the opposite: "
@@ -96,8 +96,8 @@ def test_a_comparison_is_in_chinese(cli):
             "要看出这样大的差别，大概还需要：f1 约再 980 题（该划分还有 800 题）；em 再几题；acc 1,000,000 题以上。",
         ),
         (
-            "p by Holm, for 2 differences: noise_0/f1 0.062, noise_20/f1 < 0.001.",
-            "按 Holm 法对 2 个差值校正的 p：noise_0/f1 0.062, noise_20/f1 < 0.001。",
+            "Compared with A on noise_0/f1: 20 worse, 3 not decided.",
+            "按 noise_0/f1 与 A 比较：更差 20，未分高下 3。",
         ),
         (
             "em: corrected, the other profile, does not decide: -2.0 points, which may be chance (95% -3.1 to 1.1).",

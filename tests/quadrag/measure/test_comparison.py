@@ -134,7 +134,7 @@ def test_a_profile_with_the_opposite_verdict_is_told_in_python_in_the_terminal_a
     told = "bleu: corrected, the other profile, says the opposite: long is better, +"
     both = quadrag.compare(*sides)
     shown = " ".join(repr(both).split())
-    assert "By other metrics: worse on bleu." in shown and told in shown
+    assert "The rest: worse on bleu." in shown and told in shown
     assert told in both.report(tmp_path / "both.html").read_text(encoding="utf-8")
     capsys.readouterr()
     assert main(["report", *(str(one.folder) for one in sides)]) in (0, None)

@@ -106,8 +106,8 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     assert headline.startswith("every is better on accuracy: +100.0 points (95% ")
     assert title == "Comparison: every minus first, noise_robustness_en noise_80"
     assert made_up == "The data are the bundled sample, which is made up."
-    assert re.split(r" {2,}", head) == ["metric", "first", "every", "difference", "95% interval", "verdict"]
-    assert re.split(r" {2,}", line)[1:4] == [low, high, "+100.0"] and line.endswith(" better")
+    assert re.split(r" {2,}", head) == ["metric", "first", "every", "difference", "95% interval", "verdict", "p"]
+    assert re.split(r" {2,}", line)[1:4] == [low, high, "+100.0"] and line.endswith(" better  < 0.001")
     page = pairs._repr_html_()
     assert page.index(f"<b>{headline}</b>") < page.index(f"<td>{low}</td><td>{high}</td>") < page.index("</table>")
     assert "Better or worse: p below 0.05." in notes
