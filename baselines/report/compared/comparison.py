@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from quadrag.run_record import RunRecord
 from quadrag.stats import Pair
 
 from ...core.benchmark import load
@@ -28,6 +29,7 @@ from .slices import tell_slices
 from .verdict import tell_headline, verdict_cells
 from .words import tell_beside, tell_changes, tell_missing, tell_rule, tell_same
 
+_BELOW = "Ours on: the data below."
 _FEW = 3  # runs whose columns are headed by their names
 
 
@@ -61,7 +63,7 @@ def merge_runs(results: Sequence[Result]) -> Result:
         return [row | {"split": row["split"] + how(result)} for row in rows]
 
     return Result(
-        results[0].run,
+        _merge_records([result.run for result in results]),
         [row for result in results for row in name_splits(result, result.scores)],
         [row for result in results for row in name_splits(result, result.items)],
         stopped="; ".join(result.stopped for result in results if result.stopped) or None,
@@ -76,6 +78,22 @@ def merge_runs(results: Sequence[Result]) -> Result:
             for result in results
             for ((config, split, name), sample), text in result.texts.items()
         },
+        parts=[result.run for result in results],
+    )
+
+
+def _merge_records(runs: Sequence[RunRecord]) -> RunRecord:
+    """Return the first run's record with what is to be told above a table of all of them."""
+    parts = [run.coverage.split(" of ") for run in runs if run.coverage]
+    return replace(
+        runs[0],
+        coverage=" of ".join(str(sum(map(int, counts))) for counts in zip(*parts, strict=True)) or None,
+        invalid=[line for run in runs for line in run.invalid],
+        partly={line: share for run in runs for line, share in run.partly.items()},
+        empty={place: n for run in runs for place, n in run.empty.items()},
+        constant_verdicts={line: names for run in runs for line, names in run.constant_verdicts.items()},
+        doubtful_verdicts={line: names for run in runs for line, names in run.doubtful_verdicts.items()},
+        dead_judge=any(run.dead_judge for run in runs),
     )
 
 
@@ -209,16 +227,18 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool) -> list[str]:
     columns = name_columns([name for name, _ in runs])
     settings = [list_settings(result.run.inputs) for _, result in runs]
     notes: list[str] = []
-    said = [[note for note in note_runs([one.run]) if every or not isinstance(note, Detail)] for _, one in runs]
+    known = [note_runs(result.parts or [result.run]) for _, result in runs]
+    said = [[note for note in one if every or not isinstance(note, Detail)] for one in known]
     of_all = [note for note in said[0] if all(note in theirs for theirs in said)]
     for column, (name, result), ours, mine in zip(columns, runs, settings, said, strict=True):
-        told = ["Ours on: the data below."] if mine[0] in of_all else []
+        told = [_BELOW] if mine[0] in of_all else []
         told += [note for note in mine if note not in of_all]
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
         who = ", ".join(dict.fromkeys([keep_name(name), name_run(result.run)]))
         who = who if who == column else f"{column}: {who}"
-        notes.append(f"{who}; {' '.join(told).removeprefix('Ours ')}")
+        if who != column or told != [_BELOW]:
+            notes.append(f"{who}; {' '.join(told).removeprefix('Ours ')}")
     return notes + of_all
 
 
