@@ -23,6 +23,7 @@ from quadrag.records import Answer, Key, Passage, Question, guess_encoding, read
 
 from ..systems.rag.reply import find_textless, find_unread, read_found
 from . import logs
+from .log_files import Maker, find_maker
 
 _TABLES = {".csv": "read_csv", ".tsv": "read_table", ".xlsx": "read_excel"}  # and what reads them in pandas
 _MEANT = {  # what others call our keys
@@ -35,7 +36,6 @@ _MEANT = {  # what others call our keys
 _ASKED = ("query", "question")  # what was asked, where a line says it
 _WITHOUT = {"id": "ids are those of `quadrag questions`", "answer": "expected the answer as a text, under answer"}
 _LINES = 'expected lines of objects like {"id": ..., "answer": ...}'
-_OF_LOGS = "the data that the log was made on: its data_dir as --data-dir"
 _MOST_SHOWN = 6  # of the keys of a line
 _STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
 
@@ -64,7 +64,7 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
     Raises:
         QuadragError: a line is not an answer, or ids are unknown, missing or given twice.
     """
-    places = _Places(questions, defaults)
+    places = _Places(path, questions, defaults)
     passages: dict[Key, tuple[Passage, ...]] = {}
     answers: list[Answer] = []
     counts: Counter[Key] = Counter()
@@ -73,7 +73,7 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
     theirs = False
     for number, row in lines(path):
         answer = _answer(f"{path}:{number}", row, places)
-        _check_query(f"{path}:{number}", row, questions[answer.key])
+        _check_query(path, number, row, questions[answer.key])
         counts[answer.key] += 1
         theirs = "answer" not in row
         if (answer.key, answer.sample) in places_of:
@@ -133,11 +133,9 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise QuadragError(f"{path}:{number} holds a {type(row).__name__}; expected an object")
             yield number, row
         return
+    if told := logs.tell_summary(whole):
+        raise QuadragError(f"{path} is {told}")
     results = whole.get("results") if isinstance(whole, dict) else None
-    if isinstance(results, dict):
-        for key, name, give in logs.SUMMARIES:
-            if key in whole:
-                raise QuadragError(f"{path} is {name}'s summary, which holds no answers; give {give}")
     if not isinstance(results, list):
         for number, row in [(1, whole)] if isinstance(whole, dict) else read_jsonl(path):
             yield number, logs.read_sample(f"{path}:{number}", row) if logs.is_sample(row) else row
@@ -186,8 +184,9 @@ def named_split(row: Mapping[str, Any], known: Collection[str]) -> Any:
 class _Places:
     """Finds the question that a line answers: by what it says, by the defaults, else by the only one with its id."""
 
-    def __init__(self, questions: Mapping[Key, Question], defaults: Mapping[str, str]) -> None:
+    def __init__(self, path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str]) -> None:
         self.questions = questions
+        self._path = path
         self._defaults = defaults
         self._benchmarks = dict.fromkeys(question.benchmark for question in questions.values())
         self._configs = dict.fromkeys(key[0] for key in questions)
@@ -219,7 +218,8 @@ class _Places:
         fits = [key for key in self._by_id[ident] if config in (None, key[0]) and split in (None, key[1])]
         if not fits:
             place = " ".join(filter(None, (config, split)))
-            raise QuadragError(f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; {_WITHOUT['id']}")
+            cure = _find_data(self._path, row) or _WITHOUT["id"]
+            raise QuadragError(f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; {cure}")
         if len(fits) > 1:
             names = ", ".join(key[1] for key in fits)
             raise QuadragError(
@@ -266,7 +266,7 @@ def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
     )
 
 
-def _check_query(where: str, row: Mapping[str, Any], question: Question) -> None:
+def _check_query(path: Path, number: int, row: Mapping[str, Any], question: Question) -> None:
     """Hold what a line says was asked against the data: ids may have moved, and sample and real data share them.
 
     What is asked holds the question's text or, of a conversation, is a part of it.
@@ -274,11 +274,19 @@ def _check_query(where: str, row: Mapping[str, Any], question: Question) -> None
     for name in _ASKED:
         asked = row.get(name)
         if isinstance(asked, str) and question.query not in asked and asked not in question.query:
-            cure = f"the --data-dir and the ids of `quadrag questions`, or lines without `{name}`"
+            cure = f"expected the --data-dir and the ids of `quadrag questions`, or lines without `{name}`"
             raise QuadragError(
-                f"{where} answers another question than {_place(question.key)} of these data "
-                f"({question.query[:40]!r}); expected {_OF_LOGS if 'conditions' in row else cure}"
+                f"{path}:{number} answers another question than {_place(question.key)} of these data "
+                f"({question.query[:40]!r}); {_find_data(path, row) or cure}"
             )
+
+
+def _find_data(path: Path, row: Mapping[str, Any]) -> str | None:
+    """Say on which data the log was made that a line is of; None where it is of no log."""
+    if "conditions" not in row:
+        return None
+    maker = find_maker(path) or Maker(path.stem, "")
+    return f"expected the data that the log was made on: {maker.tell_data()}"
 
 
 def _unanswered(question: Question, sample: int) -> Answer:
