@@ -228,7 +228,8 @@ def _find_data(file: Path, benchmark: str, config: str) -> str | None:
 
     if (maker := find_maker(file)) is None:
         return None
-    if (data := maker.data_dir) and data != SAMPLE and not Path(data).expanduser().is_dir():
+    data: str | None = maker.data_dir
+    if data and data != SAMPLE and not Path(data).expanduser().is_dir():
         raise QuadragError(f"{file} was made on the data in {data}, which is no folder here; give --data-dir")
     if maker.settings is None and not find_prepared(benchmark_name(benchmark), config):
         raise QuadragError(
