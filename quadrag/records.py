@@ -139,7 +139,8 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for number, line in enumerate(lines, 1):
                 if not line.strip():
                     continue
-                row = parse_json(line.rstrip("\n"), f"{path}:{number}", "JSON Lines, one object a line")
+                cut = "" if line.endswith("\n") else "; the file ends within this line: copy it again"
+                row = parse_json(line.rstrip("\n"), f"{path}:{number}", f"JSON Lines, one object a line{cut}")
                 if not isinstance(row, dict):
                     raise QuadragError(
                         f"{path}:{number} holds a {type(row).__name__}; expected JSON Lines, one object a line"

@@ -87,6 +87,7 @@ class RunRecord:
         partial: the same of the files that a stopped run left.
         asked: the same of what is kept of the questions.
         stopped: why it could not finish.
+        log: whether its answers are a harness's log, of quadrag's own prompts and of what a model replied.
         coverage: which part of the questions was asked, as ``50 of 900``, or a file answers; None where all.
         source: where the questions come from.
         data_dir: the folder of the data, as it was named; None where nothing was.
@@ -135,6 +136,7 @@ class RunRecord:
     partial: dict[str, str] = field(default_factory=dict)
     asked: str | None = None
     stopped: str | None = None
+    log: bool = False
     coverage: str | None = None
     source: str = "unknown"
     data_dir: str | None = None

@@ -83,7 +83,7 @@ NEEDS = (
         "sentence_transformers",
         "make test-serve",
     ),
-    (r"\blm_eval (--include|ls)|score out --data-dir sample$", "lm_eval", "make test-harness"),
+    (r"\blm_eval (--include|ls)|score out$", "lm_eval", "make test-harness"),
     (r" inspect eval |logs/\*\.eval", "inspect_ai", "make test-harness"),
     (r" lighteval custom ", "lighteval", "make test-lighteval"),
 )

@@ -44,7 +44,7 @@ class Result:
     then partial. `asked` is what is kept of the questions, by their keys; nothing in folders of before.
     `folder` is where the run lies, None where it was not kept.
     `certificates` are those that the user gave for its judges. `texts` are the answers by their questions' keys and
-    their samples, as far as they are known.
+    their samples, as far as they are known. `parts` are the records of the runs that it was put together from.
     """
 
     run: RunRecord
@@ -56,6 +56,7 @@ class Result:
     folder: Path | None = None
     certificates: Sequence[Any] = ()
     texts: Mapping[tuple[Key, int], str | None] = field(default_factory=dict)
+    parts: Sequence[RunRecord] = ()
 
 
 def own_profile(results: Iterable[Result]) -> str | None:

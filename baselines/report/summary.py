@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from quadrag.metric_record import metric_record, show_key
 
@@ -18,7 +18,7 @@ from ..core.result import PROFILES, Result
 from ..scoring.faults import shorten_list
 from ..scoring.validity import is_alike, is_invalid
 from ..tables.cells import FEW, NOTHING, RATE, Row, count_items, figure_of, format_value, items_of, unit_of, value_cell
-from ..tables.grid import Cell, Detail, Grid, Line, align_cells
+from ..tables.grid import Alarm, Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_ruled, note_unscored
 from ..tables.paper import load_tables
 from ..tables.paper_notes import note_beside, note_corpus, note_paper
@@ -32,6 +32,7 @@ from .samples import tabulate_samples
 
 MOST = 5  # headlines of a split
 _FAR = 0.1  # between a value by the two profiles: beyond it the other one is told
+Text = TypeVar("Text", bound=str)
 _Beside = tuple[Published | None, bool]  # a printed number, and whether ours is on a part of the questions
 _MORE = "All metrics, both profiles, slices, settings, the papers' conditions: --verbose."
 _ON_ALL = "on all: the published value is on all questions, ours on a part of them."
@@ -213,9 +214,21 @@ def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
             lines.append(replace(line, label=f"{task}: {line.label}", cells=cells, rule=bool(lines) and place == 0))
         for note in grid.notes:
             notes.setdefault(note, []).append(task)
-    told = [note if of == tasks else type(note)(f"{', '.join(of)}: {note}") for note, of in notes.items()]
+    told = [_name_each(note) if of == tasks else _name_tasks(note, of) for note, of in notes.items()]
     run = results[0].run
     return Grid(f"{run.inputs.benchmark}, {name_run(run)}", "task: metric", columns, lines, told)
+
+
+def _name_each(note: Text) -> Text:
+    """Put before a count that all tasks have alike that it is of each."""
+    counts = isinstance(note, Alarm) and any(map(str.isdigit, note))
+    return type(note)(f"Each task: {note}") if counts else note
+
+
+def _name_tasks(note: Text, tasks: Sequence[str]) -> Text:
+    """Put before a note the tasks that it is of, unless it names the only one itself."""
+    named = len(tasks) == 1 and f" {tasks[0].partition(' ')[0]} " in f" {note}"
+    return note if named else type(note)(f"{', '.join(tasks)}: {note}")
 
 
 def _find_best(printed: Iterable[Published], row: Row) -> Published | None:

@@ -36,11 +36,9 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise QuadragError(f"{path}:{number} holds a {type(row).__name__}; expected an object")
             yield number, row
         return
+    if told := logs.tell_summary(whole):
+        raise QuadragError(f"{path} is {told}")
     results = whole.get("results") if isinstance(whole, dict) else None
-    if isinstance(results, dict):
-        for key, name, give in logs.SUMMARIES:
-            if key in whole:
-                raise QuadragError(f"{path} is {name}'s summary, which holds no answers; give {give}")
     if not isinstance(results, list):
         for number, row in [(1, whole)] if isinstance(whole, dict) else read_jsonl(path):
             yield number, logs.read_sample(f"{path}:{number}", row) if logs.is_sample(row) else row

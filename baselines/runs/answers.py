@@ -20,6 +20,7 @@ from quadrag.records import Answer, Key, Passage, Question
 
 from ..systems.rag.reply import find_textless, find_unread, read_found
 from .answer_lines import lines
+from .log_files import Maker, find_maker
 
 _MEANT = {  # what others call our keys
     "id": ("ID", "_id", "qid", "question_id", "query_id", "编号", "题号"),
@@ -32,7 +33,6 @@ _ASKED = ("query", "question")  # what was asked, where a line says it
 _COUNTED = re.compile(r"(.*/)?[\d.]{1,6}")  # an id that counts, as other data's do
 _WITHOUT = {"id": "ids are those of `quadrag questions`", "answer": "expected the answer as a text, under answer"}
 _LINES = 'expected lines of objects like {"id": ..., "answer": ...}'
-_OF_LOGS = "the data that the log was made on: its data_dir as --data-dir"
 _MOST_SHOWN = 6  # of the keys of a line
 _STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
 
@@ -62,7 +62,7 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
     Raises:
         QuadragError: a line is not an answer, or ids are unknown, missing or given twice.
     """
-    places = _Places(questions, defaults)
+    places = _Places(path, questions, defaults)
     passages: dict[Key, tuple[Passage, ...]] = {}
     answers: list[Answer] = []
     counts: Counter[Key] = Counter()
@@ -71,7 +71,7 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
     theirs, by_ids = False, True
     for number, row in lines(path):
         answer = _answer(f"{path}:{number}", row, places)
-        said = _check_query(f"{path}:{number}", row, questions[answer.key])
+        said = _check_query(path, number, row, questions[answer.key])
         by_ids = by_ids and not said and _COUNTED.fullmatch(answer.id) is not None
         counts[answer.key] += 1
         theirs = "answer" not in row
@@ -128,8 +128,9 @@ def named_split(row: Mapping[str, Any], known: Collection[str]) -> Any:
 class _Places:
     """Finds the question that a line answers: by what it says, by the defaults, else by the only one with its id."""
 
-    def __init__(self, questions: Mapping[Key, Question], defaults: Mapping[str, str]) -> None:
+    def __init__(self, path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str]) -> None:
         self.questions = questions
+        self._path = path
         self._defaults = defaults
         self._benchmarks = dict.fromkeys(question.benchmark for question in questions.values())
         self._configs = dict.fromkeys(key[0] for key in questions)
@@ -161,7 +162,8 @@ class _Places:
         fits = [key for key in self._by_id[ident] if config in (None, key[0]) and split in (None, key[1])]
         if not fits:
             place = " ".join(filter(None, (config, split)))
-            raise QuadragError(f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; {_WITHOUT['id']}")
+            cure = _find_data(self._path, row) or _WITHOUT["id"]
+            raise QuadragError(f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; {cure}")
         if len(fits) > 1:
             names = ", ".join(key[1] for key in fits)
             raise QuadragError(
@@ -208,7 +210,7 @@ def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
     )
 
 
-def _check_query(where: str, row: Mapping[str, Any], question: Question) -> bool:
+def _check_query(path: Path, number: int, row: Mapping[str, Any], question: Question) -> bool:
     """Hold what a line says was asked against the data: ids may have moved, and sample and real data share them.
 
     What is asked holds the question's text or, of a conversation, is a part of it.
@@ -219,12 +221,20 @@ def _check_query(where: str, row: Mapping[str, Any], question: Question) -> bool
     said = {name: asked for name in _ASKED if isinstance(asked := row.get(name), str) and asked}
     for name, asked in said.items():
         if question.query not in asked and asked not in question.query:
-            cure = f"the --data-dir and the ids of `quadrag questions`, or lines without `{name}`"
+            cure = f"expected the --data-dir and the ids of `quadrag questions`, or lines without `{name}`"
             raise QuadragError(
-                f"{where} answers another question than {_place(question.key)} of these data "
-                f"({question.query[:40]!r}); expected {_OF_LOGS if 'conditions' in row else cure}"
+                f"{path}:{number} answers another question than {_place(question.key)} of these data "
+                f"({question.query[:40]!r}); {_find_data(path, row) or cure}"
             )
     return bool(said)
+
+
+def _find_data(path: Path, row: Mapping[str, Any]) -> str | None:
+    """Say on which data the log was made that a line is of; None where it is of no log."""
+    if "conditions" not in row:
+        return None
+    maker = find_maker(path) or Maker(path.stem, "")
+    return f"expected the data that the log was made on: {maker.tell_data()}"
 
 
 def _unanswered(question: Question, sample: int) -> Answer:

@@ -6,66 +6,30 @@ again. Inspect is needed to read its own logs, the two others are not.
 """
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from quadrag.chat.reply import split_reasoning
 from quadrag.errors import QuadragError
-from quadrag.reading import parse_json
 
 _PLACE = ("id", "config", "split")
 # Of harnesses that write their scores apart: a key of that file, the harness, and what holds the answers.
 SUMMARIES = (
-    ("n-shot", "lm-eval", "samples_*.jsonl, which --log_samples writes beside it"),
+    ("n-shot", "lm-eval", "samples_*.jsonl, which --log_samples writes"),
     ("config_general", "lighteval", "details_*.parquet, which --save-details writes"),
 )
-# A log of one of our tasks by lm-eval or lighteval: the task, then when it was made.
-_LOG = re.compile(r"(?:samples|details)_quadrag_.+_(\d{4}-\d\d-\d\dT[^_]+)\.(?:jsonl|parquet)")
+TASKS = "`quadrag harness lm-eval` prints where those are"
 _HEAD = 4096  # characters of a .json log that tell it: Inspect writes its keys in one order
 
 
-class Maker(NamedTuple):
-    """What made a log: the model, and the time, which all logs of one run of lm-eval or lighteval share."""
-
-    model: str
-    time: str
-
-
-def list_logs(folder: Path) -> list[Path]:
-    """Return the logs that lie in a folder, or below it.
-
-    Raises:
-        QuadragError: there are none.
-    """
-    found = sorted(path for path in folder.rglob("*") if _LOG.fullmatch(path.name) or path.suffix == ".eval")
-    if not found:
-        raise QuadragError(
-            f"{folder} is a folder without a harness's log of a quadrag task (samples_quadrag_*.jsonl, *.eval, "
-            "details_quadrag_*.parquet); expected one, or a file of answers"
-        )
-    return found
-
-
-def find_maker(path: Path) -> Maker | None:
-    """Return what made a log, as the harness names it; None of any other file.
-
-    lm-eval says the model in the results beside the samples; where these are gone, it is what the folder is called.
-    """
-    if reader_of(path) is read_inspect_log:
-        made = _read_inspect(path, header_only=True).eval
-        return Maker(made.model, made.created)
-    match = _LOG.fullmatch(path.name)
-    if match is None:
-        return None
-    folders = path.absolute().parts[:-1]
-    if path.suffix == ".parquet":  # out/details/ORG/MODEL/TIME/details_TASK_TIME.parquet
-        start = folders.index("details") + 1 if "details" in folders else -2
-        return Maker("/".join(folders[start:-1]), match[1])
-    results = path.with_name(f"results_{match[1]}.json")
-    said = parse_json(results.read_bytes(), results) if results.is_file() else {}
-    return Maker((isinstance(said, dict) and said.get("model_name")) or folders[-1], match[1])
+def tell_summary(whole: Any) -> str | None:
+    """Say of what a file holds whose summary it is, and what to give in its place; None where it is none."""
+    if isinstance(whole, dict) and isinstance(whole.get("results"), dict):
+        for key, name, give in SUMMARIES:
+            if key in whole:
+                return f"{name}'s summary, which holds no answers; give {give}"
+    return None
 
 
 def reader_of(path: Path) -> Callable[[Path], Iterator[dict[str, Any]]] | None:
@@ -96,7 +60,7 @@ def read_sample(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """
     place = _logged(row.get("doc"))
     if place is None:
-        raise QuadragError(f"{where} is no sample of a quadrag task; expected a doc with {', '.join(_PLACE)}")
+        raise QuadragError(f"{where} is no sample of a quadrag task; {TASKS}")
     replies = row.get("filtered_resps")
     if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], str):
         raise QuadragError(f"{where} has filtered_resps {replies!r:.60}; expected one reply")
@@ -121,7 +85,7 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
     Raises:
         QuadragError: Inspect is not installed, the file cannot be read, or it is a log of something else.
     """
-    log = _read_inspect(path, resolve_attachments="core")
+    log = open_inspect_log(path, resolve_attachments="core")
     if not log.samples:
         raise QuadragError(f"{path} holds no samples (its status is {log.status}); expected a log of a whole run")
     for sample in log.samples:
@@ -135,7 +99,12 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
         yield {**place, "sample": sample.epoch - 1, "answer": text, "state": state, "finish_reason": stop}
 
 
-def _read_inspect(path: Path, **how: Any) -> Any:
+def open_inspect_log(path: Path, **how: Any) -> Any:
+    """Return a log of Inspect, read as `how` says.
+
+    Raises:
+        QuadragError: Inspect is not installed, or the file cannot be read.
+    """
     try:
         from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]  # the types are checked without it
     except ImportError:

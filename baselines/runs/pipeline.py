@@ -53,6 +53,7 @@ class Session:
 
     system: System = field(default_factory=Extractive)
     judges: Sequence[Completer] = ()
+    dead_judge: str | None = None  # why none of them is asked: one is known not to answer
     cascades: Sequence[Cascade] = ()
     command: Sequence[str] = ()
     embed: Embed | None = None

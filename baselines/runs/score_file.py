@@ -5,6 +5,7 @@ What forms such a file may have is said by `answers.py`.
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -33,7 +34,7 @@ from .answers import named_split
 from .answers import read as read_file
 from .asked import read_asked, write_asked
 from .inputs import describe_each, describe_judging, digest_each, name_judges, name_services
-from .logs import find_maker
+from .log_files import find_maker, name_task
 from .pipeline import Session
 from .request import RunRequest, make_task
 
@@ -90,6 +91,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         check_judges(benchmark, one, session.parties)
         refuse_idle_metrics(session, [(benchmark, one)])
         scored = score_answers(session, benchmark, questions, answers, one)
+    maker = find_maker(path)
     inputs = Inputs(
         quadrag=__version__,
         benchmark=one.benchmark,
@@ -97,16 +99,20 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         splits=list(dict.fromkeys(question.split for question in questions)),
         retriever=one.retriever,
         options=identify_options(benchmark.options, one.options),
-        llm=maker.model if (maker := find_maker(path)) else _name_one(path),
+        llm=maker.model if maker else _name_one(path),
         parameters=parameters,
         judge=name_judges(session, benchmark, one),
         services=name_services(session),
         judging=describe_judging(session, benchmark, one, questions),
         served_as=dict(session.served_as),
     )
-    stopped = f"{scored.stopped}; score again with a judge that does" if scored.dead else scored.stopped
+    stopped = scored.stopped
+    if scored.dead and not session.dead_judge:
+        stopped = f"{stopped}; score again with a judge that does"
     run = RunRecord(inputs, "stopped" if stopped else "finished", stopped=stopped, source=source)
-    run.data_dir = one.data_dir
+    run.data_dir, run.log = one.data_dir, logged
+    if logged and maker and (prompts := (maker.settings or {}).get("prompts")):
+        run.given = [Path(prompts).name]
     run.latency_seconds = _pick_latencies(made, answers)
     run.by_ids = read.by_ids and not (made and made.asked)
     run.latency = spread(list(run.latency_seconds.values()))
@@ -189,12 +195,19 @@ def _pick_latencies(made: RunRecord | None, answers: Sequence[Answer]) -> dict[s
 def name_folders(files: Sequence[Path], out: Path) -> list[Path]:
     """Name the folders of files' scores: of one `out` itself, of several one in it for each, as the files lie.
 
-    ``answers/a/m.jsonl`` and ``answers/b/m.jsonl`` have ``out/a/m`` and ``out/b/m``.
+    ``answers/a/m.jsonl`` and ``answers/b/m.jsonl`` have ``out/a/m`` and ``out/b/m``. That of a log is called as its
+    task, where no other log would have the same.
     """
     if len(files) == 1:
         return [out]
     shared = Path(os.path.commonpath([file.parent.absolute() for file in files]))
-    return [out / file.absolute().relative_to(shared).with_name(_name_one(file)) for file in files]
+    places = [file.absolute().relative_to(shared) for file in files]
+    short = [place.with_name(name_task(place) or _name_one(place)) for place in places]
+    again = {place for place, n in Counter(short).items() if n > 1}
+    return [
+        out / (place.with_name(_name_one(place)) if one in again else one)
+        for place, one in zip(places, short, strict=True)
+    ]
 
 
 def _name_one(file: Path) -> str:

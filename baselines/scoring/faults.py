@@ -59,10 +59,17 @@ class Fault(NamedTuple):
         what = "up to " * any(fault.failed < most.failed for fault in (self, *alike)) + most.tell_shortly()
         places = [place for fault in (self, *alike) for place in fault.places]
         limit = f"more than --max-failed {run.max_failed:g}"
-        return f"{config} {split}: {what}, {limit}: {list_keys(places, run)}; {self.find_cause(run)}"
+        cause = "" if self._all_empty else f"; {self.find_cause(run)}"
+        return f"{config} {split}: {what}, {limit}: {list_keys(places, run)}{cause}"
+
+    @property
+    def _all_empty(self) -> bool:
+        return [*self.reasons] == [_EMPTY]
 
     def tell_shortly(self) -> str:
         """Say how many failed, by reason."""
+        if self._all_empty:
+            return f"{self.failed} of {self.total} replies of the model are empty"
         why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
         return f"{self.failed} of {self.total} items failed ({why})"
 
@@ -96,7 +103,7 @@ class Fault(NamedTuple):
         what = f"items failed ({', '.join(f'{count} {reason}' for reason, count in self.reasons.items())})"
         if [*self.reasons] == ["unparsable"]:
             what = f"{'verdicts' if self._find_form(run) else 'results'} could not be read"
-        elif [*self.reasons] == [_EMPTY]:
+        elif self._all_empty:
             what, counts = "replies of the model are empty", "they are scored as such"
         return f"{config} {split}: {self.failed} of {self.total} {what}, {counts}: {list_keys(self.places, run)}"
 

@@ -58,9 +58,13 @@ class DeadJudge(QuadragError):
 
 
 class Judging(Protocol):
-    """What judges: of a session, the judges, the sentence embedding, how many items may fail, if judges are asked."""
+    """What judges: of a session, the judges, the sentence embedding, how many items may fail, if judges are asked.
+
+    `dead_judge` says why none of them is asked, where one is known not to answer.
+    """
 
     judges: Sequence[Completer]
+    dead_judge: str | None
     cascades: Sequence[Cascade]
     embed: Embed | None
     reuse: Reuse
@@ -90,13 +94,13 @@ def score_answers(
     """
     by_key = {question.key: question for question in questions}
     given = ScoringInputs(embed=session.embed, passages=passages)
-    dead = False
-    if session.judges and not stopped:
+    dead = session.dead_judge
+    if session.judges and not stopped and not dead:
         try:
             return _judge_answers(session, benchmark, by_key, answers, task, given)
         except DeadJudge as error:
-            stopped, dead = str(error), True
-    return Scored(*score(benchmark, by_key, answers, task.conditions, given), stopped, dead=dead)
+            dead = str(error)
+    return Scored(*score(benchmark, by_key, answers, task.conditions, given), stopped or dead, dead=dead is not None)
 
 
 def _judge_answers(

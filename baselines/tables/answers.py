@@ -7,7 +7,7 @@ from typing import Any
 from quadrag.chat.keys import known_keys
 from quadrag.metric_record import metric_record
 from quadrag.records import Key
-from quadrag.run_record import Inputs
+from quadrag.run_record import RunRecord
 from quadrag.wrapping import is_wide
 
 from ..core.benchmark import load
@@ -40,10 +40,14 @@ _ERROR = re.compile(
 )
 _BEGIN = 80  # characters of an answer in which they stand
 # What to do where they are errors, by how the answers came.
-_OWN = "let the function raise, or put null in the file"
 _SERVICE = "let the service reply with an error status"
 _CONSTANT = ": right each time or said of any question"
-_INSTEAD = {"python": _OWN, "file": _OWN, "json": _SERVICE, "openai": _SERVICE}
+_INSTEAD = {
+    "python": "let the function raise",
+    "file": "put null in the file",
+    "json": _SERVICE,
+    "openai": _SERVICE,
+}
 
 _Place = tuple[Key, int]  # a question and its sample
 
@@ -101,19 +105,19 @@ def _tell_texts(result: Result) -> Iterator[str]:
     asked = _count_questions(result, [place for places in by_text.values() for place in places])
     answered = {text: _count_questions(result, places) for text, places in by_text.items() if text}
     many = [text for text, n in answered.items() if (n >= _FEW and n > _SHARE * asked) or (n > 1 and _find_error(text))]
-    if len(by_text) == 1 and total > 1:
+    if len(by_text) == 1 and total > 1 and not result.run.empty:
         many = [*by_text]
     elif "" in by_text and _counts(result, by_text[""]):
         n = _count_questions(result, by_text[""])
         if n > 1 and n >= _LITTLE * asked:
-            how = _advise(result.run.inputs, "failures")
+            how = _advise(result.run, "failures")
             yield f"{len(by_text[''])} of {total} answers are empty and count as they are{how}"
     errors = find_errors(result)
     if len(errors) > 1:
         often, n = next(iter(_count_kinds(errors).items()))
         yield (
             f"{sum(map(len, errors.values()))} of {total} answers read like error texts, of {len(errors)} kinds, most "
-            f"often {often} ({n}){_advise(result.run.inputs, 'errors')}"
+            f"often {often} ({n}){_advise(result.run, 'errors')}"
         )
         many = [text for text in many if text not in errors]
     sought = {text for text in many if _is_looked_for(result, by_text[text])}
@@ -123,7 +127,7 @@ def _tell_texts(result: Result) -> Iterator[str]:
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
         said = f"the same text, {_quote(text)}" if text else "empty"
-        how = _CONSTANT if text in best else _advise(result.run.inputs, "errors" if text else "failures")
+        how = _CONSTANT if text in best else _advise(result.run, "errors" if text else "failures")
         yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}{how}"
 
 
@@ -196,8 +200,11 @@ def _find_error(text: str) -> str | None:
     return text[: found.end()] if found else None
 
 
-def _advise(inputs: Inputs, what: str) -> str:
+def _advise(run: RunRecord, what: str) -> str:
     """Say what to do where answers are errors or failures; nothing where a model replied so."""
+    inputs = run.inputs
+    if run.log:
+        return ""
     by_file = "file" if not ("llm" in inputs.services or inputs.parameters) else ""
     way = _INSTEAD.get(inputs.parameters.get("contract", by_file))
     return f"; if these are {what}, {way}" if way else ""

@@ -37,7 +37,8 @@ def note_beside(runs: Sequence[RunRecord]) -> list[str]:
         notes.append(
             "The paper's rows vary how passages are found, so none stands beside: name yours with --retriever."
         )
-    if any(run.command[1:2] == ["score"] and SAMPLE_SOURCE not in run.source and find_beside(run) for run in runs):
+    unsaid = [run for run in runs if run.command[1:2] == ["score"] and not run.log]
+    if any(SAMPLE_SOURCE not in run.source and find_beside(run) for run in unsaid):
         notes.append("With which prompts these answers were made is not known; the published ones are by the paper's.")
     return notes
 

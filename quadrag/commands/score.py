@@ -121,10 +121,10 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
     """List the files that are named: of a folder the logs in it, those of the benchmark and config that are named.
 
     Raises:
-        QuadragError: a folder holds none, or ratings are given of several files.
+        QuadragError: a folder holds none, one is a copy of another, or ratings are given of several files.
     """
     from quadrag.baselines.runs.answers import read_place
-    from quadrag.baselines.runs.logs import list_logs
+    from quadrag.baselines.runs.log_files import list_logs, refuse_copies
     from quadrag.catalogue import benchmark_name
 
     named = {"config": arguments.config} if arguments.config else {}
@@ -141,7 +141,9 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
         files += found
     if arguments.ratings and len(files) > 1:
         raise QuadragError("--ratings are of the answers of one file; score each by itself, then compare them")
-    return [*dict.fromkeys(files)]
+    files = [*dict.fromkeys(files)]
+    refuse_copies(files)
+    return files
 
 
 def _estimate(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
@@ -158,7 +160,9 @@ def _estimate(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
 def _score_files(
     arguments: argparse.Namespace, files: Sequence[Path], out: Path | None, estimate: Any = None
 ) -> list[tuple[Path, Any]]:
-    """Score files one after the other, until a budget is reached."""
+    """Score files one after the other; once a judge is dead none is asked, nor of a task that has no use for it."""
+    from dataclasses import replace
+
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.runs.request import make_task
     from quadrag.baselines.runs.score_file import name_folders, refuse_full, score_file
@@ -173,31 +177,63 @@ def _score_files(
         raise QuadragError(
             f"the files answer {' and '.join(sorted(names))}; score each benchmark's by themselves{among}"
         )
-    calls, scored = call_request(arguments, estimate), []
-    if calls.judges:
-        tasks = {request.config: make_task(request) for request in requests}
-        idle = [config for config, one in tasks.items() if not asks_judge([(load(one.benchmark), one)])]
-        if 0 < len(idle) < len(tasks):
-            raise QuadragError(f"no metric of {', '.join(idle)} asks a judge; score the others alone, with --config")
+    calls, scored, dead = call_request(arguments, estimate), [], None
+    tasks = {request.config: make_task(request) for request in requests}
+    idle = [config for config, one in tasks.items() if not asks_judge([(load(one.benchmark), one)])]
+    unasked = idle if calls.all_judges and len(idle) < len(tasks) else []
+    if unasked:
+        tell(arguments, f"No metric of {', '.join(unasked)} asks a judge: scored without")
     for named in filter(None, folders):
         refuse_full(named, calls.command)
     budget = open_budget(calls)
     for file, request, folder in zip(files, requests, folders, strict=True):
         with open_session(request, calls, budget) as session:
-            scored.append((file, score_file(session, request, file, folder)))
-        if scored[-1][1].stopped:
-            break
+            if request.config in unasked:
+                session = replace(session, judges=(), cascades=())
+            result = score_file(session if dead is None else replace(session, dead_judge=dead), request, file, folder)
+        scored.append((file, result))
+        dead = result.stopped if result.run.dead_judge else dead
     return scored
 
 
 def _request(arguments: argparse.Namespace, file: Path) -> Any:
-    """Make the request of a file: its lines name the benchmark and the config where the user does not."""
+    """Make the request of a file: it names the benchmark, the config and a log's data where the user does not.
+
+    Raises:
+        QuadragError: it does not name them, or a log's data are not there.
+    """
     from quadrag.baselines.runs.answers import read_place
 
     given = {name: value for name in ("benchmark", "config") if (value := getattr(arguments, name))}
     named = {**read_place(file), **given}
     if lacking := [f"--{name}" for name in ("benchmark", "config") if name not in named]:
         raise QuadragError(f"{file} does not say what it answers; name it with {' and '.join(lacking)}")
+    if arguments.data_dir is None:
+        named["data_dir"] = _find_data(file, named["benchmark"], named["config"])
     if arguments.ratings:
         named["option"] = [*arguments.option, f"ratings={arguments.ratings}"]
     return run_request(argparse.Namespace(**{**vars(arguments), **named}))
+
+
+def _find_data(file: Path, benchmark: str, config: str) -> str | None:
+    """Return the data that a log says it was made on; None where these are the authors', and of any other file.
+
+    Raises:
+        QuadragError: they are not there, or the log does not say them and the authors' would have to be fetched.
+    """
+    from quadrag.baselines.runs.log_files import find_maker
+    from quadrag.catalogue import benchmark_name
+    from quadrag.data.files import SAMPLE
+    from quadrag.data.prepared import find_prepared
+
+    if (maker := find_maker(file)) is None:
+        return None
+    data: str | None = maker.data_dir
+    if data and data != SAMPLE and not Path(data).expanduser().is_dir():
+        raise QuadragError(f"{file} was made on the data in {data}, which is no folder here; give --data-dir")
+    if maker.settings is None and not find_prepared(benchmark_name(benchmark), config):
+        raise QuadragError(
+            f"{file} does not say on which data it was made; name them with --data-dir, or get the authors' with "
+            f"`quadrag prepare {benchmark}`"
+        )
+    return data

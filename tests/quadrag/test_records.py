@@ -110,7 +110,8 @@ def test_blank_lines_and_a_byte_order_mark_are_passed_over(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"a": 1}\n{"a": 1', r":2 is not JSON \(Expecting ',' delimiter\); expected JSON Lines, one object a line"),
+        (b'{"a": 1\n{"a": 1}', r":1 is not JSON \(Expecting ',' delimiter\); expected JSON Lines, one object a line"),
+        (b'{"a": 1}\n{"a": 1', r":2 is not JSON \(.*\); .*; the file ends within this line: copy it again"),
         (b'{"a": 1}\n\n[1]\n', ":3 holds a list; expected JSON Lines, one object a line"),
         (b"null\n", ":1 holds a NoneType; expected JSON Lines, one object a line"),
         (

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from quadrag.run_record import RunRecord
 from quadrag.stats import Pair
 
 from ...core.benchmark import load
@@ -60,10 +61,9 @@ def merge_runs(results: Sequence[Result]) -> Result:
     def name_splits(result: Result, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         return [row | {"split": row["split"] + how(result)} for row in rows]
 
-    run = results[0].run
     splits = dict.fromkeys(split for one in results if not how(one) for split in one.run.inputs.splits)
     return Result(
-        replace(run, inputs=replace(run.inputs, splits=[*splits])),
+        _merge_records([result.run for result in results], [*splits]),
         [row for result in results for row in name_splits(result, result.scores)],
         [row for result in results for row in name_splits(result, result.items)],
         stopped="; ".join(result.stopped for result in results if result.stopped) or None,
@@ -78,6 +78,23 @@ def merge_runs(results: Sequence[Result]) -> Result:
             for result in results
             for ((config, split, name), sample), text in result.texts.items()
         },
+        parts=[result.run for result in results],
+    )
+
+
+def _merge_records(runs: Sequence[RunRecord], splits: list[str]) -> RunRecord:
+    """Return the first run's record with what is to be told above a table of all of them."""
+    parts = [run.coverage.split(" of ") for run in runs if run.coverage]
+    return replace(
+        runs[0],
+        inputs=replace(runs[0].inputs, splits=splits),
+        coverage=" of ".join(str(sum(map(int, counts))) for counts in zip(*parts, strict=True)) or None,
+        invalid=[line for run in runs for line in run.invalid],
+        partly={line: share for run in runs for line, share in run.partly.items()},
+        empty={place: n for run in runs for place, n in run.empty.items()},
+        constant_verdicts={line: names for run in runs for line, names in run.constant_verdicts.items()},
+        doubtful_verdicts={line: names for run in runs for line, names in run.doubtful_verdicts.items()},
+        dead_judge=any(run.dead_judge for run in runs),
     )
 
 
@@ -219,7 +236,8 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
     settings = [list_settings(result.run.inputs) for _, result in runs]
     notes: list[str] = []
     plain: list[str] = []  # those of which nothing else is to be said
-    said = [[note for note in note_runs([one.run]) if every or not isinstance(note, Detail)] for _, one in runs]
+    noted = [note_runs(result.parts or [result.run]) for _, result in runs]
+    said = [[note for note in one if every or not isinstance(note, Detail)] for one in noted]
     of_all = [note for note in said[0] if all(note in theirs for theirs in said)]
     for column, (name, result), ours, mine in zip(columns, runs, settings, said, strict=True):
         told = [note for note in mine if note not in of_all]

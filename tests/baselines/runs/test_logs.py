@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from chat_server import ChatServer
+from chat_server import ChatServer, Rule
 
 from quadrag.baselines.runs.answer_lines import lines
+from quadrag.baselines.runs.log_files import find_maker
 from quadrag.baselines.runs.logs import (
-    find_maker,
     inspect_answer,
     is_sample,
     read_inspect_log,
@@ -23,8 +25,10 @@ from quadrag.baselines.runs.logs import (
     read_sample,
     reader_of,
 )
+from quadrag.baselines.tables.paper_notes import note_beside
 from quadrag.errors import QuadragError
 from quadrag.records import write_jsonl
+from quadrag.run_record import Inputs, RunRecord, read_run
 
 NO_CONTENT = "[no content]"
 
@@ -181,7 +185,9 @@ def test_empty_replies_in_a_log_have_failed_those_of_a_file_have_not(
     write_jsonl(Path("own.jsonl"), [{**place, "id": one["id"], "answer": ""} for one in docs])
     score = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")
     logged, own = (cli("score", file, *score) for file in ("log.jsonl", "own.jsonl"))
-    assert logged.code == 3 and "12 of 12 items failed (12 empty reply)" in " ".join(logged.out.split())
+    said = " ".join(logged.out.split())
+    assert logged.code == 3 and said.count("12 of 12 replies of the model are empty, more than --max-failed 0.2") == 1
+    assert said.count("empty") == 1, "it is told once"
     assert own.code == 0 and "INVALID" not in own.out
 
 
@@ -239,9 +245,9 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    for model in ("m", "n"):
+    for at, model in enumerate(("m", "n")):
         for task in TASKS:
-            lm_eval_log(f"out/{model}", *task)
+            lm_eval_log(f"out/{model}", *task, time=f"2026-01-01T00-00-00.{1 + at}")
     ran = cli("score", "out", "--data-dir", "sample")
     head = next(line for line in ran.out.splitlines() if line.startswith("config: split/metric"))
     assert head.split()[-4:] == ["m", "n", "difference", "verdict"]
@@ -264,7 +270,7 @@ def test_a_log_of_other_data_is_refused_whatever_its_ids(
     assert ran.err.endswith("expected the data that the log was made on: its data_dir as --data-dir\n")
 
 
-def test_a_judge_that_some_logs_of_a_folder_have_no_use_for_is_not_asked(
+def test_a_judge_that_some_logs_of_a_folder_have_no_use_for_judges_the_others(
     cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -272,11 +278,95 @@ def test_a_judge_that_some_logs_of_a_folder_have_no_use_for_is_not_asked(
         lm_eval_log("out/m", *task)
     judged = ("score", "out", "--data-dir", "sample", "--judge")
     with ChatServer(models=["j"], text="No, the question is not addressed by the documents.") as server:
-        ran = cli(*judged, f"{server.url}#j")
-        assert (ran.code, ran.out, server.bodies) == (2, "", [])
-        cure = "score the others alone, with --config"
-        assert ran.err == f"quadrag: no metric of noise_robustness_en asks a judge; {cure}\n"
-        assert cli(*judged, f"{server.url}#j", "--config", "negative_rejection_en").code == 0 and server.bodies
+        ran = cli(*judged, f"{server.url}#j", "--out", "scores")
+        assert (ran.code, len(server.bodies)) == (0, 5), ran.err
+        assert ran.out.startswith("No metric of noise_robustness_en asks a judge: scored without\n\nrgb, m\n")
+        assert "rejection_rate_judged  100.0!" in ran.out and "noise_20: accuracy" in ran.out
+        none = cli(*judged, f"{server.url}#j", "--config", "noise_robustness_en")
+        assert none.code == 2 and none.err.endswith("asks a judge as it is run here; leave out --judge\n")
+    judges = {place.parent.name: read_run(place.parent).inputs.judge for place in Path("scores").rglob("run.json")}
+    named = dict.fromkeys(("rgb_noise_robustness_en", "rgb_noise_robustness_en_noise_20"))
+    assert judges == {**named, "rgb_negative_rejection_en": "j"}
+
+
+def test_a_dead_judge_takes_no_rule_metric_of_any_log_along(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for task in (("counterfactual_robustness_en", "test"), TASKS[2], TASKS[0]):
+        lm_eval_log("out/m", *task)
+    with ChatServer(models=["j"], rules=[Rule("garbage")]) as server:
+        ran = cli("score", "out", "--data-dir", "sample", "--judge", f"{server.url}#j")
+        asked = {body["messages"][-1]["content"] for body in server.bodies}
+    values = {line.split()[1]: line.split()[2] for line in ran.out.splitlines() if re.match(r"\w+_\w+: \w+ +", line)}
+    assert ran.code == 2 and "the judge j does not answer" in ran.err and len(asked) == 5, "it is asked once"
+    assert {name: values[name] for name in ("error_detection", "error_detection_judged")} == {
+        "error_detection": "0.0",
+        "error_detection_judged": "–",
+    }
+    assert (values["rejection_rate"], values["rejection_rate_judged"], values["accuracy"]) == ("0.0", "–", "0.0")
+
+
+def summary(log: Path, **metadata: str) -> None:
+    """Write what lm-eval writes beside a log."""
+    task, time = log.stem.removeprefix("samples_").rsplit("_", 1)
+    said = {"results": {}, "configs": {task: {"metadata": metadata}}, "n-shot": {}, "model_name": "m"}
+    log.with_name(f"results_{time}.json").write_text(json.dumps(said), "utf-8")
+
+
+def test_a_log_is_scored_on_the_data_that_its_harness_names(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = lm_eval_log("out/m", *TASKS[0])
+    told = cli("score", "out").err
+    assert told.startswith(f"quadrag: {log} does not say on which data it was made; name them with --data-dir, or get")
+    summary(log, data_dir="sample")
+    assert "Ours on: refined data; bundled sample." in cli("score", "out").out
+    summary(log, data_dir="gone")
+    assert cli("score", "out").err.endswith("was made on the data in gone, which is no folder here; give --data-dir\n")
+    log.write_text(log.read_text("utf-8").replace('"?"', '"Who won in other data?"'), "utf-8")
+    for named, cure in (({"data_dir": "my RGB"}, "--data-dir 'my RGB'"), ({}, "no --data-dir")):
+        summary(log, **named)
+        told = cli("score", "out", "--data-dir", "sample").err
+        assert told.endswith(f"expected the data that the log was made on: {cure}\n")
+    log.write_text(log.read_text("utf-8").replace('"id": "', '"id": "none-'), "utf-8")
+    assert "unknown id 'none-0'" in (told := cli("score", log, "--data-dir", "sample").err)
+    assert told.endswith("on: no --data-dir\n")
+
+
+def test_a_log_says_with_which_prompts_a_model_was_asked(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = lm_eval_log("out/m", *TASKS[0])
+    summary(log, data_dir="sample", prompts="mine.yaml")
+    assert "The user's own files in place of ours: mine.yaml." in cli("score", "out").out
+    said = "With which prompts these answers were made is not known"
+    place = Inputs(
+        quadrag="0", benchmark="rgb", config="noise_robustness_en", splits=["noise_0"], retriever="own", llm="m"
+    )
+    for logged in (False, True):
+        run = RunRecord(place, log=logged, command=["quadrag", "score"], source="upstream files, verified")
+        assert any(said in note for note in note_beside([run])) == (not logged)
+
+
+def test_copies_of_logs_are_refused(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = lm_eval_log("out/m", *TASKS[0])
+    shutil.copytree("out", "again")
+    ran = cli("score", "out", "again", "--data-dir", "sample")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == f"quadrag: {Path('again/m') / log.name} is a copy of {log}; leave one of them out\n"
+
+
+def test_a_log_that_was_cut_off_is_told(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = lm_eval_log("out/m", *TASKS[0])
+    log.write_bytes(log.read_bytes()[:-30])
+    ran = cli("score", "out", "--data-dir", "sample")
+    assert ran.code == 2 and ran.err.startswith(f"quadrag: {log}:5 is not JSON")
+    assert ran.err.endswith("; the file ends within this line: copy it again\n")
 
 
 def test_a_folder_without_logs_is_told_from_one_without_those_asked_for(
@@ -287,6 +377,10 @@ def test_a_folder_without_logs_is_told_from_one_without_those_asked_for(
     Path("none").mkdir()
     assert "none is a folder without a harness's log" in cli("score", "none").err
     assert "out holds no log of crag qa; leave" in cli("score", "out", "--benchmark", "CRAG", "--config", "qa").err
+    Path("none/results_1.json").write_text('{"results": {}, "n-shot": {}}', "utf-8")
+    assert "none/results_1.json is lm-eval's summary, which holds no answers; give" in cli("score", "none").err
+    Path("none/samples_gsm8k_1.jsonl").write_text("{}", "utf-8")
+    assert "none holds logs, as samples_gsm8k_1.jsonl, but of no quadrag tasks" in cli("score", "none").err
 
 
 def test_lighteval_s_folder_names_the_model(tmp_path: Path) -> None:
@@ -298,5 +392,5 @@ def test_lighteval_s_folder_names_the_model(tmp_path: Path) -> None:
         / "2026-01-01T00-00-00.1"
         / "details_quadrag_rgb_x|0_2026-01-01T00-00-00.1.parquet"
     )
-    assert find_maker(file) == ("org/m", "2026-01-01T00-00-00.1")
+    assert find_maker(file) == ("org/m", "2026-01-01T00-00-00.1", None)
     assert find_maker(tmp_path / "mine.jsonl") is None

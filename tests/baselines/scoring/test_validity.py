@@ -182,7 +182,7 @@ def test_how_many_may_fail_is_the_users_choice(tmp_path, capsys):
 def test_a_model_that_replies_with_nothing_is_invalid_and_an_empty_line_of_a_file_is_an_answer(tmp_path, capsys):
     with ChatServer(models=["m"], text="") as model:
         assert run(tmp_path, REJECTION, "--llm", f"{model.url}#m") == 3
-    assert "12 of 12 items failed (12 empty reply)" in capsys.readouterr().out
+    assert "12 of 12 replies of the model are empty" in capsys.readouterr().out
     assert record(tmp_path)["empty"] == {"negative_rejection_en/test": 12}
     assert quadrag.result(tmp_path / "run")["rejection_rate"].unscored == {"empty reply": 12}
     answers = tmp_path / "run" / "answers.jsonl"

@@ -1,7 +1,7 @@
 """Which texts of answers are told of: one text of many questions, errors, nothing at all; and which are not."""
 
 import pytest
-from told_answers import DECLINED, LIMIT, OWN, told_of
+from told_answers import DECLINED, LIMIT, OWN, RAISE, told_of
 
 import quadrag
 from quadrag.baselines.tables.language import speak
@@ -16,7 +16,7 @@ def test_a_text_that_answers_many_questions_is_told_of():
     assert told_of([LIMIT] * 5 + own[:9], same=5) == "", "one question in five splits"
     assert told_of([None] * 9 + own[:9]) == ""
     assert told_of(["yes"] * 60 + [LIMIT] * 50 + own[:90]).count("200 answers are the same text") == 2
-    ours = "若这些是报错信息，请让函数抛出异常，或在文件里写 null"
+    ours = "若这些是报错信息，请在文件里写 null"
     assert speak(told_of([LIMIT] * 67 + own[67:]), "zh") == f"200 个回答中有 67 个是同一段文字：'{LIMIT}'；{ours}。"
 
 
@@ -85,13 +85,14 @@ def test_empty_answers_are_told_of_where_they_count():
     empty = "2 of 100 answers are empty and count as they are"
     failures = OWN.replace("errors", "failures")
     assert told_of(["", " ", *own[2:]]) == f"{empty}{failures}."
-    ours = "100 个回答中有 2 个是空的，照原样计分；若这些其实是失败，请让函数抛出异常，或在文件里写 null。"
+    ours = "100 个回答中有 2 个是空的，照原样计分；若这些其实是失败，请在文件里写 null。"
     assert speak(f"{empty}{failures}.", "zh") == ours and speak(f"f1: {empty}{failures}.", "zh") == f"f1：{ours}"
     assert told_of([""] * 9) == f"All 9 answers are empty{failures}."
     assert told_of(["", *own[:5]]) == told_of([""] * 2 + own + own[:1]) == "", "from 2 and from 2% on"
     assert told_of(["", "", *own[2:]], parameters={"temperature": 0}) == f"{empty}."
     assert told_of([""] * 9 + own, value=None) == "", "a metric leaves them out"
     assert told_of([""] * 9 + own, empty={"c/s": 9}) == "", "they have failed"
+    assert told_of([""] * 9, empty={"c/s": 9}) == "", "which a line of its own says"
 
 
 def test_what_to_do_of_errors_is_said_by_how_the_answers_came():
@@ -99,8 +100,9 @@ def test_what_to_do_of_errors_is_said_by_how_the_answers_came():
     told = [told_of([LIMIT] * 9, parameters=way) for way in ways]
     service = "; if these are errors, let the service reply with an error status"
     same = f"All 9 answers are the same text, '{LIMIT}'"
-    assert told == [f"{same}{way}." for way in (OWN, OWN, OWN, service, service, "")]
+    assert told == [f"{same}{way}." for way in (OWN, OWN.replace(*RAISE), OWN, service, service, "")]
     assert told_of([LIMIT] * 9, services={"llm": "http://m/v1"}) == f"{same}.", "a model said so"
+    assert told_of([LIMIT] * 9, log=True) == f"{same}.", "likewise"
     assert told_of([LIMIT] * 9, services={"judge": "http://m/v1"}) == f"{same}{OWN}.", "a file, which a model judged"
 
 

@@ -81,7 +81,12 @@ def test_bad_input_is_told_in_chinese(cli, typed, line):
     [
         (None, "读不了 mine.jsonl（没有这个文件或文件夹）；应为 JSON Lines 文件"),
         ("", "mine.jsonl 是空的；应每行一个回答"),
-        ('{"id": 1', "mine.jsonl:1 不是 JSON（“Expecting ',' delimiter”）；应为 JSON Lines，每行一个对象"),
+        ('{"id": 1\n', "mine.jsonl:1 不是 JSON（“Expecting ',' delimiter”）；应为 JSON Lines，每行一个对象"),
+        (
+            '{"id": 1',
+            "mine.jsonl:1 不是 JSON（“Expecting ',' delimiter”）；应为 JSON Lines，每行一个对象；"
+            "文件在这一行中途结束：请重新复制",
+        ),
         (
             '{"a": 1, "judge": 2}',
             "mine.jsonl:1 没有 id，也没有 answer；找到的键是 'a', 'judge'；"

@@ -6,7 +6,8 @@ from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.tables.answers import note_answers, note_kinds
 from quadrag.run_record import Inputs, RunRecord
 
-OWN = "; if these are errors, let the function raise, or put null in the file"
+OWN = "; if these are errors, put null in the file"
+RAISE = ("put null in the file", "let the function raise")  # of a file, of a function
 LIMIT = "Error code: 429 - rate limit"
 DECLINED = "I can not answer the question because of the insufficient information in documents."
 
@@ -19,6 +20,7 @@ def told_of(
     same: int = 0,
     right: str = DECLINED,
     empty: dict[str, int] | None = None,
+    log: bool = False,
     **inputs: Any,
 ) -> str:
     """What is told of questions that were answered so, each as often as there are samples, the first ones the same."""
@@ -31,5 +33,5 @@ def told_of(
     ]
     known = {(("c", "s", i), sample): texts[int(i)] for i, sample in places}
     asked: dict[Any, Asked] = {("c", "s", str(i)): Asked(str(max(i, same - 1))) for i in range(len(texts))}
-    result = Result(RunRecord(made, empty=empty or {}), [], rows, asked=asked, texts=known)
+    result = Result(RunRecord(made, empty=empty or {}, log=log), [], rows, asked=asked, texts=known)
     return "|".join([*note_answers([result]), *note_kinds([result])])

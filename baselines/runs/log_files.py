@@ -1,0 +1,110 @@
+"""Which logs of harnesses lie in a folder, what made each of them, and on which data.
+
+What stands in a log is read by `logs.py`.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
+from quadrag.run_files import sha256
+
+from .logs import TASKS, open_inspect_log, read_inspect_log, reader_of, tell_summary
+
+# A log of one of our tasks by lm-eval or lighteval: the task, then when it was made.
+_LOG = re.compile(r"(?:samples|details)_(quadrag_.+)_(\d{4}-\d\d-\d\dT[^_]+)\.(?:jsonl|parquet)")
+
+
+class Maker(NamedTuple):
+    """What made a log.
+
+    Attributes:
+        model: as the harness names it.
+        time: all logs of one run of lm-eval or lighteval share it.
+        settings: what the task was given, as ``data_dir``; None where that is not known.
+    """
+
+    model: str
+    time: str
+    settings: Mapping[str, Any] | None = None
+
+    @property
+    def data_dir(self) -> str | None:
+        """The data that the log was made on, as they were named; None where that was not done, or is not known."""
+        return (self.settings or {}).get("data_dir")
+
+    def tell_data(self) -> str:
+        """Say what to give as ``--data-dir``."""
+        if self.settings is None:
+            return "its data_dir as --data-dir"
+        return f"--data-dir {shlex.quote(self.data_dir)}" if self.data_dir else "no --data-dir"
+
+
+def list_logs(folder: Path) -> list[Path]:
+    """Return the logs that lie in a folder, or below it.
+
+    Raises:
+        QuadragError: there are none.
+    """
+    found = sorted(path for path in folder.rglob("*") if _LOG.fullmatch(path.name) or path.suffix == ".eval")
+    if not found:
+        raise _without_logs(folder)
+    return found
+
+
+def _without_logs(folder: Path) -> QuadragError:
+    """Say of a folder without a log that may be scored what there is in it."""
+    for path in sorted(folder.rglob("samples_*.jsonl")):
+        return QuadragError(f"{folder} holds logs, as {path.name}, but of no quadrag tasks; {TASKS}")
+    for path in sorted(folder.rglob("results_*.json")):
+        if told := tell_summary(parse_json(path.read_bytes(), path)):
+            return QuadragError(f"{path} is {told}")
+    return QuadragError(
+        f"{folder} is a folder without a harness's log of a quadrag task (samples_quadrag_*.jsonl, *.eval, "
+        "details_quadrag_*.parquet); expected one, or a file of answers"
+    )
+
+
+def refuse_copies(files: Iterable[Path]) -> None:
+    """Refuse two files that are the same log, as models that reply alike have not at one time.
+
+    Raises:
+        QuadragError: one is a copy of another.
+    """
+    found: dict[tuple[str, str], Path] = {}
+    for path in files:
+        if (maker := find_maker(path)) and (first := found.setdefault((maker.time, sha256(path)), path)) is not path:
+            raise QuadragError(f"{path} is a copy of {first}; leave one of them out")
+
+
+def find_maker(path: Path) -> Maker | None:
+    """Return what made a log, as the harness names it; None of any other file.
+
+    lm-eval says the model in the results beside the samples; where these are gone, it is what the folder is called.
+    """
+    if reader_of(path) is read_inspect_log:
+        made = open_inspect_log(path, header_only=True).eval
+        return Maker(made.model, made.created, made.task_args)
+    match = _LOG.fullmatch(path.name)
+    if match is None:
+        return None
+    folders = path.absolute().parts[:-1]
+    if path.suffix == ".parquet":  # out/details/ORG/MODEL/TIME/details_TASK_TIME.parquet
+        start = folders.index("details") + 1 if "details" in folders else -2
+        return Maker("/".join(folders[start:-1]), match[2])
+    results = path.with_name(f"results_{match[2]}.json")
+    said = parse_json(results.read_bytes(), results) if results.is_file() else None
+    if not isinstance(said, dict):
+        return Maker(folders[-1], match[2])
+    settings = (said.get("configs") or {}).get(match[1], {}).get("metadata")
+    return Maker(said.get("model_name") or folders[-1], match[2], settings)
+
+
+def name_task(path: Path) -> str | None:
+    """Return the task that a log of lm-eval or lighteval is of, as ``rgb_noise_robustness_en``; None of other files."""
+    match = _LOG.fullmatch(path.name)
+    return match[1].removeprefix("quadrag_") if match else None
