@@ -76,8 +76,8 @@ class Certificate:
         if "spearman" in found:
             return f"agrees with people on {name} by a rank correlation of {found['spearman']:.2f}"
         between = found["agreement_interval"]
-        low_high = f" ({_percent(between[0])}\u2013{_percent(between[1])})" if between else ""
-        said = f"{_percent(found['agreement'])}%{low_high} on {name}, kappa {round_two(found['kappa'])}"
+        low_high = f" ({write_percent(between[0])}\u2013{write_percent(between[1])})" if between else ""
+        said = f"{write_percent(found['agreement'])}%{low_high} on {name}, kappa {round_two(found['kappa'])}"
         if self._may_be_chance:
             if self.is_chance:
                 return f"agrees with people no better than chance, {said}; do not use it"
@@ -101,7 +101,7 @@ class Certificate:
             return ""
         then = ", so the judge adds little" if self.figures["agreement"] < free["agreement"] + _LITTLE else ""
         then = then or ("" if free["beaten"] else ", and these labels cannot tell the two apart")
-        return f"; {free['name']} agrees {_percent(free['agreement'])}%{then}"
+        return f"; {free['name']} agrees {write_percent(free['agreement'])}%{then}"
 
     @property
     def cascade(self) -> Cascade | None:
@@ -205,7 +205,7 @@ def round_two(value: float | None) -> str:
     return "unknown" if value is None else f"{value + 1e-9:.2f}"
 
 
-def _percent(value: float) -> str:
+def write_percent(value: float) -> str:
     """Write a share in percent, a half upwards, as 0.825 as 83."""
     return f"{100 * value + 1e-7:.0f}"
 

@@ -12,9 +12,10 @@ from ..tables.cells import ALIKE, join_bounds
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line
 from ..tables.slices import select_whole
 from .asking import read_signature
-from .certificate import Certificate, find_certificate, round_two
+from .certificate import Certificate, find_certificate, round_two, write_percent
 from .corrected import correct_by_certificate
 
+IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance."
 _NONE = "none"
 
 
@@ -32,10 +33,8 @@ def tabulate_judges(results: Sequence[Result]) -> list[Grid]:
     known = {id(one): one for one in given if "agreement" in one.figures}
     lines = [_judge_line(one) for place, one in known.items() if place in used]
     columns = ["agreement", "kappa", "AC1", "n"]
-    notes = [
-        "By the judge's certificate, with 95% intervals. 1: the judge says what people say; kappa 0: as by chance."
-    ]
-    return [Grid("Agreement of the judge with people", "judge", columns, lines, notes, "runs")] if lines else []
+    notes = ["By the judge's certificate, with 95% intervals.", IN_PERCENT]
+    return [Grid("Agreement of the judge with people", "judge", columns, lines, notes, "points")] if lines else []
 
 
 def _judge_line(one: Certificate) -> Line:
@@ -43,8 +42,10 @@ def _judge_line(one: Certificate) -> Line:
     for name in ("agreement", "kappa", "ac1"):
         value, between = one.figures.get(name), one.figures.get(f"{name}_interval")
         bounds = tuple(between[:2]) if between else None
-        text = join_bounds([*map(round_two, bounds or ())])
-        cells.append(Cell(round_two(value), text, Figure(value, bounds)) if value is not None else Cell("–"))
+        write, scale = (write_percent, 100) if name == "agreement" else (round_two, 1)
+        text = join_bounds([*map(write, bounds or ())])
+        figure = value is not None and Figure(value * scale, bounds and (bounds[0] * scale, bounds[1] * scale))
+        cells.append(Cell(write(value), text, figure) if figure else Cell("–"))
     return Line(f"{one.judge}, {one.labels['name']}", [*cells, Cell(str(one.figures.get("n", one.labels["n"])))])
 
 

@@ -15,6 +15,7 @@ from .corrected import Corrected
 from .draw import Sheet
 from .figures import Against, Figures
 from .labels import LabelSet
+from .notes import IN_PERCENT
 
 _PPI = "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels; tuning constant"
 _DRAWN = "Labels were drawn by the judge's verdicts; each verdict weighs as its share of the run. Wilson's interval."
@@ -100,7 +101,7 @@ def _agreement(found: Sequence[Figures]) -> Grid:
         _notes(labels),
     )
     grid.notes += [] if ceiling else [_UNSEEN]
-    grid.notes += ["Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance.", _intervals(found)]
+    grid.notes += [IN_PERCENT, _intervals(found)]
     for one in found:
         grid.notes += _about(one)
     return grid

@@ -7,23 +7,31 @@ def draw_bars(grid: Grid) -> list[str]:
     """Draw the first cell of each line of a table that has a figure there, with its interval; "" for the others.
 
     They are shares from 0 to 100, and figures of further cells are published ones. Where the table's form is ``forest``
-    they are differences, those of one unit on one scale with 0 in its middle.
+    they are differences, those of one unit on one scale with 0 in its middle; where it is ``runs`` a dot stands for
+    each, on the scale of `find_least`.
     """
     bars = []
+    start = find_least(grid)
     known = [figure for line in grid.lines if (figure := line.cells[0].figure)]
     for line in grid.lines:
-        ours, least, most = line.cells[0].figure, 0.0, 100.0
+        ours, least, most = line.cells[0].figure, start, 100.0
         if ours and grid.form == "forest":
             alike = [one for one in known if one.unit == ours.unit]
             most = max(abs(end) for one in alike for end in (one.value, *(one.interval or ())))
             least = -most
         published = [cell.figure.value for cell in line.cells[1:] if cell.figure]
-        bars.append(_draw(ours, least, most, published) if ours and most else "")
+        bars.append(_draw(ours, least, most, published, grid.form == "runs") if ours and most else "")
     return bars
 
 
-def _draw(ours: Figure, least: float, most: float, published: list[float]) -> str:
-    """Draw a bar from 0 to a value, its interval as a line, published values as upright strokes."""
+def find_least(grid: Grid) -> float:
+    """Return where the scale of a table's bars begins: at 0, or at -100 where runs have values below 0."""
+    figures = [figure for line in grid.lines if grid.form == "runs" and (figure := line.cells[0].figure)]
+    return -100.0 if any(end < 0 for one in figures for end in (one.value, *(one.interval or ()))) else 0.0
+
+
+def _draw(ours: Figure, least: float, most: float, published: list[float], dot: bool) -> str:
+    """Draw a bar from 0 to a value, or a dot there, its interval as a line, published values as upright strokes."""
 
     def place(value: float) -> float:
         return round(100 * (value - least) / (most - least), 1)
@@ -32,12 +40,13 @@ def _draw(ours: Figure, least: float, most: float, published: list[float]) -> st
         return f'<line x1="{x1}%" y1="{y1}" x2="{x2}%" y2="{y2}" stroke="{colour}" stroke-width="2"/>'
 
     low, high = sorted((place(0), place(ours.value)))
-    drawn = '<rect y="3" width="100%" height="6" fill="var(--rule, #8883)"/>'
+    drawn = f'<rect y="{5 if dot else 3}" width="100%" height="{2 if dot else 6}" fill="var(--rule, #8883)"/>'
     bar = 'height="6" fill="var(--s1, #4a7fb5)" fill-opacity=".6"'
-    drawn += f'<rect x="{low}%" y="3" width="{round(high - low, 1)}%" {bar}/>'
+    drawn += "" if dot else f'<rect x="{low}%" y="3" width="{round(high - low, 1)}%" {bar}/>'
     drawn += line(place(0), 0, place(0), 12, "var(--faint, #888)") if least else ""
     if ours.interval:
         left, right = map(place, ours.interval)
-        drawn += line(left, 6, right, 6, "var(--ink, currentColor)")
+        drawn += line(left, 6, right, 6, "var(--s1, #4a7fb5)" if dot else "var(--ink, currentColor)")
+    drawn += f'<circle cx="{place(ours.value)}%" cy="6" r="5" fill="var(--s1, #4a7fb5)"/>' if dot else ""
     drawn += "".join(line(place(one), 0, place(one), 12, "var(--s2, #b3530a)") for one in published)
     return f'<svg class="bar" width="128" height="12" aria-hidden="true">{drawn}</svg>'

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from quadrag.data.files import SAMPLE_SOURCE
+from quadrag.hub.record import hub_record
 from quadrag.records import write_text
 from quadrag.run_record import read_run
 
 from ..certify.notes import tabulate_judges
-from ..charts.bar import draw_bars
+from ..charts.bar import draw_bars, find_least
 from ..charts.draw import can_draw, draw_grid
-from ..core.result import PROFILES, Result
+from ..core.result import PROFILES, Result, own_profile
 from ..report.all import merge_all, tabulate_all
 from ..report.compared.glance import glance_pair
+from ..report.compared.leader import glance_several
 from ..report.compared.names import name_columns, name_fully, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
@@ -42,8 +44,10 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 SCRIPTS = ("parts", "marks", "values", "search", "item", "viewer")  # one script, in this order
 MOST = 4  # names of one kind in a title
+LINES = 12  # of runs on the first screen
 CARDS = 6  # numbers that stand large: of a comparison over five splits all of them together, and each
 _COLON = re.compile(": |：")
+_LOUD = re.compile("(?:^|: )(INVALID|NOT RELIABLE), ")  # of numbers that nobody may use as they are
 
 Runs = Sequence[tuple[str, Sequence[Result]]]
 
@@ -71,9 +75,11 @@ def write_page(
     alone = len(runs) == 1
     told = [note for grid in grids for note in grid.notes if isinstance(note, Alarm)]
     lead = [*_warn(results), *dict.fromkeys(note_partial(results) if alone else told), *answers.told]
-    lead.sort(key=lambda line: (not isinstance(line, Alarm), "INVALID" not in line))
-    title = "INVALID: " * any(result.run.invalid for result in results) + name_runs(runs)
-    headline = headline_all(results) if alone else _glance(runs, profile or PROFILES[0])
+    lead.sort(key=lambda line: (not isinstance(line, Alarm), not _LOUD.search(line)))
+    mark = min((found[1] for line in lead if (found := _LOUD.search(line))), default="")  # INVALID before the other
+    title = f"{mark}: " * bool(mark) + name_runs(runs)
+    shown = profile or own_profile(results) or PROFILES[0]
+    headline = headline_all(results, shown) if alone else _glance(runs, shown)
     blocks = pack_answers(answers)
     columns = name_columns([name for name, _ in runs])
     own = []  # what the page alone has
@@ -83,14 +89,25 @@ def write_page(
     own += tabulate_judges(results)
     changes = list_changes(answers)
     facts = list_facts(results)
-    page = render_page(title, facts, [*grids, *own], lead, blocks, labels, changes, headline=headline, called=columns)
+    page = render_page(
+        title,
+        facts,
+        [*grids, *own],
+        lead,
+        blocks,
+        labels,
+        changes,
+        headline=headline,
+        called=columns,
+        asked=_tell_asked(results),
+    )
     write_text(path, page)
 
 
 def _glance(runs: Runs, profile: str) -> Grid | None:
-    """Make the headline of two runs, which says whose values they are; of more there is none."""
+    """Make the headline of two runs, which says whose values they are, or of more."""
     if len(runs) != 2:
-        return None
+        return glance_several(merge_all(runs), profile)
     grid = glance_pair(merge_all(runs), profile)
     names = [name for name, _ in runs]
     grid.notes[:0] = [f"{each}." for each in name_fully(names)] if name_columns(names) != names else []
@@ -122,11 +139,12 @@ def render_page(
     again: bool = False,
     headline: Grid | None = None,
     called: Sequence[str] = (),
+    asked: str = "",
 ) -> str:
     """Render a self-contained page: heading, what is to be said first, tables with charts, facts, answers.
 
     Its own script and style alone are run, by their sums; all else is text. Of a run at work it says how far it is,
-    and asks to be read again. Runs that stand side by side are `called` so.
+    and asks to be read again. Runs that stand side by side are `called` so; `asked` says what is asked in them.
     """
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
@@ -135,8 +153,10 @@ def render_page(
         "facts": [(speak(name, labels), speak(value, labels)) for name, value in facts],
         "grids": speak_grids(grids, labels),
         "lead": [speak_note(line, labels, called) for line in lead],
+        "loud": [speak_note(line, labels, called) for line in lead if _LOUD.search(line)],
         "blocks": blocks,
         "changes": changes and changes._replace(others=speak(changes.others, labels)),
+        "asked": speak(asked, labels),
         "headline": headline and speak_grid(headline, labels),
     }
     words = {name: _name_in(entry[labels], called) for name, entry in _words().items()}
@@ -160,6 +180,7 @@ def make_environment() -> "Environment":
     environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     environment.filters["short"] = _shorten
     environment.filters["cards"] = _pick_cards
+    environment.filters["least"] = find_least
     environment.filters["grouped"] = _group_lines
     environment.tests["detail"] = lambda note: isinstance(note, Detail)
     environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
@@ -194,11 +215,19 @@ def name_runs(runs: Runs) -> str:
     benchmarks = few("benchmarks", (run.inputs.benchmark for run in records))
     configs = few("configs", (run.inputs.config for run in records))
     what = f"{benchmarks}, {configs}" if "," in benchmarks else f"{benchmarks} {configs}"
+    models = {name_model(run.inputs) for run in records}
     systems = few("systems", (name_model(run.inputs) for run in records))
-    if len(runs) > 1 and len({name_model(run.inputs) for run in records}) == 1:
-        systems += f" ({few('runs', tell_apart([name for name, _ in runs]))})"
+    if len(runs) > len(models):
+        named = tell_apart([name for name, _ in runs]) if len(models) == 1 else map(str, range(len(runs)))
+        systems += f" ({few('runs', named)})"
     date = max(run.started or "" for run in records)[:10]
     return "quadrag: " + ", ".join(filter(None, (what, systems, date)))
+
+
+def _tell_asked(results: Sequence[Result]) -> str:
+    """Say what the questions of runs ask for, where all are of one config."""
+    places = {(result.run.inputs.benchmark, result.run.inputs.config) for result in results}
+    return " ".join(hub_record(benchmark).sentences.get(config, "") for benchmark, config in places if len(places) == 1)
 
 
 def _shorten(titles: Sequence[str]) -> list[str]:
@@ -235,6 +264,8 @@ def _pick_cards(headline: Grid) -> list[tuple[Line, str]]:
     These are all where they are few, or those with which a rule begins another group.
     """
     every = list(zip(headline.lines, draw_bars(headline), strict=True))
+    if headline.form == "runs":
+        return every[:LINES]
     groups = [(line, bar) for line, bar in every if line.rule]
     return next((cards for cards in (every, groups) if len(cards) <= CARDS), [])
 

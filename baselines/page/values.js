@@ -51,9 +51,9 @@ class Values {
     return item.answers.some((answer, run) => answer !== null && this.of(item, run) !== this.of(item));
   }
 
-  /** Say whether runs have other values of any item. */
+  /** Count the items of which runs have other values. */
   disputed() {
-    return this.index.items.some((item) => this.disagree(item));
+    return this.index.items.filter((item) => this.disagree(item)).length;
   }
 
   /** Return the test that items of a kind pass. */

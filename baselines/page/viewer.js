@@ -29,23 +29,26 @@ class Viewer {
       if (entry) this.go(Number(entry.dataset.at));
     });
     if (this.several && this.values.disputed()) this.which.value = "disagree";
-    if (!this.several) this.leadToWrong();
+    this.leadToFirst();
     document.getElementById("more").addEventListener("click", () => this.extend());
     document.addEventListener("keydown", (event) => this.press(event));
     window.addEventListener("hashchange", () => this.follow());
   }
 
-  /** Lead to the wrong answers from the top of the page. */
-  leadToWrong() {
-    const count = this.values.wrong();
-    const link = make("a", { href: "#answers" }, `${WORDS.wrong} · ${count} (${this.values.metric.label})`);
+  /** Lead from the top of the page to the wrong answers, the worst ones where none is wrong, or those that differ. */
+  leadToFirst() {
+    const { label, sign } = this.values.metric;
+    const [which, count] = this.several ? ["disagree", this.values.disputed()] : ["wrong", this.values.wrong()];
+    if (this.index.runs.length === 2 || (!count && (this.several || !sign))) return;
+    const words = count ? `${WORDS[which]} · ${count}` : WORDS.worst;
+    const link = make("a", { href: "#answers" }, `${words} (${label})`);
     link.addEventListener("click", () => {
-      this.which.value = "wrong";
+      this.which.value = count ? which : "all";
       this.sort.value = "worst";
       this.metric.value = 0;
       this.filter();
     });
-    if (count) document.querySelector("nav").prepend(link);
+    document.querySelector("nav").prepend(link);
   }
 
   /** Offer every group of questions that does not hold all of them. */

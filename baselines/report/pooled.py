@@ -5,7 +5,7 @@ Two runs are compared so, too (`compared/overall.py`).
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Key
@@ -15,10 +15,18 @@ from quadrag.stats.items import choose_fill, counted
 from ..core.result import Asked, Result
 from ..scoring.rows import items_of
 from ..scoring.validity import is_alike, is_invalid
-from ..tables.cells import NOTHING, Row, interval_cell
+from ..tables.cells import NOTHING, Row, interval_cell, mark_cell
 from ..tables.grid import Cell, Line
+from .compared.names import Place
 
 WEIGHTED = "_weighted"  # at the end of a key whose questions do not count alike
+
+
+class Pooled(NamedTuple):
+    """A metric over all splits of a config: its value, and the cells of value, interval and count of questions."""
+
+    value: float | None
+    cells: list[Cell]
 
 
 def name_question(asked: Mapping[Key, Asked], place: Key) -> Any:
@@ -36,29 +44,38 @@ def average_samples(items: Iterable[Item], fill: float | None) -> dict[Any, floa
 
 
 def pool_lines(result: Result, rows: Sequence[Row], profile: str) -> list[Line]:
-    """Make lines of the metrics that all splits of a run have, each over all of them; of one split there are none.
-
-    Args:
-        result: of the run.
-        rows: its headlines.
-        profile: ``official`` or ``corrected``.
-    """
-    splits = dict.fromkeys(row["split"] for row in rows)
-    metrics: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        if not (is_invalid(row) or is_alike(row) or row["key"].endswith(WEIGHTED) or row["value"] is None):
-            metrics.setdefault((row["metric"], row["key"]), []).append(row)
+    """Make lines of what `pool_metrics` finds."""
     return [
-        Line(f"all {len(splits)} splits/{show_key(*metric)}", _pool(result, metric, profile))
-        for metric, here in metrics.items()
-        if 1 < len(splits) == len(here) and metric_record(metric[0]).key(metric[1]).direction != "none"
+        Line(f"{split}/{show_key(metric, key)}", one.cells)
+        for (_, split, metric, key), one in pool_metrics(result, rows, profile).items()
     ]
 
 
-def _pool(result: Result, metric: tuple[str, str], profile: str) -> list[Cell]:
-    """Make the cells of a metric over all splits: its value, interval, and of how many questions it is the mean."""
-    record = metric_record(metric[0]).key(metric[1])
-    items = items_of(result.items, ".".join(metric), profile)
+def pool_metrics(result: Result, rows: Sequence[Row], profile: str) -> dict[Place, Pooled]:
+    """Take the metrics that all splits of a config have over all of them; of a config of one split there are none.
+
+    Args:
+        result: of a run.
+        rows: its headlines.
+        profile: ``official`` or ``corrected``.
+    """
+    splits: dict[str, set[str]] = {}
+    metrics: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        splits.setdefault(row["config"], set()).add(row["split"])
+        if not (is_invalid(row) or is_alike(row) or row["key"].endswith(WEIGHTED) or row["value"] is None):
+            metrics.setdefault((row["config"], row["metric"], row["key"]), []).append(row)
+    return {
+        (config, f"all {len(here)} splits", metric, key): _pool(result, here, profile)
+        for (config, metric, key), here in metrics.items()
+        if 1 < len(splits[config]) == len(here) and metric_record(metric).key(key).direction != "none"
+    }
+
+
+def _pool(result: Result, rows: Sequence[Row], profile: str) -> Pooled:
+    config, metric, key = (rows[0][name] for name in ("config", "metric", "key"))
+    record = metric_record(metric).key(key)
+    items = items_of([row for row in result.items if row["config"] == config], f"{metric}.{key}", profile)
     counting: dict[Any, list[float]] = {}
     for place, value in average_samples(items, choose_fill(profile, record.worst)).items():
         counting.setdefault(name_question(result.asked, place), []).append(value)
@@ -69,4 +86,5 @@ def _pool(result: Result, metric: tuple[str, str], profile: str) -> list[Cell]:
     asked = {name_question(result.asked, place) for place in places}
     share = record.range == (0, 1)
     count = Cell(f"{len(means)} of {len(asked)}")
-    return [Cell(cell.text, figure=cell.figure if share else None), Cell(cell.sub or NOTHING), count]
+    value = mark_cell(Cell(cell.text, figure=cell.figure if share else None), *rows)
+    return Pooled(found.value, [value, Cell(cell.sub or NOTHING), count])

@@ -17,7 +17,19 @@ from ..core.benchmark import load
 from ..core.result import PROFILES, Result
 from ..scoring.faults import shorten_list
 from ..scoring.validity import is_alike, is_invalid
-from ..tables.cells import FEW, NOTHING, RATE, Row, count_items, figure_of, format_value, items_of, unit_of, value_cell
+from ..tables.cells import (
+    FEW,
+    NOTHING,
+    RATE,
+    Row,
+    count_items,
+    figure_of,
+    format_value,
+    items_of,
+    mark_cell,
+    unit_of,
+    value_cell,
+)
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_ruled, note_unscored
 from ..tables.paper import load_tables
@@ -73,11 +85,11 @@ def headline_grid(result: Result, profile: str) -> Grid:
     return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *notes])
 
 
-def headline_all(results: Sequence[Result]) -> Grid:
+def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     """Make the few numbers that a page begins with, the best printed one beside each.
 
-    Of one run these are its headlines, or of several splits the first headline of each; of several runs the first of
-    each. Of a benchmark those with its own retriever stand before those without documents.
+    Of one run these are its headlines, or of several splits the first headline over all of them, and of each; of
+    several runs the first of each. Of a benchmark those with its own retriever stand before those without documents.
     """
     names = list(dict.fromkeys(result.run.inputs.benchmark for result in results))
 
@@ -94,22 +106,23 @@ def headline_all(results: Sequence[Result]) -> Grid:
     several = len(names) > 1
     for result in results:
         inputs = result.run.inputs
-        rows = pick_headlines(result.scores, "official")
+        rows = pick_headlines(result.scores, profile)
         splits = list(dict.fromkeys(row["split"] for row in rows))
         if len(results) > 1 or len(splits) > 1:
-            rows = [
-                next(row for row in rows if row["split"] == split)
-                for split in splits[: MOST if len(results) == 1 else 1]
-            ]
-        printed = rows_beside(result)
+            rows = [next(row for row in rows if row["split"] == split) for split in splits]
+        pooled = pool_lines(result, rows, profile) if len(results) == 1 else []
+        lines += pooled
+        best += [(None, False)] * len(pooled)
+        rows = rows[: 1 if len(results) > 1 else MOST]
+        printed = rows_beside(result) if profile == PROFILES[0] else []  # the papers' values are those of their code
         found = [_find_best(printed, row) for row in rows]
         for row in rows:
             what = [inputs.benchmark] * several + [result.folder.name if result.folder else inputs.config]
-            place = " ".join(what) if len(results) > 1 else row["split"] if len(splits) > 1 else ""
-            label = f"{place}: " * bool(place) + show_key(row["metric"], row["key"])
+            place = f"{' '.join(what)}: " * (len(results) > 1) + f"{row['split']}/" * (len(splits) > 1)
+            label = place + show_key(row["metric"], row["key"])
             new = several and not any(one["benchmark"] == inputs.benchmark for one in shown)
             cells = headline_cells(row)
-            lines.append(Line(label, [Cell("INVALID"), *cells[1:]] if is_invalid(row) else cells, rule=new))
+            lines.append(Line(label, [mark_cell(cells[0], row), *cells[1:]], rule=new))
             shown.append(row)
             far += [f"{label} {told}"] if (told := _tell_other(result, row)) else []
         best += [(one, is_part(result.run)) for one in found]
@@ -120,7 +133,7 @@ def headline_all(results: Sequence[Result]) -> Grid:
         columns.append("best published")
         for line, cell in zip(lines, _best_cells(best), strict=True):
             line.cells.append(replace(cell, text=cell.text.rstrip()))
-    head = [f"{name_units(shown)}; official profile.", *_note_other(far, "official")]
+    head = [f"{name_units(shown)}; {profile} profile.", *_note_other(far, profile)]
     head += note_directions((row["metric"], row["key"]) for row in shown)
     head += [_ON_ALL] if any(one and part for one, part in best) else []
     return Grid("", "", columns, lines, [*head, *dict.fromkeys(map(Detail, notes))])

@@ -14,7 +14,7 @@ from typing import Any
 
 from quadrag.metric_record import find_verdict, metric_record
 from quadrag.records import Answer
-from quadrag.run_record import RunRecord
+from quadrag.run_record import MOST_FAILED, RunRecord
 from quadrag.stats.items import choose_fill, counted
 
 from ..core.benchmark import NO_JUDGE
@@ -48,7 +48,7 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     run.invalid = tell_faults(faults, run) + _tell_unjudged(scores, run)
     run.partly = {fault.tell_counted(run): fault.failed / fault.total for fault in found if fault not in faults}
     by_place = {place: fault for fault in faults for place in fault.places}
-    told = {place for fault in found for place in fault.places}
+    told = {place: fault for fault in found for place in fault.places}
     # What can be read is what `corrected` reads.
     read = {(place_of(row), row.get("slice")): row for row in scores if row["profile"] == "corrected"}
     told_of = (*run.constant_verdicts.values(), *run.doubtful_verdicts.values())
@@ -73,6 +73,8 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
             shown["why"] = _tell_judge(run)
         elif place_of(row) in told:
             shown["told"] = FAILED
+            fault = told[place_of(row)]
+            shown |= {"unreliable": True} if fault.failed > MOST_FAILED * fault.total else {}
         marked.append(shown)
     return marked
 
@@ -85,6 +87,11 @@ def list_untold(row: Mapping[str, Any]) -> dict[str, int]:
 def is_invalid(row: Mapping[str, Any]) -> bool:
     """Whether `mark_invalid` took a row's value away, since too many items of its metric failed."""
     return "invalid" in row
+
+
+def is_unreliable(row: Mapping[str, Any]) -> bool:
+    """Whether a row has a value only since the user allows that so many items of its metric fail."""
+    return "unreliable" in row
 
 
 def discredit(row: dict[str, Any]) -> None:

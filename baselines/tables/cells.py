@@ -10,7 +10,7 @@ from typing import Any
 from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
-from ..scoring.validity import is_alike, is_invalid
+from ..scoring.validity import is_alike, is_invalid, is_unreliable
 from .grid import Cell, Figure
 
 Row = Mapping[str, Any]  # of ``scores.json``
@@ -101,6 +101,13 @@ def value_cell(row: Row | None, lacking: str = "not run") -> Cell:
     cell = interval_cell(row["value"], row["interval"], count_items(row), unit_of(row))
     marked = is_alike(row) and row["value"] is not None
     return replace(cell, text=cell.text + ALIKE, figure=None) if marked else cell
+
+
+def mark_cell(cell: Cell, *rows: Row) -> Cell:
+    """Return the cell of a value that stands large with what nobody may overlook of the rows behind it."""
+    if any(map(is_invalid, rows)):
+        return Cell("INVALID")
+    return replace(cell, sub="NOT RELIABLE") if any(map(is_unreliable, rows)) else cell
 
 
 def count_items(row: Row) -> int | None:

@@ -21,7 +21,7 @@ from ...tables.run_notes import list_settings, note_partial, note_runs, note_sam
 from ..run import name_run
 from .errors import tell_errors
 from .family import adjust
-from .names import CORNER, Place, head_two, label_place, name_columns, name_difference, name_places, tell_apart
+from .names import CORNER, Place, head_two, label_place, name_columns, name_difference, name_lines, name_places
 from .overall import pool_splits
 from .pairs import compare_each, pair_results, pick_places, place_of, shape_of
 from .shared import tell_judges
@@ -223,8 +223,7 @@ def _lay_out(runs: Sequence[tuple[str, Result]], found: _Rows) -> Grid:
         over = part.replace("macro:", ", macro over ") if part != ALL else ""
         lines.append(Line(f"{label_place(place)}{over}", cells, rule=last not in (None, place[0])))
         last = place[0]
-    own_names = tell_apart([name for name, _ in runs])
-    names = [column if column == own else f"{column} {own}" for column, own in zip(columns, own_names, strict=True)]
+    names = name_lines([name for name, _ in runs])
     heads = [name.replace(" ", "\n", 1) for name in names] if len(runs) <= _FEW else list(columns)
     notes = _tell_alarms(zip(columns, (result for _, result in runs), strict=True))
     return Grid("Comparison", CORNER, heads, lines, [*notes], "runs", names=names)

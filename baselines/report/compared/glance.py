@@ -1,12 +1,12 @@
 """Two runs at a glance: a few differences, each with its interval, both values and a verdict of a few words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from quadrag.stats import Pair
 
 from ...core.result import Result
 from ...scoring.validity import is_invalid
-from ...tables.cells import NOTHING, format_value, unit_of
+from ...tables.cells import NOTHING, Row, format_value, mark_cell, unit_of
 from ...tables.grid import Cell, Grid, Line
 from ...tables.notes import name_units, note_directions
 from ...tables.slices import select_whole
@@ -48,21 +48,24 @@ def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -
     def change_of(values: Sequence[str]) -> Cell:
         return Cell(" → ".join(map(" ".join, zip(columns, values, strict=True))))
 
-    def make_line(place: Place, label: str, pair: Pair, values: Sequence[str]) -> Line:
+    def make_line(place: Place, label: str, pair: Pair, values: Sequence[str], rows: Sequence[Row]) -> Line:
         cell, verdict = verdict_cells(place, pair)
-        texts = [Cell(cell.text, figure=cell.figure), Cell(cell.sub or NOTHING)]
+        texts = [mark_cell(Cell(cell.text, figure=cell.figure), *rows), Cell(cell.sub or NOTHING)]
         whose = f"{columns[1]} is " * (verdict.text in (BETTER, WORSE))
         return Line(label, [*texts, change_of(values), Cell(whose + verdict.text)])
 
-    lines = [make_line(place, labels[place], one.compared.pair, one.show(place)) for place, one in overall.items()]
+    lines = [
+        make_line(place, labels[place], one.compared.pair, one.show(place), [*_list_rows(tables, place)])
+        for place, one in overall.items()
+    ]
     for place in places:
         label = labels[place]
         rows = [table[place] for table in tables]
         values = [format_value(row.get("value"), unit_of(row), row.get("n_scored")) for row in rows]
         if place in compared and not any(map(is_invalid, rows)):
-            lines.append(make_line(place, label, compared[place].pair, values))
+            lines.append(make_line(place, label, compared[place].pair, values, rows))
         else:
-            value = Cell("INVALID" if any(map(is_invalid, rows)) else NOTHING)
+            value = mark_cell(Cell(NOTHING), *rows)
             verdict = Cell("not compared", say_missing(first, second, place, profile, columns))
             cells = [value, Cell(NOTHING), change_of(values), verdict]
             lines.append(Line(label, cells))
@@ -71,3 +74,9 @@ def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -
     notes = [f"{name_units(shown)}; {profile} profile; {difference} on questions scored in both."]
     notes += note_directions(place[2:] for place in places)
     return Grid("", "", [difference, "95% interval", " → ".join(columns), "verdict"], lines, notes, "forest")
+
+
+def _list_rows(tables: Sequence[Mapping[Place, Row]], place: Place) -> Iterator[Row]:
+    """Yield the rows of all splits of a metric and a config."""
+    for table in tables:
+        yield from (row for at, row in table.items() if (at[0], *at[2:]) == (place[0], *place[2:]))

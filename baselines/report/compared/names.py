@@ -27,6 +27,12 @@ def name_columns(names: Sequence[str]) -> list[str]:
     return [chr(ord("A") + rank) if len(names) <= 26 else str(rank) for rank in range(len(names))]
 
 
+def name_lines(names: Sequence[str]) -> list[str]:
+    """Name runs where there is a line for each: what they are called side by side, and what tells their names apart."""
+    columns = zip(name_columns(names), tell_apart(names), strict=True)
+    return [column if column == own else f"{column} {own}" for column, own in columns]
+
+
 def name_fully(names: Sequence[str]) -> list[str]:
     """Return the names of runs with what they are called side by side before them, where that is less."""
     columns = zip(name_columns(names), names, strict=True)

@@ -113,7 +113,12 @@ def test_any_other_judge_is_not_certified(cli, certified):
 
 def test_the_page_tabulates_how_far_a_judge_agrees(cli, certified):
     page = Path("runs/a/report.html").read_text(encoding="utf-8")
-    for part in ("Agreement of the judge with people", "0.73<small>0.57–0.84</small>", "j, labels"):
+    for part in (
+        "Agreement of the judge with people",
+        "73<small>57–84</small>",
+        "Agreement in percent; kappa and AC1: 1 is the best",
+        "j, labels",
+    ):
         assert part in page
     cli("report", "runs/other", "--certificate", "c.json", "--html", "other.html")
     assert "Agreement of the judge" not in Path("other.html").read_text(encoding="utf-8"), "another judge"

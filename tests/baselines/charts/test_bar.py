@@ -24,6 +24,13 @@ def test_a_share_its_interval_and_the_published_value_stand_at_their_places():
     assert "style=" not in drawn, "a page's policy forbids it"
 
 
+def test_runs_are_dots_on_one_scale_which_begins_below_0_where_a_value_does():
+    first, second = bars("runs", [figure(50.0, (40.0, 60.0))], [figure(20.0)])
+    assert 'cx="50.0%"' in first and 'x1="40.0%"' in first and 'cx="20.0%"' in second
+    first, second = bars("runs", [figure(50.0)], [figure(0.0, (-20.0, 20.0))])
+    assert 'cx="75.0%"' in first and 'cx="50.0%"' in second and 'x1="40.0%" y1="6" x2="60.0%"' in second
+
+
 def test_differences_of_one_unit_have_one_scale_with_0_in_its_middle():
     up, down, longer = bars(
         "forest",

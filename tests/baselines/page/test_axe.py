@@ -15,17 +15,18 @@ FAULTS = """async () => (await axe.run()).violations
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """The pages of a run, of a campaign and of two runs compared."""
+    """The pages of a run, of a campaign, and of two and three runs compared."""
     from quadrag.cli import main
 
     folder = tmp_path_factory.mktemp("pages")
-    for name in ("a", "b"):
+    for name in ("a", "b", "d"):
         assert main([*RUN, "--out", str(folder / name)]) == 0
     whole = ["run", "omnieval", "all", "--data-dir", "sample", "--limit", "40", "--labels", "zh"]
     assert main([*whole, "--out", str(folder / "c")]) == 0
-    two = folder / "two.html"
-    assert main(["report", str(folder / "a"), str(folder / "b"), "--html", str(two)]) == 0
-    return [folder / "a" / "report.html", folder / "c" / "report.html", two]
+    compared = [folder / "two.html", folder / "three.html"]
+    for names, page in zip(("ab", "abd"), compared, strict=True):
+        assert main(["report", *(str(folder / name) for name in names), "--html", str(page)]) == 0
+    return [folder / "a" / "report.html", folder / "c" / "report.html", *compared]
 
 
 @pytest.mark.parametrize("width", [1280, 400])
@@ -38,6 +39,7 @@ def test_axe_finds_no_serious_fault(browser, pages, scheme, width):
         page.goto(file.as_uri())
         page.wait_for_selector("html[data-ready]")
         page.evaluate(script)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
         assert page.evaluate(FAULTS) == [], f"{file}: the list"
         page.evaluate("viewer.which.value = 'all', viewer.filter()")

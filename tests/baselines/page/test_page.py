@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from exported import copy_sample
 
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.packed import ONE, TWO, pack_all, pack_answers
-from quadrag.baselines.page.page import _group_lines, _shorten, render_page
+from quadrag.baselines.page.page import _group_lines, _shorten, name_runs, render_page
 from quadrag.baselines.report.items.spelled import spell_gold
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Cell, Grid, Line
@@ -145,17 +146,40 @@ def test_titles_of_charts_do_not_say_twice_what_all_say(titles, shown):
     assert _shorten(titles) == shown
 
 
+def test_a_title_counts_runs_and_systems_apart(campaign):
+    [(_, [result])] = campaigns.read_runs([campaign / "noise_robustness_en"])
+
+    def named(*models):
+        inputs = [replace(result.run.inputs, llm=model) for model in models]
+        runs = [(f"f{n}", [replace(result, run=replace(result.run, inputs=one))]) for n, one in enumerate(inputs)]
+        return name_runs(runs).split("noise_robustness_en, ")[1].rpartition(", ")[0]
+
+    assert named(*(f"m{n % 6}" for n in range(24))) == "6 systems (24 runs)"
+    assert named(*(f"m{n}" for n in range(24))) == "24 systems"
+    assert named("m0", "m1", "m0", "m1", "m0") == "m0, m1 (5 runs)"
+    assert named("m", "m") == "m (f0, f1)" and named("m") == "m"
+
+
 def test_a_page_begins_with_a_few_numbers(campaign, cli):
     page = (campaign / "noise_robustness_en" / ".." / "report.html").read_text(encoding="utf-8")
     first = page.split('<nav aria-label="On this page">')[0]
-    assert cards(page) == [] and "noise_robustness_en: accuracy" in first and "best published" not in first, "made up"
+    assert cards(page) == [] and "noise_robustness_en: noise_0/accuracy" in first and "best published" not in first, (
+        "made up"
+    )
     data = copy_sample("rgb", Path("RGB"))
     assert cli(*RUN[:-1], data, "--out", "one").code == 0 and cli("report", "one", "--html", "one.html").code == 0
     page = Path("one.html").read_text(encoding="utf-8")
-    splits = [f"noise_{noise}: accuracy" for noise in range(0, 100, 20)]
-    assert [label for label, _ in cards(page)] == splits and cards(page)[0][1] == "91.7"
+    splits = [f"{split}/accuracy" for split in ("all 5 splits", *(f"noise_{noise}" for noise in range(0, 100, 20)))]
+    assert [label for label, _ in cards(page)] == splits and cards(page)[1][1] == "91.7"
+    assert f"{cards(page)[0][0]} {cards(page)[0][1]}" in " ".join(cli("report", "one").out.split()), "as the terminal"
     first = page.split('<nav aria-label="On this page">')[0]
-    for part in ("95%: 64.6–98.5", "n 12 of 12", "best published: 96.33 chatgpt, on all", "Published under: "):
+    assert "Some of the documents shown hold the answer" in first, "what is asked"
+    for part in (
+        "95% interval: <i>64.6–98.5</i>",
+        "scored: 12 of 12",
+        "best published: 96.33 chatgpt, on all",
+        "Published under: ",
+    ):
         assert part in first
     assert cli(*RUN, "--limit", "3", "--out", "few").code == 0
     page = Path("few/report.html").read_text(encoding="utf-8")
@@ -167,7 +191,7 @@ def test_the_page_of_several_benchmarks_begins_with_a_number_of_each(campaign, c
     assert cli("run", "omnieval", "all", "--data-dir", "sample", "--limit", "12", "--out", "both/omnieval").code == 0
     assert cli("report", "both", "--html", "both.html").code == 0
     page = Path("both.html").read_text(encoding="utf-8")
-    assert [label for label, _ in cards(page)] == ["omnieval omnieval: rouge_l", "rgb rgb: accuracy"]
+    assert [label for label, _ in cards(page)] == ["omnieval omnieval: rouge_l", "rgb rgb: noise_0/accuracy"]
 
 
 def test_what_doubts_the_numbers_of_a_comparison_stands_above_them_once(campaign, cli):
@@ -202,7 +226,7 @@ def test_the_page_of_a_comparison_has_both_answers_of_a_question(campaign, cli, 
     assert shown.code == 0
     page = Path("deep/compare.html").read_text(encoding="utf-8")
     text = "".join(parse(page).text)
-    assert "extractive, other-model" in text and "两次运行不一致" in text
+    assert "extractive, other-model" in text and "各次运行不一致" in text
     assert '<th scope="col">结论</th>' in page and '<table class=" pair">' in page
     assert '<option value="won" data-two>b 更好</option>' in page
     index = unpack(page, "index")

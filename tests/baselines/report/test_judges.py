@@ -169,7 +169,7 @@ def test_neither_python_nor_show_nor_the_page_names_a_winner(judged, cli, tmp_pa
     )
     page = quadrag.compare(*judged).report(tmp_path / "p.html").read_text(encoding="utf-8")
     assert page.index(told) < page.index('class="cards"')
-    assert page.count('<span class="told">not compared</span><span>the judges are not the same</span>') == 3
+    assert page.count('<span class="told">not compared</span><span class="by">the judges are not the same</span>') == 3
     assert ">b is better · " not in page
     assert '<span class="told">b is' not in page and '<span class="told">a is' not in page
 

@@ -122,6 +122,10 @@ def test_the_user_may_have_it_asked_to_the_end_and_is_told_at_the_number(cli, se
     texts.append(Path("r/report.html").read_text(encoding="utf-8"))
     for text in (*texts, repr(result)):
         assert re.search(told, " ".join(text.split()))
+    page = texts[-1]
+    assert 'class="alarm loud">NOT RELIABLE' in page and "<h1>NOT RELIABLE: crag" in page
+    cards = re.findall(r"<dt>(\w+)</dt><dd><b>[^<]+<strong>NOT RELIABLE</strong>", page)
+    assert cards == ["truthfulness", "accuracy", "hallucination", "missing"]
     above = " ".join(ran.out.partition("\nmetric ")[0].split())  # the numbers, whatever -v
     kept = r"12 of \d+ verdicts are kept ones, from 20[-\d]+ [:\d]+ UTC on\. "
     kept += r"--retry unreadable asks those again that could not be read\. "

@@ -84,7 +84,7 @@ def test_what_cannot_be_read_has_no_value_on_the_page(unread):
     page = (unread / "run" / "report.html").read_text(encoding="utf-8")
     assert re.search(r"<title>INVALID: quadrag: crag .*</title>", page) and "<h1>INVALID: " in page
     first = page.split("</header>")[1].split("</p>")[0]
-    assert re.search(r'<p class="alarm">INVALID, task_1_2 public: 8 of 8 items failed', first), "before all else"
+    assert re.search(r'<p class="alarm loud">INVALID, task_1_2 public: 8 of 8 items failed', first), "before all else"
     assert page.count("INVALID, task_1_2 public") == 1
 
 

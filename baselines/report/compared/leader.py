@@ -1,0 +1,149 @@
+"""Three or more runs at a glance: what each has by one metric, which one leads, and what is decided against it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import comb
+from typing import NamedTuple
+
+from quadrag.metric_record import metric_record, show_key
+from quadrag.stats import Pair
+
+from ...core.result import Result
+from ...scoring.validity import is_alike
+from ...tables.cells import NOTHING, Row, mark_cell, value_cell
+from ...tables.grid import Cell, Grid, Line, Verdict
+from ...tables.notes import name_units, note_directions
+from ..pooled import Pooled, pool_metrics
+from ..summary import headline_cells, pick_headlines
+from .names import Place, name_columns, name_lines
+from .overall import pool_splits
+from .pairs import compare_each, has_better, pair_cell, place_of
+from .verdict import BETTER, SAME, TOO_FEW, UNDECIDED, WORSE, find_verdict
+
+# What a verdict on another run says of the one that leads, in the order of the sentence; "" is no verdict.
+_SAID = {
+    WORSE: "better than {}",
+    BETTER: "worse on the questions of both than {}",
+    SAME: "same as {}",
+    UNDECIDED: "not decided against {}",
+    TOO_FEW: "too few questions against {}",
+    "": "not compared with {}",
+}
+_BESIDE = {WORSE: "{} is better", BETTER: "{} is worse", SAME: "same as {}", "": "not compared"}  # at the other run
+
+Values = Mapping[int, Pooled]  # of runs, by their ranks
+
+
+class _Lead(NamedTuple):
+    """What runs have by a metric, which of them can be ranked, the best first, and how these differ from that one."""
+
+    place: Place
+    values: Values
+    ranked: list[int]
+    pairs: Mapping[int, Pair]
+
+
+def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official") -> Grid | None:
+    """Make what a page of three or more named runs begins with, by the first headline by which any two are compared.
+
+    Of several splits it is over all of them. The run that leads is found by looking, so that every p is multiplied by
+    the number of pairs of runs (Bonferroni).
+
+    Args:
+        runs: name and result of each.
+        profile: ``official`` or ``corrected``.
+
+    Returns:
+        Value, interval, count and verdict of each run, the best one first; None where no two are compared.
+    """
+    lead = _find_lead([result for _, result in runs], profile)
+    if lead is None:
+        return None
+    place, values, ranked, pairs = lead
+    columns, names = (name([one for one, _ in runs]) for name in (name_columns, name_lines))
+    first, *others = ranked
+    verdicts = {at: find_verdict(place, pairs[at]) if at in pairs else "" for at in others}
+    lines = []
+    for at in (*ranked, *(at for at in range(len(runs)) if at not in ranked)):
+        verdict = Cell("leads" if at == first else "not compared")
+        if at in pairs:
+            difference = pair_cell(pairs[at], place)
+            told = f"{difference.text} ({difference.sub})" if difference.sub else difference.text
+            verdict = Cell(_BESIDE.get(verdicts[at], verdicts[at]).format(columns[first]), told)
+        lines.append(Line(names[at], [*(values[at].cells if at in values else [Cell(NOTHING)] * 3), verdict]))
+    rows = [row for row in runs[first][1].scores if (row["metric"], row["key"]) == place[2:]]
+    splits = {row["split"] for row in rows}
+    pooled = place[1] not in splits
+    label = f"{place[1]}/" * (not pooled and len(splits) > 1) + show_key(*place[2:])
+    what = f"on {label} with {values[first].cells[0].text}{f' over {place[1]}' * pooled}"
+    notes: list[str] = [
+        Verdict(_tell(names[first], what, {columns[at]: verdict for at, verdict in verdicts.items()})),
+        f"{name_units(rows)}; {profile} profile.",
+        *note_directions([place[2:]]),
+        f"Better or worse: p below 0.05. It is multiplied by {comb(len(ranked), 2)}, the number of pairs of runs, "
+        "since the one that leads is found by looking.",
+    ]
+    return Grid("", "", ["value", "95% interval", "n", "verdict"], lines, notes, "runs")
+
+
+def _tell(leader: str, what: str, verdicts: Mapping[str, str]) -> str:
+    """Say in a sentence which run leads, and what is decided against which others."""
+    groups = ((said, sorted(name for name in verdicts if verdicts[name] == verdict)) for verdict, said in _SAID.items())
+    against = "; ".join(said.format(", ".join(names)) for said, names in groups if names)
+    decided = [verdict == WORSE for verdict in verdicts.values()]
+    if not any(decided):
+        return f"Not decided which run is best: {leader} leads {what}; {against}."
+    return f"{leader} {'is best' if all(decided) else 'leads'} {what}: {against}."
+
+
+def _find_lead(results: Sequence[Result], profile: str) -> _Lead | None:
+    """Find the first metric by which the best run and any other one are compared."""
+    tables: list[dict[Place, Pooled]] = []
+    wholes: dict[Place, None] = {}
+    parts: dict[Place, None] = {}
+    for result in results:
+        rows = pick_headlines(result.scores, profile)
+        whole = pool_metrics(result, rows, profile)
+        single = {place_of(row): _take(row) for row in rows}
+        tables.append(whole | single)
+        wholes |= dict.fromkeys(whole)
+        parts |= dict.fromkeys(single)
+    for place in filter(has_better, (*wholes, *parts)):
+        values = {at: table[place] for at, table in enumerate(tables) if place in table}
+        ranked = _rank(values, place)
+        if len(ranked) > 1:
+            here = [one for one in parts if (one[0], *one[2:]) == (place[0], *place[2:])] if place in wholes else []
+            pairs = _pair_all(results, ranked, place, here, profile)
+            if pairs:
+                return _Lead(place, values, ranked, pairs)
+    return None
+
+
+def _take(row: Row) -> Pooled:
+    cell = replace(value_cell(row), sub="")
+    return Pooled(None if is_alike(row) else row["value"], [mark_cell(cell, row), *headline_cells(row)[1:]])
+
+
+def _rank(values: Values, place: Place) -> list[int]:
+    """Rank the runs that have a value that tells which answers are better, the best first."""
+    sign = 1 if metric_record(place[2]).key(place[3]).direction == "lower" else -1
+    known = {at: one.value for at, one in values.items() if one.value is not None}
+    return sorted(known, key=lambda at: sign * known[at])
+
+
+def _pair_all(
+    results: Sequence[Result], ranked: Sequence[int], place: Place, splits: Sequence[Place], profile: str
+) -> dict[int, Pair]:
+    """Pair other runs with the first of those ranked, over several splits where these are given."""
+    first, *others = (results[at] for at in ranked)
+    compared = compare_each(first, others, splits or [place], profile)
+    found: Iterable[Pair | None] = (pairs[place].pair if place in pairs else None for pairs in compared)
+    if splits:
+        overall = (
+            pool_splits(first, other, splits, pairs, profile) for other, pairs in zip(others, compared, strict=True)
+        )
+        found = (pairs[place].compared.pair if place in pairs else None for pairs in overall)
+    family = comb(len(ranked), 2)
+    return {
+        at: pair._replace(p_holm=min(1.0, family * pair.p)) for at, pair in zip(ranked[1:], found, strict=True) if pair
+    }

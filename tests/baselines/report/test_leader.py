@@ -1,0 +1,68 @@
+"""Three runs at a glance: the one that leads, and what is decided against it."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from quadrag.baselines.charts.bar import draw_bars
+from quadrag.baselines.report.compared.leader import glance_several
+from quadrag.baselines.runs import campaign
+from quadrag.baselines.tables.grid import Verdict
+
+METRIC = "rgb_accuracy.accuracy"
+
+
+@pytest.fixture
+def make(cli):
+    """A function that makes named runs of RGB's sample, each with so many of twelve questions right in every split."""
+    assert cli("run", "rgb", "noise_robustness_en", "--data-dir", "sample", "--out", "r").code == 0
+    [(_, [result])] = campaign.read_runs(["r"])
+
+    def runs(**right):
+        made = []
+        for name, count in right.items():
+            one = copy.deepcopy(result)
+            ids = list(dict.fromkeys(line["id"] for line in one.items))
+            for line in one.items:
+                value = float(ids.index(line["id"]) < count)
+                line[METRIC] = {"official": value, "corrected": value}
+            made.append((f"runs/{name}", one))
+        return made
+
+    return runs
+
+
+def told(grid):
+    return [note for note in grid.notes if isinstance(note, Verdict)]
+
+
+def test_the_best_run_stands_first_and_p_counts_every_pair_of_runs(make):
+    grid = glance_several(make(one=0, two=7, three=12))
+    assert [line.label for line in grid.lines] == ["C three", "B two", "A one"]
+    assert [line.cells[0].text for line in grid.lines] == ["100.0", "58.3", "0.0"]
+    # By mid-p five questions lost have 0.031, which times three pairs of runs decides nothing.
+    assert [line.cells[3].text for line in grid.lines] == ["leads", "not decided", "C is better"]
+    assert told(grid) == [
+        "C three leads on accuracy with 100.0 over all 5 splits: better than A; not decided against B."
+    ]
+    assert [bar.count("<circle") for bar in draw_bars(grid)] == [1, 1, 1]
+
+
+def test_nobody_is_called_the_best_by_chance_alone_and_one_who_is_better_than_all_is(make):
+    [chance] = told(glance_several(make(a=5, b=6, c=6)))
+    assert chance == (
+        "Not decided which run is best: B b leads on accuracy with 50.0 over all 5 splits; same as C; "
+        "not decided against A."
+    )
+    [best] = told(glance_several(make(a=12, b=0, c=1)))
+    assert best == "A a is best on accuracy with 100.0 over all 5 splits: better than B, C."
+
+
+def test_runs_that_have_no_valid_metric_in_common_have_no_leader(make):
+    runs = make(a=1, b=2, c=3)
+    for _, one in runs:
+        for row in one.scores:
+            row |= {"invalid": True, "value": None}
+    assert glance_several(runs) is None
