@@ -11,7 +11,7 @@ In a test::
         server.rules.append(Rule("status", status=503, times=2))
         ChatClient(server.url + "#m")
 
-As a process: ``python tests/chat_server.py --port 0 --latency 0.05``; its first line of output is its base URL.
+As a process: ``python tests/servers/chat_server.py --port 0 --latency 0.05``; its first line of output is its base URL.
 """
 
 from __future__ import annotations
