@@ -147,7 +147,7 @@ def test_titles_of_charts_do_not_say_twice_what_all_say(titles, shown):
 
 
 def test_a_title_counts_runs_and_systems_apart(campaign):
-    [(_, [result])] = campaigns.read_runs([campaign / "noise_robustness_en"])
+    [(_, [result])] = read_runs([campaign / "noise_robustness_en"])
 
     def named(*models):
         inputs = [replace(result.run.inputs, llm=model) for model in models]

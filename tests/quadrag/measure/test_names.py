@@ -102,16 +102,17 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     before, after = (measure(one, one.__name__, split="noise_80") for one in (first, every))
     pairs = quadrag.compare(before, after)
     low, high = (f"{100 * one['accuracy'].value:.1f}" for one in (before, after))
-    headline, title, made_up, head, line, *notes = repr(pairs).splitlines()
+    headline, title, longer, made_up, head, line, *notes = repr(pairs).splitlines()
     assert headline.startswith("every is better on accuracy: +100.0 points (95% ")
     assert title == "Comparison: every minus first, noise_robustness_en noise_80"
+    assert longer.endswith(" times as long: more text can only raise accuracy.")
     assert made_up == "The data are the bundled sample, which is made up."
     assert re.split(r" {2,}", head) == ["metric", "first", "every", "difference", "95% interval", "verdict", "p"]
     assert re.split(r" {2,}", line)[1:4] == [low, high, "+100.0"] and line.endswith(" better  < 0.001")
     page = pairs._repr_html_()
     assert page.index(f"<b>{headline}</b>") < page.index(f"<td>{low}</td><td>{high}</td>") < page.index("</table>")
     assert "Better or worse: p below 0.05." in notes
-    assert page.index("</table>") < page.index("<p>Better or worse: p below 0.05.</p>") and page.count("<b>") == 3
+    assert page.index("</table>") < page.index("<p>Better or worse: p below 0.05.</p>") and page.count("<b>") == 4
     fewer = measure(first, "fewer", split="noise_80", limit=6)
     uneven = repr(quadrag.compare(before, fewer))
     assert "on the 6 questions that both scored" in " ".join(uneven.split()) and "scored)" not in repr(pairs)
