@@ -225,7 +225,9 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
         model = name_run(result.run)
-        parts = [keep_name(name)] * (not {name, name.rstrip("/").rpartition("/")[2]} & known)
+        parts = [keep_name(name)] * (
+            {keep_name(one) for one in (name, name.rstrip("/").rpartition("/")[2])}.isdisjoint(known)
+        )
         parts += [model] * (model != column and not name.endswith(model))
         who = ": ".join(filter(None, (column, ", ".join(parts))))
         if told:
