@@ -21,7 +21,17 @@ from ...tables.run_notes import list_settings, note_partial, note_runs, note_sam
 from ..run import name_run
 from .errors import tell_errors
 from .family import adjust
-from .names import CORNER, Place, head_two, label_place, name_columns, name_difference, name_lines, name_places
+from .names import (
+    CORNER,
+    Place,
+    head_two,
+    label_place,
+    name_columns,
+    name_difference,
+    name_lines,
+    name_places,
+    tell_apart,
+)
 from .overall import pool_splits
 from .pairs import compare_each, pair_results, pick_places, place_of, shape_of
 from .shared import tell_judges
@@ -243,7 +253,9 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
         model = name_run(result.run)
-        parts = [keep_name(name)] * (not {name, name.rstrip("/").rpartition("/")[2]} & known)
+        parts = [keep_name(name)] * (
+            {keep_name(one) for one in (name, name.rstrip("/").rpartition("/")[2])}.isdisjoint(known)
+        )
         parts += [model] * (model != column and not name.endswith(model))
         who = ": ".join(filter(None, (column, ", ".join(parts))))
         if told:

@@ -14,9 +14,7 @@ CORNER = "config: split/metric"  # what the lines of a comparison are called by
 _LONG, _LONGEST = 20, 60  # characters of a name, and of one that is explained
 _CUT = "…"  # where a name is cut
 _NUMBER = 5  # columns of a number
-_HEADS = (
-    32  # columns that a plain table has for labels and two heads; difference, interval, p and verdict have the rest
-)
+_HEADS = 36  # columns of a plain table for labels and two heads; difference, interval, p and verdict have the rest
 
 
 def name_columns(names: Sequence[str]) -> list[str]:
@@ -55,7 +53,8 @@ def head_two(names: Sequence[str], labels: Iterable[str]) -> tuple[list[str], st
         heads = ["A", "B"]
     whole = names if heads == columns else columns
     told = (f"{letter} = {keep_name(_clip(name, _LONGEST))}" for letter, name in zip(heads, whole, strict=True))
-    return heads, f" ({', '.join(told)})" * (heads != tell_apart(names))
+    last = [keep_name(name.rstrip("/").rpartition("/")[2]) for name in names]
+    return heads, f" ({', '.join(told)})" * (heads != last)
 
 
 def tell_apart(names: Sequence[str]) -> list[str]:

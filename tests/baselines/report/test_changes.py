@@ -15,7 +15,7 @@ from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
 from quadrag.baselines.report.compared.changes import offer_changes
 from quadrag.baselines.report.compared.comparison import compare_runs
-from quadrag.baselines.report.compared.names import lift_place, name_columns, tell_apart
+from quadrag.baselines.report.compared.names import head_two, join_labels, lift_place, name_columns, tell_apart
 from quadrag.baselines.report.items.chosen import has_wrong
 from quadrag.baselines.report.items.reader import RunReader
 from quadrag.baselines.report.items.scored import ScoredItems
@@ -293,3 +293,22 @@ def test_a_reply_of_this_very_command_is_no_kept_one(cli):
         assert "64 of 64 replies are kept ones, from 20" in again and "0 made, 64 kept replies used" in again
         dated = again + Path("b/report.html").read_text(encoding="utf-8")
         assert len(re.findall(r"20\d\d-\d\d-\d\d \d\d:\d\d UTC", dated)) > 3 and not re.search(r"\d-\d\dT\d\d:", dated)
+
+
+def test_what_is_left_of_long_names_is_explained_in_the_title():
+    names = ["experiment-with-a-retriever-01", "experiment-with-a-retriever-02"]
+    assert head_two(names, ["accuracy"]) == (["01", "02"], f" (01 = {names[0]}, 02 = {names[1]})")
+    assert head_two(["runs/a", "runs/b"], ["accuracy"]) == (["a", "b"], "")
+
+
+def test_a_list_of_metrics_names_each_config_once():
+    assert join_labels(["x: a/f1", "x: b/f1", "y: a/f1"]) == "x: a/f1, b/f1, y: a/f1"
+    assert join_labels(["a/f1", "b/f1"]) == "a/f1, b/f1"
+
+
+def test_of_one_split_against_several_the_headline_names_it(two, cli):
+    several = quadrag.evaluate("rgb", "information_integration_en", lambda one: one.query, data_dir="sample", out="all")
+    assert len(several.result.run.inputs.splits) > 1
+    out = cli("report", "a", "all").out
+    assert out.startswith("\nNot decided on noise_40/accuracy: ") and "Runs: a (mine), " in out
+    assert "There are no such questions.\n" in cli("show", "all", "a", "--worse", "--ids").err

@@ -109,3 +109,16 @@ def test_metrics_and_judges_that_rank_runs_otherwise_are_named() -> None:
         "Metrics rank 3 runs otherwise. accuracy and hallucination: partly the same (Spearman 0.50, Kendall 0.33)."
     ]
     assert tell_rankings(mixed[:2]) == []
+
+
+def test_of_three_runs_and_more_a_terminal_has_one_table_the_best_first_without_what_all_have_alike() -> None:
+    wrong, some, most = (graded([1] * right + [-1] * (20 - right)) for right in (0, 6, 12))
+    (grid,) = tabulate_several([("x", wrong), ("y", some), ("z", most)], every=False)
+    runs = [(line.label, line.cells[0].text, line.cells[-1].text) for line in grid.lines if line.cells[0].text]
+    assert [label for label, *_ in runs[:3]] == [" C z", " B y", " A x"]
+    assert any(note.startswith("The same in every run that has it: missing ") for note in grid.notes)
+    assert not any("missing" in line.label for line in grid.lines)
+    many = [(f"s{at}", graded([1] * at + [-1] * (20 - at))) for at in range(20)]
+    (grid,) = tabulate_several(many, every=False)
+    assert grid.notes[0].startswith("Compared with A on ") and len(grid.lines) <= 60
+    assert sum(note.startswith("T minus A") for note in grid.notes) == 0, "the table has it"
