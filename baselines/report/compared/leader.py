@@ -18,18 +18,23 @@ from ..summary import headline_cells, pick_headlines
 from .names import Place, name_columns, name_lines
 from .overall import pool_splits
 from .pairs import compare_each, has_better, pair_cell, place_of
-from .verdict import BETTER, SAME, TOO_FEW, UNDECIDED, WORSE, find_verdict
+from .verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict
 
 # What a verdict on another run says of the one that leads, in the order of the sentence; "" is no verdict.
 _SAID = {
     WORSE: "better than {}",
     BETTER: "worse on the questions of both than {}",
-    SAME: "same as {}",
+    EQUAL: "equal to {} on all questions",
     UNDECIDED: "not decided against {}",
     TOO_FEW: "too few questions against {}",
     "": "not compared with {}",
 }
-_BESIDE = {WORSE: "{} is better", BETTER: "{} is worse", SAME: "same as {}", "": "not compared"}  # at the other run
+_BESIDE = {
+    WORSE: "{} is better",
+    BETTER: "{} is worse",
+    EQUAL: "equal to {} on all questions",
+    "": "not compared",
+}  # at the other run
 
 Values = Mapping[int, Pooled]  # of runs, by their ranks
 

@@ -18,7 +18,7 @@ from ...tables.slices import select_whole
 from .names import Place, join_labels, name_columns, name_places, tell_apart
 from .overall import pool_splits
 from .pairs import compare_each, has_better, pick_places, place_of
-from .verdict import NONE_SEEN, find_verdict, verdict_cells
+from .verdict import EQUAL, find_verdict, verdict_cells
 
 FEW_RUNS = 3  # of which each is told of in words
 _MOST = 60  # lines of a terminal
@@ -126,7 +126,7 @@ def _find_sides(results: Sequence[Result], profile: str) -> dict[Place, list[_Si
 def _is_same(place: Place, sides: Sequence[_Side]) -> bool:
     """Whether no question of any run that has a metric differs by it."""
     pairs = [side.pair for side in sides[1:] if side.shown.text != NOTHING]
-    return bool(pairs) and all(pair is not None and find_verdict(place, pair) == NONE_SEEN for pair in pairs)
+    return bool(pairs) and all(pair is not None and find_verdict(place, pair) == EQUAL for pair in pairs)
 
 
 def _list_same(found: dict[Place, list[_Side]], alike: Sequence[Place]) -> str:

@@ -14,7 +14,7 @@ from ...tables.grid import Cell
 from .names import Place, join_labels
 from .pairs import Compared, has_better, pair_cell
 
-BETTER, WORSE, NONE_SEEN = "better", "worse", "no difference seen"
+BETTER, WORSE, EQUAL = "better", "worse", "all equal"
 UNDECIDED, TOO_FEW = "not decided", "too few questions"
 _FEW = 3  # metrics that a headline names of one verdict
 _COUNTED = {"official": "both scored", "corrected": "count in both"}
@@ -23,8 +23,8 @@ _COUNTED = {"official": "both scored", "corrected": "count in both"}
 def find_verdict(place: Place, pair: Pair) -> str:
     """Say what the second run is by a metric; "" where neither end of it is the better one.
 
-    No difference is seen where no question differs, which of a few questions proves nothing; where as many are better
-    as are worse nothing is decided.
+    All are equal where no question differs, which of a few questions proves nothing; where as many are better as are
+    worse nothing is decided.
     """
     if not has_better(place):
         return ""
@@ -33,7 +33,7 @@ def find_verdict(place: Place, pair: Pair) -> str:
     if pair.decisive < ALPHA:
         lower = metric_record(place[2]).key(place[3]).direction == "lower"
         return BETTER if (pair.difference > 0) != lower else WORSE
-    return UNDECIDED if pair.spread or pair.difference else NONE_SEEN
+    return UNDECIDED if pair.spread or pair.difference else EQUAL
 
 
 def verdict_cells(place: Place, pair: Pair | None) -> list[Cell]:
@@ -61,7 +61,7 @@ def find_lead(pairs: Mapping[Place, Compared]) -> Place | None:
     What none differs by, as where all answers are wrong in both, is not what a reader looks for.
     """
     told = drop_splits(list_told(pairs))
-    return min(told, key=lambda place: find_verdict(place, told[place].pair) == NONE_SEEN, default=None)
+    return min(told, key=lambda place: find_verdict(place, told[place].pair) == EQUAL, default=None)
 
 
 def tell_headline(
@@ -83,7 +83,7 @@ def tell_headline(
         few = max((one.pair.n for one in pairs.values()), default=0)
         return [f"Too few questions to say which is better: {few} scored in both, {FEW} are needed."] if pairs else []
     one = pairs[first]
-    rest: dict[str, list[str]] = {verdict: [] for verdict in (BETTER, WORSE, UNDECIDED, NONE_SEEN)}
+    rest: dict[str, list[str]] = {verdict: [] for verdict in (BETTER, WORSE, UNDECIDED, EQUAL)}
     for place, other in drop_splits(list_told(pairs)).items():
         if place != first:
             rest[find_verdict(place, other.pair)].append(labels[place])
@@ -133,7 +133,7 @@ def _list_few(labels: Sequence[str]) -> str:
 
 def _tell_verdict(place: Place, pair: Pair, names: Sequence[str]) -> str:
     verdict = find_verdict(place, pair)
-    if verdict == NONE_SEEN:
+    if verdict == EQUAL:
         return "No difference seen"
     return "Not decided" if verdict == UNDECIDED else f"{names[1]} is {verdict}"
 

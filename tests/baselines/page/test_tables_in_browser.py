@@ -33,7 +33,7 @@ def test_a_chart_is_as_wide_as_the_page_lets_it_and_its_table_is_a_click_away(br
 @pytest.mark.parametrize("width", [390, 320])
 def test_two_runs_and_their_difference_are_whole_on_a_narrow_page(browser, tmp_path, width):
     cells = [Cell("2,210.5", "1,198–2,222"), Cell("1,473.6", "1,444–1,499"), Cell("-1,263.1", "-1,277 to -1,247")]
-    cells.append(Cell("no difference seen", "p < 0.001"))
+    cells.append(Cell("not decided", "p < 0.001"))
     heads = ["a_name_that_is_long", "another_long_name", "difference", "verdict"]
     grid = Grid("Comparison", "split/metric", heads, [Line("accuracy " * 9, cells)], [], "forest")
     file = tmp_path / "page.html"

@@ -51,7 +51,7 @@ def test_the_same_in_every_split_is_as_sure_as_in_one() -> None:
 def test_the_same_on_every_question_is_as_unsure_over_all_as_in_one() -> None:
     uneven = {split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(SPLITS)}
     overall, one, *_ = compare_runs([("A", run(uneven)), ("B", run(uneven))]).lines
-    assert [cell.text for cell in overall.cells] == ["33.3", "33.3", "0.0", "no difference seen"]
+    assert [cell.text for cell in overall.cells] == ["33.3", "33.3", "0.0", "all equal"]
     assert overall.cells[2].sub == one.cells[2].sub != "0.0 to 0.0"
 
 

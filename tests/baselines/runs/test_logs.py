@@ -252,7 +252,7 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
     head = next(line for line in ran.out.splitlines() if line.startswith("config: split/metric"))
     assert head.split()[-4:] == ["m", "n", "difference", "verdict"]
     rows = [line for line in ran.out.splitlines() if line.startswith("noise_robustness_en: noise_20/acc")]
-    assert sum(row.endswith(" no difference seen") for row in rows) == 1
+    assert sum(row.endswith(" all equal") for row in rows) == 1
     assert ran.out.count("on: revised data; bundled sample.") == 1, "what is of both is said once"
     again = lm_eval_log("out/m", *TASKS[0], time="2026-01-01T00-01-07.1")
     ran = cli("score", "out/m", "--config", TASKS[0][0], "--data-dir", "sample")
