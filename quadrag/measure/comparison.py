@@ -246,7 +246,7 @@ def compare(
     before: Evaluation | str | Path,
     after: Evaluation | str | Path,
     profile: str | None = None,
-    *,
+    *more: object,
     labels: str | None = None,
 ) -> Comparison:
     """Compare two evaluations on the questions that both answered.
@@ -256,12 +256,13 @@ def compare(
         after: of another, or of the same after a change.
         profile: ``official`` or ``corrected``, whatever theirs is; the one that both have when None. A folder has that
             of the evaluation beside it, else that of its run.
+        more: nothing, as it takes two.
         labels: ``en`` or ``zh``, the language in which it is shown; that of the evaluations when None.
 
     Raises:
         QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
     """
-    if not isinstance(profile, str | None):
+    if more or not isinstance(profile, str | None):
         raise QuadragError("compare takes two runs; of more, `quadrag report A B C` makes tables")
     spoken = labels or next((one.labels for one in (before, after) if isinstance(one, Evaluation)), labels_in_use())
     beside = profile or next((one.profile for one in (before, after) if isinstance(one, Evaluation)), None)

@@ -21,6 +21,7 @@ from ...tables.run_notes import list_settings, note_partial, note_runs, note_sam
 from ..run import name_run
 from .errors import tell_errors
 from .family import adjust
+from .folded import fold_lines
 from .names import (
     CORNER,
     Place,
@@ -174,7 +175,7 @@ def compare_two(runs: Sequence[tuple[str, Result]], profile: str = "official", e
     invalid = [one for one in missing if "INVALID" in one]  # which a verdict on the others must not hide
     notes: list[str] = [*map(Verdict, [*invalid, *tell_headline(overall | compared, profile, columns, labels)])]
     notes += [*tell_judges(first, second), *tell_errors(first, second, compared, profile)]
-    notes += tell_length(first, second, overall | compared, columns)
+    notes += tell_length(first, second, overall | compared)
     notes += _tell_alarms(zip(columns, (first, second), strict=True))
     notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns, labels)]
     if any(one.pair.n < one.asked for one in compared.values()):
@@ -188,20 +189,12 @@ def compare_two(runs: Sequence[tuple[str, Result]], profile: str = "official", e
     return Grid(title, CORNER, [*heads, "difference", "verdict"], lines, notes, "forest", names=laid.names)
 
 
-def tell_once(runs: Iterable[tuple[str, Result]]) -> dict[str, list[str]]:
-    """Return what is partial, invalid, failed or odd of named runs, each with the names of those that it is of."""
-    found: dict[str, list[str]] = {}
-    for name, result in runs:
-        for note in note_partial([result]):
-            found.setdefault(note, []).append(name)
-    return found
-
-
 def _tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[Alarm]:
     """Say that data are made up, and of which runs what is odd."""
     runs = list(runs)
     made_up = map(Alarm, note_sample([result for _, result in runs], [name for name, _ in runs]))
-    told = tell_once(runs).items()
+    said = ((name, note) for name, result in runs for note in note_partial([result]))
+    told = fold_lines(said, len(runs) > _FEW).items()
     whole = {note for note, where in told if len(where) == len(runs) and note.startswith("PARTIAL")}
     return [*made_up, *(Alarm(note if note in whole else f"{', '.join(where)}: {note}") for note, where in told)]
 

@@ -17,6 +17,7 @@ from ...tables.notes import TESTS, note_directions
 from ...tables.slices import select_whole
 from .comparison import compare_runs
 from .errors import tell_errors
+from .folded import fold_lines
 from .lined import FEW_RUNS, difference_cells, line_up
 from .matrix_change import tabulate_changes
 from .names import CORNER, label_place, name_columns, name_difference, name_places, tell_under
@@ -112,14 +113,20 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
                 label = ""
     notes: list[str] = []
     below: list[str] = []
+    doubts: list[tuple[str, str]] = []
     labels = name_places([*overall, *heads])
     for (name, pairs), other in zip(found.items(), others, strict=True):
         two = (base, name)
         single = {place: pairs[place] for place in heads if place in pairs}
         shown = {place: one for place, one in seen[name].items() if place in overall} | single
-        doubts = [*tell_judges(first, other), *tell_errors(first, other, single, profile)]
-        doubts += tell_length(first, other, shown, two)
-        notes += [Alarm(f"{name_difference(two)}: {one}") for one in doubts]
+        doubts += [
+            (name, one)
+            for one in [
+                *tell_judges(first, other),
+                *tell_errors(first, other, single, profile),
+                *tell_length(first, other, shown),
+            ]
+        ]
         told = tell_missing(first, other, heads, pairs, profile, two)
         if every or len(runs) <= FEW_RUNS:
             headline = tell_headline(shown, profile, two, labels)
@@ -128,6 +135,8 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
             ]
             told = [*tell_beside(shown, profile, two, labels), *told]
         below += [f"{name_difference(two)}: {one}" for one in told]
+    folded = fold_lines(doubts, len(runs) > FEW_RUNS)
+    notes += [Alarm(f"{name_difference((base, ', '.join(of)))}: {one}") for one, of in folded.items()]
     rule = tell_rule([one for pairs in compared for one in pairs.values()], any(rest))
     notes += [*below, *rule, *note_directions(place[2:] for place in heads)]
     notes += ["On questions scored in both.", Detail(TESTS)]

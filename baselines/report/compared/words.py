@@ -145,23 +145,22 @@ def tell_same(first: Result, second: Result) -> list[str]:
     return [Alarm(told)] if all(matches) else [told]
 
 
-def tell_length(first: Result, second: Result, pairs: Mapping[Place, Compared], names: Sequence[str]) -> list[Alarm]:
+def tell_length(first: Result, second: Result, pairs: Mapping[Place, Compared]) -> list[Alarm]:
     """Say that the answers of the better run are much longer, where more text can only raise a metric.
 
     Args:
         first: a run.
         second: another one.
         pairs: of the metrics to tell of, the second run minus the first.
-        names: what the two are called.
     """
     shared = [place for place in first.texts if place in second.texts and is_same(first, second, place[0])]
     lengths = [sum(len(one.texts[place] or "") for place in shared) for one in (first, second)]
     if not min(lengths) or (times := max(lengths) / min(lengths)) <= _LONG:
         return []
-    longer = lengths.index(max(lengths))
-    wins = {place: one for place, one in pairs.items() if find_verdict(place, one.pair) == (WORSE, BETTER)[longer]}
+    better = (WORSE, BETTER)[lengths.index(max(lengths))]
+    wins = {place: one for place, one in pairs.items() if find_verdict(place, one.pair) == better}
     raised = name_places(drop_splits({at: one for at, one in wins.items() if metric_record(at[2]).key(at[3]).grows}))
-    told = f"The answers of {names[longer]} are {times:.1f} times as long: more text can only raise"
+    told = f"The better answers are {times:.1f} times as long: more text can only raise"
     return [Alarm(f"{told} {', '.join(raised.values())}.")] * bool(raised)
 
 

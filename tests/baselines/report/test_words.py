@@ -202,8 +202,18 @@ def test_lengths_have_a_difference_and_no_verdict_and_cost_no_other_metric_power
 @pytest.mark.parametrize(
     ("lengths", "values", "key", "told"),
     [
-        ((5, 24), (0.0, 1.0), "accuracy", "The answers of B are 4.8 times as long: more text can only raise accuracy."),
-        ((24, 5), (1.0, 0.0), "accuracy", "The answers of A are 4.8 times as long: more text can only raise accuracy."),
+        (
+            (5, 24),
+            (0.0, 1.0),
+            "accuracy",
+            "The better answers are 4.8 times as long: more text can only raise accuracy.",
+        ),
+        (
+            (24, 5),
+            (1.0, 0.0),
+            "accuracy",
+            "The better answers are 4.8 times as long: more text can only raise accuracy.",
+        ),
         ((24, 5), (0.0, 1.0), "accuracy", None),  # the shorter ones are better
         ((10, 20), (0.0, 1.0), "accuracy", None),
         ((0, 20), (0.0, 1.0), "accuracy", None),  # empty answers are told of by themselves

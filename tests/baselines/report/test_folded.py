@@ -1,0 +1,19 @@
+"""Lines of several runs that are told once."""
+
+from quadrag.baselines.report.compared.folded import fold_lines
+
+
+def test_lines_alike_but_for_their_numbers_are_one_with_the_least_and_the_greatest():
+    told = [("A", "9 of 40 answers are 'no 1'."), ("B", "Nothing."), ("C", "11 of 40 answers are 'no 1'.")]
+    told += [("D", "9 of 40 answers are 'no 2'."), ("D", "1.5 times."), ("A", "12.0 times.")]
+    assert fold_lines(told, numbers=True) == {
+        "9–11 of 40 answers are 'no 1'.": ["A", "C"],
+        "Nothing.": ["B"],
+        "9 of 40 answers are 'no 2'.": ["D"],
+        "1.5–12.0 times.": ["D", "A"],
+    }
+
+
+def test_of_few_runs_each_keeps_its_numbers():
+    told = [("A", "9 of 40."), ("B", "11 of 40."), ("C", "9 of 40.")]
+    assert fold_lines(told, numbers=False) == {"9 of 40.": ["A", "C"], "11 of 40.": ["B"]}
