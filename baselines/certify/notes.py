@@ -44,8 +44,8 @@ def _judge_line(one: Certificate) -> Line:
         bounds = tuple(between[:2]) if between else None
         write, scale = (write_percent, 100) if name == "agreement" else (round_two, 1)
         text = join_bounds([*map(write, bounds or ())])
-        figure = value is not None and Figure(value * scale, bounds and (bounds[0] * scale, bounds[1] * scale))
-        cells.append(Cell(write(value), text, figure) if figure else Cell("–"))
+        figure = None if value is None else Figure(value * scale, bounds and (bounds[0] * scale, bounds[1] * scale))
+        cells.append(Cell("–") if value is None else Cell(write(value), text, figure))
     return Line(f"{one.judge}, {one.labels['name']}", [*cells, Cell(str(one.figures.get("n", one.labels["n"])))])
 
 

@@ -86,5 +86,5 @@ def _pool(result: Result, rows: Sequence[Row], profile: str) -> Pooled:
     asked = {name_question(result.asked, place) for place in places}
     share = record.range == (0, 1)
     count = Cell(f"{len(means)} of {len(asked)}")
-    value = mark_cell(Cell(cell.text, figure=cell.figure if share else None), *rows)
-    return Pooled(found.value, [value, Cell(cell.sub or NOTHING), count])
+    shown = mark_cell(Cell(cell.text, figure=cell.figure if share else None), *rows)
+    return Pooled(found.value, [shown, Cell(cell.sub or NOTHING), count])
