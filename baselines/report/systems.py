@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core.result import Result
-from ..runs.log_files import Maker, find_maker
+from ..runs.files.makers import Maker, find_maker
 
 Systems = list[tuple[str, list[Result]]]
 

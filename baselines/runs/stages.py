@@ -175,7 +175,7 @@ def read_answers(
     Raises:
         QuadragError: a line is not an answer, or ids are unknown, missing or given twice.
     """
-    from .answers import read
+    from .files.answers import read
 
     found = read(path, questions, defaults or {}).answers
     order = {key: place for place, key in enumerate(questions)}

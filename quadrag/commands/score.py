@@ -123,8 +123,8 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
     Raises:
         QuadragError: a folder holds none, one is a copy of another, or ratings are given of several files.
     """
-    from quadrag.baselines.runs.answers import read_place
-    from quadrag.baselines.runs.log_files import list_logs, refuse_copies
+    from quadrag.baselines.runs.files.answers import read_place
+    from quadrag.baselines.runs.files.makers import list_logs, refuse_copies
     from quadrag.catalogue import benchmark_name
 
     named = {"config": arguments.config} if arguments.config else {}
@@ -164,8 +164,8 @@ def _score_files(
     from dataclasses import replace
 
     from quadrag.baselines.core.benchmark import load
+    from quadrag.baselines.runs.files.score import name_folders, refuse_full, score_file
     from quadrag.baselines.runs.request import make_task
-    from quadrag.baselines.runs.score_file import name_folders, refuse_full, score_file
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.baselines.scoring.judging import asks_judge
 
@@ -202,7 +202,7 @@ def _request(arguments: argparse.Namespace, file: Path) -> Any:
     Raises:
         QuadragError: it does not name them, or a log's data are not there.
     """
-    from quadrag.baselines.runs.answers import read_place
+    from quadrag.baselines.runs.files.answers import read_place
 
     given = {name: value for name in ("benchmark", "config") if (value := getattr(arguments, name))}
     named = {**read_place(file), **given}
@@ -221,7 +221,7 @@ def _find_data(file: Path, benchmark: str, config: str) -> str | None:
     Raises:
         QuadragError: they are not there, or the log does not say them and the authors' would have to be fetched.
     """
-    from quadrag.baselines.runs.log_files import find_maker
+    from quadrag.baselines.runs.files.makers import find_maker
     from quadrag.catalogue import benchmark_name
     from quadrag.data.files import SAMPLE
     from quadrag.data.prepared import find_prepared

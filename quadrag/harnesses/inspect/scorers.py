@@ -25,7 +25,7 @@ from inspect_ai.solver import TaskState  # type: ignore[import-not-found]
 from inspect_ai.util import LimitExceededError, collect  # type: ignore[import-not-found]
 
 from quadrag import catalogue
-from quadrag.baselines.runs.logs import inspect_answer
+from quadrag.baselines.runs.files.logs import inspect_answer
 from quadrag.baselines.scoring.judging import check_judges
 from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError

@@ -6,7 +6,7 @@ of the settings of `quadrag.harnesses.examination`.
 
 Judged metrics are not computed here: `quadrag score` does that on what ``--log_samples`` wrote. lm-eval ends the whole
 run at a call that fails in spite of its retries, so there is no answer to leave unscored but that of a reply without
-content (`quadrag.baselines.runs.logs.lm_eval_answer`).
+content (`quadrag.baselines.runs.files.logs.lm_eval_answer`).
 """
 
 import math
@@ -17,7 +17,7 @@ import datasets
 from lm_eval.api.metrics import mean  # type: ignore[import-not-found]  # the types are checked without it
 from lm_eval.api.task import ConfigurableTask  # type: ignore[import-not-found]
 
-from quadrag.baselines.runs.logs import lm_eval_answer
+from quadrag.baselines.runs.files.logs import lm_eval_answer
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import Examination, average, higher_is_better, one_line
 

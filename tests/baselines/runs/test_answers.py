@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas
 import pytest
 
-from quadrag.baselines.runs.answer_lines import lines
-from quadrag.baselines.runs.answers import read_place
+from quadrag.baselines.runs.files.answers import read_place
+from quadrag.baselines.runs.files.lines import lines
 from quadrag.baselines.runs.stages import read_answers
 from quadrag.baselines.tables.language import speak_line
 from quadrag.errors import QuadragError
@@ -298,7 +298,7 @@ def test_scores_that_could_not_be_written_leave_no_folder_that_is_refused(cli, t
     )
     command = ("score", "first/answers.jsonl", "--data-dir", "sample", "--out", "out")
     with monkeypatch.context() as patch:
-        patch.setattr("quadrag.baselines.runs.score_file.write_asked", full)
+        patch.setattr("quadrag.baselines.runs.files.score.write_asked", full)
         ran = cli(*command)
     assert (ran.code, ran.err) == (
         2,

@@ -15,9 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from chat_server import ChatServer, Rule
 
-from quadrag.baselines.runs.answer_lines import lines
-from quadrag.baselines.runs.log_files import find_maker
-from quadrag.baselines.runs.logs import (
+from quadrag.baselines.runs.files.lines import lines
+from quadrag.baselines.runs.files.logs import (
     inspect_answer,
     is_sample,
     read_inspect_log,
@@ -25,6 +24,7 @@ from quadrag.baselines.runs.logs import (
     read_sample,
     reader_of,
 )
+from quadrag.baselines.runs.files.makers import find_maker
 from quadrag.baselines.tables.paper_notes import note_beside
 from quadrag.errors import QuadragError
 from quadrag.records import write_jsonl

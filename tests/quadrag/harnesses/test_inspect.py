@@ -23,7 +23,7 @@ from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.core.task import Task, load_questions
-from quadrag.baselines.runs.logs import read_inspect_log
+from quadrag.baselines.runs.files.logs import read_inspect_log
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses import path

@@ -24,7 +24,7 @@ from harness_replies import ASKED, PROFILES, questions
 from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Task, load_questions
-from quadrag.baselines.runs.logs import read_lighteval_details
+from quadrag.baselines.runs.files.logs import read_lighteval_details
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses import path

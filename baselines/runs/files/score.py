@@ -19,24 +19,24 @@ from quadrag.run_record import NAME, Inputs, RunRecord, read_run
 from quadrag.scratch import scratch
 from quadrag.stats import spread
 
-from ..core.benchmark import load
-from ..core.options import identify_options
-from ..core.result import Asked, Result
-from ..core.settings import UNKNOWN
-from ..core.task import Task, load_questions
-from ..scoring.judging import check_judges, refuse_idle_metrics, score_answers
-from ..scoring.score import count_verdicts, score_text
-from ..scoring.served import score_service
-from ..scoring.validity import count_empty, mark_invalid
-from ..systems.rag.system import take_served
-from .answer_lines import lines
+from ...core.benchmark import load
+from ...core.options import identify_options
+from ...core.result import Asked, Result
+from ...core.settings import UNKNOWN
+from ...core.task import Task, load_questions
+from ...scoring.judging import check_judges, refuse_idle_metrics, score_answers
+from ...scoring.score import count_verdicts, score_text
+from ...scoring.served import score_service
+from ...scoring.validity import count_empty, mark_invalid
+from ...systems.rag.system import take_served
+from ..asked import read_asked, write_asked
+from ..inputs import describe_each, describe_judging, digest_each, name_judges, name_services
+from ..pipeline import Session
+from ..request import RunRequest, make_task
 from .answers import named_split
 from .answers import read as read_file
-from .asked import read_asked, write_asked
-from .inputs import describe_each, describe_judging, digest_each, name_judges, name_services
-from .log_files import find_maker, name_task
-from .pipeline import Session
-from .request import RunRequest, make_task
+from .lines import lines
+from .makers import find_maker, name_task
 
 _COMMAND = ["quadrag", "score"]  # how the commands begin whose folders are scores
 

@@ -1,6 +1,6 @@
 """Answers made elsewhere, read into our records.
 
-Taken are our own ``answers.jsonl`` and whatever `answer_lines.py` knows, of objects with ``id`` and ``answer`` (and
+Taken are our own ``answers.jsonl`` and whatever `lines.py` knows, of objects with ``id`` and ``answer`` (and
 ``split`` where ids repeat). An ``answer`` of null is a failed call and may name its reason in ``state``; else that is
 ``null``. Every question that is answered must be so exactly as often as the others; of files of the authors' own code,
 which leave failed calls out, those are put in as unscored. A file may answer a part of the questions, as a harness with
@@ -18,9 +18,9 @@ from quadrag.catalogue import is_called
 from quadrag.errors import QuadragError
 from quadrag.records import Answer, Key, Passage, Question
 
-from ..systems.rag.reply import find_textless, find_unread, read_found
-from .answer_lines import lines
-from .log_files import Maker, find_maker
+from ...systems.rag.reply import find_textless, find_unread, read_found
+from .lines import lines
+from .makers import Maker, find_maker
 
 _MEANT = {  # what others call our keys
     "id": ("ID", "_id", "qid", "question_id", "query_id", "编号", "题号"),
