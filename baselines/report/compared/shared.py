@@ -46,8 +46,9 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
     verdict = find_verdict(*name.split(".", 1))
     if not verdict:
         return ""
-    if all(verdict in chain(*one.run.constant_verdicts.values()) for one in (first, second)):
-        return "the judge of each says the same of every answer"
+    constant = [verdict in chain(*one.run.constant_verdicts.values()) for one in (first, second)]
+    if any(constant) and not any(_has_both(one, verdict) for one in (first, second)):
+        return f"the judge{' of each' * all(constant)} says the same of every answer"
     if any(verdict in chain(*one.run.doubtful_verdicts.values()) for one in (first, second)):
         return "a judge says the opposite of what words say"
     if any(is_by_chance(one, verdict) for one in (first, second)):
@@ -57,6 +58,13 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
         differ = any(mine[key].get(name) != theirs[key].get(name) for key in mine.keys() & theirs.keys())
         return "the answers are the same; only the verdicts differ" if differ else ""
     return "the judges are not the same" if _name_judges(first, second) else ""
+
+
+def _has_both(result: Result, verdict: str) -> bool:
+    """Whether a run's judge, and no rule, said one thing of an answer and another of another one."""
+    entries = (item[verdict] for item in result.items if verdict in item)
+    said = {entry["official"] for entry in entries if "official" not in entry.get("ruled", ())}
+    return len(said - {None}) > 1
 
 
 def is_judged(metric: str, key: str) -> bool:

@@ -82,7 +82,12 @@ def test_of_the_same_answers_only_the_verdicts_differ() -> None:
     assert doubt_verdicts(run(0.1), run(0.1), JUDGED) == "", "nor do the verdicts differ"
     one_text = run(0.9, "B")
     one_text.run.constant_verdicts = {"All 40 verdicts are the same": [JUDGED]}
-    assert doubt_verdicts(run(0.1), one_text, JUDGED) == "", "one judge alone may be right each time"
+    assert doubt_verdicts(run(0.1), one_text, JUDGED) == "the judge says the same of every answer"
+    other = run(0.1)
+    other.items[0][JUDGED] = {"official": 0.9}
+    assert doubt_verdicts(other, one_text, JUDGED) == "", "a judge that says more than one thing may be right each time"
+    other.items[0][JUDGED]["ruled"] = ["official"]
+    assert doubt_verdicts(other, one_text, JUDGED) != "", "a rule said so"
     assert doubt_verdicts(one_text, one_text, "crud_overlap.rouge_l") == ""
     assert doubt_verdicts(one_text, one_text, JUDGED).endswith("says the same of every answer")
 
