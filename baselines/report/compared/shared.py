@@ -49,15 +49,17 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
     constant = [verdict in chain(*one.run.constant_verdicts.values()) for one in (first, second)]
     if any(constant) and not any(_has_both(one, verdict) for one in (first, second)):
         return f"the judge{' of each' * all(constant)} says the same of every answer"
-    if any(verdict in chain(*one.run.doubtful_verdicts.values()) for one in (first, second)):
-        return "a judge says the opposite of what words say"
-    if any(is_by_chance(one, verdict) for one in (first, second)):
-        return "the judge agrees with people no better than chance"
     if _answer_alike(first, second):
         mine, theirs = ({_key(row): row for row in one.items} for one in (first, second))
         differ = any(mine[key].get(name) != theirs[key].get(name) for key in mine.keys() & theirs.keys())
         return "the answers are the same; only the verdicts differ" if differ else ""
-    return "the judges are not the same" if _name_judges(first, second) else ""
+    if _name_judges(first, second):
+        return "the judges are not the same"
+    if any(verdict in chain(*one.run.doubtful_verdicts.values()) for one in (first, second)):
+        return "a judge's verdicts are far from what words say"
+    if any(is_by_chance(one, verdict) for one in (first, second)):
+        return "the judge agrees with people no better than chance"
+    return ""
 
 
 def _has_both(result: Result, verdict: str) -> bool:

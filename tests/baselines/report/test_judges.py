@@ -53,7 +53,7 @@ def test_between_runs_of_different_judges_no_judged_metric_has_a_winner() -> Non
     cells = {line.label.split()[-1].split("/")[-1]: [cell.text for cell in line.cells] for line in grid.lines}
     assert cells["precision"] == ["10.0", "90.0", "–", "–"] and cells["rouge_l"][2:] == ["+80.0", "better"]
     several = tabulate_several([("A", run(0.1)), ("B", run(0.9, "B", "m2")), ("C", run(0.9, "C"))])[1].notes
-    assert several[0] == f"B minus A: {TOLD}"
+    assert f"B minus A: {TOLD}" in several
     assert any(note.startswith("C is better") and "better on RAGQuestEval precision" in note for note in several)
 
 
@@ -121,7 +121,7 @@ def test_whether_the_answers_are_the_same_is_seen_once_for_all_metrics() -> None
     first, second = run(0.1), run(0.9)
     second.texts = Texts(second.texts)
     compare_runs([("A", first), ("B", second)])
-    assert second.texts.read == 2 * 40, "for the verdicts, and to say how many answers are the same"
+    assert second.texts.read == 3 * 40, "for the verdicts, and to say how long they are, and how many are the same"
 
 
 def test_what_a_judge_says_whether_there_is_rests_on_the_judge() -> None:
