@@ -17,6 +17,7 @@ from ..scoring.served import LEAST
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
 from ..systems.rag.reply import OF_PASSAGES
 from ..systems.rag.system import NOT_GIVEN
+from .folded import fold_lines
 from .grid import Alarm, Detail
 
 _SHOWN = 40  # characters of an answer
@@ -24,6 +25,7 @@ _FEW, _SHARE = 5, 0.05  # questions, and their share, that may have one answer b
 _MANY, _MOSTLY = 10, 0.9  # questions, and their share, that one text answers which a metric looks for: it is told
 _LITTLE = 0.02  # share of questions that may have an empty answer
 _MOST = 3  # texts that are told
+_MOST_LINES = 8  # lines of several runs: of more, those alike but for their numbers are one
 # Numbers, times and ids: what differs each time in the text of an error.
 _VARYING = re.compile(r"[\w-]*\d[\w-]*", re.ASCII)
 _LEAST = 12  # letters beside them, a Chinese one counting for two: answers with fewer are told apart by their numbers
@@ -57,27 +59,35 @@ def note_answers(results: Sequence[Result]) -> list[str]:
 
     That the baseline has nothing to say without passages is as it should be, and is no alarm.
     """
-    several = len(results) > 1
     bare = [one.run.inputs.config for one in results if _is_bare(one) and not any(_sort_texts(one))]
-    where = f" of {', '.join(dict.fromkeys(bare))} without documents" * several
-    told: dict[tuple[str, str], list[Result]] = {}
-    for one in results:
-        for line in (*_tell_texts(one), *_tell_passages(one)):
-            told.setdefault((one.run.inputs.config, line), []).append(one)
+    where = f" of {', '.join(dict.fromkeys(bare))} without documents" * (len(results) > 1)
+    told = [
+        (name, line)
+        for name, one in zip(_name_apart(results), results, strict=True)
+        for line in (*_tell_texts(one), *_tell_passages(one))
+    ]
+    folded = fold_lines(told, len(told) > _MOST_LINES)
     return [
         *(
-            Alarm(f"{_name(config, ones, results)}: {line}." if several else f"{line[0].upper()}{line[1:]}.")
-            for (config, line), ones in told.items()
+            Alarm(f"{', '.join(dict.fromkeys(of))}: {line}." if any(of) else f"{_begin(line)}.")
+            for line, of in folded.items()
         ),
         *[f"All answers{where} are empty: {NO_PASSAGES}."] * bool(bare),
     ]
 
 
-def _name(config: str, ones: Sequence[Result], results: Sequence[Result]) -> str:
-    """Name runs of a config among others: by it, or by their folders where it is not said of all that have it."""
-    whole = len(ones) == sum(one.run.inputs.config == config for one in results)
-    folders = [one.folder.name for one in ones if one.folder]
-    return config if whole or not folders else ", ".join(folders)
+def _begin(line: str) -> str:
+    return line[0].upper() + line[1:]
+
+
+def _name_apart(results: Sequence[Result]) -> list[str]:
+    """Name runs by the model and the config that they do not share, or by their folders; one alone has no name."""
+    made = [(one.run.inputs.llm, one.run.inputs.config) for one in results]
+    shared = [len(set(column)) == 1 for column in zip(*made, strict=True)]
+    names = [" ".join(part for part, same in zip(one, shared, strict=True) if not same) for one in made]
+    if len(results) == 1 or len(set(names)) == len(names):
+        return names
+    return [one.folder.name if one.folder else one.run.inputs.config for one in results]
 
 
 def note_kinds(results: Sequence[Result]) -> list[Detail]:

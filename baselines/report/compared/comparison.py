@@ -13,6 +13,7 @@ from ...core.result import Result
 from ...core.settings import NONE
 from ...scoring.rows import ALL
 from ...tables.cells import Row, value_cell
+from ...tables.folded import fold_lines
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.names import keep_name
 from ...tables.notes import INTERVALS, TESTS, name_units, note_directions, note_keys, note_not_run
@@ -21,7 +22,6 @@ from ...tables.run_notes import list_settings, note_partial, note_runs, note_sam
 from ..run import name_run
 from .errors import tell_errors
 from .family import adjust
-from .folded import fold_lines
 from .names import (
     CORNER,
     Place,

@@ -12,12 +12,12 @@ from quadrag.errors import QuadragError
 
 from ...certify.notes import note_judges
 from ...core.result import Result
+from ...tables.folded import fold_lines
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.notes import TESTS, note_directions
 from ...tables.slices import select_whole
 from .comparison import compare_runs
 from .errors import tell_errors
-from .folded import fold_lines
 from .lined import FEW_RUNS, difference_cells, line_up
 from .matrix_change import tabulate_changes
 from .names import CORNER, label_place, name_columns, name_difference, name_places, tell_under

@@ -1,6 +1,6 @@
 """Lines of several runs that are told once."""
 
-from quadrag.baselines.report.compared.folded import fold_lines
+from quadrag.baselines.tables.folded import fold_lines
 
 
 def test_lines_alike_but_for_their_numbers_are_one_with_the_least_and_the_greatest():
