@@ -7,6 +7,7 @@ from quadrag.metric_record import metric_record
 from quadrag.stats import rank_agreement
 
 from ...core.result import PROFILES, Result
+from ...tables.cells import FEW
 from ...tables.slices import select_whole
 from .names import Place, name_places
 from .pairs import place_of
@@ -15,7 +16,13 @@ from .shared import doubt_verdicts
 _LEAST = 3  # things that have a ranking
 _MOST = 3  # pairs that are told, the least alike first
 _SAME = 1 - 1e-9
-_WORDS = ((0.8, "almost the same"), (0.4, "partly the same"), (-0.4, "not alike"), (-1.0, "nearly reversed"))
+_WORDS = (
+    (0.8, "almost the same"),
+    (0.4, "partly the same"),
+    (-0.4, "not alike"),
+    (-0.999, "nearly reversed"),
+    (-1.0, "reversed"),
+)
 
 Ranking = dict[str, float]  # scores by what is ranked, more is better
 Alike = tuple[str, Ranking, Ranking]
@@ -55,12 +62,17 @@ def tell_rankings(results: Sequence[Result], profile: str = "official") -> list[
 
 
 def _rank(runs: Iterable[tuple[str, Result]], profile: str) -> dict[Place, Ranking]:
-    """Return the scores of named runs by metric; of a metric without a better end there is no ranking."""
+    """Return the scores of named runs by metric; one without a better end, or over few questions, ranks nothing."""
     found: dict[Place, Ranking] = {}
     for name, result in runs:
         for row in select_whole(result.scores):
             direction = metric_record(row["metric"]).key(row["key"]).direction
-            if row["profile"] == profile and row["value"] is not None and direction != "none":
+            if (
+                row["profile"] == profile
+                and row["value"] is not None
+                and row["n_scored"] >= FEW
+                and direction != "none"
+            ):
                 value = -row["value"] if direction == "lower" else row["value"]
                 found.setdefault(place_of(row), {})[name] = value
     return found
