@@ -4,17 +4,13 @@ Of a benchmark that brings its passages with the questions the function is hande
 itself, and is measured as a RAG service is. What it answered is kept at once (`kept_answers`).
 """
 
-import asyncio
 import inspect
 import math
 import sys
-import threading
 import time
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from concurrent.futures import Future, wait
 from contextlib import closing
 from dataclasses import MISSING, dataclass, fields, replace
-from queue import SimpleQueue
 from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
@@ -25,6 +21,7 @@ from quadrag.records import Answer, Key, Passage, Question
 from ..core.benchmark import Benchmark
 from ..core.prompts import load_service_prompts
 from ..core.task import Task
+from .beside import run_beside
 from .kept_answers import KeptAnswers
 from .rag.service import asked_text, shown_turns
 from .rag.system import collect_served, read_manner, take_served
@@ -194,7 +191,7 @@ class Function(System):
     ) -> Generator[tuple[list[OpenQuestion], list[Reply | Failure]], None, None]:
         """Yield every batch with what came of it, as it comes."""
         if self._is_async:
-            yield from _run_beside(self._call, batches, self._first, self.concurrency)
+            yield from run_beside(self._call, batches, self._first, self.concurrency)
         else:
             yield from _run_here(self._call, batches)
 
@@ -253,41 +250,3 @@ def _run_here(
         except StopIteration as done:
             results = done.value
         yield batch, results
-
-
-def _run_beside(
-    call: Callable[[Any], Coroutine[Any, Any, Any]], batches: Sequence[Any], first: int, concurrency: int
-) -> Generator[tuple[Any, Any], None, None]:
-    """Call a coroutine function for all batches in a loop of another thread, and yield what comes as it comes.
-
-    A loop that runs here already, as a notebook's, is no obstacle. The `first` calls are waited for before the
-    others begin.
-    """
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    gate = asyncio.Semaphore(concurrency)
-    ended: SimpleQueue[Future[tuple[Any, Any]]] = SimpleQueue()
-
-    async def one(batch: Any) -> tuple[Any, Any]:
-        async with gate:
-            return batch, await call(batch)
-
-    async def down() -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-
-    try:
-        for part in (batches[:first], batches[first:]):
-            for batch in part:
-                asyncio.run_coroutine_threadsafe(one(batch), loop).add_done_callback(ended.put)
-            for _ in part:  # in the order they ended: what came before an error is kept
-                yield ended.get().result()
-    finally:
-        wait([asyncio.run_coroutine_threadsafe(down(), loop)], timeout=5)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(timeout=5)
-        if not thread.is_alive():
-            loop.close()

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
-from quadrag.errors import QuadragError, one_line
+from quadrag.errors import QuadragError, causes, one_line
 from quadrag.records import Passage
 
 from .rag.reply import Served, find_textless, find_unread, read_found, says_nothing
 
 _OURS = str(Path(__file__).parent)
 _LONGEST = 100  # characters of the keys that are shown
+# What asyncio and clients say of what another loop made.
+_OTHER_LOOP = ("attached to a different loop", "bound to a different event loop", "Event loop is closed")
 _EXPECTED = "expected an answer as a text, (answer, passages), or a dictionary with answer and, if any, passages"
 
 
@@ -80,7 +82,9 @@ def read_failure(error: Exception, batch: Sequence[Any]) -> Failure:
 
 
 def _hint(error: Exception, batch: Sequence[Any]) -> str:
-    """Say what a function gets where it took it for something else."""
+    """Say what a function gets where it took it for something else, or that its client is of another event loop."""
+    if any(words in str(one) for one in causes(error) for words in _OTHER_LOOP):
+        return "; the client was made in another event loop; make it inside the function, at the first call"
     if getattr(error, "obj", None) is batch:
         return "; with batch_size the function gets a list of questions"
     kind = type(batch[0]).__name__

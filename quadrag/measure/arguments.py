@@ -20,11 +20,13 @@ def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
     They are in the language that its argument `labels` names, else the result that it is a method of, or is given.
     One that takes options of a benchmark calls `refuse_unknown` itself, since its arguments say which these are.
     """
-    takes_options = any(one.kind is one.VAR_KEYWORD for one in inspect.signature(function).parameters.values())
+    taken = inspect.signature(function).parameters
+    takes_options = any(one.kind is one.VAR_KEYWORD for one in taken.values())
 
     @wraps(function)
     def call(*given: _P.args, **named: _P.kwargs) -> _T:
-        labels: Any = named.get("labels") or getattr(given[0] if given else None, "labels", None)
+        own: Any = named.get("labels") if "labels" in taken else None
+        labels = own or getattr(given[0] if given else None, "labels", None)
         try:
             with speaking_python(labels), spelled_by(in_python):
                 if not takes_options:

@@ -86,13 +86,14 @@ def evaluate(
 
     Raises:
         QuadragError: a name or an option is unknown, files are missing, the judge is dead, `out` holds another run, or
-            all of the first calls of the system failed.
+            none to retry, or all of the first calls of the system failed.
     """
     named = [certificate] if isinstance(certificate, str | Path) else certificate
     certificates = read_certificates([str(one) for one in named])
     check_names(benchmark=benchmark, config=config, **({} if name is None else {"name": name}))
     check_profile(profile)
-    calls = replace(take_calls(judge, concurrency, options, judge_large, certificates), profile=profile)
+    taken = take_calls(benchmark, config, judge, concurrency, options, judge_large, certificates)
+    calls = replace(taken, profile=profile)
     refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     check_count("batch_size", batch_size, may_lack=True)
     check_count("concurrency", concurrency)
@@ -107,7 +108,10 @@ def evaluate(
     folder = (
         Path(out) if out is not None else _find_folder(name_folder(task, function.name.replace("/", "_")), calls, limit)
     )
-    made = read_run(folder) if (folder / NAME).exists() and not calls.kept.fresh else None
+    exists = (folder / NAME).exists()
+    if function.asks_failed and not exists:
+        raise QuadragError(f"{folder} holds no run to retry; name the run's folder with out=..., or leave out retry")
+    made = read_run(folder) if exists and not calls.kept.fresh else None
     judged_later = made and calls.judges and made.inputs.judge is None and made.inputs.limit == limit
     if made and not judged_later and not _goes_on(made, calls, limit):
         raise QuadragError(

@@ -1,6 +1,7 @@
 """Arguments that cannot be, or are misspelt, are refused in one line before anything is asked."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 from own_system import SUMMARY, measure, slowly
@@ -72,3 +73,25 @@ def test_a_judge_is_an_address_or_none(tmp_path, monkeypatch, judge):
     assert quadrag.evaluate(*asked, data_dir="sample", limit=2, judge=None).result.run.inputs.judge is None
     with pytest.raises(quadrag.QuadragError, match="judge is 5; expected the address of a model"):
         quadrag.evaluate(*asked, data_dir="sample", judge=judge)
+
+
+def judging(chats):
+    return ["no"] * len(chats)
+
+
+@pytest.mark.parametrize(
+    ("place", "way"),
+    [(("crag", "task_1_2"), '; evaluate.load("truthfulness") takes a function'), (("rgb", "noise_robustness_en"), "")],
+)
+def test_a_function_as_a_judge_is_told_which_metric_takes_one(place, way):
+    with pytest.raises(quadrag.QuadragError, match=r"^judge is a function; expected the address of a model") as told:
+        quadrag.evaluate(*place, str, data_dir="sample", judge=judging)
+    assert str(told.value).endswith(f", or several{way}") and "0x" not in str(told.value)
+
+
+def test_a_run_that_is_not_there_is_not_retried():
+    asked = []
+    for named, folder in (({"out": "typo"}, "typo"), ({"name": "typo"}, "runs/crud_rag-summary-typo")):
+        with pytest.raises(quadrag.QuadragError, match=f"^{folder} holds no run to retry; name the run's folder"):
+            measure(asked.append, retry="failed", **named)
+    assert not asked and not list(Path().iterdir())

@@ -52,6 +52,8 @@ def test_a_result_and_a_comparison_are_in_chinese(capsys):
     assert 'lang="zh-CN' in page and "逐题比较 every 与 first" in page
     assert repr(quadrag.result("a")).startswith("rgb noise_robustness_en noise_80, first, official profile")
     assert repr(quadrag.result("a", labels="zh")) == repr(before)
+    said = refusal(lambda: quadrag.result("a").show(labels="zh"))
+    assert said.startswith("unknown argument of show 'labels'; known: "), "it has no such argument to go by"
 
 
 def refusal(call):
@@ -68,6 +70,10 @@ def test_errors_and_warnings_are_in_chinese():
     said = refusal(lambda: quadrag.evaluate("rgb", "x", every, labels="zh"))
     assert said.startswith("rgb 没有名为 'x' 的配置；可用的：noise_robustness_en, ")
     assert refusal(lambda: measure(every, x=1)).startswith("evaluate 没有名为 'x' 的参数；可用的：benchmark, config")
+    said = refusal(lambda: measure(every, name="n", retry="failed"))
+    assert said.startswith("runs/rgb-noise_robustness_en-noise_80-n 中没有可以重试的运行；请用 out=... ")
+    said = refusal(lambda: quadrag.evaluate("crag", "task_1_2", every, judge=every, labels="zh"))
+    assert said.endswith('，或几个这样的地址；要用函数作裁判，请用 evaluate.load("truthfulness")')
     said = refusal(lambda: measure(lambda question: 1 / 0, out="c"))
     assert said.startswith("函数最初的 8 次调用全部失败，不再调用；第一次：“ZeroDivisionError: ")
     said = refusal(lambda: measure(every, out="d", judge="http://127.0.0.1:9/v1#m"))
