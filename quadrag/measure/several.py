@@ -1,0 +1,98 @@
+"""Three evaluations or more, all but the first compared with it."""
+
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from quadrag.baselines.report.compared.lined import find_sides
+from quadrag.baselines.report.compared.names import lift_place, tell_under
+from quadrag.baselines.report.compared.several import refuse_apart, refuse_same, tabulate_several
+from quadrag.baselines.report.compared.verdict import find_verdict
+from quadrag.baselines.tables.grid import Grid, print_grids
+from quadrag.errors import QuadragError
+from quadrag.labels import LANGUAGES
+from quadrag.measure.arguments import entrance
+from quadrag.measure.evaluation import Evaluation
+from quadrag.measure.frame import check_rows, score_frame
+from quadrag.measure.sides import Sides, bounds, place_score
+from quadrag.measure.words import in_python, spell_notes
+
+_COLUMNS = ["system", "config", "split", "metric", "score", "value", "low", "high", "n", "difference",
+            "difference_low", "difference_high", "difference_n", "p", "p_holm", "verdict"]  # fmt: skip
+_OF_TWO = "of three runs or more there is no {}; compare two, or take to_pandas(by={})"
+
+
+class Comparisons(Sides):
+    """What ``quadrag report A B C`` prints: the runs line by line, the best first, and what each differs by."""
+
+    def __init__(self, *runs: Evaluation, labels: str = LANGUAGES[0]) -> None:
+        """Take the evaluations, the one that the others are compared with first.
+
+        Raises:
+            QuadragError: one is there twice, or they are of other benchmarks or profiles, or no two share a split.
+        """
+        refuse_same([str(one.folder) for one in runs])
+        super().__init__(runs, labels)
+        refuse_apart([(name, [result]) for name, result in self._runs])
+
+    @entrance
+    def __getitem__(self, name: str) -> NoReturn:
+        """Refuse to return one difference.
+
+        Raises:
+            QuadragError: always; it says where the differences are.
+        """
+        raise QuadragError(_OF_TWO.format(f"[{name!r}]", '"metric"'))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refuse what a comparison of two alone has.
+
+        Raises:
+            AttributeError: always; it says where the differences are.
+        """
+        raise AttributeError(in_python(_OF_TWO.format(name, '"metric"')), name=name, obj=self)
+
+    @entrance
+    def show(self, verbose: bool = False) -> None:
+        """Print the table, or when `verbose` those of all metrics."""
+        first, *others = map(lift_place, tabulate_several(self._runs, self.profile, verbose, self.labels))
+        print_grids([self._mark(first), *map(spell_notes, others)], verbose=verbose)
+
+    @entrance
+    def to_pandas(self, texts: bool = True, *, by: str = "question") -> Any:
+        """Return a `pandas.DataFrame` with a row for each run's questions or, `by` ``"metric"``, for each run's scores.
+
+        Of questions it has the column ``system`` and those of `Evaluation.to_pandas`. Of scores they are ``system``,
+        ``config``, ``split``, ``metric`` and ``score``; ``value`` over all questions of the run with its interval's
+        ``low`` and ``high`` and ``n``; then over the ``difference_n`` questions scored in the first run too
+        ``difference``, its value less the first one's, with ``difference_low`` and ``difference_high``, ``p``,
+        ``p_holm``, which is adjusted for all headlines of all runs, or for all other scores, and ``verdict``.
+
+        Args:
+            texts: with query, answer and gold; raises as `Evaluation.to_pandas` does.
+            by: ``question`` or ``metric``.
+        """
+        check_rows(by)
+        if by == "question":
+            import pandas  # type: ignore[import-untyped]
+
+            frames = {name: one.to_pandas(texts) for name, one in zip(self._names, self.runs, strict=True)}
+            return pandas.concat(frames, names=["system"]).reset_index("system").reset_index(drop=True)
+        scores = [{place_score(one, name): (name, score) for name, score in one.scores.items()} for one in self.runs]
+        found = find_sides([result for _, result in self._runs], self.profile, every=True)
+        rows = []
+        for place, sides in found.items():
+            config, split, metric, key = place
+            names = [one[place][0] for one in scores if place in one]
+            for system, side, known in zip(self._names, sides, scores, strict=True):
+                _, score = known.get(place, ("", None))
+                row = [system, config, split, metric, names[0] if names else f"{split}/{key}", side.value]
+                row += [*(score.interval or (None, None)), score.n] if score else [None, None, None]
+                pair = side.pair
+                row += [pair.difference, *bounds(pair), pair.n, pair.p, pair.p_holm] if pair else [None] * 6
+                rows.append([*row, pair and find_verdict(place, pair)])
+        return score_frame(rows, _COLUMNS)
+
+    @property
+    def _grid(self) -> Grid:
+        (grid,) = tabulate_several(self._runs, self.profile, every=False)
+        return self._mark(replace(grid, notes=[note for note in grid.notes if note not in tell_under(grid)]))
