@@ -24,7 +24,7 @@ from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_r
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.score import Score, find_name, match_names
 from quadrag.measure.several import Comparisons
-from quadrag.measure.sides import Sides, bounds, place_score, tell_invalid
+from quadrag.measure.sides import Sides, bounds, tell_invalid
 from quadrag.measure.words import in_python, labels_in_use
 from quadrag.stats import Pair
 from quadrag.wrapping import GLANCE, fit
@@ -48,7 +48,7 @@ class Comparison(Sides, Mapping[str, Pair]):
         super().__init__((before, after), labels)
         self.before = before
         self.after = after
-        places = {name: place_score(before, name) for name in before.scores}
+        places = {name: _place(before, name) for name in before.scores}
         both = (before.result, after.result)
         heads = pick_places(both, self.profile)
         rest = [place for place in places.values() if place not in heads]
@@ -78,7 +78,7 @@ class Comparison(Sides, Mapping[str, Pair]):
 
     def _tell_why(self, one: Evaluation, name: str) -> str:
         """Say why a score of one of the two is not compared."""
-        place = place_score(one, name)
+        place = _place(one, name)
         both = (self.before.result, self.after.result)
         return say_missing(*both, place, self.profile, name_columns(self._names)) or one.scores[name].reason
 
@@ -95,7 +95,7 @@ class Comparison(Sides, Mapping[str, Pair]):
     def counts(self) -> dict[str, Changes]:
         """On how many questions `after` is ``better``, ``worse`` and ``equal``, by each score with a better end."""
         both = (self.before.result, self.after.result)
-        found = {name: count_changes(*both, place_score(self.before, name), self.profile) for name in self.pairs}
+        found = {name: count_changes(*both, _place(self.before, name), self.profile) for name in self.pairs}
         return {name: one for name, one in found.items() if one}
 
     @entrance
@@ -163,8 +163,8 @@ class Comparison(Sides, Mapping[str, Pair]):
 
     def _both(self, name: str) -> tuple[Score, Score]:
         """Return a score of both, by its name in the first."""
-        others = {place_score(self.after, other): score for other, score in self.after.scores.items()}
-        return self.before.scores[name], others[place_score(self.before, name)]
+        others = {_place(self.after, other): score for other, score in self.after.scores.items()}
+        return self.before.scores[name], others[_place(self.before, name)]
 
     @property
     def _grid(self) -> Grid:
@@ -173,6 +173,11 @@ class Comparison(Sides, Mapping[str, Pair]):
         grid = lift_place(spread_subs(compare_two(self._runs, self.profile), names))
         warned = [line for line in note_judges(ran, self.profile) if isinstance(line, Alarm)]
         return self._mark(replace(grid, notes=[*warned, *grid.notes]))
+
+
+def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:
+    score = one.scores[name]
+    return (one.result.run.inputs.config, score.split, score.metric, score.key)
 
 
 _Run: TypeAlias = Evaluation | str | Path

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from quadrag.baselines.report.compared.lined import find_sides
-from quadrag.baselines.report.compared.names import lift_place, tell_under
+from quadrag.baselines.report.compared.names import Place, lift_place, tell_under
 from quadrag.baselines.report.compared.several import refuse_apart, refuse_same, tabulate_several
 from quadrag.baselines.report.compared.verdict import find_verdict
 from quadrag.baselines.tables.grid import Grid, print_grids
@@ -13,10 +13,11 @@ from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import entrance
 from quadrag.measure.evaluation import Evaluation
 from quadrag.measure.frame import check_rows, score_frame
-from quadrag.measure.sides import Sides, bounds, place_score
+from quadrag.measure.score import Score
+from quadrag.measure.sides import Sides, bounds
 from quadrag.measure.words import in_python, spell_notes
 
-_COLUMNS = ["system", "config", "split", "metric", "score", "value", "low", "high", "n", "difference",
+_COLUMNS = ["score", "system", "config", "split", "metric", "value", "low", "high", "n", "difference",
             "difference_low", "difference_high", "difference_n", "p", "p_holm", "verdict"]  # fmt: skip
 _OF_TWO = "of three runs or more there is no {}; compare two, or take to_pandas(by={})"
 
@@ -61,11 +62,11 @@ class Comparisons(Sides):
     def to_pandas(self, texts: bool = True, *, by: str = "question") -> Any:
         """Return a `pandas.DataFrame` with a row for each run's questions or, `by` ``"metric"``, for each run's scores.
 
-        Of questions it has the column ``system`` and those of `Evaluation.to_pandas`. Of scores they are ``system``,
-        ``config``, ``split``, ``metric`` and ``score``; ``value`` over all questions of the run with its interval's
-        ``low`` and ``high`` and ``n``; then over the ``difference_n`` questions scored in the first run too
-        ``difference``, its value less the first one's, with ``difference_low`` and ``difference_high``, ``p``,
-        ``p_holm``, which is adjusted for all headlines of all runs, or for all other scores, and ``verdict``.
+        Of questions it has the column ``system`` and those of `Evaluation.to_pandas`. Of scores they are ``score``, its
+        name; ``system``, ``config``, ``split`` and ``metric``; the run's ``value``, its interval's ``low`` and
+        ``high``, and ``n``; then over the ``difference_n`` questions scored in the first run too ``difference``, its
+        value less the first one's, ``difference_low`` and ``difference_high``, ``p``, ``p_holm``, which is adjusted for
+        all headlines of all runs, or for all other scores, and ``verdict``.
 
         Args:
             texts: with query, answer and gold; raises as `Evaluation.to_pandas` does.
@@ -77,20 +78,24 @@ class Comparisons(Sides):
 
             frames = {name: one.to_pandas(texts) for name, one in zip(self._names, self.runs, strict=True)}
             return pandas.concat(frames, names=["system"]).reset_index("system").reset_index(drop=True)
-        scores = [{place_score(one, name): (name, score) for name, score in one.scores.items()} for one in self.runs]
-        found = find_sides([result for _, result in self._runs], self.profile, every=True)
+        scores: list[dict[Place, Score]] = []
+        names: dict[Place, str] = {}
+        for one in self.runs:
+            config = one.result.run.inputs.config
+            named = {(config, score.split, score.metric, score.key): name for name, score in one.scores.items()}
+            scores.append({place: one.scores[name] for place, name in named.items()})
+            names = named | names
         rows = []
-        for place, sides in found.items():
-            config, split, metric, key = place
-            names = [one[place][0] for one in scores if place in one]
+        for place, sides in find_sides([result for _, result in self._runs], self.profile, every=True).items():
+            config, split, _, key = place
+            name = names.get(place, f"{split}/{key}")
             for system, side, known in zip(self._names, sides, scores, strict=True):
-                _, score = known.get(place, ("", None))
-                row = [system, config, split, metric, names[0] if names else f"{split}/{key}", side.value]
-                row += [*(score.interval or (None, None)), score.n] if score else [None, None, None]
-                pair = side.pair
-                row += [pair.difference, *bounds(pair), pair.n, pair.p, pair.p_holm] if pair else [None] * 6
-                rows.append([*row, pair and find_verdict(place, pair)])
-        return score_frame(rows, _COLUMNS)
+                score, pair = known.get(place), side.pair
+                own = [score.value, *(score.interval or [None] * 2), score.n] if score else [side.value, *[None] * 3]
+                beside = [pair.difference, *bounds(pair), pair.n, pair.p, pair.p_holm] if pair else [None] * 6
+                verdict = pair and find_verdict(place, pair)
+                rows.append([name, system, config, split, name.removeprefix(f"{split}/"), *own, *beside, verdict])
+        return score_frame(rows, _COLUMNS).astype(dict.fromkeys(_COLUMNS[5:-1], "float64"))
 
     @property
     def _grid(self) -> Grid:

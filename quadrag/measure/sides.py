@@ -96,9 +96,3 @@ def tell_invalid(name: str, one: Evaluation) -> list[str]:
 def bounds(pair: Pair) -> tuple[float | None, float | None]:
     """Return the interval of a difference; None twice where it is of too few questions to have one."""
     return pair.interval if pair.n >= FEW else (None, None)
-
-
-def place_score(one: Evaluation, name: str) -> tuple[str, str, str, str]:
-    """Return config, split, metric and key of a score."""
-    score = one.scores[name]
-    return (one.result.run.inputs.config, score.split, score.metric, score.key)

@@ -54,6 +54,7 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
     """
     results = [result for _, result in runs]
     found = find_sides(results, profile)
+    found = {place: sides for place, sides in found.items() if any(map(_is_shown, sides))} or found
     names = [name for name, _ in runs]
     called = [" ".join(dict.fromkeys(both)) for both in zip(name_columns(names), tell_apart(names), strict=True)]
     alike = [place for place, sides in found.items() if _is_same(place, sides)]
@@ -73,7 +74,7 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
                 [sides[at].shown, *difference_cells(place, sides[at].pair)],
             )
             for at in order
-            if sides[at].shown.text != NOTHING
+            if _is_shown(sides[at])
         ]
         if not here:
             continue
@@ -128,9 +129,13 @@ def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> 
     return found
 
 
+def _is_shown(side: Side) -> bool:
+    return side.shown.text != NOTHING
+
+
 def _is_same(place: Place, sides: Sequence[Side]) -> bool:
     """Whether no question of any run that has a metric differs by it."""
-    pairs = [side.pair for side in sides[1:] if side.shown.text != NOTHING]
+    pairs = [side.pair for side in sides[1:] if _is_shown(side)]
     return bool(pairs) and all(pair is not None and find_verdict(place, pair) == EQUAL for pair in pairs)
 
 

@@ -59,14 +59,14 @@ def test_a_row_holds_a_metric_of_a_run_with_its_difference_from_the_first(three)
     assert list(rows) == [(one.name, name) for name in ("accuracy", "accuracy_bounded") for one in three]
     for one in three[1:]:
         row, score, pair = rows[one.name, "accuracy"], one["accuracy"], quadrag.compare(three[0], one)["accuracy"]
-        assert (row["config"], row["split"], row["metric"]) == (RGB[1], "noise_80", "rgb_accuracy")
+        assert (row["config"], row["split"], row["metric"]) == (RGB[1], "noise_80", "accuracy")
         assert (row["value"], row["low"], row["high"], row["n"]) == (score.value, *score.interval, score.n)
         assert (row["difference"], row["difference_low"], row["difference_high"]) == (pair.difference, *pair.interval)
         assert (row["difference_n"], row["p"], row["verdict"]) == (pair.n, pair.p, "better")
     ps = [rows[name, "accuracy"]["p_holm"] for name in ("odd", "every")]
     assert ps == [rows["odd", "accuracy"]["p"], 2 * rows["every", "accuracy"]["p"]], "the two are adjusted together"
     assert frame["difference"].isna().tolist() == [True, False, False] * 2
-    assert {frame[name].dtype.kind for name in ("value", "low", "difference", "p")} == {"f"}
+    assert {frame[name].dtype.kind for name in list(frame)[5:-1]} == {"f"}
 
 
 def test_over_several_splits_the_metric_over_all_of_them_comes_first():
@@ -77,6 +77,15 @@ def test_over_several_splits_the_metric_over_all_of_them_comes_first():
     splits = frame[(frame["split"] != "all 5 splits") & frame["score"].str.endswith("/accuracy")]
     for name, here in splits.groupby("system"):
         assert here["value"].mean() == pytest.approx(whole.set_index("system").loc[name, "value"])
+
+
+def test_what_no_run_has_a_value_of_takes_the_place_of_no_other_metric():
+    place = ("rgb", "counterfactual_robustness_en")
+    runs = [quadrag.evaluate(*place, lambda question: "no", data_dir="sample", name=name, out=name) for name in "xyz"]
+    assert [runs[0][name].value for name in ("accuracy", "error_detection", "error_correction")] == [0, 0, None]
+    shown = repr(quadrag.compare(*runs))
+    assert all(f"\n{letter} {one.name} " in shown for letter, one in zip("ABC", runs, strict=True))
+    assert "\nThe same in every run that has it: error_detection 0.0.\n" in shown
 
 
 def test_a_row_holds_a_question_of_a_run(three):
