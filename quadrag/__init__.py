@@ -1,8 +1,8 @@
 """quadrag: four published RAG benchmarks, their metrics and reference baselines, in one place.
 
 ``quadrag.evaluate`` measures one's own system, ``quadrag.questions`` and ``quadrag.corpus`` are what it is measured
-with, ``quadrag.result`` reads a measurement back, ``quadrag.compare`` holds two against each other. Importing this
-package loads nothing heavy; every submodule imports what it needs when it is used.
+with, ``quadrag.result`` reads a measurement back, ``quadrag.compare`` holds two or more against each other. Importing
+this package loads nothing heavy; every submodule imports what it needs when it is used.
 """
 
 import sys
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from quadrag.measure.evaluation import Evaluation, result
     from quadrag.measure.questions import corpus, questions
     from quadrag.measure.score import Score
+    from quadrag.measure.several import Comparisons
     from quadrag.measure.system import evaluate
     from quadrag.records import Passage
 
 __all__ = [
     "Comparison",
+    "Comparisons",
     "Evaluation",
     "OpenQuestion",
     "Passage",
@@ -36,6 +38,7 @@ __all__ = [
 __version__ = "0.1.0"
 _PLACES = {
     "Comparison": "measure.comparison",
+    "Comparisons": "measure.several",
     "Evaluation": "measure.evaluation",
     "OpenQuestion": "baselines.systems.function",
     "Passage": "records",

@@ -1,37 +1,36 @@
-"""Two evaluations compared, question by question."""
+"""Two evaluations compared, question by question; and the entrance for any number of them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, overload
 
 from quadrag.baselines.certify.notes import note_judges
-from quadrag.baselines.core.result import Result
-from quadrag.baselines.page.page import write_page
+from quadrag.baselines.core.result import PROFILES
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs, compare_two
 from quadrag.baselines.report.compared.names import lift_place, name_columns
 from quadrag.baselines.report.compared.pairs import compare_each, pick_places
-from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
+from quadrag.baselines.report.compared.several import refuse_same
 from quadrag.baselines.report.compared.shared import is_same
 from quadrag.baselines.report.compared.words import Changes, count_changes, say_missing
 from quadrag.baselines.report.items.lines import Manner
 from quadrag.baselines.report.items.reader import RunReader, Which
-from quadrag.baselines.tables.cells import FEW
-from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, spread_subs, write_plainly
+from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, spread_subs
 from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
-from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_answers, tell_retries
+from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
-from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name, match_names
-from quadrag.measure.words import in_python, labels_in_use, spell_notes
+from quadrag.measure.several import Comparisons
+from quadrag.measure.sides import Sides, bounds, tell_invalid
+from quadrag.measure.words import in_python, labels_in_use
 from quadrag.stats import Pair
 from quadrag.wrapping import GLANCE, fit
 
 
-class Comparison(Mapping[str, Pair]):
+class Comparison(Sides, Mapping[str, Pair]):
     """The paired differences, `after` less `before`, by metric: ``comparison["rouge_l"].difference``."""
 
     def __init__(self, before: Evaluation, after: Evaluation, labels: str = LANGUAGES[0]) -> None:
@@ -46,15 +45,9 @@ class Comparison(Mapping[str, Pair]):
             values = [getattr(one.result.run.inputs, name) for one in (before, after)]
             if values[0] != values[1]:
                 raise QuadragError(f"one is of the {name} {values[0]}, the other of {values[1]}; expected the same")
-        if before.profile != after.profile:
-            raise QuadragError(
-                f"one has the profile {before.profile}, the other {after.profile}; compare them under one: "
-                f'quadrag.compare(before, after, profile="{before.profile}")'
-            )
+        super().__init__((before, after), labels)
         self.before = before
         self.after = after
-        self.profile = before.profile
-        self.labels = labels
         places = {name: _place(before, name) for name in before.scores}
         both = (before.result, after.result)
         heads = pick_places(both, self.profile)
@@ -64,7 +57,7 @@ class Comparison(Mapping[str, Pair]):
         self.pairs: dict[str, Pair] = {name: compared[at].pair for name, at in places.items() if at in compared}
         if not self.pairs:
             bad = [(name, one) for name, one in self._sides if one.invalid]
-            told = ["; ".join(_tell_invalid(name, one)) + tell_retries(one.result.run) for name, one in bad]
+            told = ["; ".join(tell_invalid(name, one)) + tell_retries(one.result.run) for name, one in bad]
             why = "; ".join(told) or "no question was scored in both; expected runs over the same questions"
             raise QuadragError(f"nothing to compare: {why}")
 
@@ -105,18 +98,6 @@ class Comparison(Mapping[str, Pair]):
         found = {name: count_changes(*both, _place(self.before, name), self.profile) for name in self.pairs}
         return {name: one for name, one in found.items() if one}
 
-    @property
-    @entrance
-    def invalid(self) -> list[str]:
-        """Why metrics are not compared, a line each: too many of their items failed in one of the two."""
-        return [in_python(line) for side in self._sides for line in _tell_invalid(*side)]
-
-    @property
-    def _sides(self) -> tuple[tuple[str, Evaluation], ...]:
-        """The two with what they are called side by side."""
-        first, second = name_columns(self._names)
-        return ((first, self.before), (second, self.after))
-
     @entrance
     def show(
         self,
@@ -149,31 +130,7 @@ class Comparison(Mapping[str, Pair]):
             return
         refuse_metric(metric, "worse=True", "better=True")
         grid = lift_place(compare_runs(self._runs, self.profile, verbose))
-        print_grids([spell_notes(replace(grid, notes=[*self._kept, *grid.notes]))], verbose=verbose)
-
-    @entrance
-    def report(self, path: str | Path) -> Path:
-        """Write the page of both runs, all answers side by side, and return where it lies."""
-        place = Path(path)
-        grids = tabulate_several(self._runs, self.profile)
-        write_page(place, [(name, [one]) for name, one in self._runs], grids, self.labels, profile=self.profile)
-        return place
-
-    @property
-    def _runs(self) -> list[tuple[str, Result]]:
-        return list(zip(self._names, (self.before.result, self.after.result), strict=True))
-
-    @property
-    def _kept(self) -> list[Alarm]:
-        """Say of which of the two answers are kept ones."""
-        return [Alarm(f"{name}: {told}.") for name, one in self._sides if (told := tell_answers(one.result))]
-
-    @property
-    def _names(self) -> list[str]:
-        """What the two are called: by their systems or, where these have one name, by their folders."""
-        both = (self.before, self.after)
-        names = [one.name for one in both]
-        return names if len(set(names)) > 1 else [str(one.folder) for one in both]
+        print_grids([self._mark(grid)], verbose=verbose)
 
     @entrance
     def to_pandas(self, texts: bool = True, *, by: str = "question") -> Any:
@@ -197,7 +154,7 @@ class Comparison(Mapping[str, Pair]):
             for name, pair in self.pairs.items():
                 before, after = (one.value for one in self._both(name))
                 found = [pair.n, *counts.get(name, none), pair.p, pair.p_holm]
-                rows.append((name, before, after, pair.difference, *_bounds(pair), *found))
+                rows.append((name, before, after, pair.difference, *bounds(pair), *found))
             columns = ["score", "before", "after", "difference", "low", "high", "n", *Changes._fields, "p", "p_holm"]
             return score_frame(rows, columns)
         first, second = self.before, self.after
@@ -215,25 +172,7 @@ class Comparison(Mapping[str, Pair]):
         names = {"difference": "95% interval", "verdict": "p"}
         grid = lift_place(spread_subs(compare_two(self._runs, self.profile), names))
         warned = [line for line in note_judges(ran, self.profile) if isinstance(line, Alarm)]
-        return spell_notes(replace(grid, notes=[*self._kept, *warned, *grid.notes]))
-
-    @entrance
-    def __repr__(self) -> str:
-        """Say which is better, and show the differences of the headlines, a line each."""
-        return "\n".join(write_plainly(self._grid))
-
-    @entrance
-    def _repr_html_(self) -> str:
-        """Show a notebook the same as a table."""
-        return table_html(self._grid)
-
-
-def _tell_invalid(name: str, one: Evaluation) -> list[str]:
-    return [f"{name} is INVALID, {line}" for line in one.invalid]
-
-
-def _bounds(pair: Pair) -> tuple[float | None, float | None]:
-    return pair.interval if pair.n >= FEW else (None, None)
+        return self._mark(replace(grid, notes=[*warned, *grid.notes]))
 
 
 def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:
@@ -241,35 +180,48 @@ def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:
     return (one.result.run.inputs.config, score.split, score.metric, score.key)
 
 
+_Run: TypeAlias = Evaluation | str | Path
+
+
+@overload
+def compare(before: _Run, after: _Run, *, profile: str | None = None, labels: str | None = None) -> Comparison: ...
+
+
+@overload
+def compare(
+    before: _Run, after: _Run, third: _Run, /, *others: _Run, profile: str | None = None, labels: str | None = None
+) -> Comparisons: ...
+
+
 @entrance
 def compare(
-    before: Evaluation | str | Path,
-    after: Evaluation | str | Path,
-    profile: str | None = None,
-    *more: object,
-    labels: str | None = None,
-) -> Comparison:
-    """Compare two evaluations on the questions that both answered.
+    before: _Run, after: _Run, *others: _Run, profile: str | None = None, labels: str | None = None
+) -> Comparison | Comparisons:
+    """Compare two evaluations on the questions that both answered, or of more each with the first.
 
     Args:
         before: of one system, or the folder of its run.
         after: of another, or of the same after a change.
-        profile: ``official`` or ``corrected``, whatever theirs is; the one that both have when None. A folder has that
-            of the evaluation beside it, else that of its run.
-        more: nothing, as it takes two.
+        others: more of them.
+        profile: ``official`` or ``corrected``, whatever theirs is; the one that all have when None. A folder has that
+            of the first evaluation given, else that of its run.
         labels: ``en`` or ``zh``, the language in which it is shown; that of the evaluations when None.
 
     Raises:
-        QuadragError: they are of other benchmarks, configs or profiles, or share no scored question.
+        QuadragError: they are of other benchmarks or profiles, or share no split; two are of other configs, or share no
+            scored question.
     """
-    if more or not isinstance(profile, str | None):
-        raise QuadragError("compare takes two runs; of more, `quadrag report A B C` makes tables")
-    spoken = labels or next((one.labels for one in (before, after) if isinstance(one, Evaluation)), labels_in_use())
-    beside = profile or next((one.profile for one in (before, after) if isinstance(one, Evaluation)), None)
+    for one in others:
+        if one in PROFILES:
+            raise QuadragError(f"{one!r} is no run; a profile is given by its name: profile={one!r}")
+    runs = (before, after, *others)
+    spoken = labels or next((one.labels for one in runs if isinstance(one, Evaluation)), labels_in_use())
+    beside = profile or next((one.profile for one in runs if isinstance(one, Evaluation)), None)
 
-    def take(one: Evaluation | str | Path) -> Evaluation:
+    def take(one: _Run) -> Evaluation:
         if not isinstance(one, Evaluation):
             return result(one, beside)
         return one if profile in (None, one.profile) else Evaluation(one.result, one.folder, check_profile(profile))
 
-    return Comparison(take(before), take(after), spoken)
+    first, second, *more = map(take, runs)
+    return Comparisons(first, second, *more, labels=spoken) if more else Comparison(first, second, spoken)

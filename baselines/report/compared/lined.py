@@ -17,15 +17,15 @@ from ...tables.grid import Cell, Grid, Line, Verdict
 from ...tables.slices import select_whole
 from .names import Place, join_labels, name_columns, name_places, tell_apart
 from .overall import pool_splits
-from .pairs import compare_each, has_better, pick_places, place_of
+from .pairs import compare_each, has_better, list_places, pick_places, place_of
 from .verdict import EQUAL, find_verdict, verdict_cells
 
 FEW_RUNS = 3  # of which each is told of in words
 _MOST = 60  # lines of a terminal
-_MORE = "More of them: --verbose, and the page (--html FILE)"
+_MORE = "More of them: --verbose, and the page"
 
 
-class _Side(NamedTuple):
+class Side(NamedTuple):
     """What a run came to by a metric, and what it differs by from the first one."""
 
     value: float | None
@@ -33,7 +33,7 @@ class _Side(NamedTuple):
     pair: Pair | None
 
 
-_NONE = _Side(None, Cell(NOTHING), None)
+_NONE = Side(None, Cell(NOTHING), None)
 
 
 def difference_cells(place: Place, pair: Pair | None) -> list[Cell]:
@@ -53,7 +53,8 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
         profile: ``official`` or ``corrected``.
     """
     results = [result for _, result in runs]
-    found = _find_sides(results, profile)
+    found = find_sides(results, profile)
+    found = {place: sides for place, sides in found.items() if any(map(_is_shown, sides))} or found
     names = [name for name, _ in runs]
     called = [" ".join(dict.fromkeys(both)) for both in zip(name_columns(names), tell_apart(names), strict=True)]
     alike = [place for place, sides in found.items() if _is_same(place, sides)]
@@ -73,7 +74,7 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
                 [sides[at].shown, *difference_cells(place, sides[at].pair)],
             )
             for at in order
-            if sides[at].shown.text != NOTHING
+            if _is_shown(sides[at])
         ]
         if not here:
             continue
@@ -95,22 +96,27 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
     return Grid(f", {title}" * bool(title), "run", columns, lines, notes, names=called)
 
 
-def _find_sides(results: Sequence[Result], profile: str) -> dict[Place, list[_Side]]:
-    """Find what each run came to by each headline, of several splits over all of them first."""
+def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> dict[Place, list[Side]]:
+    """Find what each run came to by each headline, of several splits over all of them first; or by `every` metric."""
     first, *others = results
     heads = pick_places(results, profile)
     compared = compare_each(first, others, heads, profile)
     pooled = [pool_splits(first, other, heads, pairs, profile) for other, pairs in zip(others, compared, strict=True)]
-    found: dict[Place, list[_Side]] = {}
+    found: dict[Place, list[Side]] = {}
     for place in dict.fromkeys(place for one in pooled for place in one):
         # The first run's is over the questions that the other one has too: said where that is one value.
         firsts = {one[place].show(place)[0]: one[place].values[0] for one in pooled if place in one}
-        own = [_Side(value, Cell(shown), None) for shown, value in firsts.items()]
+        own = [Side(value, Cell(shown), None) for shown, value in firsts.items()]
         found[place] = own if len(own) == 1 else [_NONE]
         for one in pooled:
             there = one.get(place)
-            side = _Side(there.values[1], Cell(there.show(place)[1]), there.compared.pair) if there else _NONE
+            side = Side(there.values[1], Cell(there.show(place)[1]), there.compared.pair) if there else _NONE
             found[place].append(side)
+    if every:
+        rest = [place for place in list_places(results, profile) if place not in heads]
+        others_too = compare_each(first, others, rest, profile)
+        compared = [shown | more for shown, more in zip(compared, others_too, strict=True)]
+        heads = [*heads, *rest]
     for place in heads:
         found[place] = []
         for at, result in enumerate(results):
@@ -119,16 +125,20 @@ def _find_sides(results: Sequence[Result], profile: str) -> dict[Place, list[_Si
             pair = compared[at - 1].get(place) if at else None
             cell = value_cell(row)
             cell = cell if len(results) <= FEW_RUNS else replace(cell, sub="")
-            found[place].append(_Side(row["value"] if row else None, cell, pair and pair.pair))
+            found[place].append(Side(row["value"] if row else None, cell, pair and pair.pair))
     return found
 
 
-def _is_same(place: Place, sides: Sequence[_Side]) -> bool:
+def _is_shown(side: Side) -> bool:
+    return side.shown.text != NOTHING
+
+
+def _is_same(place: Place, sides: Sequence[Side]) -> bool:
     """Whether no question of any run that has a metric differs by it."""
-    pairs = [side.pair for side in sides[1:] if side.shown.text != NOTHING]
+    pairs = [side.pair for side in sides[1:] if _is_shown(side)]
     return bool(pairs) and all(pair is not None and find_verdict(place, pair) == EQUAL for pair in pairs)
 
 
-def _list_same(found: dict[Place, list[_Side]], alike: Sequence[Place]) -> str:
+def _list_same(found: dict[Place, list[Side]], alike: Sequence[Place]) -> str:
     labels = name_places(found)
     return join_labels(f"{labels[place]} {found[place][0].shown.text}" for place in alike)

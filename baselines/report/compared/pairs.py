@@ -61,6 +61,12 @@ def pick_places(results: Iterable[Result], profile: str) -> list[Place]:
     return list(dict.fromkeys(place_of(row) for one in results for row in pick_headlines(one.scores, profile)))
 
 
+def list_places(results: Iterable[Result], profile: str) -> list[Place]:
+    """List all metrics that ran in any of the runs."""
+    rows = (row for one in results for row in select_whole(one.scores) if row["profile"] == profile)
+    return list(dict.fromkeys(place_of(row) for row in rows if "not_run" not in row))
+
+
 def compare_each(
     first: Result, others: Sequence[Result], places: Sequence[Place], profile: str = "official"
 ) -> list[dict[Place, Compared]]:

@@ -15,14 +15,13 @@ from ...core.result import Result
 from ...tables.folded import fold_lines
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.notes import TESTS, note_directions
-from ...tables.slices import select_whole
 from .comparison import compare_runs
 from .errors import tell_errors
 from .lined import FEW_RUNS, difference_cells, line_up
 from .matrix_change import tabulate_changes
 from .names import CORNER, label_place, name_columns, name_difference, name_places, tell_under
 from .overall import pool_splits
-from .pairs import compare_each, pick_places, place_of
+from .pairs import compare_each, list_places, pick_places
 from .rankings import tell_rankings
 from .shared import tell_judges
 from .verdict import tell_headline
@@ -94,8 +93,7 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     first, *others = results
     base, *names = name_columns([name for name, _ in runs])
     heads = pick_places(results, profile)
-    rows = [row for one in results for row in select_whole(one.scores) if row["profile"] == profile]
-    places = list(dict.fromkeys(place_of(row) for row in rows if "not_run" not in row)) if every else heads
+    places = list_places(results, profile) if every else heads
     compared = compare_each(first, others, heads, profile)
     rest = compare_each(first, others, [place for place in places if place not in heads], profile)
     found = {name: shown | more for name, shown, more in zip(names, compared, rest, strict=True)}

@@ -49,7 +49,7 @@ def test_the_mean_of_a_column_is_the_score(two, profile):
     assert frame[COLUMN].mean() == pytest.approx(one["accuracy"].value)
     assert frame[COLUMN].isna().sum() == (2 if profile == "official" else 0)
     assert list(frame[frame["unscored"] == "raised"]["id"]) == list(FAILED), "the reason stands in both"
-    both = quadrag.compare("a", "b", profile)
+    both = quadrag.compare("a", "b", profile=profile)
     difference = both.to_pandas(texts=False)[f"{COLUMN}_difference"]
     assert difference.mean() == pytest.approx(both["accuracy"].difference)
     assert difference.count() == both["accuracy"].n
@@ -117,7 +117,7 @@ def test_a_report_goes_by_the_profile_that_both_runs_were_made_with(two, cli):
 
 def test_profiles_that_differ_are_refused_with_the_way_out(two):
     before = quadrag.result("a", "official")
-    with pytest.raises(quadrag.QuadragError, match=r'quadrag.compare\(before, after, profile="official"\)'):
+    with pytest.raises(quadrag.QuadragError, match=r'quadrag.compare\(\.\.\., profile="official"\)'):
         quadrag.compare(before, two[1])
     assert quadrag.compare(before, two[1], profile="corrected")["accuracy"].n == 12
     assert quadrag.compare(before, "b")["accuracy"].n == 10, "a folder has the profile of what is beside it"

@@ -1,0 +1,103 @@
+"""Three evaluations or more, all but the first compared with it."""
+
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from quadrag.baselines.report.compared.lined import find_sides
+from quadrag.baselines.report.compared.names import Place, lift_place, tell_under
+from quadrag.baselines.report.compared.several import refuse_apart, refuse_same, tabulate_several
+from quadrag.baselines.report.compared.verdict import find_verdict
+from quadrag.baselines.tables.grid import Grid, print_grids
+from quadrag.errors import QuadragError
+from quadrag.labels import LANGUAGES
+from quadrag.measure.arguments import entrance
+from quadrag.measure.evaluation import Evaluation
+from quadrag.measure.frame import check_rows, score_frame
+from quadrag.measure.score import Score
+from quadrag.measure.sides import Sides, bounds
+from quadrag.measure.words import in_python, spell_notes
+
+_COLUMNS = ["score", "system", "config", "split", "metric", "value", "low", "high", "n", "difference",
+            "difference_low", "difference_high", "difference_n", "p", "p_holm", "verdict"]  # fmt: skip
+_OF_TWO = "of three runs or more there is no {}; compare two, or take to_pandas(by={})"
+
+
+class Comparisons(Sides):
+    """What ``quadrag report A B C`` prints: the runs line by line, the best first, and what each differs by."""
+
+    def __init__(self, *runs: Evaluation, labels: str = LANGUAGES[0]) -> None:
+        """Take the evaluations, the one that the others are compared with first.
+
+        Raises:
+            QuadragError: one is there twice, or they are of other benchmarks or profiles, or no two share a split.
+        """
+        refuse_same([str(one.folder) for one in runs])
+        super().__init__(runs, labels)
+        refuse_apart([(name, [result]) for name, result in self._runs])
+
+    @entrance
+    def __getitem__(self, name: str) -> NoReturn:
+        """Refuse to return one difference.
+
+        Raises:
+            QuadragError: always; it says where the differences are.
+        """
+        raise QuadragError(_OF_TWO.format(f"[{name!r}]", '"metric"'))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refuse what a comparison of two alone has.
+
+        Raises:
+            AttributeError: always; it says where the differences are.
+        """
+        raise AttributeError(in_python(_OF_TWO.format(name, '"metric"')), name=name, obj=self)
+
+    @entrance
+    def show(self, verbose: bool = False) -> None:
+        """Print the table, or when `verbose` those of all metrics."""
+        first, *others = map(lift_place, tabulate_several(self._runs, self.profile, verbose, self.labels))
+        print_grids([self._mark(first), *map(spell_notes, others)], verbose=verbose)
+
+    @entrance
+    def to_pandas(self, texts: bool = True, *, by: str = "question") -> Any:
+        """Return a `pandas.DataFrame` with a row for each run's questions or, `by` ``"metric"``, for each run's scores.
+
+        Of questions it has the column ``system`` and those of `Evaluation.to_pandas`. Of scores they are ``score``, its
+        name; ``system``, ``config``, ``split`` and ``metric``; the run's ``value``, its interval's ``low`` and
+        ``high``, and ``n``; then over the ``difference_n`` questions scored in the first run too ``difference``, its
+        value less the first one's, ``difference_low`` and ``difference_high``, ``p``, ``p_holm``, which is adjusted for
+        all headlines of all runs, or for all other scores, and ``verdict``.
+
+        Args:
+            texts: with query, answer and gold; raises as `Evaluation.to_pandas` does.
+            by: ``question`` or ``metric``.
+        """
+        check_rows(by)
+        if by == "question":
+            import pandas  # type: ignore[import-untyped]
+
+            frames = {name: one.to_pandas(texts) for name, one in zip(self._names, self.runs, strict=True)}
+            return pandas.concat(frames, names=["system"]).reset_index("system").reset_index(drop=True)
+        scores: list[dict[Place, Score]] = []
+        names: dict[Place, str] = {}
+        for one in self.runs:
+            config = one.result.run.inputs.config
+            named = {(config, score.split, score.metric, score.key): name for name, score in one.scores.items()}
+            scores.append({place: one.scores[name] for place, name in named.items()})
+            names = named | names
+        rows = []
+        for place, sides in find_sides([result for _, result in self._runs], self.profile, every=True).items():
+            config, split, _, key = place
+            name = names.get(place, f"{split}/{key}")
+            for system, side, known in zip(self._names, sides, scores, strict=True):
+                score, pair = known.get(place), side.pair
+                own = [score.value, *(score.interval or [None] * 2), score.n] if score else [side.value, *[None] * 3]
+                beside = [pair.difference, *bounds(pair), pair.n, pair.p, pair.p_holm] if pair else [None] * 6
+                verdict = pair and find_verdict(place, pair)
+                rows.append([name, system, config, split, name.removeprefix(f"{split}/"), *own, *beside, verdict])
+        return score_frame(rows, _COLUMNS).astype(dict.fromkeys(_COLUMNS[5:-1], "float64"))
+
+    @property
+    def _grid(self) -> Grid:
+        (grid,) = tabulate_several(self._runs, self.profile, every=False)
+        return self._mark(replace(grid, notes=[note for note in grid.notes if note not in tell_under(grid)]))

@@ -1,0 +1,131 @@
+"""Three evaluations and more in Python: printed as `quadrag report` prints them, as tables and as a page."""
+
+import copy
+
+import pytest
+
+import quadrag
+from quadrag.cli import main
+
+RGB = ("rgb", "noise_robustness_en")
+
+
+def measure(system, name, **more):
+    given = {"split": "noise_80", "data_dir": "sample", "name": name, "out": name}
+    return quadrag.evaluate(*RGB, system, **given | more)
+
+
+def first(question):
+    return question.passages[0].text
+
+
+def every(question):
+    return " ".join(one.text for one in question.passages)
+
+
+def odd(question):
+    return every(question) if int(question.id) % 2 else "I do not know"
+
+
+@pytest.fixture
+def three():
+    return [measure(one, one.__name__) for one in (first, odd, every)]
+
+
+def test_what_is_printed_is_what_the_report_prints(three, capsys):
+    found = quadrag.compare(*three)
+    for more in ([], ["--verbose"]):
+        capsys.readouterr()
+        found.show(verbose=bool(more))
+        shown = capsys.readouterr().out
+        assert main(["report", "first", "odd", "every", *more]) in (0, None)
+        assert capsys.readouterr().out.startswith(shown) and "is better on accuracy" in shown
+    lines = repr(found).splitlines()
+    (head,) = [at for at, line in enumerate(lines) if line.startswith("run ")]
+    assert [line.split()[:3] for line in lines[head + 1 : head + 4]] == [
+        ["C", "every", "100.0"],
+        ["B", "odd", "50.0"],
+        ["A", "first", "0.0"],
+    ]
+    assert max(map(len, lines)) <= 80 and "Under each value" not in repr(found)
+    assert "<td>C every</td><td>100.0</td><td>+100.0</td>" in found._repr_html_()
+    chinese = quadrag.compare("first", "odd", "every", labels="zh")
+    assert repr(chinese).startswith("B 在 accuracy 上更好：+50.0 个百分点")
+
+
+def test_a_row_holds_a_metric_of_a_run_with_its_difference_from_the_first(three):
+    frame = quadrag.compare(*three).to_pandas(by="metric")
+    rows = {(row["system"], row["score"]): row for row in frame.to_dict("records")}
+    assert list(rows) == [(one.name, name) for name in ("accuracy", "accuracy_bounded") for one in three]
+    for one in three[1:]:
+        row, score, pair = rows[one.name, "accuracy"], one["accuracy"], quadrag.compare(three[0], one)["accuracy"]
+        assert (row["config"], row["split"], row["metric"]) == (RGB[1], "noise_80", "accuracy")
+        assert (row["value"], row["low"], row["high"], row["n"]) == (score.value, *score.interval, score.n)
+        assert (row["difference"], row["difference_low"], row["difference_high"]) == (pair.difference, *pair.interval)
+        assert (row["difference_n"], row["p"], row["verdict"]) == (pair.n, pair.p, "better")
+    ps = [rows[name, "accuracy"]["p_holm"] for name in ("odd", "every")]
+    assert ps == [rows["odd", "accuracy"]["p"], 2 * rows["every", "accuracy"]["p"]], "the two are adjusted together"
+    assert frame["difference"].isna().tolist() == [True, False, False] * 2
+    assert {frame[name].dtype.kind for name in list(frame)[5:-1]} == {"f"}
+
+
+def test_over_several_splits_the_metric_over_all_of_them_comes_first():
+    runs = [measure(one, one.__name__, split=None, limit=6) for one in (first, odd, every)]
+    frame = quadrag.compare(*runs).to_pandas(by="metric")
+    whole = frame[frame["score"] == "all 5 splits/accuracy"]
+    assert list(whole.index) == [0, 1, 2] and list(whole["system"]) == ["first", "odd", "every"]
+    splits = frame[(frame["split"] != "all 5 splits") & frame["score"].str.endswith("/accuracy")]
+    for name, here in splits.groupby("system"):
+        assert here["value"].mean() == pytest.approx(whole.set_index("system").loc[name, "value"])
+
+
+def test_what_no_run_has_a_value_of_takes_the_place_of_no_other_metric():
+    place = ("rgb", "counterfactual_robustness_en")
+    runs = [quadrag.evaluate(*place, lambda question: "no", data_dir="sample", name=name, out=name) for name in "xyz"]
+    assert [runs[0][name].value for name in ("accuracy", "error_detection", "error_correction")] == [0, 0, None]
+    shown = repr(quadrag.compare(*runs))
+    assert all(f"\n{letter} {one.name} " in shown for letter, one in zip("ABC", runs, strict=True))
+    assert "\nThe same in every run that has it: error_detection 0.0.\n" in shown
+
+
+def test_a_row_holds_a_question_of_a_run(three):
+    frame = quadrag.compare(*three).to_pandas(texts=False)
+    for one in three:
+        own = frame[frame["system"] == one.name].drop(columns="system").reset_index(drop=True)
+        assert own.equals(one.to_pandas(texts=False))
+    assert len(frame) == 36 and "answer" in quadrag.compare(*three).to_pandas()
+
+
+def test_the_page_holds_all_runs(three):
+    page = quadrag.compare(*three).report("pages/three.html").read_text(encoding="utf-8")
+    assert "C every is best on accuracy with 100.0" in page and "Differences from A" in page
+
+
+def test_systems_of_one_name_are_told_apart_by_their_folders(three):
+    again = measure(odd, "odd", out="again")
+    assert set(quadrag.compare(*three, again).to_pandas(by="metric")["system"]) == {"first", "odd", "every", "again"}
+
+
+def test_what_cannot_be_compared_is_refused_in_one_line(three):
+    found = quadrag.compare(*three)
+    other = quadrag.evaluate("rgb", "negative_rejection_en", first, data_dir="sample", out="other")
+    for runs, said in (
+        ([*three[:2], "official"], "'official' is no run; a profile is given by its name: profile='official'"),
+        ([*three, "./first"], "nothing to compare: first is named twice; name another one"),
+        ([*three[:2], "none"], "none holds no run.json; expected the folder of a run"),
+        ([*three[:2], quadrag.result("every", "corrected")], "one has the profile official, another corrected; "),
+    ):
+        with pytest.raises(quadrag.QuadragError) as told:
+            quadrag.compare(*runs)
+        assert str(told.value).startswith(said) and "\n" not in str(told.value)
+    assert quadrag.compare(*three, profile="corrected").profile == "corrected"
+    crag = [
+        quadrag.evaluate("crag", "task_1_2", first, data_dir="sample", split="public", out=name) for name in ("x", "y")
+    ]
+    with pytest.raises(quadrag.QuadragError, match=r"nothing to compare: A is rgb negative_rejection_en .*; B is crag"):
+        quadrag.compare(other, *crag)
+    with pytest.raises(quadrag.QuadragError, match=r"there is no \['accuracy'\]; compare two, or take to_pandas\(by="):
+        found["accuracy"]
+    with pytest.raises(AttributeError, match="there is no counts; compare two"):
+        _ = found.counts
+    assert repr(copy.deepcopy(found)) == repr(found)
