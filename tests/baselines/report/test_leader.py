@@ -8,7 +8,7 @@ import pytest
 
 from quadrag.baselines.charts.bar import draw_bars
 from quadrag.baselines.report.compared.leader import glance_several
-from quadrag.baselines.runs import campaign
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Verdict
 
 METRIC = "rgb_accuracy.accuracy"
@@ -18,7 +18,7 @@ METRIC = "rgb_accuracy.accuracy"
 def make(cli):
     """A function that makes named runs of RGB's sample, each with so many of twelve questions right in every split."""
     assert cli("run", "rgb", "noise_robustness_en", "--data-dir", "sample", "--out", "r").code == 0
-    [(_, [result])] = campaign.read_runs(["r"])
+    [(_, [result])] = read_runs(["r"])
 
     def runs(**right):
         made = []
