@@ -53,8 +53,8 @@ def test_the_best_run_stands_first_and_p_counts_every_pair_of_runs(make):
 def test_nobody_is_called_the_best_by_chance_alone_and_one_who_is_better_than_all_is(make):
     [chance] = told(glance_several(make(a=5, b=6, c=6)))
     assert chance == (
-        "Not decided which run is best: B b leads on accuracy with 50.0 over all 5 splits; same as C; "
-        "not decided against A."
+        "Not decided which run is best: B b leads on accuracy with 50.0 over all 5 splits; "
+        "equal to C on all questions; not decided against A."
     )
     [best] = told(glance_several(make(a=12, b=0, c=1)))
     assert best == "A a is best on accuracy with 100.0 over all 5 splits: better than B, C."
