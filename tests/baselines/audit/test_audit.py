@@ -80,8 +80,8 @@ def test_a_line_is_a_finding_and_what_is_not_there_is_named(cli: Any, tmp_path: 
     assert "not there: noise_robustness_en (" not in done.err
     assert done.err.splitlines()[-3:] == [
         "findings: 1 short_answer",
-        "  short_answer  an accepted answer of one or two characters, which matching finds",
-        "                by chance",
+        "  short_answer  an accepted answer of one or two characters, which matching",
+        "                finds by chance",
     ]
 
 
