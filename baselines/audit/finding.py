@@ -8,6 +8,20 @@ from typing import Any, NamedTuple
 from quadrag.errors import QuadragError
 from quadrag.records import Key, read_jsonl
 
+# What each check finds, as docs/audit.md has it.
+CHECKS = {
+    "negative_with_answer": "a document that is said not to hold the answer, or to hold a false one, holds all of it",
+    "positive_without_answer": "a document that is said to hold the answer holds no part of it",
+    "short_answer": "an accepted answer of one or two characters, which matching finds by chance",
+    "near_duplicate": "another report of the gold article stands in the corpus, and does not count as relevant",
+    "duplicate_question": "an earlier question of the split asks the same",
+    "answer_in_question": "the question holds its answer",
+    "later_date": "a page was changed, or the answer names a day, after the question was asked",
+    "broken_reference": (
+        "a question file does not fit its split; a page has no text; the corpus lacks a node, or its passage"
+    ),
+}
+
 
 class Fault(NamedTuple):
     """What a check found at one place.

@@ -10,6 +10,7 @@ from ..core.result import PROFILES, Result
 from ..scoring.verdicts import TO_CHECK, count_held
 from ..tables.cells import ALIKE, join_bounds
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line
+from ..tables.names import keep_name, keep_names
 from ..tables.slices import select_whole
 from .asking import read_signature
 from .certificate import Certificate, find_certificate, round_two, write_percent
@@ -46,7 +47,9 @@ def _judge_line(one: Certificate) -> Line:
         text = join_bounds([*map(write, bounds or ())])
         figure = None if value is None else Figure(value * scale, bounds and (bounds[0] * scale, bounds[1] * scale))
         cells.append(Cell("–") if value is None else Cell(write(value), text, figure))
-    return Line(f"{one.judge}, {one.labels['name']}", [*cells, Cell(str(one.figures.get("n", one.labels["n"])))])
+    return Line(
+        f"{keep_name(one.judge)}, {one.labels['name']}", [*cells, Cell(str(one.figures.get("n", one.labels["n"])))]
+    )
 
 
 def _note_run(result: Result, profile: str) -> Iterator[str]:
@@ -63,14 +66,14 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
             known.setdefault((judge, certificate.sentence, certificate.is_chance), []).append(row)
     for (judge, sentence, chance), found in known.items():
         keys = dict.fromkeys(show_key(one["metric"], one["key"]) for one in found)
-        line = f"Judge {judge} {sentence} ({', '.join(keys)})"
+        line = f"Judge {keep_names(judge)} {sentence} ({', '.join(keys)})"
         yield Alarm(f"{line}; {ALIKE} marks what rests on them.") if chance else f"{line}."
         for one in found:
             yield from _note_corrected(one, find_certificate(certificates, one["signature"]))
     yield from _note_cascade(result)
     for judge, lacking in unknown.items():
         first = f"quadrag label {shlex.quote(str(result.folder or 'RUN'))} --out sheet.csv"
-        told = f"judge not certified: {judge} ({', '.join(lacking)}){_tell_unchecked(result, rows)}"
+        told = f"judge not certified: {keep_names(judge)} ({', '.join(lacking)}){_tell_unchecked(result, rows)}"
         yield f"{told}; to begin with, label what it judged: `{first}`."
 
 
@@ -91,9 +94,9 @@ def _note_unused(results: Sequence[Result]) -> Iterator[str]:
     given: list[Certificate] = [one for result in results for one in result.certificates]
     for one in given:
         if not any(map(one.fits, signatures)):
-            why = f"the judge here is {', '.join(judges)}" if judges else "nothing here is judged"
+            why = f"the judge here is {', '.join(map(keep_names, judges))}" if judges else "nothing here is judged"
             why = "it is of another metric or prompt" if one.judge in judges else why
-            yield f"The certificate of {one.judge} ({show_key(one.metric, one.key)}) is not used: {why}."
+            yield f"The certificate of {keep_name(one.judge)} ({show_key(one.metric, one.key)}) is not used: {why}."
 
 
 def _note_cascade(result: Result) -> Iterator[str]:
@@ -101,9 +104,9 @@ def _note_cascade(result: Result) -> Iterator[str]:
     for place, counts in result.run.cascade.items():
         total, last = sum(counts.values()), list(counts)[-1]
         if total:
-            given = ", ".join(f"{judge} {count}" for judge, count in counts.items())
+            given = ", ".join(f"{keep_name(judge)} {count}" for judge, count in counts.items())
             spared = f"{total - counts[last]} of {total} verdicts ({1 - counts[last] / total:.0%})"
-            yield f"Cascade, {show_key(*place.split('.'))}: verdicts of {given}; {last} was spared {spared}."
+            yield f"Cascade, {show_key(*place.split('.'))}: verdicts of {given}; {keep_name(last)} was spared {spared}."
 
 
 def _is_judged(row: Mapping[str, Any]) -> bool:

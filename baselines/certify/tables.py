@@ -10,6 +10,7 @@ from quadrag.stats import Interval
 
 from ..tables.cells import NOTHING, write_number
 from ..tables.grid import Cell, Grid, Line
+from ..tables.names import keep_name
 from .choose import PARTS, Choice
 from .corrected import Corrected
 from .draw import Sheet
@@ -20,6 +21,7 @@ from .notes import IN_PERCENT
 _PPI = "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels; tuning constant"
 _DRAWN = "Labels were drawn by the judge's verdicts; each verdict weighs as its share of the run. Wilson's interval."
 _UNSEEN = "The ceiling is unknown: no item was labelled by several people."
+CASCADE = "the cascade"  # what stands for the name of several judges, one after the other
 
 
 def tabulate(found: Sequence[Figures]) -> list[Grid]:
@@ -35,7 +37,7 @@ def tabulate(found: Sequence[Figures]) -> list[Grid]:
 
 def tabulate_cascade(choice: Choice) -> Grid:
     """Make the table of what judges before the last may decide: how often it agrees with people, and what it saves."""
-    last, best = choice.cascade.stages[-1].judge, choice.best
+    last, best = keep_name(choice.cascade.stages[-1].judge), choice.best
     lines = []
     for one in choice.frontier:
         decided = " > ".join(stage.name for stage in one.stages[:-1] if stage.decides) or "nothing"
@@ -113,7 +115,7 @@ def _agreement_line(one: Figures) -> Line:
     cells = [Cell(_percent(one.agreement.accuracy), _both(share, _percent))]
     for value, between in zip((one.agreement.kappa, one.agreement.ac1), others, strict=True):
         cells.append(Cell(_four(value), _both(between)))
-    return Line(one.verdicts.judge, [*cells, Cell(str(one.agreement.n))])
+    return Line(_call(one), [*cells, Cell(str(one.agreement.n))])
 
 
 def _intervals(found: Sequence[Figures]) -> str:
@@ -126,7 +128,7 @@ def _intervals(found: Sequence[Figures]) -> str:
 
 def _about(one: Figures) -> list[str]:
     """Say of a judge what could not be read, whether it says the same again, and what it took."""
-    name, notes = one.verdicts.judge, []
+    name, notes = _call(one), []
     if one.unreadable:
         counts = ", ".join(f"{why} {count}" for why, count in sorted(one.unreadable.items()))
         notes.append(f"{name}: {sum(one.unreadable.values())} items without a verdict ({counts}), left out.")
@@ -158,16 +160,14 @@ def _classes(one: Figures) -> Grid:
     means = [Cell(_percent(sum(column) / len(there))) for column in columns]
     lines.append(Line("average", [*means, Cell(str(sum(each.labels for each in there)))], rule=True))
     columns_named = ["accuracy", "precision", "recall", "F1", "n"]
-    return Grid(f"By class, {one.verdicts.judge}", "people say", columns_named, lines, ["Percent."])
+    return Grid(f"By class, {_call(one)}", "people say", columns_named, lines, ["Percent."])
 
 
 def _confusion(one: Figures) -> Grid:
     lines = [
         Line(name, [Cell(str(count)) for count in row]) for name, row in zip(one.labels.classes, one.table, strict=True)
     ]
-    return Grid(
-        f"Confusion, {one.verdicts.judge}", "people say", [f"judge {name}" for name in one.labels.classes], lines
-    )
+    return Grid(f"Confusion, {_call(one)}", "people say", [f"judge {name}" for name in one.labels.classes], lines)
 
 
 def _bias(one: Figures) -> Grid:
@@ -184,7 +184,7 @@ def _bias(one: Figures) -> Grid:
         before = each.slicing
     said = "Percent, but kappa. A difference whose interval leaves out 0 is a bias. One in twenty does by chance."
     return Grid(
-        f"Bias, {one.verdicts.judge}",
+        f"Bias, {_call(one)}",
         "items",
         ["people", "judge", "difference", "agreement", "kappa", "n"],
         lines,
@@ -201,7 +201,7 @@ def _ranks(found: Sequence[Figures]) -> Grid:
             Cell(_four(one.correlation.spearman), _both(one.correlation.interval)),
             Cell(_four(one.correlation.kendall)),
         ]
-        lines.append(Line(one.verdicts.judge, [*cells, Cell(str(one.correlation.n))]))
+        lines.append(Line(_call(one), [*cells, Cell(str(one.correlation.n))]))
     notes = [*_notes(labels), _UNSEEN, f"95% intervals by {labels.groups} ({found[0].groups}), drawn with replacement."]
     notes += [note for one in found for note in _about(one)]
     return Grid(f"Agreement with people, {labels.name}", "judge", ["Spearman", "Kendall", "n"], lines, notes)
@@ -243,3 +243,9 @@ def tabulate_corrected(name: str, found: Corrected, sheet: Sheet) -> Grid:
     notes += [f"{sheet.blank} rows have no label; the others are taken for the draw."] if sheet.blank else []
     notes += [] if sheet.drawn else ["The labels are taken for a random draw of this run's items."]
     return Grid(f"{name}, corrected for the judge", "score", ["value", "95% interval", "n"], lines, notes)
+
+
+def _call(one: Figures) -> str:
+    """Name a judge, or several one after the other."""
+    name = one.verdicts.judge
+    return name if name == CASCADE else keep_name(name)

@@ -91,8 +91,8 @@ def collect_answers(
     others = {*list_others(read, names[0])} if names else {}
     unfit = find_unfit(read)
     answers.index = {
-        "runs": name_fully([name for name, _ in runs]),
-        "called": name_columns([name for name, _ in runs]),
+        "runs": [speak(name, labels) for name in name_fully([name for name, _ in runs])],
+        "called": [speak(name, labels) for name in name_columns([name for name, _ in runs])],
         "metrics": [
             one | {"other": one["name"] in others, "unfit": one["name"] in unfit} for one in _describe_metrics(names)
         ],

@@ -159,7 +159,8 @@ def render_page(
         "asked": speak(asked, labels),
         "headline": headline and speak_grid(headline, labels),
     }
-    words = {name: _name_in(entry[labels], called) for name, entry in _words().items()}
+    heads = [speak(name, labels) for name in called]
+    words = {name: _name_in(entry[labels], heads) for name, entry in _words().items()}
     given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in given["grids"]]
     return (
         make_environment()

@@ -7,10 +7,11 @@ from quadrag.run_record import RunRecord
 from quadrag.stats import spread
 
 from ..core.result import Result
-from ..tables.names import keep_name
+from ..tables.names import keep_name, keep_names
 from .spent import describe_stages
 
 _NONE = "none given"
+_UNJUDGED = "none: judged metrics are not run"
 
 
 def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
@@ -25,7 +26,7 @@ def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
     rows = [
         ("model", join(keep_name(one.llm) for one in inputs)),
         ("model of the entities", join(keep_name(one.entity["model"]) for one in inputs if one.entity)),
-        ("judge", join(one.judge or "none: judged metrics are not run" for one in inputs)),
+        ("judge", join(keep_names(one.judge) if one.judge else _UNJUDGED for one in inputs)),
         ("data", join(run.source for run in runs)),
         ("parameters", join(", ".join(f"{k} {v}" for k, v in one.parameters.items()) or _NONE for one in inputs)),
         ("calls", describe_calls(results)),

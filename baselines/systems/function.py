@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
@@ -58,13 +58,13 @@ class OpenQuestion:
     query_time: str | None = None
 
     def __getattr__(self, name: str) -> Any:
-        """Refuse a name that a question does not have, with the nearest of those that every one has.
+        """Refuse a name that a question does not have, with the nearest of those that it has.
 
         Raises:
             AttributeError: always, as this is asked for such a name alone.
         """
-        known = [field.name for field in fields(self) if field.default is MISSING]
-        raise AttributeError(str(unknown_name("attribute of a question", name, known)), name=name, obj=self)
+        known = [field.name for field in fields(self)]
+        raise AttributeError(spell(str(unknown_name("attribute of a question", name, known))), name=name, obj=self)
 
     @property
     def key(self) -> Key:

@@ -5,7 +5,7 @@ looked up in turn. Of several that fit, one that begins with a word counts, and 
 never several sentences, so that each is looked up by itself, unless it is `{0…}`; what stands in “{0}” are another's
 words, which are kept. A line's label is looked up with the corner of its table before it, too. A text without a line is
 shown as it is, and so are quoted texts, and names of metrics, models, configs and files. In messages single words are
-such names.
+such names. A name that reads as words of ours stands between two `MARKS`, which nobody sees and no shown text has.
 """
 
 import re
@@ -44,9 +44,13 @@ _BOTH = re.compile(r"(\S+) and (\S+)")  # names
 _COUNTED = re.compile(r"(\d+) ([a-z_ ]+)")
 _A_TYPE = re.compile(r"an? ([A-Z]\w*|\w{2,})")  # as Python calls it
 _RANGE = re.compile(r"(\S*[\d_]\S*) to (\S*[\d_]\S*)")  # of numbers, or of files that are numbered
-# A text of data or of a model as Python writes it, or a folder that is points alone; and the first of the signs that
-# stand for such texts.
-_QUOTED = re.compile(r"""(?<![\w\\])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)|(?<!\S)\.\.?(?=[ ;,:])""")
+MARKS = "\u2068\u2069"  # before and behind a name: Unicode's, for a part of a text that is no part of its sentence
+_NO_MARKS = str.maketrans("", "", MARKS)
+# A name between marks, a text of data or of a model as Python writes it, or a folder that is points alone; and the
+# first of the signs that stand for such texts.
+_QUOTED = re.compile(
+    r"""\u2068.*?\u2069|(?<![\w\\])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)|(?<!\S)\.\.?(?=[ ;,:])"""
+)
 # An exception as Python tells it.
 _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Expired)(?:: .+)?")
 _ASIDE = 0xE000
@@ -112,20 +116,21 @@ def _match(english: str, chinese: str) -> re.Pattern[str]:
 
 def speak(text: Text, language: str) -> Text:
     """Return a text, which may be an alarm or a detail, in a language."""
-    return text if language == ENGLISH else type(text)(_speak_chinese(text))
+    return speak_note(text, language, ())
 
 
-def speak_line(line: str, language: str) -> str:
+def speak_line(line: str, language: str, names: Sequence[str] = ()) -> str:
     """Return a line of a message in a language: wholly or, where that has no words for a part, in English.
 
-    In one that is none of ours it is said in all of them: who mistyped the name reads one.
+    In one that is none of ours it is said in all of them: who mistyped the name reads one. It may be a note on runs of
+    these names.
     """
-    if language == ENGLISH or line.startswith(_LEAD):
-        return line
     if language not in LANGUAGES:
-        return " / ".join(speak_line(line, known) for known in LANGUAGES)
-    ours = speak(line, language)
-    return f"{_LEAD}{line}" if _LEFT.search(_NOT_OURS.sub("", ours)) else ours
+        return " / ".join(speak_line(line, known, names) for known in LANGUAGES)
+    if language == CHINESE and not line.startswith(_LEAD):
+        ours = _speak_note(line, names)
+        line = f"{_LEAD}{line}" if _LEFT.search(_NOT_OURS.sub("", ours)) else ours
+    return line.translate(_NO_MARKS)
 
 
 def is_ours(name: str) -> bool:
@@ -242,13 +247,13 @@ def _meet(before: str, after: str) -> str:
 
 def speak_grid(grid: Grid, language: str) -> Grid:
     """Return a table whose words are in a language."""
-    if language == ENGLISH:
-        return grid
     from rich.cells import cell_len
 
     def say(text: str) -> str:
+        if language == ENGLISH:
+            return speak(text, language)
         joined = text.replace("-\n", "").replace("_\n", "_").strip("\n")
-        ours = _speak_chinese(joined)
+        ours = speak(joined, language)
         if joined.endswith(" "):  # it is as wide as its column
             ours += " " * (cell_len(joined) - cell_len(ours))
         return text if ours == joined else text[: len(text) - len(text.lstrip("\n"))] + ours
@@ -263,12 +268,13 @@ def speak_grid(grid: Grid, language: str) -> Grid:
             )
             for cell in one.cells
         ]
-        label = _read().whole.get(f"{grid.corner}: {one.label}") or _speak_chinese(one.label)
+        special = language == CHINESE and _read().whole.get(f"{grid.corner}: {one.label}")
+        label = special or speak(one.label, language)
         return replace(one, label=label, cells=cells)
 
     return replace(
         grid,
-        title=_speak_chinese(grid.title),
+        title=speak(grid.title, language),
         corner=say(grid.corner),
         columns=[say(column) for column in grid.columns],
         lines=[line(one) for one in grid.lines],
@@ -279,10 +285,16 @@ def speak_grid(grid: Grid, language: str) -> Grid:
 
 def speak_note(note: Text, language: str, names: Sequence[str]) -> Text:
     """Return a note in a language; runs that it is said of stand before it by their names."""
+    ours = note if language == ENGLISH else _speak_note(note, names)
+    return type(note)(ours.translate(_NO_MARKS))
+
+
+def _speak_note(note: str, names: Sequence[str]) -> str:
+    """Return a note in Chinese, with marks where it has names."""
     head, _, told = note.partition(": ")
-    if language == CHINESE and told and {*head.split(", ")} <= {*names}:
-        return type(note)(f"{head}：{_END.sub('。', _speak_chinese(told))}")
-    return speak(note, language)
+    if told and {*head.split(", ")} <= {*names}:
+        return f"{head}：{_END.sub('。', _speak_chinese(told))}"
+    return _speak_chinese(note)
 
 
 def speak_grids(grids: Sequence[Grid], language: str) -> list[Grid]:

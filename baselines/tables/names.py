@@ -2,7 +2,7 @@
 
 from quadrag.run_record import Inputs
 
-from .language import is_ours
+from .language import MARKS, is_ours
 
 
 def name_model(inputs: Inputs) -> str:
@@ -17,5 +17,13 @@ def name_model(inputs: Inputs) -> str:
 
 
 def keep_name(name: str) -> str:
-    """Return what the user named as texts say it: quoted, and so never translated, where it reads as words of ours."""
-    return repr(name) if is_ours(name) else name
+    """Return what the user named as texts say it: between marks, and so never translated, if it reads as words of ours.
+
+    Whoever speaks the text takes the marks away, in any language.
+    """
+    return name.join(MARKS) if is_ours(name) else name
+
+
+def keep_names(names: str) -> str:
+    """Return several names, as of a run's judges, as texts say them."""
+    return "; ".join(map(keep_name, names.split("; ")))

@@ -19,7 +19,7 @@ from ..systems.rag.system import RAG
 from .answers import note_answers, note_kinds
 from .cells import ALIKE, Row
 from .grid import Alarm, Detail
-from .names import keep_name
+from .names import keep_name, keep_names
 from .notes import note_scores
 from .paper import load_tables
 from .paper_notes import note_beside
@@ -128,7 +128,7 @@ def list_settings(inputs: Inputs) -> list[str]:
     if are_own(inputs.benchmark, inputs.prompts) and not served:
         parts.append("prompts of the user's own")
     if inputs.judge:
-        parts.append(f"judge {', '.join(map(keep_name, inputs.judge.split('; ')))}")
+        parts.append(f"judge {keep_names(inputs.judge).replace('; ', ', ')}")
     names = {"llm": f"asked as {keep_name(inputs.llm)}"}
     parts += [f"{names.get(role, role)}, served by {keep_name(name)}" for role, name in inputs.served_as.items()]
     return parts

@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.audit.audited import audit
+    from quadrag.baselines.audit.finding import CHECKS
     from quadrag.records import jsonl_text
+    from quadrag.wrapping import hang
 
     found, audited = audit(arguments.benchmark, arguments.config, arguments.data_dir)
     print(jsonl_text(finding.as_row() for finding in found), end="")
@@ -41,3 +43,5 @@ def run(arguments: argparse.Namespace) -> None:
     counts = Counter(finding.check for finding in found)
     said = ", ".join(f"{count} {check}" for check, count in sorted(counts.items())) or "none"
     print(spell(f"findings: {said}"), file=sys.stderr)
+    for check in sorted(counts):
+        print(hang(f"  {check}  {spell(CHECKS[check])}", 80), file=sys.stderr)

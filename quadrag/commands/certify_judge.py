@@ -72,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.certify.verdicts import known_verdicts, list_judges
     from quadrag.baselines.tables.grid import print_grids
     from quadrag.baselines.tables.language import speak_grids
+    from quadrag.baselines.tables.names import keep_name
 
     if arguments.injections:
         return _inject(arguments)
@@ -98,12 +99,12 @@ def run(arguments: argparse.Namespace) -> int:
     certificate, judges = certify(found[0]), [one.verdicts for one in found]
     invalid = _write(arguments, labels, judges, certificate)
     if not invalid and (len(found) == 1 or arguments.against):
-        _tell_worth(arguments, f"{certificate.judge} {certificate.sentence}.")
+        _tell_worth(arguments, f"{keep_name(certificate.judge)} {certificate.sentence}.")
     tell(arguments, describe_labels(labels))
     print_grids(speak_grids(tabulate(found[:1] if arguments.against else found), arguments.labels))
     if arguments.against:
         print_grids(speak_grids(tabulate(found)[:1], arguments.labels))
-        names = [one.verdicts.judge for one in found]
+        names = [keep_name(one.verdicts.judge) for one in found]
         tell(arguments, say_against(compare(labels, *(one.verdicts for one in found)), *names))
     return _end(arguments, invalid)
 
@@ -147,7 +148,7 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     from quadrag.baselines.certify.certificate import certify
     from quadrag.baselines.certify.choose import choose_cascade
     from quadrag.baselines.certify.figures import measure
-    from quadrag.baselines.certify.tables import describe_labels, tabulate, tabulate_cascade
+    from quadrag.baselines.certify.tables import CASCADE, describe_labels, tabulate, tabulate_cascade
     from quadrag.baselines.tables.grid import print_grids
     from quadrag.baselines.tables.language import speak_grids
 
@@ -160,7 +161,7 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
         print(certificate.judge)
         _tell_worth(arguments, f"{certificate.sentence}.")
     tell(arguments, describe_labels(choice.labels))
-    found[-1].verdicts.judge = "the cascade"
+    found[-1].verdicts.judge = CASCADE
     print_grids(speak_grids([*tabulate(found), tabulate_cascade(choice)], arguments.labels))
     return _end(arguments, invalid)
 

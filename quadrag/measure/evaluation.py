@@ -242,23 +242,19 @@ class Evaluation(Mapping[str, Score]):
         pooled = pool_lines(self.result, rows, self.profile)
         notes = [*grid.notes, *note_judges([self.result], self.profile)]
         notes += [*note_directions((row["metric"], row["key"]) for row in rows), *note_sample([self.result])]
-        grid = self._mark(replace(grid, lines=[*pooled, *grid.lines], notes=notes))
+        title = f"{grid.title}, {self.profile} profile"
+        grid = self._mark(replace(grid, title=title, lines=[*pooled, *grid.lines], notes=notes))
         return replace(grid, notes=[*grid.notes, *[in_python(f"The page: {self._page}")] * self._page.exists()])
-
-    @property
-    def _titled(self) -> Grid:
-        grid = self._grid
-        return replace(grid, title=in_python(f"{grid.title}, {self.profile} profile"))
 
     @entrance
     def __repr__(self) -> str:
         """Show the headlines, a line each."""
-        return "\n".join(write_plainly(self._titled))
+        return "\n".join(write_plainly(self._grid))
 
     @entrance
     def _repr_html_(self) -> str:
         """Show a notebook the headlines with a bar for each share that is measured."""
-        return table_html(self._titled, str(self._page))
+        return table_html(self._grid, str(self._page))
 
 
 @entrance

@@ -4,7 +4,7 @@ They are in the language of the result, or of the call, that says them.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -28,12 +28,14 @@ def labels_in_use() -> str:
     return _labels.get() or usual_labels()
 
 
-def in_python(text: str) -> str:
-    """Return a message with ``judge_format="json"`` in the place of ``--judge-format json``, and the like.
+def in_python(text: str, names: Sequence[str] = ()) -> str:
+    """Return a message, or a note on runs of these names, with the arguments of Python in the place of options.
+
+    As ``judge_format="json"`` for ``--judge-format json``.
 
     Options that Python has no argument for stay as they are.
     """
-    return _OPTION.sub(_spell, speak_line(text, labels_in_use()).replace("--option ", ""))
+    return _OPTION.sub(_spell, speak_line(text, labels_in_use(), names).replace("--option ", ""))
 
 
 def _spell(option: re.Match[str]) -> str:
@@ -51,7 +53,7 @@ def _spell(option: re.Match[str]) -> str:
 def spell_notes(grid: Grid) -> Grid:
     """Return a table whose notes are such messages."""
     spoken = speak_grid(replace(grid, notes=[]), labels_in_use())
-    return replace(spoken, notes=[type(note)(in_python(note)) for note in grid.notes])
+    return replace(spoken, notes=[type(note)(in_python(note, grid.names)) for note in grid.notes])
 
 
 @contextmanager

@@ -79,10 +79,10 @@ def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: M
     look_up_verdicts([(before, [one for one, _ in pairs]), (after, [one for _, one in pairs])], manner.ledger)
     for name, reader in zip(columns, (before, after), strict=True):
         invalid = note_invalid([reader.result]) if metric in reader.invalid else []
-        yield from (f"{name}{manner.spell(': ')}{manner.spell(note)}" for note in invalid)
+        yield from (f"{manner.spell(name)}{manner.spell(': ')}{manner.spell(note)}" for note in invalid)
     yield from map(manner.spell, tell_judges(before.result, after.result))
     for pair in pairs:
-        yield from write_item(list(zip(columns, pair, strict=True)), manner)
+        yield from write_item(list(zip(map(manner.spell, columns), pair, strict=True)), manner)
         yield ""
     places = [(*split, module, key) for split in splits]
     missing = [] if gained else tell_missing(before.result, after.result, places, (), profile, columns)

@@ -8,6 +8,7 @@ from quadrag.stats import rank_agreement
 
 from ...core.result import PROFILES, Result
 from ...tables.cells import FEW
+from ...tables.names import keep_names
 from ...tables.slices import select_whole
 from .names import Place, name_places
 from .pairs import place_of
@@ -53,7 +54,7 @@ def tell_rankings(results: Sequence[Result], profile: str = "official") -> list[
         if result.run.inputs.judge is not None:
             judged.setdefault(result.run.inputs.judge, []).append((result.run.inputs.llm, result))
     judges = [
-        (f"{one} and {other} by {names[at]}", mine, _rank(judged[other], profile).get(at, {}))
+        (f"{keep_names(one)} and {keep_names(other)} by {names[at]}", mine, _rank(judged[other], profile).get(at, {}))
         for one, other in combinations(judged, 2)
         for at, mine in _rank(judged[one], profile).items()
         if at in names and metric_record(at[2]).key(at[3]).needs == "judge"

@@ -11,6 +11,7 @@ from quadrag.run_record import Inputs
 from ...certify.beside import is_by_chance
 from ...core.result import Result
 from ...tables.grid import Alarm
+from ...tables.names import keep_name, keep_names
 
 
 def is_same(first: Result, second: Result, question: Any) -> bool:
@@ -92,15 +93,16 @@ def _describe_judges(inputs: Inputs) -> list[str]:
     if inputs.judge is None:
         return [""] * 4
     services, served = (
-        ", ".join(name for role, name in by_role.items() if role.startswith("judge"))
+        ", ".join(keep_name(name) for role, name in by_role.items() if role.startswith("judge"))
         for by_role in (inputs.services, inputs.served_as)
     )
     prompt = (inputs.judging or {}).get("prompt")
+    judge = keep_names(inputs.judge)
     return [
-        inputs.judge,
-        f"{inputs.judge}, served by {served or inputs.judge}",
-        f"{inputs.judge} at {services}" if services else "",
-        f"{inputs.judge}, own prompt {prompt}" if prompt else f"{inputs.judge}, no own prompt",
+        judge,
+        f"{judge}, served by {served or judge}",
+        f"{judge} at {services}" if services else "",
+        f"{judge}, own prompt {prompt}" if prompt else f"{judge}, no own prompt",
     ]
 
 

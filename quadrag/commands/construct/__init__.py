@@ -38,8 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         first = about.partition("\n")[0]
         one = actions.add_parser(name, help=first[0].lower() + first[1:].removesuffix("."), description=about)
         other.add_arguments(one)
-    for one in actions.choices.values():
-        one.formatter_class = argparse.RawDescriptionHelpFormatter
 
 
 def _add_making(parser: argparse.ArgumentParser) -> None:

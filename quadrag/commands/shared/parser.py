@@ -51,8 +51,8 @@ class _Once(argparse._StoreAction):
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, like every other error here, and whose help is in the language in use."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**{"formatter_class": _Formatter, **more})
         self.register("action", None, _Once)
 
     def format_help(self) -> str:
@@ -133,7 +133,6 @@ def build_parser(version: str, typed: str | None = None) -> argparse.ArgumentPar
         prog="quadrag",
         description="Four published RAG benchmarks with their own metrics, error bars included.",
         epilog=_examples(_EXAMPLES),
-        formatter_class=_Formatter,
     )
     parser.add_argument("--version", action="version", version=f"quadrag {version}")
     options.labels(parser, _LABELS)
@@ -146,7 +145,6 @@ def build_parser(version: str, typed: str | None = None) -> argparse.ArgumentPar
             help=first[0].lower() + first[1:].removesuffix("."),
             description=f"{first}\n{about}".rstrip(),
             epilog=_examples(command.EXAMPLES),
-            formatter_class=_Formatter,
         )
         if typed in (None, name):
             command.add_arguments(one)

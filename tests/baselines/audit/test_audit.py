@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from quadrag.baselines.audit.finding import CHECKS
 from quadrag.data.files import sample_dir
 
 RUN = ("run", "rgb", "noise_robustness_en", "--split", "noise_40", "--data-dir", "sample", "--out", "r")
@@ -77,7 +78,17 @@ def test_a_line_is_a_finding_and_what_is_not_there_is_named(cli: Any, tmp_path: 
     ]
     assert "not there: counterfactual_robustness_zh (test) needs zh_fact.json" in done.err.splitlines()
     assert "not there: noise_robustness_en (" not in done.err
-    assert done.err.splitlines()[-1] == "findings: 1 short_answer"
+    assert done.err.splitlines()[-3:] == [
+        "findings: 1 short_answer",
+        "  short_answer  an accepted answer of one or two characters, which matching",
+        "                finds by chance",
+    ]
+
+
+def test_the_page_has_the_words_of_every_check() -> None:
+    page = (Path(__file__).parents[3] / "docs/audit.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"\| `(\w+)` \| (.+?) \|", page.partition("## The checks")[2]))
+    assert [*rows] == [*CHECKS] and all(rows[check].startswith(told) for check, told in CHECKS.items())
 
 
 @pytest.mark.slow

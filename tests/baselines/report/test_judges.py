@@ -12,11 +12,13 @@ import pytest
 from chat_server import ChatServer
 
 import quadrag
+from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.rankings import tell_rankings
 from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.report.compared.shared import doubt_verdicts, tell_judges
+from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.tables.language import speak
 from quadrag.measure.comparison import Comparison
 from quadrag.measure.evaluation import Evaluation
@@ -55,6 +57,20 @@ def test_between_runs_of_different_judges_no_judged_metric_has_a_winner() -> Non
     several = tabulate_several([("A", run(0.1)), ("B", run(0.9, "B", "m2")), ("C", run(0.9, "C"))])[1].notes
     assert f"B minus A: {TOLD}" in several
     assert any(note.startswith("C is better") and "better on RAGQuestEval precision" in note for note in several)
+
+
+def test_a_judge_whose_name_is_a_word_of_ours_keeps_it() -> None:
+    runs = [run(0.1, judge="judge"), run(0.9, "B", "m2; empty")]
+    (told,) = tell_judges(*runs)
+    assert speak(told, "en") == TOLD.replace("m; m2", "judge; m2; empty")
+    assert speak(told, "zh").startswith("两次由不同的裁判评判（judge; m2; empty）：")
+    facts = dict(list_facts(runs))
+    assert speak(facts["judge"], "zh") == "judge; m2; empty"
+    signed = [
+        row | {"signature": "x|judge:judge|prompt:p"} for row in runs[0].scores if row["metric"] == "ragquesteval"
+    ]
+    (note,) = note_judges([replace(runs[0], scores=signed)])
+    assert speak(note, "zh").startswith("裁判未经认证：judge（RAGQuestEval precision）")
 
 
 def test_python_says_why_a_metric_is_not_compared() -> None:

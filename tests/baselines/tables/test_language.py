@@ -15,7 +15,7 @@ from quadrag.baselines.retrieval.registry import RETRIEVERS
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables import language
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line
-from quadrag.baselines.tables.language import speak, speak_grid
+from quadrag.baselines.tables.language import speak, speak_grid, speak_line
 from quadrag.baselines.tables.names import keep_name
 from quadrag.catalogue import metrics
 from quadrag.metric_record import metric_record
@@ -252,15 +252,20 @@ def test_a_table_keeps_its_numbers_names_and_shape():
     assert (ours.title, ours.corner, ours.columns) == ("表 7：回答的真实性", "指标", ["not\nknown", "\n0.2"])
     assert ours.lines == [Line("  m（本次）", [Cell("1.0")])]
     assert ours.notes == ["不完整：只问了 60 题中的前 3 题。", "mrr"] and isinstance(ours.notes[0], Alarm)
-    assert speak_grid(grid, "en") is grid
+    assert speak_grid(grid, "en").lines == grid.lines
 
 
-@pytest.mark.parametrize("name", ["all", "official", "v2: judge", "judge (ours)", "mine, tuned", "A: all"])
-def test_what_the_user_named_is_never_translated(name):
+@pytest.mark.parametrize("name", ["all", "judge", "null", "v2: judge", "judge (ours)", "mine, tuned", "A: all"])
+def test_what_the_user_named_is_shown_as_it_is(name):
     kept = keep_name(name)
-    assert speak(f"rgb qa, {kept}, official profile", "zh") == f"rgb qa，{kept}，官方口径"
-    assert speak(f"Comparison: {kept} minus {kept}", "zh") == f"比较：{kept} 减 {kept}"
-    assert kept == f"'{name}'" and keep_name("my_rag v2") == "my_rag v2"
+    assert speak(f"rgb qa, {kept}, official profile", "zh") == f"rgb qa，{name}，官方口径"
+    assert speak_line(f"Comparison: {kept} minus {kept}", "zh") == f"比较：{name} 减 {name}"
+    assert speak(f"Comparison: {kept} minus {kept}", "en") == f"Comparison: {name} minus {name}"
+    for labels in ("en", "zh"):
+        grid = speak_grid(Grid(kept, kept, [kept], [Line(kept, [Cell(kept)])], [kept, f"{kept}: {kept}."]), labels)
+        assert {grid.title, grid.corner, *grid.columns, grid.lines[0].label, grid.lines[0].cells[0].text} == {name}
+        assert grid.notes[0] == name
+    assert kept != name and keep_name("my_rag v2") == "my_rag v2"
 
 
 def test_runs_keep_their_names_before_what_is_said_of_them():

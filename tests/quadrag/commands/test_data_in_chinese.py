@@ -21,7 +21,11 @@ NAMES = re.compile(
         (["list", "omnieval", "--statistics"], ("题数，按主题与任务（auto）", "\n  相关片段")),
         (
             ["audit", "rgb", "negative_rejection_zh"],
-            ("已检查：negative_rejection_zh，自带样例", "发现：1 short_answer"),
+            (
+                "已检查：negative_rejection_zh，自带样例",
+                "发现：1 short_answer",
+                "\n  short_answer  可接受的答案只有一两个字符，",
+            ),
         ),
         (["recall", "crag", "task_1_2"], ("图 2：前几个网页中有答案的题", "摘要中", "占题数的百分数，5 题及以上")),
         (

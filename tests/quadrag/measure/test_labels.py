@@ -5,6 +5,7 @@ import re
 import pytest
 
 import quadrag
+from quadrag.baselines.tables.language import MARKS
 from quadrag.cli import main
 
 RGB = ("rgb", "noise_robustness_en")
@@ -45,7 +46,7 @@ def test_a_result_and_a_comparison_are_in_chinese(capsys):
     before.show(wrong=True, limit=1)
     both.show(better=True, limit=1)
     shown = capsys.readouterr().out
-    assert "自带样例" in shown and "问题      " in shown and "标准答案" in shown and "的 1 题" in shown
+    assert "自带样例" in shown and "问题      " in shown and "标准答案" in shown and "最差的前 1 题" in shown
     tables = [line for line in shown.split("\n") if not line.startswith(("  ", " A", " B"))]
     assert [line for line in tables if ENGLISH.search(re.sub("“.*?”", "", line))] == []
     page = both.report("both.html").read_text(encoding="utf-8")
@@ -54,6 +55,30 @@ def test_a_result_and_a_comparison_are_in_chinese(capsys):
     assert repr(quadrag.result("a", labels="zh")) == repr(before)
     said = refusal(lambda: quadrag.result("a").show(labels="zh"))
     assert said.startswith("unknown argument of show 'labels'; known: "), "it has no such argument to go by"
+
+
+def judge(question):
+    return "x", [{"id": "p1", "text": "短"}]
+
+
+def value(question):
+    return question.query, [{"id": "p2", "text": "不在语料里的一段话，" * 9}]
+
+
+def test_names_that_read_as_our_words_stay_and_so_does_what_is_said_of_them():
+    results = [
+        quadrag.evaluate("omnieval", "extractive_qa", one, data_dir="sample", limit=6, labels="zh", out=one.__name__)
+        for one in (judge, value)
+    ]
+    assert repr(results[0]).startswith("omnieval extractive_qa auto，judge，官方口径\n")
+    both = quadrag.compare(*results)
+    shown = re.sub(r"\n(?! )", "", repr(both))
+    assert "比较：value 减 judge，extractive_qa auto" in shown and "逐题比较 value 与 judge：" in shown
+    assert "judge：未评测检索：系统给出的编号和文本都不属于标准文档；其编号如 'p1'" in shown
+    page = both.report("both.html").read_text(encoding="utf-8")
+    assert "逐题比较 value 与 judge" in page and not {*MARKS} & {*page, *repr(both), *repr(results[0])}
+    english = quadrag.compare("judge", "value", labels="en")
+    assert "Comparison: value minus judge, " in repr(english) and not {*MARKS} & {*repr(english)}
 
 
 def refusal(call):
