@@ -112,7 +112,7 @@ class RunRecord:
         empty: a model's replies without a text, by ``config/split``.
         cut: a model's replies that were cut by length.
         cascade: how many answers ended at each judge of a cascade, by metric and key.
-        verdict: what a judge said most often, as one line.
+        verdict: what a judge said that could not be read, else what it said most often, as one line.
         constant_verdicts: judges whose verdicts are all the same, a line each, with the values concerned.
         doubtful_verdicts: the same of judges whose verdicts are nearly so, or often wrong, by what words alone say.
         unread_judge: the judge that was asked no further, since none of its first verdicts could be read.
