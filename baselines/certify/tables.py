@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from quadrag.stats import Interval
 
-from ..tables.cells import NOTHING, write_number
+from ..tables.cells import FEW, NOTHING, write_number
 from ..tables.grid import Cell, Grid, Line
 from .choose import PARTS, Choice
 from .corrected import Corrected
@@ -119,6 +119,8 @@ def _agreement_line(one: Figures) -> Line:
 def _intervals(found: Sequence[Figures]) -> str:
     first = found[0]
     n = first.agreement.n if first.agreement else 0
+    if first.groups < FEW:
+        return f"No interval under {FEW} questions."
     if first.groups < n:
         return f"95% intervals by {first.labels.groups} ({first.groups}), drawn with replacement."
     return "95% intervals: Wilson's for agreement, of items drawn with replacement for the others."
@@ -202,7 +204,7 @@ def _ranks(found: Sequence[Figures]) -> Grid:
             Cell(_four(one.correlation.kendall)),
         ]
         lines.append(Line(one.verdicts.judge, [*cells, Cell(str(one.correlation.n))]))
-    notes = [*_notes(labels), _UNSEEN, f"95% intervals by {labels.groups} ({found[0].groups}), drawn with replacement."]
+    notes = [*_notes(labels), _UNSEEN, _intervals(found)]
     notes += [note for one in found for note in _about(one)]
     return Grid(f"Agreement with people, {labels.name}", "judge", ["Spearman", "Kendall", "n"], lines, notes)
 

@@ -258,8 +258,10 @@ def _tell_passages(result: Result) -> Iterator[str]:
     if (short := gave.get("short")) and not gave.get("gold"):
         yield f"{short} of {gave['passages']} passages are under {LEAST} characters: too short to be known"
     if gave.get("by") == "form":
-        check = "check that their ids are those of `quadrag.corpus`"
-        yield f"none of the {gave['passages']} passages is a gold document; {check}"
+        strange = gave.get("strange")
+        why = f"{strange} of their ids are none of `quadrag.corpus`" if strange else "all their ids are of the corpus"
+        why = "check that their ids are those of `quadrag.corpus`" if strange is None else why
+        yield f"none of the {gave['passages']} passages is a gold document; {why}"
     elif gave.get("by") == "text" and gave.get("gold") == 0:
         strange = f"; {gave['strange']} of their texts are no document of `quadrag.corpus`" if gave["strange"] else ""
         yield f"none of the {gave['passages']} passages is a gold document{strange}"
