@@ -127,7 +127,9 @@ def _tell_texts(result: Result) -> Iterator[str]:
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
         said = f"the same text, {_quote(text)}" if text else "empty"
-        how = _CONSTANT if text in best else _advise(result.run, "errors" if text else "failures")
+        refusal = text and not _find_error(text) and any(map(_list_looking, _find_rows(result, by_text[text])))
+        advice = "" if refusal else _advise(result.run, "errors" if text else "failures")
+        how = _CONSTANT if text in best else advice
         yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}{how}"
 
 
@@ -217,11 +219,21 @@ def _count_questions(result: Result, places: Collection[_Place]) -> int:
 
 
 def _is_looked_for(result: Result, places: Collection[_Place]) -> bool:
-    """Whether a metric looks for what stands in an answer, and found it in all answers of these places."""
+    """Whether a metric looks for what stands in an answer, by words or by a judge, and found it in all of these."""
     rows = _find_rows(result, places)
-    names = dict.fromkeys(name for row in rows for name, entry in row.items() if isinstance(entry, Mapping))
-    looking = [name for name in names if metric_record(name.partition(".")[0]).key(name.partition(".")[2]).phrase]
+    looking = dict.fromkeys(name for row in rows for name in _list_looking(row))
     return any(all((row.get(name) or {}).get("official") == 1 for row in rows) for name in looking)
+
+
+def _list_looking(row: Mapping[str, Any]) -> list[str]:
+    """List the metrics of an item that look for what its prompt asks to say, as a refusal, or whose judge does."""
+
+    def looks(name: str) -> bool:
+        metric, _, key = name.partition(".")
+        record = metric_record(metric).key(key)
+        return record.phrase or any(map(looks, record.words))
+
+    return [name for name, entry in row.items() if isinstance(entry, Mapping) and looks(name)]
 
 
 def _is_sought(result: Result, places: Collection[_Place]) -> bool:
