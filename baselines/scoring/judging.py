@@ -23,6 +23,7 @@ from ..systems.system import Completer
 from .cascade import Cascade, ask_cascades
 from .modules import CachedJudge, Embed, Judge, ScoringInputs, compute
 from .probe import Unread, find_unread
+from .rules import find_refused
 from .score import score
 from .verdicts import Judged, find_oddities
 
@@ -35,6 +36,7 @@ class Scored(NamedTuple):
     `verdict` could not be read, or is what the judges said most often where all could.
     `constant` says which judges' verdicts are all the same, a line for each with the values concerned, `doubtful` which
     are not what words alone say.
+    `refused` counts the answers that a phrase of refusal makes wrong, and those of them that hold the gold.
     `dead` tells whether it stopped since a judge does not answer: only what needs no judge is scored then.
     """
 
@@ -47,12 +49,14 @@ class Scored(NamedTuple):
     dead: bool = False
     constant: Mapping[str, list[str]] = MappingProxyType({})
     doubtful: Mapping[str, list[str]] = MappingProxyType({})
+    refused: tuple[int, int] = (0, 0)
 
     def tell(self, run: RunRecord) -> None:
         """Enter into a run what is known of its judges."""
         run.verdict, run.unread_judge, run.dead_judge = self.verdict, self.unread, self.dead
         run.cascade = {name: dict(counts) for name, counts in self.decided.items()}
         run.constant_verdicts, run.doubtful_verdicts = dict(self.constant), dict(self.doubtful)
+        run.refused = list(self.refused)
 
 
 class DeadJudge(QuadragError):
@@ -95,6 +99,31 @@ def score_answers(
     of what it says first can be read and not all items may fail, only what needs no judge is scored.
     """
     by_key = {question.key: question for question in questions}
+    scored = _score_by_key(session, benchmark, by_key, answers, task, stopped, passages)
+    return scored._replace(refused=_count_refused(benchmark, by_key, answers, task))
+
+
+def _count_refused(
+    benchmark: Benchmark, questions: Mapping[Key, Question], answers: Sequence[Answer], task: Task
+) -> tuple[int, int]:
+    """Count the answers that a phrase of refusal makes wrong by some metric, and those of them that hold the gold."""
+    metrics = benchmark.metrics(task.config, task.conditions)
+    if not any(metric.record(key).refused for metric in metrics for key in metric.keys):
+        return 0, 0
+    asked = ((answer.answer, questions[answer.key]) for answer in answers)
+    held = [find_refused(said, question.references, question.language) for said, question in asked]
+    return len(held) - held.count(None), held.count(True)
+
+
+def _score_by_key(
+    session: Judging,
+    benchmark: Benchmark,
+    by_key: Mapping[Key, Question],
+    answers: Sequence[Answer],
+    task: Task,
+    stopped: str | None,
+    passages: Mapping[Key, Sequence[Passage]] | None,
+) -> Scored:
     given = ScoringInputs(embed=session.embed, passages=passages)
     dead = session.dead_judge
     if session.judges and not stopped and not dead:

@@ -53,7 +53,7 @@ _Place = tuple[Key, int]  # a question and its sample
 
 
 def note_answers(results: Sequence[Result]) -> list[str]:
-    """Say that answers of a run are empty, that many are one text, that passages were not read, or none is known.
+    """Say what of a run's answers is odd: empty or one text, right but refused, their passages not read, or none known.
 
     That the baseline has nothing to say without passages is as it should be, and is no alarm.
     """
@@ -62,7 +62,7 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     where = f" of {', '.join(dict.fromkeys(bare))} without documents" * several
     told: dict[tuple[str, str], list[Result]] = {}
     for one in results:
-        for line in (*_tell_texts(one), *_tell_passages(one)):
+        for line in (*_tell_texts(one), *_tell_refused(one), *_tell_passages(one)):
             told.setdefault((one.run.inputs.config, line), []).append(one)
     return [
         *(
@@ -131,6 +131,16 @@ def _tell_texts(result: Result) -> Iterator[str]:
         advice = "" if refusal else _advise(result.run, "errors" if text else "failures")
         how = _CONSTANT if text in best else advice
         yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}{how}"
+
+
+def _tell_refused(result: Result) -> Iterator[str]:
+    """Say how many answers with the gold a phrase of refusal makes wrong."""
+    refused, right = result.run.refused
+    if right:
+        yield (
+            f"{refused} answers hold the refusal phrase: the authors' code counts them wrong; {right} of them hold the "
+            "gold"
+        )
 
 
 def find_errors(result: Result) -> dict[str, set[_Place]]:

@@ -185,3 +185,22 @@ def test_names_of_passages_are_known(name):
 @pytest.mark.parametrize("name", ["id", "context_length", "docstring", "query", "references", "results", "history"])
 def test_other_names_are_none(name):
     assert find_unread({"answer": "x", name: ["y"]}) == ()
+
+
+def test_right_answers_that_hold_the_phrase_of_refusal_are_told_of(cli):
+    place = ("rgb", "noise_robustness_zh")
+
+    def answer(question):
+        found = "".join(passage.text for passage in question.passages)
+        return {"0": f"部分文档信息不足，但综合可知：{found}", "1": "文档信息不足。"}.get(question.id, found)
+
+    found = quadrag.evaluate(*place, answer, data_dir="sample", split="noise_0", out="run")
+    assert found["accuracy"].value == 9 / 12, "official finds no Chinese gold with a space"
+    told = "2 answers hold the refusal phrase: the authors' code counts them wrong; 1 of them hold the gold."
+    assert count(repr(found), told) == 1 and count(cli("report", "run").out, told) == 1
+    said = "the answer holds the refusal phrase and counts as wrong, though it holds the gold"
+    assert cli("show", "run", "--limit", "12").out.count(said) == 1
+    chinese = "".join(cli("report", "run", "--labels", "zh").out.split("\n"))
+    assert "2 个回答含有拒答用语（信息不足），作者的代码一律算错；其中 1 个含有标准答案。" in chinese
+    plain = quadrag.evaluate(*place, lambda question: "信息不足", data_dir="sample", split="noise_0")
+    assert "refusal phrase" not in repr(plain), "who refuses has no right answer"
