@@ -116,9 +116,9 @@ def find_documents(
         unknown = [one for key in own for one, name in zip(passages[key], known[key], strict=True) if name is None]
         return replace(evidence, by="text", gold=gold_found, strange=strange, short=_count_short(unknown)), ids
     if formed:
-        ids = [document for found in own.values() for document in found]
-        corpus = _find_in_corpus(inner, task, questions[0].split, {*ids}, lambda one: one.id)
-        strange = None if corpus is None else sum(document not in corpus for document in ids)
+        every = [document for found in own.values() for document in found]
+        corpus = _find_in_corpus(inner, task, questions[0].split, {*every}, lambda one: one.id)
+        strange = None if corpus is None else sum(document not in corpus for document in every)
         return replace(evidence, by="form", strange=strange), own
     why = "the system gave no id and no text of a gold document"
     if given := next((name for found in own.values() for name in found if not name.startswith(UNNAMED)), None):

@@ -112,7 +112,10 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
         ),
         ({"answer": "id", "passages": [GOLD], "contexts": []}, None),
         ({"answer": "id", "passages": []}, "The search found no passage for any question."),
-        ({"answer": "id", "passages": ["ab" * 32]}, MISSED.format(8)),
+        (
+            {"answer": "id", "passages": ["ab" * 32]},
+            f"{MISSED.format(8)}; 8 of their ids are none of `quadrag.corpus`.",
+        ),
         (
             {"answer": "id", "passages": [GOLD[:14]]},
             f"{UNKNOWN}; one of its ids is '{GOLD[:14]}', one of the corpus is '{GOLD[:15]}…'; "
