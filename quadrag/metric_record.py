@@ -37,6 +37,7 @@ class KeyRecord:
         among: the key whose value decides, by the answer, whether an item has this one; "" where the question does.
         none: why, then, no item has it.
         phrase: whether 1 says that an answer holds a phrase that its prompt asks for.
+        refused: whether an answer that holds RGB's phrase of refusal has the worst value, whatever else it says.
         grows: whether more text in an answer can only raise it.
         words: of a judge's verdict, the metrics that say by words alone whether the same answer is right.
     """
@@ -55,6 +56,7 @@ class KeyRecord:
     among: str = ""
     none: str = ""
     phrase: bool = False
+    refused: bool = False
     grows: bool = False
     words: tuple[str, ...] = ()
 

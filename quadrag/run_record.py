@@ -110,9 +110,10 @@ class RunRecord:
         failures: calls that failed, by ``config/split/id/sample``.
         failed_verdicts: answers that a judge was asked about in vain.
         empty: a model's replies without a text, by ``config/split``.
+        refused: how many answers a phrase of refusal makes wrong by RGB's accuracy, and how many of them hold the gold.
         cut: a model's replies that were cut by length.
         cascade: how many answers ended at each judge of a cascade, by metric and key.
-        verdict: what a judge said most often, as one line.
+        verdict: what a judge said that could not be read, else what it said most often, as one line.
         constant_verdicts: judges whose verdicts are all the same, a line each, with the values concerned.
         doubtful_verdicts: the same of judges whose verdicts are nearly so, or often wrong, by what words alone say.
         unread_judge: the judge that was asked no further, since none of its first verdicts could be read.
@@ -156,6 +157,7 @@ class RunRecord:
     failures: dict[str, str] = field(default_factory=dict)
     failed_verdicts: int = 0
     empty: dict[str, int] = field(default_factory=dict)
+    refused: list[int] = field(default_factory=lambda: [0, 0])
     cut: int = 0
     cascade: dict[str, dict[str, int]] = field(default_factory=dict)
     verdict: str | None = None

@@ -1,6 +1,7 @@
 """A run's judged score corrected for its judge: with labels of the run's own items, or with a certificate alone."""
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 from quadrag.stats import Interval
@@ -16,12 +17,14 @@ class Corrected(NamedTuple):
     """A corrected score.
 
     Attributes:
-        plain: the judge's own mean over the run.
+        plain: the judge's own mean over what it gave a verdict on.
         estimate: people's mean, by labels and verdicts.
         alone: the interval of as many labels drawn at random, without the judge.
         n: labels.
-        total: judged items.
+        total: items.
+        read: those with a verdict.
         agreed: labels that say what the judge says.
+        both: labels of items with a verdict.
     """
 
     plain: float
@@ -29,7 +32,9 @@ class Corrected(NamedTuple):
     alone: Interval
     n: int
     total: int
+    read: int
     agreed: int
+    both: int
 
     @property
     def sentence(self) -> str:
@@ -47,6 +52,7 @@ def correct(items: Sequence[Judged], sheet: Sheet) -> Corrected:
     """Correct a run's score with labels of some of its items.
 
     Labels of a sheet that was drawn by strata are weighted by them; others are taken for a random draw of all items.
+    One item at least has a verdict.
     """
     labelled = [item for item in items if item.id in sheet.values]
     others = [item for item in items if item.id not in sheet.values]
@@ -62,9 +68,10 @@ def correct(items: Sequence[Judged], sheet: Sheet) -> Corrected:
         estimate = ppi_stratified(values, said, rest, strata, theirs)
     else:
         estimate = ppi_mean(values, said, rest)
-    plain = sum(item.value or 0.0 for item in items) / len(items)
-    agreed = sum(item.value == value for item, value in zip(labelled, values, strict=True))
-    return Corrected(plain, estimate, labels_alone(values, estimate.value), len(values), len(items), agreed)
+    read = [item.value for item in items if item.value is not None]
+    both = [item.value == value for item, value in zip(labelled, values, strict=True) if item.value is not None]
+    alone = labels_alone(values, estimate.value)
+    return Corrected(fmean(read), estimate, alone, len(values), len(items), len(read), sum(both), len(both))
 
 
 def labels_alone(values: Sequence[float], mean: float) -> Interval:

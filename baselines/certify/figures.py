@@ -22,6 +22,7 @@ from quadrag.stats.agreement import (
     count_pairs,
 )
 
+from ..tables.cells import FEW
 from .labels import Item, LabelSet
 from .verdicts import Verdicts, list_judged
 
@@ -59,7 +60,7 @@ class Figures:
         labels: the set.
         verdicts: of the judge.
         agreement: over the items with a verdict; None of a ranked set.
-        intervals: of accuracy, kappa and AC1.
+        intervals: of accuracy, kappa and AC1; none of too few groups.
         table: counts, labels by verdicts.
         classes: the figures of each class.
         bias: by slice, length of the answer and, of pairs, position.
@@ -106,19 +107,32 @@ def measure(labels: LabelSet, verdicts: Verdicts) -> Figures:
     found.consistency = _consistency(verdicts)
     said = [str(verdicts.given[item.id]) for item in judged]
     groups = [item.group or item.id for item in judged]
-    found.groups = len(set(groups))
+    found.groups = count_groups(judged)
     if labels.ranked:
         found.correlation = _correlate([float(item.label) for item in judged], list(map(float, said)), groups)
         return found
     given = [item.label for item in judged]
     table = count_pairs(given, said, labels.classes)
     found.agreement, found.table, found.classes = agreement(table), table.tolist(), class_figures(table)
-    intervals = agreement_intervals(given, said, groups, labels.classes)
-    if found.groups == len(judged):
-        intervals = (wilson(int(np.trace(table)), len(judged)), *intervals[1:])
-    found.intervals = intervals
+    if found.groups >= FEW:
+        intervals = agreement_intervals(given, said, groups, labels.classes)
+        if found.groups == len(judged):
+            intervals = (wilson(int(np.trace(table)), len(judged)), *intervals[1:])
+        found.intervals = intervals
     found.bias = list(_biases(labels, judged, said))
     return found
+
+
+def count_groups(items: Sequence[Item]) -> int:
+    """Count the questions, or what else groups items; an item without a group is one."""
+    return len({item.group or item.id for item in items})
+
+
+def tell_few(groups: int) -> str:
+    """Say that labels of so few questions tell nothing of a judge; "" of enough."""
+    several = "s" * (groups != 1)
+    told = f"labels of {groups} question{several} tell nothing of a judge: label {FEW} questions or more"
+    return told if groups < FEW else ""
 
 
 def compare(labels: LabelSet, first: Verdicts, second: Verdicts) -> Against:
@@ -217,4 +231,5 @@ def _correlate(people: list[float], judge: list[float], groups: Sequence[str]) -
         drawn.append(np.corrcoef(rankdata(a[chosen]), rankdata(b[chosen]))[0, 1])
     low, high = np.nanquantile(drawn, [0.025, 0.975])
     rho, tau = spearmanr(people, judge).statistic, kendalltau(people, judge).statistic
-    return Correlation(len(people), float(rho), float(tau), Interval(float(low), float(high)))
+    between = Interval(float(low), float(high)) if len(places) >= FEW else None
+    return Correlation(len(people), float(rho), float(tau), between)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from quadrag.stats import Interval
 
-from ..tables.cells import NOTHING, write_number
+from ..tables.cells import FEW, NOTHING, write_number
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import keep_name
 from .choose import PARTS, Choice
@@ -121,6 +121,8 @@ def _agreement_line(one: Figures) -> Line:
 def _intervals(found: Sequence[Figures]) -> str:
     first = found[0]
     n = first.agreement.n if first.agreement else 0
+    if first.groups < FEW:
+        return f"No interval under {FEW} questions."
     if first.groups < n:
         return f"95% intervals by {first.labels.groups} ({first.groups}), drawn with replacement."
     return "95% intervals: Wilson's for agreement, of items drawn with replacement for the others."
@@ -202,7 +204,7 @@ def _ranks(found: Sequence[Figures]) -> Grid:
             Cell(_four(one.correlation.kendall)),
         ]
         lines.append(Line(_call(one), [*cells, Cell(str(one.correlation.n))]))
-    notes = [*_notes(labels), _UNSEEN, f"95% intervals by {labels.groups} ({found[0].groups}), drawn with replacement."]
+    notes = [*_notes(labels), _UNSEEN, _intervals(found)]
     notes += [note for one in found for note in _about(one)]
     return Grid(f"Agreement with people, {labels.name}", "judge", ["Spearman", "Kendall", "n"], lines, notes)
 
@@ -228,18 +230,20 @@ def tabulate_corrected(name: str, found: Corrected, sheet: Sheet) -> Grid:
     """Make the table of a corrected score: the judge's own, that of labels alone, and the corrected one."""
     value, between = found.estimate.value, found.estimate.interval
     lines = [
-        Line("the judge alone", [Cell(_percent(found.plain)), Cell(NOTHING), Cell(str(found.total))]),
+        Line("the judge alone", [Cell(_percent(found.plain)), Cell(NOTHING), Cell(str(found.read))]),
         Line("corrected by labels", [Cell(_percent(value)), Cell(_both(between, _percent)), Cell(str(found.total))]),
         Line("labels alone", [Cell(_percent(value)), Cell(_both(found.alone, _percent)), Cell(str(found.n))]),
     ]
     notes = [
         "Percent.",
-        f"The judge and the labels agree on {found.agreed} of {found.n}.",
+        f"The judge and the labels agree on {found.agreed} of {found.both}.",
         *["It says the opposite of people more often than not: its own value says nothing."]
-        * (2 * found.agreed < found.n),
+        * (2 * found.agreed < found.both),
         found.sentence,
         _DRAWN if sheet.drawn else f"{_PPI} {found.estimate.tuning:.2f}.",
     ]
+    unread = found.total - found.read
+    notes += [f"{unread} of {found.total} items have no verdict that could be read."] if unread else []
     notes += [f"{sheet.blank} rows have no label; the others are taken for the draw."] if sheet.blank else []
     notes += [] if sheet.drawn else ["The labels are taken for a random draw of this run's items."]
     return Grid(f"{name}, corrected for the judge", "score", ["value", "95% interval", "n"], lines, notes)

@@ -1,8 +1,9 @@
 """The session's judges at the score stage: how many may be named, and what remains where their budget ends."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -22,6 +23,7 @@ from ..systems.system import Completer
 from .cascade import Cascade, ask_cascades
 from .modules import CachedJudge, Embed, Judge, ScoringInputs, compute
 from .probe import Unread, find_unread
+from .rules import find_refused
 from .score import score
 from .verdicts import Judged, find_oddities
 
@@ -29,10 +31,12 @@ _SHOWN = 120  # characters of a verdict
 
 
 class Scored(NamedTuple):
-    """Items and scores, why the run stopped, what the judges said most often, and which was asked no further.
+    """Items and scores, why the run stopped, what a judge said, and which was asked no further.
 
+    `verdict` could not be read, or is what the judges said most often where all could.
     `constant` says which judges' verdicts are all the same, a line for each with the values concerned, `doubtful` which
     are not what words alone say.
+    `refused` counts the answers that a phrase of refusal makes wrong, and those of them that hold the gold.
     `dead` tells whether it stopped since a judge does not answer: only what needs no judge is scored then.
     """
 
@@ -45,12 +49,14 @@ class Scored(NamedTuple):
     dead: bool = False
     constant: Mapping[str, list[str]] = MappingProxyType({})
     doubtful: Mapping[str, list[str]] = MappingProxyType({})
+    refused: tuple[int, int] = (0, 0)
 
     def tell(self, run: RunRecord) -> None:
         """Enter into a run what is known of its judges."""
         run.verdict, run.unread_judge, run.dead_judge = self.verdict, self.unread, self.dead
         run.cascade = {name: dict(counts) for name, counts in self.decided.items()}
         run.constant_verdicts, run.doubtful_verdicts = dict(self.constant), dict(self.doubtful)
+        run.refused = list(self.refused)
 
 
 class DeadJudge(QuadragError):
@@ -93,6 +99,31 @@ def score_answers(
     of what it says first can be read and not all items may fail, only what needs no judge is scored.
     """
     by_key = {question.key: question for question in questions}
+    scored = _score_by_key(session, benchmark, by_key, answers, task, stopped, passages)
+    return scored._replace(refused=_count_refused(benchmark, by_key, answers, task))
+
+
+def _count_refused(
+    benchmark: Benchmark, questions: Mapping[Key, Question], answers: Sequence[Answer], task: Task
+) -> tuple[int, int]:
+    """Count the answers that a phrase of refusal makes wrong by some metric, and those of them that hold the gold."""
+    metrics = benchmark.metrics(task.config, task.conditions)
+    if not any(metric.record(key).refused for metric in metrics for key in metric.keys):
+        return 0, 0
+    asked = ((answer.answer, questions[answer.key]) for answer in answers)
+    held = [find_refused(said, question.references, question.language) for said, question in asked]
+    return len(held) - held.count(None), held.count(True)
+
+
+def _score_by_key(
+    session: Judging,
+    benchmark: Benchmark,
+    by_key: Mapping[Key, Question],
+    answers: Sequence[Answer],
+    task: Task,
+    stopped: str | None,
+    passages: Mapping[Key, Sequence[Passage]] | None,
+) -> Scored:
     given = ScoringInputs(embed=session.embed, passages=passages)
     dead = session.dead_judge
     if session.judges and not stopped and not dead:
@@ -171,8 +202,10 @@ def _judge_answers(
         if retried and not ended:
             ask_anew(lambda given: _ask_unreadable_again(benchmark, by_key, answers, items, task, given))
             items, scores = score(benchmark, by_key, answers, task.conditions, given)
-    said = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
-    verdict = known_keys().line(said.most_common(1)[0][0], _SHOWN) if said else None
+    said = _find_unreadable(benchmark, by_key, answers, items, task, given)
+    often = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
+    said = said or next((reply for reply, _ in often.most_common(1)), None)
+    verdict = None if said is None else known_keys().line(said, _SHOWN)
     odd = find_oddities(Judged(benchmark, by_key, answers, items, task, given))
     stopped = ended[0] if ended else None
     return Scored(items, scores, stopped, verdict, decided=decided, constant=odd.constant, doubtful=odd.doubtful)
@@ -187,6 +220,15 @@ def _ask_unreadable_again(
     given: ScoringInputs,
 ) -> None:
     """Ask the judges anew about the answers whose verdict could not be read, metric by metric."""
+    for metric, places in _list_unreadable(benchmark, items, task):
+        asked = [answer for answer in answers if answer.key in places]
+        compute(benchmark, metric, questions, asked, "corrected", task.conditions, given)
+
+
+def _list_unreadable(
+    benchmark: Benchmark, items: Sequence[Mapping[str, Any]], task: Task
+) -> Iterator[tuple[MetricUse, set[Key]]]:
+    """Yield the metrics that ask a judge with the answers whose verdict could not be read, where there are any."""
     for metric in benchmark.metrics(task.config, task.conditions):
         places = {
             (row["config"], row["split"], row["id"])
@@ -195,8 +237,28 @@ def _ask_unreadable_again(
             if name.partition(".")[0] == metric.module and "unparsable" in (entry.get("reason") or {}).values()
         }
         if metric.judged and places:
-            asked = [answer for answer in answers if answer.key in places]
-            compute(benchmark, metric, questions, asked, "corrected", task.conditions, given)
+            yield metric, places
+
+
+def _find_unreadable(
+    benchmark: Benchmark,
+    questions: Mapping[Key, Question],
+    answers: Sequence[Answer],
+    items: Sequence[Mapping[str, Any]],
+    task: Task,
+    given: ScoringInputs,
+) -> str | None:
+    """Return a judge's last reply on the first answer whose verdict could not be read; None where all could."""
+    for metric, places in _list_unreadable(benchmark, items, task):
+        asking = [judge for place, judge in enumerate(given.judges) if metric.asks(place, len(given.judges))]
+        for answer, judge in product((one for one in answers if one.key in places), asking):
+            heard = CachedJudge(judge)
+            own = replace(given, judges=[heard])
+            (row,) = compute(benchmark, metric, questions, [answer], "corrected", task.conditions, own)["per_item"]
+            replies = [reply for reply in heard.verdicts.values() if isinstance(reply, str)]
+            if "unparsable" in row["reasons"].values() and replies:
+                return replies[-1]
+    return None
 
 
 def asks_judge(measured: Sequence[tuple[Benchmark, Task]]) -> bool:

@@ -10,7 +10,7 @@ was found. Of ids of another form that cannot be told: nothing is ranked, and th
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -20,6 +20,7 @@ from quadrag.errors import QuadragError, one_line
 from quadrag.records import Answer, Key, Passage, Question, document_id
 
 from ..core.benchmark import Benchmark, MetricUse
+from ..core.document import Document
 from ..core.settings import Conditions
 from ..core.task import Task, load_rows, open_whole_corpus, script_options
 from ..systems.rag.reply import UNNAMED
@@ -115,7 +116,10 @@ def find_documents(
         unknown = [one for key in own for one, name in zip(passages[key], known[key], strict=True) if name is None]
         return replace(evidence, by="text", gold=gold_found, strange=strange, short=_count_short(unknown)), ids
     if formed:
-        return replace(evidence, by="form"), own
+        every = [document for found in own.values() for document in found]
+        corpus = _find_in_corpus(inner, task, questions[0].split, {*every}, lambda one: one.id)
+        strange = None if corpus is None else sum(document not in corpus for document in every)
+        return replace(evidence, by="form", strange=strange), own
     why = "the system gave no id and no text of a gold document"
     if given := next((name for found in own.values() for name in found if not name.startswith(UNNAMED)), None):
         whole = next((one for one in sorted(gold) if one.startswith(given)), None)
@@ -162,7 +166,8 @@ def _find_by_text(
     if not hits and not lookup:
         return None
     texts = {(key, at): _squeeze(passages[key][at].text) for key, at in missed}
-    corpus = _find_in_corpus(inner, task, questions[0].split, {*texts.values()} - {""})
+    wanted = {*texts.values()} - {""}
+    corpus = _find_in_corpus(inner, task, questions[0].split, wanted, lambda one: _squeeze(one.text))
     for (key, at), text in texts.items():
         known[key][at] = (corpus or {}).get(text)
     strange = [passages[key][at] for key, at in missed if known[key][at] is None]
@@ -189,19 +194,21 @@ def _squeeze(text: str) -> str:
     return "".join(text.split())
 
 
-def _find_in_corpus(inner: Benchmark, task: Task, split: str, texts: Collection[str]) -> dict[str, str] | None:
-    """Return the ids of the corpus' documents that are such texts, by them; None where it is not here to be read.
+def _find_in_corpus(
+    inner: Benchmark, task: Task, split: str, wanted: Collection[str], read: Callable[[Document], str]
+) -> dict[str, str] | None:
+    """Return the ids of the corpus' documents that read as wanted, by that; None where it is not here to be read.
 
     The gold documents of a split are looked at too, where the corpus takes them.
     """
-    if not texts:
+    if not wanted:
         return {}
     if inner.corpus is None or (task.data_dir is None and find_source(inner.name, inner.corpus.config) is None):
         return None  # which is not worth fetching it
     gold = {"gold": split} if "gold" in inner.corpus.options else {}
     try:
         documents = open_whole_corpus(inner, task.data_dir, gold).documents()
-        return {text: one.id for one in documents if (text := _squeeze(one.text)) in texts}
+        return {found: one.id for one in documents if (found := read(one)) in wanted}
     except QuadragError:  # a folder with the questions alone
         return None
 

@@ -55,7 +55,7 @@ _Place = tuple[Key, int]  # a question and its sample
 
 
 def note_answers(results: Sequence[Result]) -> list[str]:
-    """Say that answers of a run are empty, that many are one text, that passages were not read, or none is known.
+    """Say what of a run's answers is odd: empty or one text, right but refused, their passages not read, or none known.
 
     That the baseline has nothing to say without passages is as it should be, and is no alarm.
     """
@@ -64,7 +64,7 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     told = [
         (name, line)
         for name, one in zip(_name_apart(results), results, strict=True)
-        for line in (*_tell_texts(one), *_tell_passages(one))
+        for line in (*_tell_texts(one), *_tell_refused(one), *_tell_passages(one))
     ]
     folded = fold_lines(told, len(told) > _MOST_LINES)
     return [
@@ -137,8 +137,20 @@ def _tell_texts(result: Result) -> Iterator[str]:
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
         said = f"the same text, {_quote(text)}" if text else "empty"
-        how = _CONSTANT if text in best else _advise(result.run, "errors" if text else "failures")
+        refusal = text and not _find_error(text) and any(map(_list_looking, _find_rows(result, by_text[text])))
+        advice = "" if refusal else _advise(result.run, "errors" if text else "failures")
+        how = _CONSTANT if text in best else advice
         yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}{how}"
+
+
+def _tell_refused(result: Result) -> Iterator[str]:
+    """Say how many answers with the gold a phrase of refusal makes wrong."""
+    refused, right = result.run.refused
+    if right:
+        yield (
+            f"{refused} answers hold the refusal phrase: the authors' code counts them wrong; {right} of them hold the "
+            "gold"
+        )
 
 
 def find_errors(result: Result) -> dict[str, set[_Place]]:
@@ -227,11 +239,21 @@ def _count_questions(result: Result, places: Collection[_Place]) -> int:
 
 
 def _is_looked_for(result: Result, places: Collection[_Place]) -> bool:
-    """Whether a metric looks for what stands in an answer, and found it in all answers of these places."""
+    """Whether a metric looks for what stands in an answer, by words or by a judge, and found it in all of these."""
     rows = _find_rows(result, places)
-    names = dict.fromkeys(name for row in rows for name, entry in row.items() if isinstance(entry, Mapping))
-    looking = [name for name in names if metric_record(name.partition(".")[0]).key(name.partition(".")[2]).phrase]
+    looking = dict.fromkeys(name for row in rows for name in _list_looking(row))
     return any(all((row.get(name) or {}).get("official") == 1 for row in rows) for name in looking)
+
+
+def _list_looking(row: Mapping[str, Any]) -> list[str]:
+    """List the metrics of an item that look for what its prompt asks to say, as a refusal, or whose judge does."""
+
+    def looks(name: str) -> bool:
+        metric, _, key = name.partition(".")
+        record = metric_record(metric).key(key)
+        return record.phrase or any(map(looks, record.words))
+
+    return [name for name, entry in row.items() if isinstance(entry, Mapping) and looks(name)]
 
 
 def _is_sought(result: Result, places: Collection[_Place]) -> bool:
@@ -268,8 +290,10 @@ def _tell_passages(result: Result) -> Iterator[str]:
     if (short := gave.get("short")) and not gave.get("gold"):
         yield f"{short} of {gave['passages']} passages are under {LEAST} characters: too short to be known"
     if gave.get("by") == "form":
-        check = "check that their ids are those of `quadrag.corpus`"
-        yield f"none of the {gave['passages']} passages is a gold document; {check}"
+        strange = gave.get("strange")
+        why = f"{strange} of their ids are none of `quadrag.corpus`" if strange else "all their ids are of the corpus"
+        why = "check that their ids are those of `quadrag.corpus`" if strange is None else why
+        yield f"none of the {gave['passages']} passages is a gold document; {why}"
     elif gave.get("by") == "text" and gave.get("gold") == 0:
         strange = f"; {gave['strange']} of their texts are no document of `quadrag.corpus`" if gave["strange"] else ""
         yield f"none of the {gave['passages']} passages is a gold document{strange}"

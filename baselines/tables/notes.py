@@ -15,7 +15,8 @@ INTERVALS = (
     "by bootstrap (BCa)"
 )
 TESTS = (
-    "p: McNemar's mid-p for shares, with Bonett and Price's interval; else 10,000 random swaps, with the bootstrap's."
+    "p: McNemar's mid-p, with Bonett and Price's interval, where answers are right or wrong or all differ by as much; "
+    "else 10,000 random swaps, with the bootstrap's interval."
 )
 _REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
 

@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.certify.certificate import certify
-    from quadrag.baselines.certify.figures import compare, measure
+    from quadrag.baselines.certify.figures import compare, count_groups, measure, tell_few
     from quadrag.baselines.certify.known import list_sets, open_labels, tell_languages
     from quadrag.baselines.certify.labels import write_items
     from quadrag.baselines.certify.tables import describe_labels, say_against, tabulate
@@ -87,6 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
         if not (arguments.judge or arguments.verdicts):
             tell(arguments, f"{arguments.items}: {len(labels.items)} items")
             return 0
+    if arguments.out and (few := tell_few(count_groups(labels.items))):
+        raise QuadragError(f"{few}, or leave out --out")
     if arguments.judge_large is not None:
         return _certify_cascade(arguments, labels)
     found = [measure(labels, one) for one in _verdicts(arguments, labels)]
@@ -97,23 +99,27 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.out:
             raise QuadragError(f"--out takes one judge's certificate; name it with --judge {list_judges(labels)[0]}")
     certificate, judges = certify(found[0]), [one.verdicts for one in found]
-    invalid = _write(arguments, labels, judges, certificate)
-    if not invalid and (len(found) == 1 or arguments.against):
-        _tell_worth(arguments, f"{keep_name(certificate.judge)} {certificate.sentence}.")
+    if not _write(arguments, labels, judges, certificate):
+        return 3
+    if len(found) == 1 or arguments.against:
+        _tell_worth(arguments, f"{keep_name(certificate.judge)} ", certificate)
     tell(arguments, describe_labels(labels))
     print_grids(speak_grids(tabulate(found[:1] if arguments.against else found), arguments.labels))
     if arguments.against:
         print_grids(speak_grids(tabulate(found)[:1], arguments.labels))
         names = [keep_name(one.verdicts.judge) for one in found]
         tell(arguments, say_against(compare(labels, *(one.verdicts for one in found)), *names))
-    return _end(arguments, invalid)
+    return _end(arguments)
 
 
-def _tell_worth(arguments: argparse.Namespace, sentence: str) -> None:
-    """Print whether a judge is worth asking, in lines that the window holds."""
+def _tell_worth(arguments: argparse.Namespace, who: str, certificate: Any) -> None:
+    """Print whether a judge is worth asking, or that nobody knows, in lines that the window holds."""
+    from quadrag.baselines.certify.figures import tell_few
     from quadrag.baselines.tables.language import speak
     from quadrag.wrapping import wrap
 
+    few = tell_few(certificate.figures["groups"])
+    sentence = f"{few[0].upper()}{few[1:]}." if few else f"{who}{certificate.sentence}."
     width = max(_NARROW, shutil.get_terminal_size().columns)
     print("\n".join(wrap(speak(sentence, arguments.labels), width)))
 
@@ -156,30 +162,31 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     choice = choose_cascade(labels, judges, arguments.keep_agreement)
     found = [measure(choice.labels, one) for one in (*judges, choice.verdicts)]
     certificate = certify(found[-1], choice)
-    invalid = _write(arguments, labels, judges, certificate)
-    if not invalid:
-        print(certificate.judge)
-        _tell_worth(arguments, f"{certificate.sentence}.")
+    if not _write(arguments, labels, judges, certificate):
+        return 3
+    print(certificate.judge)
+    _tell_worth(arguments, "", certificate)
     tell(arguments, describe_labels(choice.labels))
     found[-1].verdicts.judge = CASCADE
     print_grids(speak_grids([*tabulate(found), tabulate_cascade(choice)], arguments.labels))
-    return _end(arguments, invalid)
+    return _end(arguments)
 
 
-def _write(arguments: argparse.Namespace, labels: Any, judges: Any, certificate: Any) -> str | None:
-    """Write the certificate, unless a judge said too little that can be read: then say so, before all figures."""
+def _write(arguments: argparse.Namespace, labels: Any, judges: Any, certificate: Any) -> bool:
+    """Write the certificate; where a judge said too little that can be read, only say so: figures would say nothing."""
+    from quadrag.baselines.certify.figures import tell_few
+
     invalid = _invalid(labels, judges, arguments.max_failed)
+    invalid = invalid or (arguments.out and tell_few(certificate.figures["groups"]))
     if invalid:
         tell_bad(f"INVALID, {invalid}")
     elif arguments.out:
         certificate.write(Path(arguments.out))
-    return invalid
+    return not invalid
 
 
-def _end(arguments: argparse.Namespace, invalid: str | None) -> int:
+def _end(arguments: argparse.Namespace) -> int:
     """Say where the certificate is."""
-    if invalid:
-        return 3
     if arguments.out:
         print(arguments.out)
     return 0

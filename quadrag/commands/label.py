@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.certify.corrected import correct
-    from quadrag.baselines.certify.draw import draw_sheet, take_back
+    from quadrag.baselines.certify.draw import NOTHING, draw_sheet, take_back
     from quadrag.baselines.certify.tables import tabulate_corrected
     from quadrag.baselines.page.labelling import write_labelling
     from quadrag.baselines.tables.grid import print_grids
@@ -52,7 +52,10 @@ def run(arguments: argparse.Namespace) -> None:
         if out.exists():  # it may hold a person's work
             raise QuadragError(f"{out} is there already; name another file, or take it back with --people {out}")
         rows, given = draw_sheet(items, arguments.n, graded, arguments.seed, arguments.labels)
-        said = "; ".join(f"{count} that the judge gave {name}" for name, count in given.items())
+        said = "; ".join(
+            f"{count} without a verdict" if name == NOTHING else f"{count} that the judge gave {name}"
+            for name, count in given.items()
+        )
         then = f"Fill in the column label: {graded.spelled}."
         if out.suffix == ".html":
             write_labelling(out, rows, graded, arguments.labels)
@@ -81,6 +84,8 @@ def _read_items(arguments: argparse.Namespace) -> Any:
     from quadrag.baselines.report.items.reader import RunReader
     from quadrag.baselines.report.items.spelled import write_gold
     from quadrag.baselines.runs.finished import read_result
+    from quadrag.baselines.scoring.faults import FAILED
+    from quadrag.baselines.scoring.rows import reason_of
     from quadrag.metric_record import metric_record
 
     folder = Path(arguments.folder)
@@ -106,9 +111,14 @@ def _read_items(arguments: argparse.Namespace) -> Any:
         before = "".join(f"{asked}\n{said or ''}\n" for asked, said in shown.question.history)
         # Whoever judges what an answer was made from must see it.
         passages = "\n\n".join(passage.text for passage in shown.passages) if by_passages else ""
-        failed = (value.get("reason") or {}).get("official")
-        said = None if failed else value["official"]
+        # What `official` makes of a verdict that could not be read is nothing that the judge said.
+        said = None if reason_of(value, "corrected") in FAILED else value["official"]
         items.append(Judged(name, before + shown.question.query, gold, answer, said, passages))
     if not items:
         raise QuadragError(f"{folder} holds no judged answer; expected one at least")
+    if all(item.value is None for item in items):
+        raise QuadragError(
+            f"{folder}: none of the {len(items)} verdicts could be read; ask the judge again with --retry unreadable, "
+            "or name another"
+        )
     return graded, items

@@ -1,7 +1,8 @@
 """Two runs compared on the items that both have: the difference, its interval, a test, and how the items spread.
 
-Shares of single items are tested by McNemar's mid-p, with the interval of Bonett & Price; all else by sign flips, with
-the bootstrap's interval (`bca`) over pairs that are drawn anew together.
+Single items that all differ by as much or not at all, as shares do, are tested by McNemar's mid-p, with so many times
+the interval of Bonett & Price; all else by sign flips, with the bootstrap's interval (`bca`) over pairs that are drawn
+anew together.
 """
 
 import math
@@ -26,6 +27,7 @@ class Pair(NamedTuple):
         p: how often chance alone would make a difference at least as large.
         test: how p was found: ``mcnemar`` (by mid-p) or ``flips``.
         spread: the standard deviation of a question's difference, for `power`.
+        changed: how many units differ.
         p_holm: p adjusted by Holm's rule for all differences that are compared at once; None of one by itself, of
             few questions, or where all values are the same.
     """
@@ -36,6 +38,7 @@ class Pair(NamedTuple):
     p: float
     test: str
     spread: float
+    changed: int
     p_holm: float | None = None
 
     @property
@@ -111,22 +114,34 @@ def paired_macro(
     difference = float(sum(w * (b.mean - a.mean) for w, a, b in zip(share, ones, others, strict=True)))
     influence = [b - a for a, b in zip(influences(ones), influences(others), strict=True)]
     spread = math.sqrt(variance_of(influence) * n)
+    changed = sum(int((one.sums != other.sums).any(axis=0).sum()) for one, other in zip(ones, others, strict=True))
     if len(found) == 1 and (apart := found[0].apart):
-        return Pair(difference, share_difference(*apart, n, draws.level), n, mcnemar(*apart).mid_p, "mcnemar", spread)
+        counts = apart.first, apart.second
+        low, high = share_difference(*counts, n, draws.level)
+        scaled = Interval(apart.step * low, apart.step * high)
+        return Pair(difference, scaled, n, mcnemar(*counts).mid_p, "mcnemar", spread, changed)
     sums = [np.stack([group.sums for group in group.sides]) for group in found]
     drawn = resample_groups(sums, np.array([[w, w] for w in share]), draws)
     stretch = stretch_of(influence, draws.level)
     interval = bca(drawn[1] - drawn[0], difference, np.concatenate(influence), draws.level, stretch)
     p = sign_flips([one.sums for one in ones], [other.sums for other in others], share, seed=draws.seed)
-    return Pair(difference, interval, n, p, "flips", spread) if interval else None
+    return Pair(difference, interval, n, p, "flips", spread, changed) if interval else None
+
+
+class _Apart(NamedTuple):
+    """On how many single items the first is better, on how many the second, each time by the step."""
+
+    first: int
+    second: int
+    step: float
 
 
 class _PairedGroup(NamedTuple):
-    """Both runs' values of one group by unit, on how many questions, and McNemar's two numbers where they apply."""
+    """Both runs' values of one group by unit, on how many questions, and McNemar's numbers where they apply."""
 
     sides: tuple[Group, Group]
     n: int
-    apart: tuple[int, int] | None
+    apart: _Apart | None
 
 
 def _pair_group(
@@ -145,8 +160,21 @@ def _pair_group(
     ]
     units = number_units(kept[0])
     one, other = (make_group(items, units, fill, weight) for items in kept)
-    apart = None
-    if one.single and other.single and one.shares and other.shares:
-        gained = other.sums[0] - one.sums[0]
-        apart = (int((gained < 0).sum()), int((gained > 0).sum()))
-    return _PairedGroup((one, other), len(shared), apart)
+    return _PairedGroup((one, other), len(shared), _count_apart(one, other))
+
+
+def _count_apart(one: Group, other: Group) -> _Apart | None:
+    """Count the single items that tell two apart; None where these differ by several amounts, or units hold several.
+
+    Shares differ by 1, also where none of them does.
+    """
+    if not (one.single and other.single):
+        return None
+    gained = other.sums[0] - one.sums[0]
+    steps = np.unique(np.abs(gained[gained != 0]))
+    if not steps.size:
+        return _Apart(0, 0, 1.0) if one.shares and other.shares else None
+    # Equal but for the last digits of a subtraction.
+    if not np.isclose(steps[0], steps[-1], rtol=1e-9):
+        return None
+    return _Apart(int((gained < 0).sum()), int((gained > 0).sum()), float(steps[-1]))

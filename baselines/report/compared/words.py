@@ -42,8 +42,12 @@ def tell_beside(
             others.append(f"{labels[place]}: {but}.")
     notes = [f"{join_labels(metrics)}: {said}." for said, metrics in facts.items()] + others
     undecided = {place: one for place, one in drop_splits(told).items() if find_verdict(place, one.pair) == UNDECIDED}
-    needed = [f"{labels[place]} {_tell_need(one)}" for place, one in undecided.items() if one.pair.difference]
-    notes += [f"To show a difference of this size would probably take: {join_labels(needed, '; ')}."] if needed else []
+    needs: dict[str, list[str]] = {}
+    for place, one in undecided.items():
+        if one.pair.difference and one.pair.changed > 1:  # one question does not say how much they differ
+            needs.setdefault(_tell_need(one), []).append(labels[place])
+    needed = "; ".join(f"{join_labels(metrics)} {need}" for need, metrics in needs.items())
+    notes += [f"To show a difference of this size would probably take: {needed}."] if needed else []
     odd = [labels[place] for place, one in told.items() if _is_odd(one)]
     return notes + [f"p decides where the interval says otherwise: {join_labels(odd)}."] * bool(odd)
 

@@ -166,7 +166,7 @@ def test_rates_are_of_the_value_and_not_of_the_order_of_the_grades(cli, tmp_path
     assert done.code == 0, done.err
     assert read_certificate(tmp_path / "c.json").rates == (3 / 4, 4, 5 / 6, 6)
     (tmp_path / "labels.csv").write_text(labels.replace(",0", ",2"))
-    (tmp_path / "v.csv").write_text("id,verdict\n1,1\n9,2\n")
+    (tmp_path / "v.csv").write_text("id,verdict\n1,1\n" + "".join(f"{n},2\n" for n in range(5, 10)))
     done = cli("certify-judge", "labels.csv", "--metric", "omnieval.acc", "--verdicts", "v.csv", "--out", "d.json")
     assert done.code == 0, done.err
     assert "No item is labelled 0." in done.out

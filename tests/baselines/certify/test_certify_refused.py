@@ -143,5 +143,22 @@ def test_a_dead_or_silent_judge_makes_no_certificate(cli, tmp_path):
     assert silent.code == 3 and repaired == [3, 0]
     why = "it said 'no verdict', where a verdict is like '{\"score\": 1}': try --judge-format json, or another judge"
     told = f"quadrag: INVALID, j gave no readable verdict on 4 of 6 items; no certificate; {why}; --fresh asks"
-    assert told in silent.err and "agrees with people" not in silent.out
+    assert told in silent.err and silent.out == "", "no figure of a judge that says nothing"
     assert none.code == 2 and "它说 'no verdict'，而判断应如 '{\"score\": 1}'：试用 --judge-format json" in none.err
+
+
+@pytest.mark.parametrize("questions", [1, 4])
+def test_labels_of_few_questions_have_no_interval_and_no_certificate(cli, tmp_path, questions):
+    rows = "".join(f"{n},q{min(n, questions - 1)},{'right' if n else 'wrong'}\n" for n in range(6))
+    (tmp_path / "labels.csv").write_text(f"id,question,label\n{rows}", encoding="utf-8")
+    (tmp_path / "v.csv").write_text(f"id,question,verdict\n{rows}", encoding="utf-8")
+    several = "s" * (questions > 1)
+    few = f"abels of {questions} question{several} tell nothing of a judge: label 5 questions or more"
+    done = cli("certify-judge", "labels.csv", "--verdicts", "v.csv")
+    assert done.code in (0, None) and done.out.startswith(f"L{few}.\n"), done.out
+    assert (
+        "No interval under 5 questions." in done.out and " to " not in done.out.split("\n", 1)[1].split("By class")[0]
+    )
+    refused = cli("certify-judge", "labels.csv", "--verdicts", "v.csv", "--out", "c.json")
+    assert refused.code == 2 and refused.err == f"quadrag: l{few}, or leave out --out\n"
+    assert not (tmp_path / "c.json").exists()

@@ -126,6 +126,27 @@ def test_one_line_for_a_wrong_sheet(judged, change, said):
     assert re.fullmatch(f"quadrag: [^\n]*{said}[^\n]*\n", done.err), done.err
 
 
+def test_a_verdict_that_could_not_be_read_is_no_verdict_of_wrong(cli):
+    run = ("run", "rgb", "negative_rejection_zh", "--data-dir", "sample", "--ledger", "ledger", "--limit", "8")
+    metric = ("--metric", "rejection_rate")
+    with ChatServer(models=["j"], text="lorem ipsum") as server:
+        done = cli(*run, "--judge", f"{server.url}#j", "--out", "runs/a")
+        assert done.code == 3, done.err
+        none = cli("label", "runs/a", "--out", "sheet.csv", *metric)
+        assert none.code == 2 and "none of the 8 verdicts could be read; ask the judge again" in none.err, none.err
+        said = "No, the question is not addressed by the documents."
+        server.rules.append(Rule("reply", times=5, message={"content": said}))
+        cli(*run, "--judge", f"{server.url}#j", "--out", "runs/b", "--fresh")
+    drawn = cli("label", "runs/b", "--n", "8", "--out", "sheet.csv", *metric)
+    assert (
+        "8 of 8 items (" in drawn.out and "5 that the judge gave 1" in drawn.out and "3 without a verdict" in drawn.out
+    )
+    back = cli("label", "runs/b", "--people", fill("sheet.csv", lambda row: "yes"), *metric)
+    assert re.search(r"^the judge alone +100\.0 +– +5$", back.out, flags=re.MULTILINE), back.out
+    assert "The judge and the labels agree on 5 of 5." in back.out
+    assert "3 of 8 items have no verdict that could be read." in back.out
+
+
 def test_a_run_without_a_judge_has_nothing_to_correct(cli):
     cli("run", "crag", "qa", "--retriever", "none", "--data-dir", "sample", "--out", "runs/a")
     done = cli("label", "runs/a", "--out", "sheet.csv")

@@ -136,11 +136,20 @@ def test_where_interval_and_test_disagree_the_test_decides(n: int, gained: int, 
     assert {*said, "p decides where the interval says otherwise: accuracy."} <= {*told}
 
 
-def test_few_questions_that_all_differ_alike_want_a_few_more() -> None:
-    told = words(
-        run([0.25] * 5, metric="rgb_accuracy", key="accuracy"), run([0.5] * 5, metric="rgb_accuracy", key="accuracy")
-    )
-    assert told[0].startswith("Not decided") and any(note.endswith(": accuracy a few more questions.") for note in told)
+@pytest.mark.parametrize("changed, needed", [(2, ["accuracy, truthfulness about 25 more questions"]), (1, [])])
+def test_what_more_questions_would_show_is_told_once_and_not_of_a_single_one(changed: int, needed: list[str]) -> None:
+    def both(value: float) -> Result:
+        values = [0.0] * 8 + [value] * changed
+        one = run(values, metric="rgb_accuracy", key="accuracy")
+        other = run([2 * each - 1 for each in values], metric="truthfulness", key="truthfulness")
+        one.items = [row | more for row, more in zip(one.items, other.items, strict=True)]
+        one.scores += other.scores
+        return one
+
+    told = words(both(0.0), both(1.0))
+    start = "To show a difference of this size would probably take: "
+    assert told[0].startswith("Not decided on accuracy") and "not decided on truthfulness" in told[0]
+    assert [note for note in told if note.startswith(start)] == [f"{start}{one}." for one in needed]
 
 
 def test_a_metric_that_is_invalid_is_named() -> None:

@@ -112,6 +112,15 @@ def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path, capsys):
     assert like in " ".join(repr(quadrag.result(tmp_path / "run")).split())
 
 
+def test_what_is_quoted_is_a_reply_that_could_not_be_read_however_many_could(tmp_path):
+    readable = "No, the question is not addressed by the documents."
+    said = iter([readable, readable, "lorem", "ipsum"] * 3)
+    with ChatServer(models=["j"], text=lambda body: next(said)) as judge:
+        assert run(tmp_path, REJECTION, "--judge", f"{judge.url}#j") == 3
+    (line,) = record(tmp_path)["invalid"]
+    assert re.search(r"6 of 12 items failed .* a judge said '(lorem|ipsum)', where a verdict is like 'No, ", line), line
+
+
 def test_metrics_that_failed_for_one_cause_share_a_line_which_says_that_the_verdicts_are_kept_ones(tmp_path):
     place = ("run", "rgb", "counterfactual_robustness_zh", "--data-dir", "sample")
     said = iter(["Yes, it has identified them.", "garbage", "garbage"] * 4)

@@ -18,7 +18,7 @@ UNREAD = "The answers have `contexts`, which is not read: passages belong under 
 GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
 UNKNOWN = "Retrieval is not measured: the system gave no id and no text of a gold document"
 
-MISSED = "None of the {} passages is a gold document; check that their ids are those of `quadrag.corpus`."
+MISSED = "None of the {} passages is a gold document"
 
 
 def count(table, said):
@@ -29,13 +29,15 @@ def count(table, said):
 def test_a_search_without_a_hit_is_zero_and_one_that_tells_nothing_is_not_measured(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     others = list(quadrag.corpus("crud_rag", data_dir="sample", gold="test"))[48:56]
-    given = {"hit": [GOLD], "others": others, "nothing": [], "silent": None}
+    given = {"hit": [GOLD], "others": others, "strange": [*others[:3], "ab" * 32], "nothing": [], "silent": None}
     found = {
         name: quadrag.evaluate(*PLACE, lambda question, each=each: (question.query, each), data_dir="sample", out=name)
         for name, each in given.items()
     }
-    assert [found[name]["recall@8"].value for name in given] == [0.125, 0.0, 0.0, None]
-    assert MISSED.format(64) in " ".join(repr(found["others"]).split())
+    assert [found[name]["recall@8"].value for name in given] == [0.125, 0.0, 0.0, 0.0, None]
+    told = {name: " ".join(repr(one).split()) for name, one in found.items()}
+    assert f"{MISSED.format(64)}; all their ids are of the corpus." in told["others"]
+    assert f"{MISSED.format(32)}; 8 of their ids are none of `quadrag.corpus`." in told["strange"]
     assert "Retrieval is not measured: the system gave no passages." in repr(found["silent"])
     assert quadrag.compare(found["others"], found["hit"])["recall@8"].difference == 0.125
 
@@ -110,7 +112,10 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
         ),
         ({"answer": "id", "passages": [GOLD], "contexts": []}, None),
         ({"answer": "id", "passages": []}, "The search found no passage for any question."),
-        ({"answer": "id", "passages": ["ab" * 32]}, MISSED.format(8)),
+        (
+            {"answer": "id", "passages": ["ab" * 32]},
+            f"{MISSED.format(8)}; 8 of their ids are none of `quadrag.corpus`.",
+        ),
         (
             {"answer": "id", "passages": [GOLD[:14]]},
             f"{UNKNOWN}; one of its ids is '{GOLD[:14]}', one of the corpus is '{GOLD[:15]}…'; "
@@ -183,3 +188,22 @@ def test_names_of_passages_are_known(name):
 @pytest.mark.parametrize("name", ["id", "context_length", "docstring", "query", "references", "results", "history"])
 def test_other_names_are_none(name):
     assert find_unread({"answer": "x", name: ["y"]}) == ()
+
+
+def test_right_answers_that_hold_the_phrase_of_refusal_are_told_of(cli):
+    place = ("rgb", "noise_robustness_zh")
+
+    def answer(question):
+        found = "".join(passage.text for passage in question.passages)
+        return {"0": f"部分文档信息不足，但综合可知：{found}", "1": "文档信息不足。"}.get(question.id, found)
+
+    found = quadrag.evaluate(*place, answer, data_dir="sample", split="noise_0", out="run")
+    assert found["accuracy"].value == 9 / 12, "official finds no Chinese gold with a space"
+    told = "2 answers hold the refusal phrase: the authors' code counts them wrong; 1 of them hold the gold."
+    assert count(repr(found), told) == 1 and count(cli("report", "run").out, told) == 1
+    said = "the answer holds the refusal phrase and counts as wrong, though it holds the gold"
+    assert cli("show", "run", "--limit", "12").out.count(said) == 1
+    chinese = "".join(cli("report", "run", "--labels", "zh").out.split("\n"))
+    assert "2 个回答含有拒答用语（信息不足），作者的代码一律算错；其中 1 个含有标准答案。" in chinese
+    plain = quadrag.evaluate(*place, lambda question: "信息不足", data_dir="sample", split="noise_0")
+    assert "refusal phrase" not in repr(plain), "who refuses has no right answer"

@@ -18,7 +18,7 @@ LABELS = name_places([ACCURACY, WRONG, OVERALL])
 
 
 def pair(difference, p, low, high, n=40, spread=0.5):
-    return Pair(difference, (low, high), n, p, "mcnemar", spread)
+    return Pair(difference, (low, high), n, p, "mcnemar", spread, n)
 
 
 # Better, worse, undecided, the same, p and interval at odds in both ways, too small to be shown, too few questions.
