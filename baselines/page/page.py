@@ -36,6 +36,7 @@ from ..tables.names import name_model
 from ..tables.run_notes import note_partial
 from .answers import collect_answers
 from .changes import Changes, list_changes
+from .code import mark_code
 from .packed import Blocks, pack_answers
 
 if TYPE_CHECKING:
@@ -173,12 +174,14 @@ def render_page(
 def make_environment() -> "Environment":
     """Make what reads a page's template, and keeps it as it is compiled."""
     from jinja2 import Environment, FileSystemLoader
+    from markupsafe import Markup
 
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     # Digit-wide blanks, which a page does not take away.
     environment.filters["aligned"] = lambda grid: zip(grid.lines, align_cells(grid, "\u2007"), strict=True)
     environment.filters["depth"] = lambda label: len(label) - len(label.lstrip(" "))
     environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    environment.filters["code"] = lambda note: Markup(mark_code(note))
     environment.filters["short"] = _shorten
     environment.filters["cards"] = _pick_cards
     environment.filters["least"] = find_least

@@ -3,19 +3,20 @@
 Two runs are compared so, too (`compared/overall.py`).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Key
-from quadrag.stats import Item, summarise
+from quadrag.stats import NOT_APPLICABLE, Item, summarise
 from quadrag.stats.items import choose_fill, counted
 
 from ..core.result import Asked, Result
 from ..scoring.rows import items_of
 from ..scoring.validity import is_alike, is_invalid
-from ..tables.cells import NOTHING, Row, interval_cell, mark_cell
+from ..tables.cells import FEW, NOTHING, Row, interval_cell, mark_cell
 from ..tables.grid import Cell, Line
 from .compared.names import Place
 
@@ -23,10 +24,35 @@ WEIGHTED = "_weighted"  # at the end of a key whose questions do not count alike
 
 
 class Pooled(NamedTuple):
-    """A metric over all splits of a config: its value, and the cells of value, interval and count of questions."""
+    """A metric over all splits of a config.
+
+    Attributes:
+        value: in the metric's own unit.
+        cells: of value, interval and count of questions.
+        interval: of the value; None where there is none, as of too few questions.
+        n: the questions that the value is over.
+        n_total: all questions.
+        unscored: how many have a value in no split, by their first reason.
+        signature: how it was computed.
+    """
 
     value: float | None
     cells: list[Cell]
+    interval: tuple[float, float] | None = None
+    n: int = 0
+    n_total: int = 0
+    unscored: Mapping[str, int] = {}
+    signature: str = ""
+
+
+def name_whole(splits: int) -> str:
+    """Name all splits of a config where a split's name stands."""
+    return f"all {splits} splits"
+
+
+def is_whole(split: str) -> bool:
+    """Whether it is such a name."""
+    return split.startswith("all ") and split.endswith(" splits")
 
 
 def name_question(asked: Mapping[Key, Asked], place: Key) -> Any:
@@ -66,7 +92,7 @@ def pool_metrics(result: Result, rows: Sequence[Row], profile: str) -> dict[Plac
         if not (is_invalid(row) or is_alike(row) or row["key"].endswith(WEIGHTED) or row["value"] is None):
             metrics.setdefault((row["config"], row["metric"], row["key"]), []).append(row)
     return {
-        (config, f"all {len(here)} splits", metric, key): _pool(result, here, profile)
+        (config, name_whole(len(here)), metric, key): _pool(result, here, profile)
         for (config, metric, key), here in metrics.items()
         if 1 < len(splits[config]) == len(here) and metric_record(metric).key(key).direction != "none"
     }
@@ -82,9 +108,21 @@ def _pool(result: Result, rows: Sequence[Row], profile: str) -> Pooled:
     means = [Item(question, fmean(values)) for question, values in counting.items()]
     found = summarise(means, profile=profile, worst=record.worst, ends=record.range)
     cell = interval_cell(found.value, found.interval, len(means), record.unit)
-    places: list[Any] = [item.question for item in items]
-    asked = {name_question(result.asked, place) for place in places}
+    asked: dict[Any, list[str | None]] = {}
+    for item in items:
+        at: Any = item.question
+        asked.setdefault(name_question(result.asked, at), []).append(item.reason)
+    unscored = Counter(why[0] or "" for why in asked.values() if all(why))
+    del unscored[NOT_APPLICABLE]
     share = record.range == (0, 1)
-    count = Cell(f"{len(means)} of {len(asked)}")
+    n, total = len(means), len(asked)
     shown = mark_cell(Cell(cell.text, figure=cell.figure if share else None), *rows)
-    return Pooled(found.value, [shown, Cell(cell.sub or NOTHING), count])
+    return Pooled(
+        found.value,
+        [shown, Cell(cell.sub or NOTHING), Cell(f"{n} of {total}")],
+        (found.interval.low, found.interval.high) if found.interval and n >= FEW else None,
+        n,
+        total,
+        unscored,
+        "; ".join(dict.fromkeys(row["signature"] for row in rows)),
+    )

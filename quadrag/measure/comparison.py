@@ -9,19 +9,21 @@ from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs, compare_two
-from quadrag.baselines.report.compared.names import lift_place, name_columns
+from quadrag.baselines.report.compared.names import Place, lift_place, name_columns
+from quadrag.baselines.report.compared.overall import pool_splits
 from quadrag.baselines.report.compared.pairs import compare_each, pick_places
 from quadrag.baselines.report.compared.several import refuse_same
 from quadrag.baselines.report.compared.shared import is_same
 from quadrag.baselines.report.compared.words import Changes, count_changes, say_missing
 from quadrag.baselines.report.items.lines import Manner
 from quadrag.baselines.report.items.reader import RunReader, Which
+from quadrag.baselines.report.pooled import is_whole
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, spread_subs
 from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
 from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_retries
-from quadrag.measure.frame import check_rows, pair_frame, score_frame
+from quadrag.measure.frame import check_rows, pair_frame, score_frame, spell_place
 from quadrag.measure.score import Score, find_name, match_names
 from quadrag.measure.several import Comparisons
 from quadrag.measure.sides import Sides, bounds, tell_invalid
@@ -48,13 +50,17 @@ class Comparison(Sides, Mapping[str, Pair]):
         super().__init__((before, after), labels)
         self.before = before
         self.after = after
-        places = {name: _place(before, name) for name in before.scores}
         both = (before.result, after.result)
         heads = pick_places(both, self.profile)
-        rest = [place for place in places.values() if place not in heads]
+        rest = [place for place in before.places.values() if not is_whole(place[1]) and place not in heads]
         compared, others = (compare_each(both[0], both[1:], one, self.profile)[0] for one in (heads, rest))
-        compared |= others
-        self.pairs: dict[str, Pair] = {name: compared[at].pair for name, at in places.items() if at in compared}
+        self._overall = pool_splits(*both, heads, compared, self.profile)
+        found = {at: one.compared for at, one in self._overall.items()} | compared | others
+        names: dict[Place, str] = {}
+        for one in (before, after):
+            names |= {at: name for name, at in one.places.items() if at not in names}
+        self.places: dict[str, Place] = {name: at for at, name in names.items()}
+        self.pairs: dict[str, Pair] = {name: found[at].pair for name, at in self.places.items() if at in found}
         if not self.pairs:
             bad = [(name, one) for name, one in self._sides if one.invalid]
             told = ["; ".join(tell_invalid(name, one)) + tell_retries(one.result.run) for name, one in bad]
@@ -69,18 +75,23 @@ class Comparison(Sides, Mapping[str, Pair]):
             KeyError: none has this name, or several have, and the message lists those there are; or it is not compared,
                 and the message says why.
         """
-        compared = {known: self.before.scores[known] for known in self.pairs}
+        compared = {known: self.places[known] for known in self.pairs}
         if not match_names(name, compared):
-            for one in (self.before, self.after):
-                for known in match_names(name, one.scores)[:1]:
-                    raise UnknownScore(in_python(f"Not compared, {self._tell_why(one, known)}: {known}."))
+            for known in match_names(name, self.places)[:1]:
+                raise UnknownScore(in_python(f"Not compared, {self._tell_why(known)}: {known}."))
         return self.pairs[find_name(name, compared)]
 
-    def _tell_why(self, one: Evaluation, name: str) -> str:
-        """Say why a score of one of the two is not compared."""
-        place = _place(one, name)
-        both = (self.before.result, self.after.result)
-        return say_missing(*both, place, self.profile, name_columns(self._names)) or one.scores[name].reason
+    def _tell_why(self, name: str) -> str:
+        """Say why a score of one of the two is not compared; of all splits, why the first that is not is not."""
+        place = self.places[name]
+        parts = [name]
+        if is_whole(place[1]):
+            same = [known for known, at in self.places.items() if (at[0], *at[2:]) == (place[0], *place[2:])]
+            parts = [known for known in same if known not in self.pairs and not is_whole(self.places[known][1])]
+        ran = (self.before.result, self.after.result)
+        told = (say_missing(*ran, self.places[one], self.profile, name_columns(self._names)) for one in parts)
+        lacking = (one.reason for one in self._both(name) if one)
+        return next(filter(None, (*told, *lacking)), "")
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the scores that both have."""
@@ -95,7 +106,11 @@ class Comparison(Sides, Mapping[str, Pair]):
     def counts(self) -> dict[str, Changes]:
         """On how many questions `after` is ``better``, ``worse`` and ``equal``, by each score with a better end."""
         both = (self.before.result, self.after.result)
-        found = {name: count_changes(*both, _place(self.before, name), self.profile) for name in self.pairs}
+        places = {name: self.places[name] for name in self.pairs}
+        found = {
+            name: self._overall[at].changes if at in self._overall else count_changes(*both, at, self.profile)
+            for name, at in places.items()
+        }
         return {name: one for name, one in found.items() if one}
 
     @entrance
@@ -138,10 +153,12 @@ class Comparison(Sides, Mapping[str, Pair]):
 
         Of questions its columns are ``config``, ``split`` and ``id``; ``query``, ``gold``, ``answer_before`` and
         ``answer_after``; of each metric three, as ``rgb_accuracy.accuracy_before``, ``..._after`` and
-        ``..._difference``, after less before; ``unscored_before`` and ``unscored_after``. Of scores they are ``score``;
-        ``before`` and ``after``, each over all questions of its run; then over the ``n`` questions scored in both
-        ``difference``, its interval's ``low`` and ``high``, ``n``, on how many of these `after` is ``better``,
-        ``worse`` and ``equal``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other scores.
+        ``..._difference``, after less before; ``unscored_before`` and ``unscored_after``. Of scores they are ``score``,
+        its name; ``system_before``, ``system_after``, ``config``, ``split`` and ``metric``; ``before`` and ``after``,
+        each over all questions of its run, and over all splits those of both; then over the ``n`` questions scored in
+        both ``difference``, its interval's ``low`` and ``high``, ``n``, on how many of these `after` is ``better``,
+        ``worse`` and ``equal``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other scores;
+        and ``reason``, why a score is not compared.
 
         Args:
             texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
@@ -149,22 +166,39 @@ class Comparison(Sides, Mapping[str, Pair]):
         """
         check_rows(by)
         if by == "metric":
-            counts, none = self.counts, (None,) * len(Changes._fields)
-            rows = []
-            for name, pair in self.pairs.items():
-                before, after = (one.value for one in self._both(name))
-                found = [pair.n, *counts.get(name, none), pair.p, pair.p_holm]
-                rows.append((name, before, after, pair.difference, *bounds(pair), *found))
-            columns = ["score", "before", "after", "difference", "low", "high", "n", *Changes._fields, "p", "p_holm"]
-            return score_frame(rows, columns)
+            counts = self.counts
+            return score_frame([self._row(name, counts.get(name)) for name in self.places])
         first, second = self.before, self.after
         frames = first.to_pandas(texts), second.to_pandas(texts)
         return pair_frame(*frames, lambda key: is_same(first.result, second.result, key))
 
-    def _both(self, name: str) -> tuple[Score, Score]:
-        """Return a score of both, by its name in the first."""
-        others = {_place(self.after, other): score for other, score in self.after.scores.items()}
-        return self.before.scores[name], others[_place(self.before, name)]
+    def _row(self, name: str, counts: Changes | None) -> dict[str, Any]:
+        """Return the row of a score, compared or not."""
+        place, pair = self.places[name], self.pairs.get(name)
+        values = [one and one.value for one in self._both(name)]
+        if place in self._overall:
+            values = [*self._overall[place].values]
+        low, high = bounds(pair) if pair else (None, None)
+        return {
+            "score": name,
+            **dict(zip(("system_before", "system_after"), self._names, strict=True)),
+            **spell_place(name, place),
+            **dict(zip(("before", "after"), values, strict=True)),
+            "difference": pair and pair.difference,
+            "low": low,
+            "high": high,
+            "n": pair.n if pair else 0,
+            **(counts._asdict() if counts else dict.fromkeys(Changes._fields)),
+            "p": pair and pair.p,
+            "p_holm": pair and pair.p_holm,
+            "reason": "" if pair else in_python(self._tell_why(name)),
+        }
+
+    def _both(self, name: str) -> list[Score | None]:
+        """Return a score of both, None where one has it not."""
+        place = self.places[name]
+        both = (self.before, self.after)
+        return [next((one.scores[known] for known, at in one.places.items() if at == place), None) for one in both]
 
     @property
     def _grid(self) -> Grid:
@@ -173,11 +207,6 @@ class Comparison(Sides, Mapping[str, Pair]):
         grid = lift_place(spread_subs(compare_two(self._runs, self.profile), names))
         warned = [line for line in note_judges(ran, self.profile) if isinstance(line, Alarm)]
         return self._mark(replace(grid, notes=[*warned, *grid.notes]))
-
-
-def _place(one: Evaluation, name: str) -> tuple[str, str, str, str]:
-    score = one.scores[name]
-    return (one.result.run.inputs.config, score.split, score.metric, score.key)
 
 
 _Run: TypeAlias = Evaluation | str | Path

@@ -1,5 +1,6 @@
 """The scores of one run in Python: by name, as a table, as a page, in a notebook; and a finished run read back."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -9,10 +10,12 @@ from typing import Any
 from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
+from quadrag.baselines.report.compared.names import Place
+from quadrag.baselines.report.compared.pairs import place_of
 from quadrag.baselines.report.facts import tell_kept, tell_reused, tell_verdicts
 from quadrag.baselines.report.items.lines import Manner, write_items
 from quadrag.baselines.report.items.reader import RunReader, Which
-from quadrag.baselines.report.pooled import pool_lines
+from quadrag.baselines.report.pooled import pool_lines, pool_metrics
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
@@ -20,13 +23,14 @@ from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_items
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
-from quadrag.baselines.tables.notes import note_directions
+from quadrag.baselines.tables.notes import note_directions, note_not_run
+from quadrag.baselines.tables.paper import load_tables
 from quadrag.baselines.tables.run_notes import note_partial, note_sample
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
-from quadrag.measure.frame import check_rows, item_frame, score_frame
+from quadrag.measure.frame import check_rows, item_frame, score_frame, spell_place
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
 from quadrag.measure.words import in_python, labels_in_use, spell_notes
@@ -39,8 +43,9 @@ PAGE = "report.html"  # of a run, in its folder
 class Evaluation(Mapping[str, Score]):
     """The scores of a system, by metric: ``result["rouge_l"].value``.
 
-    Where a config has several splits a name has the split before it: ``result["noise_40/accuracy"]``. A score is also
-    found by the name of its column in `to_pandas`, as ``rgb_accuracy.accuracy``.
+    Where a config has several splits a name has the split before it: ``result["noise_40/accuracy"]``. A headline has
+    a score over all of them, ``result["all 5 splits/accuracy"]``, which ``result["accuracy"]`` finds, too. A score is
+    also found by the name of its column in `to_pandas`, as ``rgb_accuracy.accuracy``.
     """
 
     def __init__(self, result: Result, folder: Path, profile: str, labels: str = LANGUAGES[0]) -> None:
@@ -60,15 +65,22 @@ class Evaluation(Mapping[str, Score]):
     @cached_property
     @entrance
     def scores(self) -> dict[str, Score]:
-        """The scores by name, those included that could not be computed."""
-        rows = [row for row in select_whole(self.result.scores) if row["profile"] == self.profile]
+        """The scores by name: first those over all splits, last those included that could not be computed."""
+        rows = self._rows
         many = len({row["split"] for row in rows}) > 1
-        keys = [(row["split"], row["key"]) for row in rows]
+        keys = Counter(key for _, key in {(row["metric"], row["key"]) for row in rows})
+
+        def name(split: str, metric: str, key: str) -> str:
+            own = key if keys[key] == 1 else f"{metric}.{key}"  # two metrics may have a key of one name
+            return f"{split}/{own}" if many else own
+
+        heads = pick_headlines(self.result.scores, self.profile)
         found = {}
+        for (_, split, metric, key), one in pool_metrics(self.result, heads, self.profile).items():
+            counts = one.interval, one.n, one.n_total, dict(one.unscored)
+            found[name(split, metric, key)] = Score(one.value, *counts, metric, key, split, one.signature)
         for row in rows:
-            # Two metrics may have a key of one name.
-            key = row["key"] if keys.count((row["split"], row["key"])) == 1 else f"{row['metric']}.{row['key']}"
-            found[f"{row['split']}/{key}" if many else key] = Score(
+            found[name(row["split"], row["metric"], row["key"])] = Score(
                 value=row["value"],
                 interval=tuple(row["interval"]) if row.get("interval") and (count_items(row) or 0) >= FEW else None,
                 n=count_items(row) or 0,
@@ -83,6 +95,16 @@ class Evaluation(Mapping[str, Score]):
             )
         return found
 
+    @cached_property
+    def places(self) -> dict[str, Place]:
+        """The config, split, metric and key of each score, by its name."""
+        config = self.result.run.inputs.config
+        return {name: (config, one.split, one.metric, one.key) for name, one in self.scores.items()}
+
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [row for row in select_whole(self.result.scores) if row["profile"] == self.profile]
+
     @entrance
     def __getitem__(self, name: str) -> Score:
         """Return a score.
@@ -90,7 +112,7 @@ class Evaluation(Mapping[str, Score]):
         Raises:
             KeyError: none has this name, or several have; the message lists those there are.
         """
-        return self.scores[find_name(name, self.scores)]
+        return self.scores[find_name(name, self.places)]
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the scores."""
@@ -130,8 +152,9 @@ class Evaluation(Mapping[str, Score]):
 
         Of questions its columns are ``config``, ``split``, ``id`` and ``sample``; ``query``, ``answer`` and ``gold``;
         the values that they count as in the scores, each named as ``rgb_accuracy.accuracy``; and ``unscored``, why one
-        has none of its own: ``corrected`` counts what failed as wrong. Of scores they are ``score``, ``value``, the
-        interval's ``low`` and ``high``, ``n``, ``n_total`` and ``valid``.
+        has none of its own: ``corrected`` counts what failed as wrong. Of scores they are ``score``, its name;
+        ``system``, ``config``, ``split`` and ``metric``; ``value``, the interval's ``low`` and ``high``, ``n``,
+        ``n_total`` and ``valid``; and ``reason``, why there is no value.
 
         Args:
             texts: with query, answer and gold, read from the folder and from the benchmark's data.
@@ -142,20 +165,24 @@ class Evaluation(Mapping[str, Score]):
         """
         check_rows(by)
         if by == "metric":
-            rows = [
-                (name, one.value, *(one.interval or (None, None)), one.n, one.n_total, one.valid)
-                for name, one in self.scores.items()
-            ]
-            return score_frame(rows, ["score", "value", "low", "high", "n", "n_total", "valid"])
+            names = ("value", "low", "high", "n", "n_total", "valid", "reason")
+            rows = []
+            for name, one in self.scores.items():
+                told = one.value, *(one.interval or (None, None)), one.n, one.n_total, one.valid, one.reason
+                place = {"score": name, "system": self.name, **spell_place(name, self.places[name])}
+                rows.append(place | dict(zip(names, told, strict=True)))
+            return score_frame(rows)
         return item_frame(self.result, self.profile, self._reader if texts else None)
 
     @cached_property
     def headlines(self) -> dict[str, str]:
         """The names of the scores that a summary shows, the most telling first, by what they are called there."""
         rows = pick_headlines(self.result.scores, self.profile)
-        names = {(one.split, one.metric, one.key): name for name, one in self.scores.items()}
-        found = [names[row["split"], row["metric"], row["key"]] for row in rows]
-        return dict(zip((line.label for line in headline_grid(self.result, self.profile).lines), found, strict=True))
+        names = {place: name for name, place in self.places.items()}
+        pooled = pool_metrics(self.result, rows, self.profile)
+        lines = [*pool_lines(self.result, rows, self.profile), *headline_grid(self.result, self.profile).lines]
+        found = [names[place] for place in (*pooled, *map(place_of, rows))]
+        return dict(zip((line.label for line in lines), found, strict=True))
 
     @entrance
     def show(
@@ -240,7 +267,8 @@ class Evaluation(Mapping[str, Score]):
         grid = headline_grid(self.result, self.profile)
         rows = pick_headlines(self.result.scores, self.profile)
         pooled = pool_lines(self.result, rows, self.profile)
-        notes = [*grid.notes, *note_judges([self.result], self.profile)]
+        tables = load_tables(self.result.run.inputs.benchmark)
+        notes = [*grid.notes, *note_not_run(tables, self._rows), *note_judges([self.result], self.profile)]
         notes += [*note_directions((row["metric"], row["key"]) for row in rows), *note_sample([self.result])]
         title = f"{grid.title}, {self.profile} profile"
         grid = self._mark(replace(grid, title=title, lines=[*pooled, *grid.lines], notes=notes))

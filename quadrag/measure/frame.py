@@ -1,9 +1,10 @@
 """Tables of pandas: the single questions of a run, or of two side by side, and the scores over all of them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from quadrag.baselines.core.result import Result
+from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.items.reader import RunReader
 from quadrag.baselines.scoring.validity import read_items, spell_reason
 from quadrag.errors import unknown_name
@@ -12,6 +13,7 @@ from quadrag.records import Key
 _QUESTION = ["config", "split", "id"]
 _BOTH = ("query", "gold")  # what two runs have alike of a question
 _ROWS = ("question", "metric")
+_NUMBERS = {"value", "low", "high", "before", "after", "difference", "better", "worse", "equal", "p", "p_holm"}
 
 
 def check_rows(by: str) -> None:
@@ -24,11 +26,18 @@ def check_rows(by: str) -> None:
         raise unknown_name("value of by", by, _ROWS)
 
 
-def score_frame(rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> Any:
-    """Make a `pandas.DataFrame` with a row for each score."""
+def spell_place(name: str, place: Place) -> dict[str, str]:
+    """Return the columns that say what a score of this name is of; its metric is its name without the split."""
+    config, split, *_ = place
+    return {"config": config, "split": split, "metric": name.removeprefix(f"{split}/")}
+
+
+def score_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Make a `pandas.DataFrame` with a row for each score; of `_NUMBERS` a None is one that is not there."""
     import pandas  # type: ignore[import-untyped]
 
-    return pandas.DataFrame(rows, columns=columns)
+    frame = pandas.DataFrame(rows)
+    return frame.astype({name: "float64" for name in frame if name in _NUMBERS})
 
 
 def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:
@@ -55,7 +64,26 @@ def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:
                 if reason := (entry.get("reason") or {}).get(profile):
                     reasons[spell_reason(name, reason, result.run, answered)] = None
         rows.append({**row, "unscored": ", ".join(reasons) or None})
-    return pandas.DataFrame(rows)
+    frame = pandas.DataFrame(rows)
+    order = list(dict.fromkeys(f"{row['metric']}.{row['key']}" for row in result.scores))  # that of items varies
+    values = sorted(filter(_is_value, frame), key=lambda name: order.index(name) if name in order else len(order))
+    others = [name for name in frame if not _is_value(name) and name != "unscored"]
+    frame = frame[[*others, *values, "unscored"]].astype(dict.fromkeys(values, "float64"))
+    return _type_reasons(frame, "unscored")
+
+
+def _is_value(name: str) -> bool:
+    """Whether a column is a metric's: it alone has a point in its name."""
+    return "." in name
+
+
+def _type_reasons(frame: Any, *columns: str) -> Any:
+    """Return a table whose columns of reasons are of one type, whether there are any or not: a text or None."""
+    import pandas
+
+    texts = ([one if isinstance(one, str) else None for one in frame[name]] for name in columns)
+    made = {name: pandas.Series(one, frame.index, dtype=object) for name, one in zip(columns, texts, strict=True)}
+    return frame.assign(**made)
 
 
 def pair_frame(before: Any, after: Any, is_same: Callable[[Key], bool]) -> Any:
@@ -73,17 +101,14 @@ def pair_frame(before: Any, after: Any, is_same: Callable[[Key], bool]) -> Any:
     both = first.merge(second, on=_QUESTION, suffixes=("_before", "_after"))
     both = both[[is_same(key) for key in both[_QUESTION].itertuples(index=False, name=None)]].reset_index(drop=True)
     columns = [*_QUESTION, *(name for name in ("query", "gold", "answer_before", "answer_after") if name in both)]
-    for name in (name for name in first if "." in name and name in second):
+    for name in (name for name in first if _is_value(name) and name in second):
         both[f"{name}_difference"] = both[f"{name}_after"] - both[f"{name}_before"]
         columns += [f"{name}_{what}" for what in ("before", "after", "difference")]
-    return both[[*columns, "unscored_before", "unscored_after"]]
+    reasons = ("unscored_before", "unscored_after")
+    return _type_reasons(both[[*columns, *reasons]], *reasons)
 
 
 def _merge_samples(frame: Any) -> Any:
-    """Merge the rows of a question's samples; the columns of values have a point in their names."""
-    import pandas
-
-    values = [name for name in frame if "." in name]
-    frame = frame.assign(**{name: pandas.to_numeric(frame[name]) for name in values})
-    how = {name: "mean" if name in values else "first" for name in frame if name not in (*_QUESTION, "sample")}
+    """Merge the rows of a question's samples."""
+    how = {name: "mean" if _is_value(name) else "first" for name in frame if name not in (*_QUESTION, "sample")}
     return frame.groupby(_QUESTION, sort=False, as_index=False).agg(how)

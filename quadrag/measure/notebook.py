@@ -4,11 +4,12 @@ import html
 from urllib.parse import quote
 
 from quadrag.baselines.charts.bar import draw_bars
+from quadrag.baselines.page.code import mark_code
 from quadrag.baselines.tables.grid import Alarm, Grid, Verdict, align_cells
 
 
 def table_html(grid: Grid, file: str = "") -> str:
-    """Write a table as HTML: verdicts, title and alarms stand above it, other notes under it.
+    """Write a table as HTML: verdicts, title and alarms stand above it, other notes under it in one paragraph.
 
     A note that ends with the name of a `file` is a link to it.
     """
@@ -21,10 +22,10 @@ def table_html(grid: Grid, file: str = "") -> str:
         f"<th>{html.escape(name)}</th>" for name in (grid.corner, *grid.columns, *([""] if any(bars) else []))
     )
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    said = "".join(f"<p><b>{html.escape(note)}</b></p>" for note in grid.notes if isinstance(note, Verdict))
-    alarms = "".join(f"<p><b>{html.escape(note)}</b></p>" for note in grid.notes if isinstance(note, Alarm))
-    below = [note for note in grid.notes if not isinstance(note, Alarm | Verdict)]
-    notes = "".join(f"<p>{_link(html.escape(note), html.escape(file))}</p>" for note in below)
+    said = "".join(f"<p><b>{mark_code(note)}</b></p>" for note in grid.notes if isinstance(note, Verdict))
+    alarms = "".join(f"<p><b>{mark_code(note)}</b></p>" for note in grid.notes if isinstance(note, Alarm))
+    below = [_link(mark_code(note), html.escape(file)) for note in grid.notes if not isinstance(note, Alarm | Verdict)]
+    notes = f"<p>{' '.join(below)}</p>" if below else ""
     table = f'<div style="overflow-x:auto"><table><tr>{head}</tr>{body}</table></div>'
     return f"<div>{said}<b>{html.escape(grid.title)}</b>{alarms}{table}{notes}</div>"
 

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from quadrag.baselines.report.compared.names import Place
+from quadrag.baselines.report.pooled import is_whole
 from quadrag.baselines.tables.cells import RATE, format_bound, format_value, join_bounds
 from quadrag.errors import QuadragError, UnknownScore, unknown_name
 from quadrag.measure.words import in_python
-from quadrag.metric_record import metric_record
+from quadrag.metric_record import metric_record, show_key
 
 
 class Score(NamedTuple):
@@ -24,7 +26,7 @@ class Score(NamedTuple):
         unscored: how many have none, by reason.
         metric: the evaluate module.
         key: of its result.
-        split: of the questions.
+        split: of the questions; ``all 5 splits`` of what is over all of them, where a question counts once.
         signature: how it was computed.
         valid: False where more than a fifth of the items failed, by no fault of the system's answers.
         reason: why there is no value, as "the judge does not answer"; "" where there is one.
@@ -92,29 +94,32 @@ class Score(NamedTuple):
         return float(self) >= float(other)
 
 
-def match_names(name: str, scores: Mapping[str, Score]) -> list[str]:
+def match_names(name: str, places: Mapping[str, Place]) -> list[str]:
     """Return the names of the scores that are called so, with their split and their metric or without."""
-    if name in scores:
+    if name in places:
         return [name]
     return [
         known
-        for known, one in scores.items()
-        if str(name).removeprefix(f"{one.split}/") in (one.key, f"{one.metric}.{one.key}")
+        for known, (_, split, metric, key) in places.items()
+        if str(name).removeprefix(f"{split}/") in (key, f"{metric}.{key}", show_key(metric, key))
     ]
 
 
-def find_name(name: str, scores: Mapping[str, Score]) -> str:
+def find_name(name: str, places: Mapping[str, Place]) -> str:
     """Return the name of the one score that is called so, with its split and its metric or without.
+
+    Of several splits it is the score over all of them, where there is one.
 
     Raises:
         KeyError: there is none, or more than one.
     """
-    found = match_names(name, scores)
+    found = match_names(name, places)
+    found = [known for known in found if is_whole(places[known][1])] or found
     if len(found) > 1:
-        what = "splits" if len({scores[known].split for known in found}) > 1 else "metrics"
+        what = "splits" if len({places[known][1] for known in found}) > 1 else "metrics"
         uses = ", ".join(f"result[{known!r}]" for known in found)
         raise UnknownScore(in_python(f"{name} stands for several {what}: use {uses}"))
     if not found:
-        known = dict.fromkeys([*scores, *(one.key for one in scores.values())])
+        known = dict.fromkeys([*places, *(key for *_, key in places.values())])
         raise UnknownScore(in_python(str(unknown_name("score", name, known))))
     return found[0]

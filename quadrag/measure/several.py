@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from quadrag.baselines.report.compared.lined import find_sides
-from quadrag.baselines.report.compared.names import Place, lift_place, tell_under
+from quadrag.baselines.report.compared.names import lift_place, tell_under
 from quadrag.baselines.report.compared.several import refuse_apart, refuse_same, tabulate_several
 from quadrag.baselines.report.compared.verdict import find_verdict
 from quadrag.baselines.tables.grid import Grid, print_grids
@@ -12,13 +12,11 @@ from quadrag.errors import QuadragError
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import entrance
 from quadrag.measure.evaluation import Evaluation
-from quadrag.measure.frame import check_rows, score_frame
-from quadrag.measure.score import Score
+from quadrag.measure.frame import check_rows, score_frame, spell_place
 from quadrag.measure.sides import Sides, bounds
 from quadrag.measure.words import in_python, spell_notes
 
-_COLUMNS = ["score", "system", "config", "split", "metric", "value", "low", "high", "n", "difference",
-            "difference_low", "difference_high", "difference_n", "p", "p_holm", "verdict"]  # fmt: skip
+_DIFFERENCE = ("difference", "difference_low", "difference_high", "difference_n", "p", "p_holm")
 _OF_TWO = "of three runs or more there is no {}; compare two, or take to_pandas(by={})"
 
 
@@ -78,24 +76,20 @@ class Comparisons(Sides):
 
             frames = {name: one.to_pandas(texts) for name, one in zip(self._names, self.runs, strict=True)}
             return pandas.concat(frames, names=["system"]).reset_index("system").reset_index(drop=True)
-        scores: list[dict[Place, Score]] = []
-        names: dict[Place, str] = {}
-        for one in self.runs:
-            config = one.result.run.inputs.config
-            named = {(config, score.split, score.metric, score.key): name for name, score in one.scores.items()}
-            scores.append({place: one.scores[name] for place, name in named.items()})
-            names = named | names
+        names = {place: name for one in reversed(self.runs) for name, place in one.places.items()}
         rows = []
         for place, sides in find_sides([result for _, result in self._runs], self.profile, every=True).items():
-            config, split, _, key = place
-            name = names.get(place, f"{split}/{key}")
-            for system, side, known in zip(self._names, sides, scores, strict=True):
-                score, pair = known.get(place), side.pair
-                own = [score.value, *(score.interval or [None] * 2), score.n] if score else [side.value, *[None] * 3]
-                beside = [pair.difference, *bounds(pair), pair.n, pair.p, pair.p_holm] if pair else [None] * 6
-                verdict = pair and find_verdict(place, pair)
-                rows.append([name, system, config, split, name.removeprefix(f"{split}/"), *own, *beside, verdict])
-        return score_frame(rows, _COLUMNS).astype(dict.fromkeys(_COLUMNS[5:-1], "float64"))
+            name = names.get(place, f"{place[1]}/{place[3]}")
+            for system, one, side in zip(self._names, self.runs, sides, strict=True):
+                score, pair = one.scores.get(name) if name in one.places else None, side.pair
+                own = (score.value, *(score.interval or (None, None)), score.n) if score else (side.value, *[None] * 3)
+                beside = (pair.difference, *bounds(pair), pair.n, pair.p, pair.p_holm) if pair else [None] * 6
+                rows.append(
+                    {"score": name, "system": system, **spell_place(name, place)}
+                    | dict(zip(("value", "low", "high", "n", *_DIFFERENCE), (*own, *beside), strict=True))
+                    | {"verdict": find_verdict(place, pair) if pair else None}
+                )
+        return score_frame(rows).astype(dict.fromkeys(("n", *_DIFFERENCE), "float64"))
 
     @property
     def _grid(self) -> Grid:

@@ -132,8 +132,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     known |= {*tell_apart(names)} if len(names) > 2 and (len(names) <= _FEW or not every) else set()
     grid.notes += [*_tell_runs(runs, every, known), f"{name_units(shown)}, {profile} profile, {INTERVALS}."]
     grid.notes += note_keys(shown)
-    not_run = [row for row in found.lacking if row.get("slice", ALL) == ALL]
-    grid.notes += note_not_run(load_tables(results[0].run.inputs.benchmark), not_run)
+    grid.notes += _tell_lacking(results[0], found) if len(runs) != 2 else []
     grid.notes += [Detail(TESTS)] * (len(runs) == 2)
     return grid
 
@@ -184,7 +183,7 @@ def compare_two(runs: Sequence[tuple[str, Result]], profile: str = "official", e
     notes += tell_rule([*overall.values(), *compared.values()], any(rest.values()))
     notes += [one for one in missing if one not in invalid]
     notes += [*note_directions(shown), *_tell_shared({place: one.pair for place, one in compared.items()})]
-    notes += tell_changes(first, second, found.heads, profile, columns)
+    notes += [*tell_changes(first, second, found.heads, profile, columns), *_tell_lacking(first, found)]
     heads, legend = head_two(names, labels.values())
     title = f"Comparison: {name_difference(columns)}{legend}"
     return Grid(title, CORNER, [*heads, "difference", "verdict"], lines, notes, "forest", names=laid.names)
@@ -209,10 +208,17 @@ def _pick_rows(results: Sequence[Result], profile: str, every: bool) -> _Rows:
         places |= dict.fromkeys(place for table in tables for place in table)
         configs = list(dict.fromkeys(place[0] for place, _ in places))
         places = dict.fromkeys(sorted(places, key=lambda one: configs.index(one[0][0])))
-    found = {at: [row for table in tables if (row := table.get(at))] for at in places}
+    known = dict.fromkeys([*places, *(at for table in tables for at in table)])
+    found = {at: [row for table in tables if (row := table.get(at))] for at in known}
     lacking = {at: rows for at, rows in found.items() if all("not_run" in row for row in rows)}
     there = [at for at in places if at not in lacking]
     return _Rows(heads, tables, there, [row for rows in lacking.values() for row in rows])
+
+
+def _tell_lacking(first: Result, found: _Rows) -> list[str]:
+    """Say which metrics ran in no run."""
+    whole = [row for row in found.lacking if row.get("slice", ALL) == ALL]
+    return note_not_run(load_tables(first.run.inputs.benchmark), whole)
 
 
 def _lay_out(runs: Sequence[tuple[str, Result]], found: _Rows) -> Grid:

@@ -10,19 +10,21 @@ from quadrag.stats import Interval, Item, Pair, paired_difference, share_differe
 
 from ...core.result import PROFILES, Result
 from ...tables.cells import format_value
-from ..pooled import WEIGHTED, name_question
+from ..pooled import WEIGHTED, name_question, name_whole
 from .family import adjust, shape
 from .names import Place
 from .pairs import Compared, has_better, list_values
+from .words import Changes, count_gains
 
 _Sides = tuple[dict[Any, float], dict[Any, float]]  # what a question counts as in either run, its splits' mean
 
 
 class Overall(NamedTuple):
-    """A metric over all splits: both runs' means over the questions, and the difference of these."""
+    """A metric over all splits: both runs' means over the questions, their difference, and how many changed."""
 
     values: tuple[float, float]
     compared: Compared
+    changes: Changes
 
     def show(self, place: Place) -> list[str]:
         """Write both means."""
@@ -51,7 +53,7 @@ def pool_splits(
         if place[1] in first.run.inputs.splits and has_better(place) and not place[3].endswith(WEIGHTED):
             asked.setdefault((place[0], *place[2:]), []).append(place)
     known = {
-        (config, f"all {len(here)} splits", metric, key): here
+        (config, name_whole(len(here)), metric, key): here
         for (config, metric, key), here in asked.items()
         if len(here) > 1 and all(place in compared for place in here)
     }
@@ -62,6 +64,7 @@ def pool_splits(
         place: Overall(
             (fmean(sides[place][0][0].values()), fmean(sides[place][0][1].values())),
             Compared(pair, turned[place], pair.n, (0, 0), family, splits=len(known[place])),
+            count_gains(_list_gains(place, sides[place][0])),
         )
         for place, pair in shown.items()
         if pair
@@ -81,6 +84,11 @@ def _pair_all(sides: Mapping[Place, _Sides]) -> tuple[dict[Place, Pair | None], 
         return place[0], shape({question: others[question] - one for question, one in ones.items()})
 
     return adjust(pairs, shape_of)
+
+
+def _list_gains(place: Place, sides: _Sides) -> list[float]:
+    sign = -1 if metric_record(place[2]).key(place[3]).direction == "lower" else 1
+    return [sign * (sides[1][question] - one) for question, one in sides[0].items()]
 
 
 def _widen(place: Place, pair: Pair | None) -> Pair | None:

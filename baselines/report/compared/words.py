@@ -1,6 +1,6 @@
 """What a table of differences cannot say, in words: on which questions, what failed, p, what would decide, why none."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from quadrag.metric_record import metric_record
@@ -121,8 +121,13 @@ class Changes(NamedTuple):
 def count_changes(first: Result, second: Result, place: Place, profile: str) -> Changes | None:
     """Count on how many questions the second is better, worse and equal; None where nothing says which is better."""
     gained = list_differences(first, second, place, profile).values() if has_better(place) else ()
+    return count_gains(gained) if gained else None
+
+
+def count_gains(gained: Collection[float]) -> Changes:
+    """Count the questions by what each gained."""
     better, worse = sum(one > 0 for one in gained), sum(one < 0 for one in gained)
-    return Changes(better, worse, len(gained) - better - worse) if gained else None
+    return Changes(better, worse, len(gained) - better - worse)
 
 
 def tell_changes(

@@ -160,8 +160,9 @@ RAISE, NULL = f"{SAME}let the function raise.", f"{SAME}put null in the file."
 def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
     result = quadrag.evaluate("crag", "task_1_2", lambda question: "Paris", data_dir="sample", out="python")
     shown = cli("score", answers_of_crag, "--benchmark", "crag", "--config", "task_1_2", *SAMPLE).out
-    title, told, rest, head, *lines, about, more, lower, _, page = repr(result).splitlines()
+    title, told, rest, head, *lines, about, more, lacking, lower, _, page = repr(result).splitlines()
     assert lower == "Of missing lower is better." and lower in shown
+    assert lacking == "Not run: truthfulness, accuracy, hallucination (judge=)."
     assert page == "The page: python/report.html"
     assert f"{about} {more}".endswith("stands word for word in the reply; ours, not the paper's.")
     assert " ".join(shown.split()).count(f"{about} {more}") == 1 and max(map(len, repr(result).splitlines())) <= 80

@@ -243,6 +243,11 @@ def test_each_question_and_score_says_that_it_was_the_judge(cli, judge, capsys, 
     frame = result.to_pandas()
     assert frame["truthfulness.truthfulness"].isna().all()
     assert set(frame["unscored"]) == {f"unjudged: {why}"}
+    judge.state.text = READABLE
+    again = place | {"out": "again", "fresh": True}
+    read = quadrag.evaluate("crag", "task_1_2", lambda question: "Paris", judge=f"{judge.url}#j", **again)
+    anew = read.to_pandas()
+    assert read.valid and list(anew) == list(frame) and anew.dtypes.equals(frame.dtypes)
     capsys.readouterr()
     result.show(wrong=True, metric="truthfulness")
     assert capsys.readouterr().out.startswith("INVALID, task_1_2 public: ")

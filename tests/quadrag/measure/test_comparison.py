@@ -82,17 +82,82 @@ def test_a_row_holds_a_metric():
     score = before["accuracy"]
     assert row == {
         "score": "accuracy",
+        "system": "v1",
+        "config": "noise_robustness_en",
+        "split": "noise_60",
+        "metric": "accuracy",
         "value": score.value,
         "low": score.interval[0],
         "high": score.interval[1],
         "n": 12,
         "n_total": 12,
         "valid": True,
+        "reason": "",
     }
     both = quadrag.compare(before, after)
     (row, _) = both.to_pandas(by="metric").to_dict("records")
     assert (row["before"], row["after"]) == (score.value, after["accuracy"].value)
     assert (row["difference"], row["n"], row["p"]) == (both["accuracy"].difference, 11, both["accuracy"].p)
+    place = (row["system_before"], row["system_after"], row["config"], row["split"], row["metric"])
+    assert place == ("v1", "v2", *RGB[1:], "noise_60", "accuracy")
+
+
+def test_what_is_printed_over_all_splits_is_a_score_and_a_row():
+    def whole(question):
+        return " ".join(one.text for one in question.passages)
+
+    before, after = (measure(one, name, split=None) for one, name in ((first, "v1"), (whole, "v3")))
+    name = "all 5 splits/accuracy"
+    line = next(line for line in repr(before).splitlines() if line.startswith(name))
+    score = before[name]
+    assert before["accuracy"] is before["rgb_accuracy.accuracy"] is score and next(iter(before)) == name
+    low, high = score.interval
+    assert line.split()[-5:] == [f"{100 * score.value:.1f}", f"{100 * low:.1f}–{100 * high:.1f}", "12", "of", "12"]
+    assert str(score) == "accuracy 60.0% (95% 33.3–80.0), n 12/12" and score.split == "all 5 splits"
+    (row, *_) = before.to_pandas(by="metric").to_dict("records")
+    assert (row["score"], row["split"], row["metric"], row["value"]) == (name, "all 5 splits", "accuracy", score.value)
+    both = quadrag.compare(before, after)
+    pair = both["accuracy"]
+    assert pair is both[name] and next(iter(both)) == name and pair.n == 12
+    low, high = (f"{100 * end:.1f}" for end in pair.interval)
+    assert repr(both).startswith(f"v3 is better on accuracy: +40.0 points over all 5 splits (95% {low} to {high}).")
+    (row, *_) = both.to_pandas(by="metric").to_dict("records")
+    assert (row["before"], row["after"], row["difference"]) == pytest.approx((0.6, 1.0, 0.4))
+    gained = both.to_pandas(texts=False).groupby("id")[f"{COLUMN}_difference"].mean()
+    assert [row["better"], row["worse"], row["equal"]] == [(gained > 0).sum(), (gained < 0).sum(), (gained == 0).sum()]
+
+
+def test_what_is_not_compared_is_a_row_with_the_reason():
+    before = measure(first, "v1", split=None)
+    part = measure(every, "v3", split="noise_0")
+    both = quadrag.compare(before, part)
+    rows = both.to_pandas(by="metric").set_index("score")
+    assert set(rows["difference"].dropna().index) == set(both)
+    lacking = rows.loc["noise_20/accuracy"]
+    assert (lacking["reason"], lacking["n"], lacking["before"]) == ("only v1 has it", 0, 0.75)
+    name = "all 5 splits/accuracy"
+    assert rows.loc[name, "reason"] == "only v1 has it"
+    with pytest.raises(KeyError, match=f"Not compared, only v1 has it: {name}"):
+        both[name]
+
+
+def test_columns_have_one_order_and_one_type_whatever_failed():
+    asked = iter(range(12))
+
+    def failing(question):
+        return None if next(asked) else "x"
+
+    fine, broken = (measure(one, one.__name__) for one in (first, failing))
+    assert not broken.valid
+    for one, other in (
+        (fine.to_pandas(), broken.to_pandas()),
+        (fine.to_pandas(by="metric"), broken.to_pandas(by="metric")),
+    ):
+        assert list(one) == list(other)
+        numbers = [name for name in one if name.startswith("rgb_") or name in ("value", "low", "high")]
+        assert {str(frame[name].dtype) for frame in (one, other) for name in numbers} == {"float64"}
+    unscored = [one.to_pandas()["unscored"] for one in (fine, broken)]
+    assert [str(one.dtype) for one in unscored] == ["object"] * 2 and unscored[0].tolist() == [None] * 12
 
 
 def test_the_page_holds_both_runs(tmp_path):

@@ -5,6 +5,8 @@ import re
 import pytest
 
 import quadrag
+from quadrag.baselines.tables.grid import Grid
+from quadrag.measure.notebook import table_html
 
 RGB = ("rgb", "noise_robustness_en")
 
@@ -35,13 +37,22 @@ def test_a_score_of_one_split_is_found_with_and_without_metric_and_split():
 
 
 def test_a_score_of_several_splits_says_which_there_are():
-    found, other = (measure(every, name, limit=2) for name in ("all", "again"))
+    lost = iter(range(10))
+
+    def failing(question):
+        return None if question.split == "noise_0" and next(lost) < 2 else every(question)
+
+    found, other = (measure(one, one.__name__, limit=2) for one in (failing, every))
     wanted = ", ".join(f"result['noise_{part}/accuracy']" for part in (0, 20, 40, 60, 80))
+    others = wanted.partition(", ")[2]  # of the first the two are not compared
+    both = quadrag.compare(found, other)
     for name in ("accuracy", "rgb_accuracy.accuracy"):
         with pytest.raises(KeyError, match=re.escape(f"{name} stands for several splits: use {wanted}")):
             found[name]
-        with pytest.raises(KeyError, match=re.escape(f"{name} stands for several splits: use {wanted}")):
-            quadrag.compare(found, other)[name]
+        with pytest.raises(KeyError, match=re.escape(f"{name} stands for several splits: use {others}")):
+            both[name]
+    with pytest.raises(KeyError, match="Not compared, INVALID in failing: all 5 splits/accuracy"):
+        both["all 5 splits/accuracy"]
     assert found["noise_40/rgb_accuracy.accuracy"] is found["noise_40/accuracy"]
 
 
@@ -112,7 +123,7 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     page = pairs._repr_html_()
     assert page.index(f"<b>{headline}</b>") < page.index(f"<td>{low}</td><td>{high}</td>") < page.index("</table>")
     assert "Better or worse: p below 0.05." in notes
-    assert page.index("</table>") < page.index("<p>Better or worse: p below 0.05.</p>") and page.count("<b>") == 4
+    assert page.index("</table>") < page.index("<p>Better or worse: p below 0.05. ") and page.count("<b>") == 4
     fewer = measure(first, "fewer", split="noise_80", limit=6)
     uneven = repr(quadrag.compare(before, fewer))
     assert "on the 6 questions that both scored" in " ".join(uneven.split()) and "scored)" not in repr(pairs)
@@ -127,6 +138,19 @@ def test_a_wrong_name_is_told_without_the_way_in_here_and_the_page_is_a_link():
         assert len(caught.traceback) == 2 and caught.value.__suppress_context__
     page = found.folder / "report.html"
     assert f'The page: <a href="{page}">{page}</a></p>' in found._repr_html_()
+
+
+def test_what_was_not_run_is_said_and_commands_are_code():
+    found = measure(first, "one", "crag", "task_1_2", limit=2)
+    both = quadrag.compare(found, measure(every, "other", "crag", "task_1_2", limit=2))
+    for shown in (found, both):
+        for text in (" ".join(repr(shown).split()), shown._repr_html_()):
+            assert text.count("Not run: truthfulness, accuracy, hallucination (judge=).") == 1
+        assert set(shown.to_pandas(by="metric").set_index("score").loc["truthfulness":"hallucination", "reason"]) == {
+            "no judge"
+        }
+    page = table_html(Grid("", "", [], [], ["see `quadrag <x>`", "more"]))
+    assert page.endswith("<p>see <code>quadrag &lt;x&gt;</code> more</p></div>")
 
 
 def test_an_alarm_stands_above_the_table_in_bold():
