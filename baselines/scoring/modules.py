@@ -5,6 +5,7 @@ Nothing is computed here, and nothing summed up: a module gives a value for each
 
 import contextlib
 import functools
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,9 @@ from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.settings import Conditions
+
+# Modules of `evaluate` keep their rows in one file a process: two that compute at once would write over each other.
+_COMPUTING = threading.RLock()
 
 Judge = Callable[[list[list[dict[str, str]]]], list[Any]]
 Embed = Callable[[list[str]], Any]  # n texts to an n x d array
@@ -125,7 +129,7 @@ def compute(
     if here:
         result = module.compute_here(**keywords)
     else:
-        with _quiet_evaluate():
+        with _COMPUTING, _quiet_evaluate():
             result = module.compute(**keywords)
     if len(there) == len(references):
         return result
