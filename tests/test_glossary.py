@@ -83,7 +83,13 @@ def test_every_line_about_numbers_is_explained(tmp_path: Path, monkeypatch: Any,
 
 
 # What a reader of Chinese meets under one name: the word that all texts have, and those that none has.
-ONE_WORD = {"标准文档": ("标准报道", "原报道"), "片段": ("段落", "文段"), "token": ("词元", "令牌")}
+ONE_WORD = {
+    "标准文档": ("标准报道", "原报道"),
+    "片段": ("段落", "文段"),
+    "不给片段": ("无文档", "不带文档"),
+    "未分高下": ("分不出高下",),
+    "token": ("词元", "令牌"),
+}
 
 
 def test_a_thing_has_one_word_in_chinese() -> None:

@@ -196,6 +196,8 @@ def _look_up(text: str) -> str:
         parts = mark.split(plain, 1)
         spoken = [_translate(part) for part in parts] if len(parts) > 1 else parts
         if spoken != parts:
+            if joint == " ":
+                spoken[0] = _END.sub("。", spoken[0])  # a sentence among Chinese ones, as of names alone
             rest = mark.sub(joint, spoken[1]) if spoken[1] == parts[1] else spoken[1]  # a list has one sign between all
             return begin + _meet(_meet(spoken[0], joint), rest)
     if found := _ENCLOSED.fullmatch(plain):
