@@ -22,16 +22,16 @@ from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, spread_subs,
 from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
+from quadrag.measure.difference import Difference
 from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_answers, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name, match_names
 from quadrag.measure.words import in_python, labels_in_use, spell_notes
-from quadrag.stats import Pair
 from quadrag.wrapping import GLANCE, fit
 
 
-class Comparison(Mapping[str, Pair]):
+class Comparison(Mapping[str, Difference]):
     """The paired differences, `after` less `before`, by metric: ``comparison["rouge_l"].difference``."""
 
     def __init__(self, before: Evaluation, after: Evaluation, labels: str = LANGUAGES[0]) -> None:
@@ -61,7 +61,9 @@ class Comparison(Mapping[str, Pair]):
         rest = [place for place in places.values() if place not in heads]
         compared, others = (compare_each(both[0], both[1:], one, self.profile)[0] for one in (heads, rest))
         compared |= others
-        self.pairs: dict[str, Pair] = {name: compared[at].pair for name, at in places.items() if at in compared}
+        self.pairs: dict[str, Difference] = {
+            name: Difference.of(compared[at].pair, at) for name, at in places.items() if at in compared
+        }
         if not self.pairs:
             bad = [(name, one) for name, one in self._sides if one.invalid]
             told = ["; ".join(_tell_invalid(name, one)) + tell_retries(one.result.run) for name, one in bad]
@@ -69,7 +71,7 @@ class Comparison(Mapping[str, Pair]):
             raise QuadragError(f"nothing to compare: {why}")
 
     @entrance
-    def __getitem__(self, name: str) -> Pair:
+    def __getitem__(self, name: str) -> Difference:
         """Return the difference of a score.
 
         Raises:
@@ -184,7 +186,8 @@ class Comparison(Mapping[str, Pair]):
         ``..._difference``, after less before; ``unscored_before`` and ``unscored_after``. Of scores they are ``score``;
         ``before`` and ``after``, each over all questions of its run; then over the ``n`` questions scored in both
         ``difference``, its interval's ``low`` and ``high``, ``n``, on how many of these `after` is ``better``,
-        ``worse`` and ``equal``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other scores.
+        ``worse`` and ``equal``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other scores,
+        and the ``verdict``.
 
         Args:
             texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
@@ -196,9 +199,10 @@ class Comparison(Mapping[str, Pair]):
             rows = []
             for name, pair in self.pairs.items():
                 before, after = (one.value for one in self._both(name))
-                found = [pair.n, *counts.get(name, none), pair.p, pair.p_holm]
+                found = [pair.n, *counts.get(name, none), pair.p, pair.p_holm, pair.verdict]
                 rows.append((name, before, after, pair.difference, *_bounds(pair), *found))
             columns = ["score", "before", "after", "difference", "low", "high", "n", *Changes._fields, "p", "p_holm"]
+            columns.append("verdict")
             return score_frame(rows, columns)
         first, second = self.before, self.after
         frames = first.to_pandas(texts), second.to_pandas(texts)
@@ -232,7 +236,7 @@ def _tell_invalid(name: str, one: Evaluation) -> list[str]:
     return [f"{name} is INVALID, {line}" for line in one.invalid]
 
 
-def _bounds(pair: Pair) -> tuple[float | None, float | None]:
+def _bounds(pair: Difference) -> tuple[float | None, float | None]:
     return pair.interval if pair.n >= FEW else (None, None)
 
 
