@@ -32,6 +32,7 @@ _READ = "official makes values of them, corrected counts them as wrong"
 _LEFT_OUT = "official leaves them out, corrected counts them as wrong"
 _JSON = "try --judge-format json, or "
 _SHOWN = 4  # keys in a line
+_FEW = 3  # keys that are named, be they shown elsewhere or not
 Place = tuple[str, str, str, str]  # config, split, metric, key
 
 
@@ -153,11 +154,12 @@ def find_cure(form: str, run: RunRecord) -> str:
 
 
 def list_keys(places: Sequence[Place], run: RunRecord) -> str:
-    """List the keys of metrics that a summary shows, a few of any where it shows none, and count the others."""
-    heads = load(run.inputs.benchmark).headlines
-    names = {place: metric_record(place[2]).key(place[3]).name for place in places}
-    shown = sorted((place for place in places if names[place] in heads), key=lambda place: heads.index(names[place]))
-    return shorten_list([show_key(*place[2:]) for place in shown or places], len(places))
+    """List the keys of metrics that a summary shows, or a few where it shows fewer, and count the others."""
+    heads = {name: at for at, name in enumerate(load(run.inputs.benchmark).headlines)}
+    ranks = {place: heads.get(metric_record(place[2]).key(place[3]).name, len(heads)) for place in places}
+    shown = sum(rank < len(heads) for rank in ranks.values()) or _SHOWN
+    keys = [show_key(*place[2:]) for place in sorted(places, key=ranks.__getitem__)]
+    return shorten_list(keys[: max(shown, _FEW)], len(keys))
 
 
 def shorten_list(names: Sequence[str], total: int | None = None) -> str:

@@ -189,18 +189,21 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
 def _fit_width(console: Any, grid: Grid) -> list[Any]:
     """Make a table that the terminal holds or, of many columns, several: no number is cut.
 
-    From wide to narrow: words of the last column, long names in heads and then labels are broken before columns are put
-    into a table below.
+    From wide to narrow: words of the last column, long names in heads and then labels, these too behind their joints,
+    are broken before columns are put into a table below.
     """
     manners = [(True, 1), (True, 0), (False, 0)]
     wide = console.options.update(max_width=1000)
     narrow = []
     for shown in (grid, replace(grid, columns=[_break_names(head) for head in grid.columns])):
-        whole, broken = ([_lay_out(shown, *manner, labels) for manner in manners] for labels in (True, False))
+        plain, whole = ([_lay_out(shown, *manner, labels) for manner in manners] for labels in (False, True))
         spare = _count_spare(shown)
-        narrow += [table for table in broken if console.measure(table, options=wide).maximum <= console.width]
+        narrow += [table for table in plain if console.measure(table, options=wide).maximum <= console.width]
         narrow += [table for table in whole if console.measure(table, options=wide).maximum - spare <= console.width]
-    narrow += [table for table in broken if console.measure(table, options=wide).minimum <= console.width]
+    lines = [replace(line, label=_break_names(line.label).replace("\n", "\n  ")) for line in shown.lines]
+    broken = [_lay_out(replace(shown, lines=lines), *manner, False) for manner in manners]
+    for most in ("maximum", "minimum"):  # behind joints, then anywhere
+        narrow += [one for one in broken if getattr(console.measure(one, options=wide), most) <= console.width]
     if narrow or len(grid.columns) == 1:
         return narrow[:1] or broken[-1:]
     half = (len(grid.columns) + 1) // 2
@@ -212,7 +215,7 @@ def _fit_width(console: Any, grid: Grid) -> list[Any]:
 
 
 def _break_names(head: str) -> str:
-    """Break the long names in a head behind the joint that is nearest to their middle."""
+    """Break the long names in a head or a label behind the joint that is nearest to their middle."""
 
     def halve(found: re.Match[str]) -> str:
         name = found[0]

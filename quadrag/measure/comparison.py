@@ -22,17 +22,17 @@ from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, spread_subs
 from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
+from quadrag.measure.difference import Difference
 from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame, spell_place
 from quadrag.measure.score import Score, find_name, match_names
 from quadrag.measure.several import Comparisons
 from quadrag.measure.sides import Sides, bounds, tell_invalid
 from quadrag.measure.words import in_python, labels_in_use
-from quadrag.stats import Pair
 from quadrag.wrapping import GLANCE, fit
 
 
-class Comparison(Sides, Mapping[str, Pair]):
+class Comparison(Sides, Mapping[str, Difference]):
     """The paired differences, `after` less `before`, by metric: ``comparison["rouge_l"].difference``."""
 
     def __init__(self, before: Evaluation, after: Evaluation, labels: str = LANGUAGES[0]) -> None:
@@ -60,7 +60,9 @@ class Comparison(Sides, Mapping[str, Pair]):
         for one in (before, after):
             names |= {at: name for name, at in one.places.items() if at not in names}
         self.places: dict[str, Place] = {name: at for at, name in names.items()}
-        self.pairs: dict[str, Pair] = {name: found[at].pair for name, at in self.places.items() if at in found}
+        self.pairs: dict[str, Difference] = {
+            name: Difference.of(found[at].pair, at) for name, at in self.places.items() if at in found
+        }
         if not self.pairs:
             bad = [(name, one) for name, one in self._sides if one.invalid]
             told = ["; ".join(tell_invalid(name, one)) + tell_retries(one.result.run) for name, one in bad]
@@ -68,7 +70,7 @@ class Comparison(Sides, Mapping[str, Pair]):
             raise QuadragError(f"nothing to compare: {why}")
 
     @entrance
-    def __getitem__(self, name: str) -> Pair:
+    def __getitem__(self, name: str) -> Difference:
         """Return the difference of a score.
 
         Raises:
@@ -158,7 +160,7 @@ class Comparison(Sides, Mapping[str, Pair]):
         each over all questions of its run, and over all splits those of both; then over the ``n`` questions scored in
         both ``difference``, its interval's ``low`` and ``high``, ``n``, on how many of these `after` is ``better``,
         ``worse`` and ``equal``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other scores;
-        and ``reason``, why a score is not compared.
+        the ``verdict``, and ``reason``, why a score is not compared.
 
         Args:
             texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
@@ -191,6 +193,7 @@ class Comparison(Sides, Mapping[str, Pair]):
             **(counts._asdict() if counts else dict.fromkeys(Changes._fields)),
             "p": pair and pair.p,
             "p_holm": pair and pair.p_holm,
+            "verdict": pair.verdict if pair else "",
             "reason": "" if pair else in_python(self._tell_why(name)),
         }
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.run_record import RunRecord
@@ -38,7 +39,7 @@ from .pairs import compare_each, pair_results, pick_places, place_of, shape_of
 from .shared import tell_judges
 from .slices import tell_slices
 from .verdict import tell_headline, verdict_cells
-from .words import tell_beside, tell_changes, tell_length, tell_missing, tell_rule, tell_same
+from .words import tell_beside, tell_changes, tell_length, tell_missing, tell_over, tell_rule, tell_same
 
 _FEW = 3  # runs whose columns are headed by their names
 
@@ -178,8 +179,7 @@ def compare_two(runs: Sequence[tuple[str, Result]], profile: str = "official", e
     notes += tell_length(first, second, overall | compared)
     notes += _tell_alarms(zip(columns, (first, second), strict=True))
     notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns, labels)]
-    if any(one.pair.n < one.asked for one in compared.values()):
-        notes.append("Each value is over all that its run scored, a difference over the questions of both.")
+    notes += tell_over(compared.values())
     notes += tell_rule([*overall.values(), *compared.values()], any(rest.values()))
     notes += [one for one in missing if one not in invalid]
     notes += [*note_directions(shown), *_tell_shared({place: one.pair for place, one in compared.items()})]
@@ -195,7 +195,8 @@ def _tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[Alarm]:
     made_up = map(Alarm, note_sample([result for _, result in runs], [name for name, _ in runs]))
     said = ((name, note) for name, result in runs for note in note_partial([result]))
     told = fold_lines(said, len(runs) > _FEW).items()
-    whole = {note for note, where in told if len(where) == len(runs) and note.startswith("PARTIAL")}
+    every = (note for note, where in told if len(where) == len(runs))
+    whole = {note for note in every if len(runs) > _FEW or note.startswith("PARTIAL")}
     return [*made_up, *(Alarm(note if note in whole else f"{', '.join(where)}: {note}") for note, where in told)]
 
 
@@ -256,14 +257,14 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
         parts = [keep_name(name)] * (
             {keep_name(one) for one in (name, name.rstrip("/").rpartition("/")[2])}.isdisjoint(known)
         )
-        parts += [model] * (model != column and not name.endswith(model))
+        parts += [model] * (model not in (column, keep_name(Path(name).stem)) and not name.endswith(model))
         who = ": ".join(filter(None, (column, ", ".join(parts))))
         if told:
             joint = "; " if told[0].startswith("Ours ") else ". "
             notes.append(f"{who}{joint}{' '.join(told).removeprefix('Ours ')}")
         elif parts:
             plain.append(f"{column} ({', '.join(parts)})")
-    return [*notes, *[f"Runs: {', '.join(plain)}."] * bool(plain), *of_all]
+    return [*notes, *[f"Run{'s' * (len(plain) > 1)}: {', '.join(plain)}."] * bool(plain), *of_all]
 
 
 def _pair_others(

@@ -1,4 +1,4 @@
-"""Whether two runs differ only by answers that read like error texts, which no system was meant to give."""
+"""Whether answers that read like error texts, which no system was meant to give, make or hide a difference of runs."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,6 +18,8 @@ from .pairs import Compared, has_better, pair_results
 def tell_errors(first: Result, second: Result, pairs: Mapping[Place, Compared], profile: str) -> list[Alarm]:
     """Say by which metrics runs differ half as much, or by another verdict, without answers that read like error texts.
 
+    Of a difference that is none with them it is said that they hide one.
+
     Args:
         first: a run.
         second: another one.
@@ -30,7 +32,7 @@ def tell_errors(first: Result, second: Result, pairs: Mapping[Place, Compared], 
         errors &= {_key(row) for row in one.items}
     rest = [replace(one, items=[row for row in one.items if _key(row) not in errors]) for one in both]
     several = len({place[:2] for place in pairs}) > 1
-    told = []
+    told: dict[str, list[str]] = {"make the": [], "hide a": []}
     for place, whole in pairs.items() if errors else ():
         pair = pair_results(rest[0], rest[1], place, profile)
         if pair is None or not has_better(place):
@@ -39,9 +41,14 @@ def tell_errors(first: Result, second: Result, pairs: Mapping[Place, Compared], 
         if decided[0] != decided[1] or 2 * pair.difference * whole.pair.difference < whole.pair.difference**2:
             unit = metric_record(place[2]).key(place[3]).unit
             label = f"{place[1]}/" * several + show_key(place[2], place[3])
-            told.append(f"{label} {format_difference(pair.difference, unit, pair.n)}")
-    what = f"without the {len(errors)} questions that were answered so, this is left:"
-    return [Alarm(f"Answers that read like error texts make the difference: {what} {', '.join(told)}.")] * bool(told)
+            left = f"{format_difference(pair.difference, unit, pair.n)} points on {label} ({pair.n} questions left)"
+            told["make the" if whole.pair.difference else "hide a"].append(left)
+    what = f"difference: without the {len(errors)} questions that were answered so it is"
+    return [
+        Alarm(f"Answers that read like error texts {how} {what} {', '.join(found)}.")
+        for how, found in told.items()
+        if found
+    ]
 
 
 def _key(row: Mapping[str, Any]) -> Key:

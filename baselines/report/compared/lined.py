@@ -1,9 +1,8 @@
-"""Three runs or more, a line each, the best first: the value by a metric, and the difference from the first run's.
+"""Three runs or more, a line each: the value by a metric, and the difference from the first run's, by which they stand.
 
 Metrics that no run differs by are folded into a sentence, and of many lines the first metrics' alone are shown.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -15,13 +14,17 @@ from ...core.result import Result
 from ...tables.cells import NOTHING, value_cell
 from ...tables.grid import Cell, Grid, Line, Verdict
 from ...tables.slices import select_whole
+from ..pooled import pool_metrics
+from ..summary import pick_headlines
 from .names import Place, join_labels, name_columns, name_places, tell_apart
 from .overall import pool_splits
 from .pairs import compare_each, has_better, list_places, pick_places, place_of
-from .verdict import EQUAL, find_verdict, verdict_cells
+from .verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict, verdict_cells
 
 FEW_RUNS = 3  # of which each is told of in words
 _MOST = 60  # lines of a terminal
+_NAMED = 6  # runs that a sentence names of one verdict
+_APART = "not compared"
 _MORE = "More of them: --verbose, and the page"
 
 
@@ -61,9 +64,7 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
     alike = alike if len(alike) < len(found) else alike[1:]
     left = {place: sides for place, sides in found.items() if place not in alike}
     lead = next(iter(left))
-    sign = -1 if metric_record(lead[2]).key(lead[3]).direction == "lower" else 1
-    values = [-sign * side.value if side.value is not None else float("inf") for side in left[lead]]
-    order = sorted(range(len(runs)), key=values.__getitem__)
+    order = _rank(lead, left[lead])
     labels = name_places(left)
     lines: list[Line] = []
     hidden: list[str] = []
@@ -86,10 +87,9 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
     shared = [*dict.fromkeys(place[0] for place in left)], [*dict.fromkeys(place[1] for place in left)]
     title = " ".join(one[0] for one in shared if len(one) == 1)
     title += f" {show_key(*lead[2:])}" * (len(left) == 1)
-    pairs = [side.pair for side in left[lead][1:] if side.pair]
-    counts = Counter(find_verdict(lead, pair) for pair in pairs if len(runs) > FEW_RUNS and has_better(lead))
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-    notes: list[str] = [Verdict(f"Compared with {name_columns(names)[0]} on {labels[lead]}: {told}.")] * bool(told)
+    notes: list[str] = []
+    if len(runs) > FEW_RUNS and has_better(lead) and (told := _tell_each(lead, left[lead], name_columns(names))):
+        notes.append(Verdict(f"Compared with {name_columns(names)[0]} on {labels[lead]}: {told}."))
     notes += [f"The same in every run that has it: {_list_same(found, alike)}."] * bool(alike)
     notes += [f"Not in this table: {len(hidden)} more, as {hidden[0]}. {_MORE}."] if hidden else []
     columns = ["value", "difference", "95% interval", "n", "p", "verdict"]
@@ -102,16 +102,14 @@ def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> 
     heads = pick_places(results, profile)
     compared = compare_each(first, others, heads, profile)
     pooled = [pool_splits(first, other, heads, pairs, profile) for other, pairs in zip(others, compared, strict=True)]
+    whole = [pool_metrics(result, pick_headlines(result.scores, profile), profile) for result in results]
     found: dict[Place, list[Side]] = {}
     for place in dict.fromkeys(place for one in pooled for place in one):
-        # The first run's is over the questions that the other one has too: said where that is one value.
-        firsts = {one[place].show(place)[0]: one[place].values[0] for one in pooled if place in one}
-        own = [Side(value, Cell(shown), None) for shown, value in firsts.items()]
-        found[place] = own if len(own) == 1 else [_NONE]
-        for one in pooled:
-            there = one.get(place)
-            side = Side(there.values[1], Cell(there.show(place)[1]), there.compared.pair) if there else _NONE
-            found[place].append(side)
+        pairs = [None, *(one[place].compared.pair if place in one else None for one in pooled)]
+        found[place] = [
+            Side(one[place].value, one[place].cells[0], pair) if place in one else _NONE
+            for one, pair in zip(whole, pairs, strict=True)
+        ]
     if every:
         rest = [place for place in list_places(results, profile) if place not in heads]
         others_too = compare_each(first, others, rest, profile)
@@ -131,6 +129,30 @@ def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> 
 
 def _is_shown(side: Side) -> bool:
     return side.shown.text != NOTHING
+
+
+def _rank(place: Place, sides: Sequence[Side]) -> list[int]:
+    """Rank runs, the best first, by their differences from the first one: their values may be over other questions."""
+    sign = -1 if metric_record(place[2]).key(place[3]).direction == "lower" else 1
+    own = sides[0].value or 0.0
+
+    def gain(at: int) -> float:
+        value, _, pair = sides[at]
+        return sign * (pair.difference if pair else float("-inf") if value is None else value - own)
+
+    return sorted(range(len(sides)), key=gain, reverse=True)
+
+
+def _tell_each(place: Place, sides: Sequence[Side], names: Sequence[str]) -> str:
+    """Say of a metric by what verdict which runs stand against the first; "" where none is compared."""
+    found: dict[str, list[str]] = {verdict: [] for verdict in (BETTER, WORSE, UNDECIDED, EQUAL, TOO_FEW, _APART)}
+    for name, side in zip(names[1:], sides[1:], strict=True):
+        found[find_verdict(place, side.pair) if side.pair else _APART].append(name)
+    if len(found[_APART]) == len(sides) - 1:
+        return ""
+    return "; ".join(
+        f"{verdict} {', '.join(of) if len(of) <= _NAMED else f'{len(of)} runs'}" for verdict, of in found.items() if of
+    )
 
 
 def _is_same(place: Place, sides: Sequence[Side]) -> bool:

@@ -12,15 +12,20 @@ from ...tables.names import keep_name
 Place = tuple[str, str, str, str]  # config, split, metric, key
 CORNER = "config: split/metric"  # what the lines of a comparison are called by
 _LONG, _LONGEST = 20, 60  # characters of a name, and of one that is explained
+_SHORT = 12  # characters of a name that says which of many runs is meant, as a letter does
 _CUT = "…"  # where a name is cut
 _NUMBER = 5  # columns of a number
 _HEADS = 36  # columns of a plain table for labels and two heads; difference, interval, p and verdict have the rest
 
 
 def name_columns(names: Sequence[str]) -> list[str]:
-    """Name runs wherever they stand side by side: two by what tells their names apart, where that does; by letters."""
-    own = tell_apart(names) if len(names) == 2 else []
-    if len({*own}) == 2 and not any(one.startswith(_CUT) for one in own):
+    """Name runs wherever they stand side by side: by what tells their names apart, or by letters.
+
+    Letters stand for names that are cut or alike or, of three runs and more, where one is long or a mere number.
+    """
+    own = tell_apart(names)
+    short = len(names) == 2 or all(len(one) <= _SHORT and not one[:1].isdigit() for one in own)
+    if short and len({*own}) == len(names) > 1 and not any(one.startswith(_CUT) for one in own):
         return own
     return [chr(ord("A") + rank) if len(names) <= 26 else str(rank) for rank in range(len(names))]
 
@@ -123,8 +128,10 @@ def lift_place(grid: Grid) -> Grid:
     That is its title or, of several configs, a line above those of each; and it says what stands under its values.
     """
     groups: dict[str, list[Line]] = {}
-    for line in grid.lines:
-        groups.setdefault(line.label.partition(": ")[0], []).append(line)
+    config = ""
+    for line in grid.lines:  # one without a label is of the metric above it
+        config = line.label.partition(": ")[0] or config
+        groups.setdefault(config, []).append(line)
     if grid.corner != CORNER or "" in groups:
         return grid
     shared = {name: _lift(lines) for name, lines in groups.items()}
@@ -136,7 +143,7 @@ def lift_place(grid: Grid) -> Grid:
     found: list[Line] = []
     for place, lines in shared.values():
         found.append(Line(place, [Cell("")] * len(grid.columns), rule=bool(found)))
-        found += [replace(line, label=f" {line.label}", rule=False) for line in lines]
+        found += [replace(line, label=line.label and f" {line.label}", rule=False) for line in lines]
     return replace(grid, corner="split/metric", lines=found, notes=notes)
 
 
@@ -149,7 +156,7 @@ def tell_under(grid: Grid) -> list[Alarm]:
 def _lift(lines: Sequence[Line]) -> tuple[str, list[Line]]:
     """Return the config of lines, with the split where it is one of all, and the lines without these."""
     places = [line.label.partition(": ")[::2] for line in lines]
-    config, splits = places[0][0], {rest.partition("/")[0] for _, rest in places}
+    config, splits = places[0][0], {rest.partition("/")[0] for _, rest in places if rest}
     alone = len(splits) == 1
     labels = [rest.partition("/")[2] if alone else rest for _, rest in places]
     return " ".join([config, *splits] if alone else [config]), [

@@ -24,8 +24,8 @@ from .overall import pool_splits
 from .pairs import compare_each, list_places, pick_places
 from .rankings import tell_rankings
 from .shared import tell_judges
-from .verdict import tell_headline
-from .words import tell_beside, tell_length, tell_missing, tell_rule
+from .verdict import tell_headline, tell_turned
+from .words import tell_beside, tell_length, tell_missing, tell_over, tell_rule
 
 
 def refuse_same(names: Sequence[str]) -> None:
@@ -132,12 +132,15 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
                 Verdict(one if one.startswith(f"{name} ") else f"{name_difference(two)}: {one}") for one in headline
             ]
             told = [*tell_beside(shown, profile, two, labels), *told]
+        else:
+            notes += map(Verdict, tell_turned(shown, profile, two, labels))
         below += [f"{name_difference(two)}: {one}" for one in told]
     folded = fold_lines(doubts, len(runs) > FEW_RUNS)
     notes += [Alarm(f"{name_difference((base, ', '.join(of)))}: {one}") for one, of in folded.items()]
     rule = tell_rule([one for pairs in compared for one in pairs.values()], any(rest))
     notes += [*below, *rule, *note_directions(place[2:] for place in heads)]
-    notes += ["On questions scored in both.", Detail(TESTS)]
+    notes += tell_over(one for pairs in compared for one in pairs.values()) or ["On questions scored in both."]
+    notes += [Detail(TESTS)]
     notes += tell_rankings(results, profile)
     columns = ["", "difference", "95% interval", "n", "p", "verdict"]
     return Grid(f"Differences from {base}", CORNER, columns, lines, notes, "forest")

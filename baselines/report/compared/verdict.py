@@ -9,7 +9,7 @@ from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
 from ...core.result import PROFILES
-from ...tables.cells import ALPHA, FEW, NOTHING, format_difference
+from ...tables.cells import ALPHA, CHARACTERS, FEW, NOTHING, format_difference
 from ...tables.grid import Cell
 from .names import Place, join_labels
 from .pairs import Compared, has_better, pair_cell
@@ -62,6 +62,15 @@ def find_lead(pairs: Mapping[Place, Compared]) -> Place | None:
     """
     told = drop_splits(list_told(pairs))
     return min(told, key=lambda place: find_verdict(place, told[place].pair) == EQUAL, default=None)
+
+
+def write_pair(place: Place, pair: Pair) -> str:
+    """Write a difference in a line: the key, how much, its interval, over how many questions, p and verdict."""
+    cell, verdict = verdict_cells(place, pair)
+    unit = metric_record(place[2]).key(place[3]).unit
+    size = f"{cell.text} {unit if unit == CHARACTERS else 'points'}" + f" (95% {cell.sub})" * bool(cell.sub)
+    said = f": {verdict.text}" * (verdict.text != NOTHING)
+    return ", ".join(filter(None, (f"{place[3]} {size}", f"n {pair.n}", verdict.sub))) + said
 
 
 def tell_headline(
@@ -119,10 +128,32 @@ def tell_other(place: Place, one: Compared, profile: str, names: Sequence[str]) 
     decided = [verdict in (BETTER, WORSE) for verdict in (mine, turned)]
     if mine == turned or not any(decided):
         return ""
-    (name,) = (known for known in PROFILES if known != profile)
     what = "says the opposite" if all(decided) else "decides" if decided[1] else "does not decide"
     verdict = f"{_tell_verdict(place, other, names)}, " * decided[1]
-    return f"{name}, the other profile, {what}: {verdict}{_tell_difference(place, other)}"
+    return f"{_name_other(profile)}, the other profile, {what}: {verdict}{_tell_difference(place, other)}"
+
+
+def tell_turned(
+    pairs: Mapping[Place, Compared], profile: str, names: Sequence[str], labels: Mapping[Place, str]
+) -> list[str]:
+    """Say shortly what the other profile says of the second run, by the first metric of which it says something else.
+
+    Arguments as of `tell_headline`.
+    """
+    for place, one in drop_splits(list_told(pairs)).items():
+        if one.other and tell_other(place, one, profile, names):
+            verdict = find_verdict(place, one.other)
+            against = "than" if verdict in (BETTER, WORSE) else "against"
+            (first, second), (_, failed) = names, one.failed
+            said = f"{verdict} {against} {first} on {labels[place]}, {_tell_interval(place, one.other)}"
+            some = f"; {failed} answer{'s' * (failed > 1)} failed" * bool(failed)
+            return [f"{second}: by {_name_other(profile)} {said}{some}."]
+    return []
+
+
+def _name_other(profile: str) -> str:
+    (name,) = (known for known in PROFILES if known != profile)
+    return name
 
 
 def _list_few(labels: Sequence[str]) -> str:
@@ -143,6 +174,10 @@ def _tell_difference(place: Place, pair: Pair, over: str = "", facts: Sequence[s
     chance = ", which may be chance" * (find_verdict(place, pair) == UNDECIDED)
     between = "; ".join([f"95% {pair_cell(pair, place).sub}", *facts])
     return f"{_format(place, pair)} points{over}{chance} ({between})"
+
+
+def _tell_interval(place: Place, pair: Pair) -> str:
+    return f"{_format(place, pair)} ({pair_cell(pair, place).sub})"
 
 
 def _format_p(p: float) -> str:

@@ -69,6 +69,12 @@ def tell_rule(pairs: Iterable[Compared], rest: bool = False) -> list[str]:
     return [" ".join(said)] * bool(pairs)
 
 
+def tell_over(pairs: Iterable[Compared]) -> list[str]:
+    """Say over which questions values and differences are, where these are not over all."""
+    apart = any(one.pair.n < one.asked for one in pairs)
+    return ["Each value is over all that its run scored, a difference over the questions of both."] * apart
+
+
 def tell_missing(
     first: Result,
     second: Result,

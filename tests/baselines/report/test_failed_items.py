@@ -146,7 +146,7 @@ def test_that_only_one_side_was_judged_is_told(cli):
         assert told[0] == "j" and "truthfulness" in told[1].split(", ")
     assert "Not compared, only j was judged: truthfulness" in " ".join(cli("report", "p", "j").out.split())
     shutil.copytree("p", "q")
-    assert "C minus A: Not compared, only C was judged: truthfulness" in " ".join(
+    assert "j minus p: Not compared, only j was judged: truthfulness" in " ".join(
         cli("report", "p", "q", "j").out.split()
     )
 

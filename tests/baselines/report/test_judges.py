@@ -115,15 +115,21 @@ def test_a_difference_that_is_answers_like_error_texts_alone_is_told() -> None:
             result.items[at]["crud_overlap.rouge_l"] = dict.fromkeys(("official", "corrected"), value)
         return result
 
-    told = "Answers that read like error texts make the difference: without the 20 questions that were answered so,"
+    told = (
+        "Answers that read like error texts make the difference: without the 20 questions that were answered so it is"
+    )
+    left = "0.0 points on rouge_l (20 questions left)"
     for profile in ("official", "corrected"):
         notes = compare_runs([("A", fail(run(0.5), 0.0)), ("B", run(0.5, "B"))], profile).notes
-        assert f"{told} this is left: rouge_l 0.0." in notes
+        assert f"{told} {left}." in notes
         assert any("B is better on rouge_l" in note for note in notes)
         apart = compare_runs([("A", fail(run(0.1), 0.1)), ("B", run(0.9, "B"))], profile).notes
         assert not any(note.startswith(told) for note in apart), "B is better on the others too"
-    ours = "差别出自读起来像报错信息的回答：去掉这样回答的 20 题，剩下的差值为 rouge_l 0.0。"
-    assert speak(f"{told} this is left: rouge_l 0.0.", "zh") == ours
+        balanced = compare_runs([("A", fail(run(0.5), 0.9)), ("B", fail(run(0.9, "B"), 0.5))], profile).notes
+        hidden = told.replace("make the", "hide a")
+        assert f"{hidden} +40.0 points on rouge_l (20 questions left)." in balanced
+    ours = "差别出自读起来像报错信息的回答：去掉这样回答的 20 题，差值为 rouge_l 0.0 个百分点（剩 20 题）。"
+    assert speak(f"{told} {left}.", "zh") == ours
 
 
 def test_whether_the_answers_are_the_same_is_seen_once_for_all_metrics() -> None:

@@ -78,7 +78,7 @@ def test_a_comparison_is_a_forest_of_headlines_with_its_verdict(results):
     assert all(cells[0].figure is None for cells in drawn.values()), "the difference alone is drawn"
     assert [note for note in grid.notes if isinstance(note, Verdict)], "said in words"
     several = compare_runs([(name, results[0]) for name in "abc"])
-    assert several.form == "runs" and list(several.names) == ["A a", "B b", "C c"]
+    assert several.form == "runs" and list(several.names) == ["a", "b", "c"]
 
 
 def test_table_chart_cards_words_and_python_go_by_one_p_adjusted_by_holms_rule(cli):

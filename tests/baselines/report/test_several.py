@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from compared_runs import ROUGE, ask, run, together, words
+from compared_runs import ROUGE, ask, fail, run, together, words
 
-from quadrag.baselines.core.result import Result
+from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.pairs import pair_results
 from quadrag.baselines.report.compared.rankings import tell_rankings
 from quadrag.baselines.report.compared.several import tabulate_several
+from quadrag.baselines.tables.language import speak
 
 
 def test_of_several_runs_p_values_are_adjusted_and_rankings_compared() -> None:
@@ -55,6 +56,24 @@ def test_of_several_runs_each_is_told_of_in_words_and_why_it_is_not_compared() -
     unsure = run(base + noise - noise.mean() + 0.01, asked=asked)
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate([*[runs[0]] * 13, unsure])])
     assert any(note.startswith("N minus A: Not decided on rouge_l: ") for note in grid.notes), "N begins so too"
+
+
+def split_in_two(values: Sequence[float]) -> Result:
+    """A run whose items and rows stand in the splits test and full."""
+    found = run(values)
+    found.run.inputs.splits = ["test", "full"]
+    found.items = [row | {"split": split} for split in found.run.inputs.splits for row in found.items]
+    found.scores = [row | {"split": split} for split in found.run.inputs.splits for row in found.scores]
+    return found
+
+
+def asked_in_two(text: str) -> dict[tuple[str, str, str], Asked]:
+    """What ten questions ask in either split."""
+    return {
+        (config, split, name): one._replace(sha256=f"{text}{name}")
+        for (config, _, name), one in ask(10, ["x"]).items()
+        for split in ("test", "full")
+    }
 
 
 def graded(grades: Sequence[int]) -> Result:
@@ -115,10 +134,44 @@ def test_of_three_runs_and_more_a_terminal_has_one_table_the_best_first_without_
     wrong, some, most = (graded([1] * right + [-1] * (20 - right)) for right in (0, 6, 12))
     (grid,) = tabulate_several([("x", wrong), ("y", some), ("z", most)], every=False)
     runs = [(line.label, line.cells[0].text, line.cells[-1].text) for line in grid.lines if line.cells[0].text]
-    assert [label for label, *_ in runs[:3]] == [" C z", " B y", " A x"]
+    assert [label for label, *_ in runs[:3]] == [" z", " y", " x"]
     assert any(note.startswith("The same in every run that has it: missing ") for note in grid.notes)
     assert not any("missing" in line.label for line in grid.lines)
     many = [(f"s{at}", graded([1] * at + [-1] * (20 - at))) for at in range(20)]
     (grid,) = tabulate_several(many, every=False)
-    assert grid.notes[0].startswith("Compared with A on ") and len(grid.lines) <= 60
-    assert sum(note.startswith("T minus A") for note in grid.notes) == 0, "the table has it"
+    assert grid.notes[0] == "Compared with s0 on accuracy: better 11 runs; not decided 8 runs."
+    assert len(grid.lines) <= 60
+    assert sum(note.startswith("s19 minus s0") for note in grid.notes) == 0, "the table has it"
+    long = [(f"the-{name}-of-a-system", one) for name, one in many[:4]]
+    long[0] = ("a" * 13, long[0][1])
+    assert tabulate_several(long, every=False)[0].notes[0].startswith("Compared with A on "), "a name is long"
+
+
+def test_of_many_runs_one_that_failed_does_not_pass_for_equal_and_they_stand_by_their_differences() -> None:
+    values = [1.0, 0.0] * 20
+    flaky = fail(run([None if at < 12 and value else value for at, value in enumerate([*values])], corrected=0.35))
+    part = run([1.0] * 10)
+    runs = [("v1", run(values)), ("flaky", flaky), ("ext", part), ("v2", run([1.0] * 40)), ("v3", run(values))]
+    asked, others = ask(40, ["x"]), {place: one._replace(sha256="o") for place, one in ask(10, ["x"]).items()}
+    for name, one in runs:
+        one.asked = others if name == "ext" else asked
+    (grid,) = tabulate_several(runs, every=False)
+    assert grid.notes[0] == "Compared with v1 on rouge_l: better v2; all equal flaky, v3; not compared ext."
+    told = r"flaky: by corrected worse than v1 on rouge_l, -15\.0 \(-\S+ to -\S+\); 6 answers failed\."
+    assert re.fullmatch(told, grid.notes[1]), grid.notes[1]
+    assert speak(grid.notes[0], "zh") == "按 rouge_l 与 v1 比较：更好 v2；全部相同 flaky, v3；未比较 ext。"
+    assert not re.search("worse|failed", speak(grid.notes[1], "zh"))
+    assert [line.label for line in grid.lines] == ["ext", "v2", "v1", "flaky", "v3"], "its value is above v1's"
+    assert "Each value is over all that its run scored, a difference over the questions of both." in grid.notes
+
+
+def test_a_metric_that_a_run_has_over_other_questions_is_not_the_same_in_all() -> None:
+    same = [(name, split_in_two([0.0] * 10)) for name in ("v1", "v2", "v3")]
+    other = split_in_two([1.0] * 10)
+    for _, one in same:
+        one.asked = asked_in_two("ours")
+    other.asked = asked_in_two("theirs")
+    (grid,) = tabulate_several([*same, ("ext", other)], every=False)
+    shown = [line.label for line in grid.lines if not any(cell.text for cell in line.cells)]
+    assert "all 2 splits/rouge_l" in shown and not any(note.startswith("The same in every") for note in grid.notes)
+    assert [line.cells[0].text for line in grid.lines if line.label == " ext"] == ["100.0"] * 3

@@ -96,8 +96,8 @@ def test_a_comparison_is_in_chinese(cli):
             "要看出这样大的差别，大概还需要：f1 约再 980 题（该划分还有 800 题）；em 再几题；acc 1,000,000 题以上。",
         ),
         (
-            "Compared with A on noise_0/f1: 20 worse, 3 not decided.",
-            "按 noise_0/f1 与 A 比较：更差 20，未分高下 3。",
+            "Compared with A on noise_0/f1: worse 20 runs; not decided v1, v2, bm25.",
+            "按 noise_0/f1 与 A 比较：更差 20 次；未分高下 v1, v2, bm25。",
         ),
         (
             "em: corrected, the other profile, does not decide: -2.0 points, which may be chance (95% -3.1 to 1.1).",

@@ -63,10 +63,10 @@ def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
     files = ("a/one.json", "a/two.1.json", "b/one.json")
     code, out, err = cli("score", *files, "--data-dir", "sample", "--out", "runs")
     assert (code, err) == (0, "")
-    listed = r"([BC]) .* \+(\d+)\.0 .* 12 .* (not decided|better)\n"
+    listed = r"(?m)^(\S+?)(?:\.json)? .* \+(\d+)\.0 .* 12 .* (not decided|better)\n"
     differences = re.findall(listed, out)
-    assert differences == [("C", "75", "better"), ("B", "25", "not decided")], "the best first"
-    assert "B minus A: Not decided on rejection_rate: +25.0 points" in out
+    assert differences == [("b/one", "75", "better"), ("a/two.1", "25", "not decided")], "the best first"
+    assert "a/two.1.json minus a/one.json: Not decided on rejection_rate: +25.0 points" in out
     folders = ("runs/a/one", "runs/a/two.1", "runs/b/one")
     assert all(Path(folder, "scores.json").is_file() for folder in folders) and Path("runs/report.html").is_file()
     code, again, _ = cli("report", *folders)

@@ -97,7 +97,11 @@ def test_a_row_holds_a_metric():
     both = quadrag.compare(before, after)
     (row, _) = both.to_pandas(by="metric").to_dict("records")
     assert (row["before"], row["after"]) == (score.value, after["accuracy"].value)
-    assert (row["difference"], row["n"], row["p"]) == (both["accuracy"].difference, 11, both["accuracy"].p)
+    found = both["accuracy"]
+    assert (row["difference"], row["n"], row["p"]) == (found.difference, 11, found.p)
+    assert row["verdict"] == found.verdict == "not decided"
+    line = f"accuracy {100 * found.difference:+.1f} points (95% {100 * found.interval.low:.1f} to "
+    assert str(found).startswith(line) and str(found).endswith(": not decided") and ", n 11, p " in str(found)
     place = (row["system_before"], row["system_after"], row["config"], row["split"], row["metric"])
     assert place == ("v1", "v2", *RGB[1:], "noise_60", "accuracy")
 
