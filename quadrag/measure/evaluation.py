@@ -20,7 +20,7 @@ from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_items
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
-from quadrag.baselines.tables.notes import note_directions
+from quadrag.baselines.tables.notes import name_units, note_directions
 from quadrag.baselines.tables.run_notes import note_partial, note_sample
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
@@ -240,7 +240,7 @@ class Evaluation(Mapping[str, Score]):
         grid = headline_grid(self.result, self.profile)
         rows = pick_headlines(self.result.scores, self.profile)
         pooled = pool_lines(self.result, rows, self.profile)
-        notes = [*grid.notes, *note_judges([self.result], self.profile)]
+        notes = [f"{name_units(rows)}.", *grid.notes, *note_judges([self.result], self.profile)]
         notes += [*note_directions((row["metric"], row["key"]) for row in rows), *note_sample([self.result])]
         grid = self._mark(replace(grid, lines=[*pooled, *grid.lines], notes=notes))
         return replace(grid, notes=[*grid.notes, *[in_python(f"The page: {self._page}")] * self._page.exists()])
