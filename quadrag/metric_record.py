@@ -31,6 +31,7 @@ class KeyRecord:
         worst: what an unscored item counts as under ``corrected``.
         label: what it is called where it is shown, as its paper does; "" where its own name says enough.
         about: what stands under a table that has it; "" where its name says enough.
+        differs: what sets the two profiles' values apart, where they may be far from each other; "" elsewhere.
         grades: what a person, or a judge, may say of one answer, with its value; None: the key does not apply to it.
         asks: what a person who grades an answer is asked, with what the grades say where they are numbers.
         by_rule: what a rule says in place of a judge's reply, by grade.
@@ -50,6 +51,7 @@ class KeyRecord:
     worst: float = 0.0
     label: str = ""
     about: str = ""
+    differs: str = ""
     grades: Mapping[str, float | None] = field(default_factory=dict)
     asks: str = ""
     by_rule: Mapping[str, str] = field(default_factory=dict)

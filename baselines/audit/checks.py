@@ -1,5 +1,7 @@
 """Checks that several benchmarks share, and how a text is looked for in another."""
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
 from quadrag.metrics._shared.rgb_labels import stands_whole
@@ -38,6 +40,28 @@ def held(text: str, golds: Golds, language: str) -> list[str | None]:
     space are no difference; in Chinese spaces are none at all.
     """
     return [next((gold for gold in part if _stands(clean(text), clean(gold), language)), None) for part in golds]
+
+
+def find_held(text: str, golds: Golds, language: str) -> list[tuple[int, int]]:
+    """Return where in a text, as it is written, the accepted texts that `held` finds stand: begins and ends, apart."""
+    found = {gold for gold in held(text, golds, language) if gold}
+    wide = [(one, at) for at, char in enumerate(text) for one in unicodedata.normalize("NFKC", char)] if found else []
+    plain = "".join(one for one, _ in wide)
+    blank = r"\s*" if language == "zh" else r"\s+"
+    ends: list[tuple[int, int]] = []
+    for gold in found:
+        words = clean(gold).replace(" ", "") if language == "zh" else clean(gold).split()
+        for match in re.finditer(blank.join(map(re.escape, words)), plain, re.IGNORECASE):
+            begin, end = match.span()
+            if _stands(clean(plain[max(begin - 2, 0) : end + 2]), clean(gold), language):  # by two neighbours a side
+                ends.append((wide[begin][1], wide[end - 1][1] + 1))
+    apart: list[tuple[int, int]] = []
+    for begin, end in sorted(ends):
+        if apart and begin <= apart[-1][1]:
+            begin, last = apart.pop()
+            end = max(last, end)
+        apart.append((begin, end))
+    return apart
 
 
 def _stands(text: str, gold: str, language: str) -> bool:

@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, name_together
-from quadrag.records import Passage
+from quadrag.records import Passage, Question
 
 from ..core.result import PROFILES, Result, own_profile
 from ..report.compared.names import name_columns, name_fully
 from ..report.items.chosen import find_unfit, list_others, order_metrics
-from ..report.items.gold import tell_gold
+from ..report.items.gold import place_gold, tell_gold
 from ..report.items.lines import BY_RULE, is_ruled, say_by_profile
 from ..report.items.reader import RunReader, ShownItem
 from ..report.items.spelled import spell_gold
@@ -152,6 +152,7 @@ def _whole_item(items: Side, passages: dict[Passage, int], labels: str) -> dict[
                     passages.setdefault(one._replace(score=None), len(passages)),
                     one.score,
                     document in relevant,
+                    _mark_gold(question, one),
                 ]
                 for one, document in zip(item.passages, documents, strict=True)
             ],
@@ -167,6 +168,12 @@ def _whole_item(items: Side, passages: dict[Passage, int], labels: str) -> dict[
         "gold": spell_gold(question.references),
         "runs": [item and whole(item) for item in items],
     }
+
+
+def _mark_gold(question: Question, passage: Passage) -> list[list[int]]:
+    """Return where gold stands in a passage, its title first, in the units that a browser counts: begins and ends."""
+    text = f"{passage.title} " * bool(passage.title) + passage.text
+    return [[len(text[:at].encode("utf-16-le")) // 2 for at in ends] for ends in place_gold(question, text)]
 
 
 def _answer_of(item: ShownItem) -> str:

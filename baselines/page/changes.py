@@ -10,10 +10,14 @@ MOST = 10  # questions listed of each kind
 
 
 class Change(NamedTuple):
-    """A question whose answers differ in value: where it stands on the page, how it begins, both values."""
+    """A question whose answers differ in value: where it stands on the page, how it begins, both values.
+
+    `split` is the one that it is of; "" where all are of one.
+    """
 
     place: str
     question: str
+    split: str
     before: float
     after: float
 
@@ -58,10 +62,12 @@ def list_changes(answers: Answers) -> Changes | None:
 def _split(index: Mapping[str, Any], at: int) -> tuple[list[Change], list[Change]]:
     """Return the questions won and those lost by a metric, the greatest difference first."""
     found: tuple[list[tuple[float, Change]], ...] = ([], [])
+    many = len({item["groups"]["split"] for item in index["items"]}) > 1
     for item in index["items"]:
         before, after = (values[at] for values in item["values"])
         if before is not None and after is not None and before != after:
             gain = (after - before) * index["metrics"][at]["sign"]
-            found[gain < 0].append((-abs(gain), Change(item["place"], item["question"], before, after)))
+            split = item["groups"]["split"] * many
+            found[gain < 0].append((-abs(gain), Change(item["place"], item["question"], split, before, after)))
     won, lost = ([one for _, one in sorted(side, key=lambda pair: pair[0])] for side in found)
     return won, lost

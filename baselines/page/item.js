@@ -23,13 +23,15 @@ function makeItem(index, item, [detail, passages], back) {
   const lists = new Set(detail.runs.filter(Boolean).map((run) => JSON.stringify(run.passages)));
   const shared = several && lists.size === 1; // all runs were shown the same passages: they stand once
   const list = (run) => makePassages(run, passages);
-  return [
+  const missing = several ? WORDS.missing_of : WORDS.missing; // the gold is held against the first run's answer
+  const whole = [
     back,
     make("p", { class: "place" }, place.filter(Boolean).join(" · ")),
     ...turns,
     make("h3", {}, item.question + detail.rest),
     make("h4", {}, WORDS.gold),
-    make("p", { class: "text" }, ...(gold ? marked(gold, answerOf(item, detail, 0), "missing") : [WORDS.nothing])),
+    make("p", { class: "text" }, ...(gold ? marked(gold, answerOf(item, detail, 0), "missing", missing) : [WORDS.nothing])),
+    make("p", { class: "legend" }),
     make(
       "div",
       { class: several ? "sides" : "" },
@@ -44,6 +46,10 @@ function makeItem(index, item, [detail, passages], back) {
     ),
     ...(shared ? list(detail.runs.find(Boolean)) : []),
   ];
+  const legend = whole.find((part) => part.className === "legend");
+  for (const [kind, told] of [["missing", missing], ["shared", WORDS.shared]])
+    if (whole.some((part) => part.querySelector(`mark.${kind}`))) legend.append(makeMark(kind, told, ""), " ");
+  return whole;
 }
 
 /** Make what one run has of an item: answer, values, the judge's words. */
@@ -91,11 +97,13 @@ function makeVerdicts(verdicts) {
 }
 
 function makePassages(run, passages) {
-  const found = run.passages.map(([number, score, relevant], rank) => {
+  const found = run.passages.map(([number, score, relevant, places = []], rank) => {
     const [id, title, text] = passages.get(number);
     const told = [`${rank + 1}`, id, score === null ? "" : `${WORDS.score} ${show(score)}`].filter(Boolean).join(" · ");
     const head = make("p", { class: "place" }, told, relevant ? make("b", { class: "gold" }, WORDS.relevant) : "");
-    return make("li", {}, head, make("p", { class: "text" }, title ? make("b", {}, `${title} `) : "", text));
+    const before = title && `${title} `;
+    const shown = [make("b", {}, ...markedAt(before, places, 0)), ...markedAt(text, places, before.length)];
+    return make("li", {}, head, make("p", { class: "text" }, ...shown));
   });
   const told = run.found ? [make("p", {}, run.found)] : [];
   return [make("h4", {}, `${WORDS.passages} (${found.length})`), ...told, make("ol", { class: "passages" }, ...found)];

@@ -1,16 +1,31 @@
-// Differences of two texts: which words of one stand in the other in the same order.
+// What is marked in texts: words of one that stand in another in the same order or do not, and places found before.
 
 const MARKED = 1500; // words of a text above which nothing is marked
 
+// A Chinese character; a word, in which a number has its point and its thousands; what is between words.
+const PIECE = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{N}]|(?<=\p{N})(?:[.．]|,(?=\p{N}{3}(?!\p{N})))(?=\p{N}))+|[^\p{L}\p{N}]+/gu;
+
 /** Cut a text into words, single Chinese characters, and what is between them. */
-function cut(text) {
-  return text.match(/\p{Script=Han}|[\p{L}\p{N}]+|[^\p{L}\p{N}]+/gu) ?? [];
-}
+const cut = (text) => text.match(PIECE) ?? [];
 
 const isWord = (token) => /[\p{L}\p{N}]/u.test(token);
 
+const makeMark = (kind, text, told = WORDS[kind]) => make("mark", { class: kind, title: told }, text);
+
+/** Return the part of a text from a place on, as long as `text`, with marks between the given begins and ends. */
+function markedAt(text, places, from) {
+  const parts = [];
+  let at = 0;
+  for (const [begin, end] of places.map((ends) => ends.map((one) => Math.min(Math.max(one - from, 0), text.length)))) {
+    if (begin === end) continue;
+    parts.push(text.slice(at, begin), makeMark("shared", text.slice(begin, end)));
+    at = end;
+  }
+  return [...parts, text.slice(at)];
+}
+
 /** Return a text in parts: `shared` marks the words that stand in another in the same order, `missing` those that do not. */
-function marked(text, other, kind) {
+function marked(text, other, kind, told) {
   const ours = cut(text);
   const words = ours.map((token, at) => [token.toLowerCase(), at]).filter(([token]) => isWord(token));
   const theirs = cut(other).filter(isWord).map((token) => token.toLowerCase());
@@ -21,7 +36,7 @@ function marked(text, other, kind) {
   ours.forEach((token, at) => {
     const mark = isWord(token) && same.has(at) === (kind === "shared");
     if (mark && open) open.textContent += token;
-    else if (mark) parts.push((open = make("mark", { class: kind }, token)));
+    else if (mark) parts.push((open = makeMark(kind, token, told)));
     else {
       open = isWord(token) ? null : /^\s+$/.test(token) ? open : null;
       if (open) open.textContent += token;

@@ -33,7 +33,7 @@ from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict, align_cells
 from ..tables.language import speak, speak_grid, speak_grids, speak_note
 from ..tables.names import name_model
-from ..tables.run_notes import note_partial
+from ..tables.run_notes import note_none_beside, note_partial
 from .answers import collect_answers
 from .changes import Changes, list_changes
 from .code import mark_code
@@ -74,8 +74,12 @@ def write_page(
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, ledger, profile=profile, labels=labels)
     alone = len(runs) == 1
+    warned = list(_warn(results))
+    if _are_samples(results):  # which is said there
+        said = note_none_beside(results)
+        grids = [replace(grid, notes=[note for note in grid.notes if note not in said]) for grid in grids]
     told = [note for grid in grids for note in grid.notes if isinstance(note, Alarm)]
-    lead = [*_warn(results), *dict.fromkeys(note_partial(results) if alone else told), *answers.told]
+    lead = [*warned, *dict.fromkeys(note_partial(results) if alone else told), *answers.told]
     lead.sort(key=lambda line: (not isinstance(line, Alarm), not _LOUD.search(line)))
     mark = min((found[1] for line in lead if (found := _LOUD.search(line))), default="")  # INVALID before the other
     title = f"{mark}: " * bool(mark) + name_runs(runs)
@@ -274,13 +278,18 @@ def _pick_cards(headline: Grid) -> list[tuple[Line, str]]:
     return next((cards for cards in (every, groups) if len(cards) <= CARDS), [])
 
 
+def _are_samples(results: Sequence[Result]) -> bool:
+    return all(result.run.source == SAMPLE_SOURCE for result in results)
+
+
 def _warn(results: Sequence[Result]) -> Iterator[Alarm]:
     """Say what nobody may overlook: bundled samples, the baseline without a model."""
     extractive = all(result.run.inputs.llm == EXTRACTIVE for result in results)
     answers = "each answer is the sentence most like its question, found without a model"
-    if all(result.run.source == SAMPLE_SOURCE for result in results):
+    if _are_samples(results):
         yield Alarm(
-            f"These numbers measure nothing: the questions are made-up samples{f', and {answers}' * extractive}."
+            f"These numbers measure nothing: the questions are made-up samples{f', and {answers}' * extractive}. "
+            "So no published value stands beside."
         )
     elif extractive:
         yield Alarm(f"The extractive baseline answered: {answers}.")

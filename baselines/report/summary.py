@@ -4,7 +4,7 @@ One choice of headlines serves the terminal, the demo, comparisons and notebooks
 its tables (`run.py`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -79,8 +79,8 @@ def headline_grid(result: Result, profile: str) -> Grid:
     many = len(splits) > 1
     lines = [Line(f"{row['split']}/" * many + show_key(row["metric"], row["key"]), headline_cells(row)) for row in rows]
     title = title_of(result, "" if many else "".join(splits))
-    far = [f"{line.label} {told}" for line, row in zip(lines, rows, strict=True) if (told := _tell_other(result, row))]
-    notes = [f"{note} --verbose shows both." for note in _note_other(far, profile)]
+    far = {line.label: told for line, row in zip(lines, rows, strict=True) if (told := _tell_other(result, row))}
+    notes = _note_other(far, profile, " --verbose shows both.")
     notes += [*note_keys(rows), *note_ruled(rows), *note_unscored(load_tables(result.run.inputs.benchmark), rows)]
     return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *notes])
 
@@ -102,7 +102,7 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     best: list[_Beside] = []
     shown: list[Row] = []
     notes: list[str] = []
-    far: list[str] = []
+    far: dict[str, tuple[str, str]] = {}
     several = len(names) > 1
     for result in results:
         inputs = result.run.inputs
@@ -124,7 +124,7 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
             cells = headline_cells(row)
             lines.append(Line(label, [mark_cell(cells[0], row), *cells[1:]], rule=new))
             shown.append(row)
-            far += [f"{label} {told}"] if (told := _tell_other(result, row)) else []
+            far |= {label: told} if (told := _tell_other(result, row)) else {}
         best += [(one, is_part(result.run)) for one in found]
         if any(found):
             notes += [*note_paper(inputs.benchmark, list(filter(None, found))), *note_corpus([result.run])]
@@ -139,21 +139,24 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     return Grid("", "", columns, lines, [*head, *dict.fromkeys(map(Detail, notes))])
 
 
-def _tell_other(result: Result, row: Row) -> str:
-    """Return a rate's value by the other profile where it is far from that of a row; "" elsewhere."""
+def _tell_other(result: Result, row: Row) -> tuple[str, str] | None:
+    """Return a rate's value by the other profile, and why it differs, where it is far from a row's; None elsewhere."""
     place = itemgetter("split", "metric", "key")
     for other in select_whole(result.scores):
         if place(other) == place(row) and other["profile"] != row["profile"] and unit_of(row) == RATE:
             mine, theirs = (None if is_invalid(one) else one.get("value") for one in (row, other))
             if mine is not None and theirs is not None and abs(mine - theirs) >= _FAR:
-                return format_value(theirs, RATE, count_items(other))
-    return ""
+                known = metric_record(row["metric"]).key(row["key"])
+                return format_value(theirs, RATE, count_items(other)), known.differs
+    return None
 
 
-def _note_other(far: Sequence[str], profile: str) -> list[str]:
-    """Say which headlines are far from their values by the other profile."""
+def _note_other(far: Mapping[str, tuple[str, str]], profile: str, more: str = "") -> list[str]:
+    """Say which headlines are far from their values by the other profile, where one sees `more`, and why they are."""
     other = next(name for name in PROFILES if name != profile)
-    return [f"By the {other} profile: {shorten_list(far)}."] if far else []
+    values = [f"{label} {value}" for label, (value, _) in far.items()]
+    reasons = dict.fromkeys(why for _, why in far.values() if why)
+    return [f"By the {other} profile: {shorten_list(values)}.{more}", *(f"{why}." for why in reasons)] if far else []
 
 
 def headline_cells(row: Row) -> list[Cell]:

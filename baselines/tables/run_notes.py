@@ -120,7 +120,8 @@ def list_settings(inputs: Inputs) -> list[str]:
         parts.append(_BY_FUNCTION if (form := inputs.parameters["contract"]) == "python" else _BY_SERVICE.format(form))
     # What a search made of an option stands for it: windows that are named in tokens may be in characters.
     parts += [f"{name} {value}" for name, value in {**searched, **inputs.options, **searched}.items()]
-    parts += [] if served else [f"{name} {value}" for name, value in inputs.parameters.items()]
+    # How a function or a file is asked says its name.
+    parts += [] if served else [f"{name} {value}" for name, value in inputs.parameters.items() if name != "contract"]
     if inputs.limit:
         parts.append(f"the first {inputs.limit} questions of a split")
     if inputs.samples > 1:
@@ -141,9 +142,9 @@ def note_sample(results: Sequence[Result], names: Sequence[str] = ()) -> list[st
     return [f"{where}The data are the bundled sample, which is made up."] * any(made_up)
 
 
-def note_none_beside(results: Sequence[Result]) -> list[str]:
-    """Say that data are made up, and that therefore no printed row stands beside."""
-    said = note_sample(results)
+def note_none_beside(results: Sequence[Result], names: Sequence[str] = ()) -> list[str]:
+    """Say that data are made up, of some of several named runs, and that therefore no printed row stands beside."""
+    said = note_sample(results, names)
     return [*map(Alarm, said), *[Alarm("So no published value stands beside.")] * bool(said)]
 
 

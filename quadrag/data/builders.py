@@ -69,7 +69,10 @@ def open_builder(
     folder = str(files.sample_dir(benchmark)) if data_dir == SAMPLE else data_dir
     found, lacking = files.locate_files(benchmark, builder.config, folder, split)
     if all(lacking.values()):
-        raise QuadragError(f"{folder} lacks {', '.join(files.list_once(lacking))}, which {benchmark} {config} needs")
+        others = files.locate_files(benchmark, builder.config, folder)[1] if split else {}
+        there = next((f"; try --split {name}" for name, missing in others.items() if not missing), "")
+        what = ", ".join(files.list_once(lacking))
+        raise QuadragError(f"{folder} lacks {what}, which {benchmark} {config} needs{there}")
     point_to(builder, Path(folder).expanduser(), split)
     return builder, files.SAMPLE_SOURCE if data_dir == SAMPLE else files.describe(
         benchmark, builder.config, data_dir, found

@@ -23,7 +23,7 @@ from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_items
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
-from quadrag.baselines.tables.notes import note_directions, note_not_run
+from quadrag.baselines.tables.notes import name_units, note_directions, note_not_run
 from quadrag.baselines.tables.paper import load_tables
 from quadrag.baselines.tables.run_notes import note_partial, note_sample
 from quadrag.baselines.tables.slices import select_whole
@@ -268,7 +268,12 @@ class Evaluation(Mapping[str, Score]):
         rows = pick_headlines(self.result.scores, self.profile)
         pooled = pool_lines(self.result, rows, self.profile)
         tables = load_tables(self.result.run.inputs.benchmark)
-        notes = [*grid.notes, *note_not_run(tables, self._rows), *note_judges([self.result], self.profile)]
+        notes = [
+            f"{name_units(rows)}.",
+            *grid.notes,
+            *note_not_run(tables, self._rows),
+            *note_judges([self.result], self.profile),
+        ]
         notes += [*note_directions((row["metric"], row["key"]) for row in rows), *note_sample([self.result])]
         title = f"{grid.title}, {self.profile} profile"
         grid = self._mark(replace(grid, title=title, lines=[*pooled, *grid.lines], notes=notes))

@@ -34,7 +34,7 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
                 "answers": [f"It is {n}." if has else None for has in there],
                 "failed": ["error: no index" if n == 3 else ""] + [""] * (runs - 1),
                 "values": values,
-                "groups": {"benchmark": "rgb", "topic": f"topic {n % 2}{evil}"},
+                "groups": {"benchmark": "rgb", "split": "all", "topic": f"topic {n % 2}{evil}"},
             }
         )
         side = {

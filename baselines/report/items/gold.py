@@ -17,7 +17,7 @@ def tell_gold(question: Question, passages: Sequence[Passage], documents: Sequen
         documents: which of the benchmark's documents each is of; None where that is not known.
     """
     relevant = dict.fromkeys(question.relevant)
-    parts = [] if relevant else _list_parts(load(question.benchmark).sought(question.references))
+    parts = _list_sought(question)
     if not passages:
         return "no passages given" if relevant or parts else ""
     if relevant and documents is None:
@@ -29,6 +29,18 @@ def tell_gold(question: Question, passages: Sequence[Passage], documents: Sequen
     texts = [f"{passage.title} {passage.text}" for passage in passages]
     found = [{at for at, one in enumerate(held(text, parts, question.language)) if one} for text in texts]
     return _tell(found, len(parts), "parts", " (by words)") if parts else ""
+
+
+def place_gold(question: Question, text: str) -> list[tuple[int, int]]:
+    """Return where in a text the gold stands, where `tell_gold` looks for it by words: begins and ends, in order."""
+    from ...audit.checks import find_held
+
+    return find_held(text, _list_sought(question), question.language)
+
+
+def _list_sought(question: Question) -> list[list[str]]:
+    """Return what is looked for by words; [] where a question has gold documents."""
+    return [] if question.relevant else _list_parts(load(question.benchmark).sought(question.references))
 
 
 def _list_parts(references: object) -> list[list[str]]:

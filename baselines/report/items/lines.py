@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from quadrag.chat.keys import known_keys
@@ -14,7 +15,7 @@ from ...scoring.faults import FAILED, shorten_list
 from ...scoring.rules import find_refused
 from ...tables.cells import NOTHING
 from ...tables.run_notes import note_failed, note_invalid
-from .gold import tell_gold
+from .gold import place_gold, tell_gold
 from .reader import RunReader, ShownItem, Which
 from .spelled import shorten_ids, spell_gold
 from .verdicts import ASKED_SINCE, NOT_KEPT, look_up_verdicts
@@ -47,11 +48,18 @@ class Manner:
     ids: bool = False
     cut: bool = False
 
-    def line(self, text: object) -> str:
-        """Return a text as one line, secrets hidden, cut where it is too long."""
+    def line(self, text: object, place: Callable[[str], Sequence[tuple[int, int]]] | None = None) -> str:
+        """Return a text as one line, secrets hidden; too long a one is cut, around the first of the places to be seen.
+
+        Args:
+            text: whatever is to be shown.
+            place: finds in the whole line what is to be seen: begins and ends.
+        """
         whole = known_keys().line(text, longest=None)
         shown = one_line(whole, self.longest)
         self.cut |= shown != whole
+        if self.longest and shown != whole and place and (seen := place(whole)) and seen[0][1] >= self.longest:
+            return "…" + one_line(whole[max(seen[0][0] - self.longest // 3, 0) :], self.longest - 1)
         return shown
 
     def tell_cut(self) -> Iterator[str]:
@@ -150,7 +158,7 @@ def _write_passages(item: ShownItem, manner: Manner) -> Iterator[str]:
     for place, (passage, name, document) in enumerate(zip(item.passages, own, found, strict=True), 1):
         gold = f" {manner.spell('(gold)')}" if document in item.question.relevant else ""
         ident = line(called[name] + passage.id[len(name) :])
-        text = line(" ".join(filter(None, (passage.title, passage.text))))
+        text = line(" ".join(filter(None, (passage.title, passage.text))), partial(place_gold, item.question))
         yield f"{manner.spell('passage')} {place}{gold} [{ident}] {text}"
     for missed in item.question.relevant if item.documents else ():
         if missed not in found:

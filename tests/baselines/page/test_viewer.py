@@ -79,7 +79,7 @@ def test_one_click_shows_the_whole_of_a_question(opened):
         assert part in text
     assert text.count("gold in passage 1") == 1 and text.count("Scored of 8") == 2, "of each run, as its answer"
     assert "run A" in text and "run B" in text and "▼" in text, "B lost what A had"
-    assert page.locator("#item mark.shared").first.inner_text() == "8", "what answer and gold share is marked"
+    assert page.locator("#item .sides mark.shared").first.inner_text() == "8", "what answer and gold share is marked"
     assert page.locator("#item .gold").count() == 1, "passages that both runs have stand once"
     assert page.url.endswith("#item=rgb/c/all/8/0/0")
     page.click("#list li:nth-child(7) button")
@@ -88,6 +88,24 @@ def test_one_click_shows_the_whole_of_a_question(opened):
     page.click("#list li:nth-child(6) button")
     page.locator("#item h3", has_text="number 5?").wait_for()
     assert "corrected unparsable" in page.inner_text("#item"), "why there is no value"
+
+
+def test_marks_are_of_whole_numbers_and_say_what_they_mean(opened):
+    answers = make_answers(count=2)
+    answers.index["items"][0]["answers"] = ["2021年总产量为1308.84亿斤。", "约1,308亿斤"]
+    answers.items[0]["gold"] = ["1308.84亿斤，1,309"]
+    for run in answers.items[0]["runs"]:
+        run.update(rest="", scored="", passages=[[*run["passages"][0][:3], [[0, 3]]]])
+    page = opened(answers, address="#item=rgb/c/all/0/0/0")
+    page.wait_for_selector("#item h3")
+
+    def marks(place):
+        return page.locator(f"#item {place}").all_inner_texts()
+
+    assert marks("mark.missing") == ["1,309", "not in the answer of A"], "the gold's, and the legend"
+    assert marks(".sides mark") == ["1308.84亿斤", "亿斤"]
+    [text], [mark] = marks(".passages .text"), marks(".passages mark")
+    assert mark == text[:3] and page.locator(".passages mark").get_attribute("title") == "stands in the gold"
 
 
 def test_what_runs_do_not_share_stands_at_each_and_what_a_judge_repeats_stands_once(opened):

@@ -1,11 +1,13 @@
 """Whether the gold stood in what was found: by ids, by the texts of one's own passages, by words, or unsaid."""
 
+from dataclasses import replace
+
 import pytest
 
 import quadrag
 from quadrag.baselines.core.task import load_rows
 from quadrag.baselines.page.answers import collect_answers
-from quadrag.baselines.report.items.gold import tell_gold
+from quadrag.baselines.report.items.gold import place_gold, tell_gold
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.records import Passage, Question
 
@@ -29,6 +31,22 @@ def test_words_are_looked_for_where_no_document_is_known(references, told):
     question = Question("rgb", "c", "s", "1", "?", references, "en")
     assert tell_gold(question, passages, None) == told
     assert tell_gold(question, (), None) == ("no passages given" if told else "")
+
+
+@pytest.mark.parametrize(
+    ("language", "gold", "text", "shown"),
+    [
+        ("en", [["May 6", "6 May"]], "Not on May 60; on ＭＡＹ\n6, or may 6.", ["ＭＡＹ\n6", "may 6"]),
+        ("en", ["70"], "170, 70.5, 70,000 and 70", ["70"]),
+        ("zh", ["1308.84 亿斤"], "11308.84亿斤，产量1308.84亿斤", ["1308.84亿斤"]),
+        ("zh", [["甲乙"], ["乙丙"]], "甲乙丙丁", ["甲乙丙"]),
+        ("zh", ["戊"], "甲乙丙丁", []),
+    ],
+)
+def test_places_are_those_of_whole_words_and_numbers_in_the_text_as_it_is_written(language, gold, text, shown):
+    question = Question("rgb", "c", "s", "1", "?", gold, language)
+    assert [text[begin:end] for begin, end in place_gold(question, text)] == shown
+    assert place_gold(replace(question, relevant=("a",)), text) == [], "known by its documents"
 
 
 @pytest.mark.parametrize("accepted", [["invalid question"], ["Yes."]])
@@ -57,5 +75,5 @@ def test_texts_of_ones_own_are_known_as_the_scores_know_them(cli):
     shown = cli("show", "own", "--limit", "1").out
     assert "  found     gold in passage 2\n" in shown and "  passage 2 (gold) [" in shown and "missed" not in shown
     [run] = collect_answers(read_runs(["own"])).items[0]["runs"]
-    assert run["found"] == "gold in passage 2" and [gold for *_, gold in run["passages"]] == [False, True]
+    assert run["found"] == "gold in passage 2" and [gold for _, _, gold, _ in run["passages"]] == [False, True]
     assert "检索      片段 2 含标准答案\n" in cli("show", "own", "--labels", "zh").out

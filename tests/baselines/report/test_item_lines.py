@@ -1,14 +1,17 @@
 """How `quadrag show` writes a question: cut or whole, as ids alone, what a rule decided, what is scored."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 from chat_server import ChatServer
 
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
+from quadrag.baselines.report.items.gold import place_gold
+from quadrag.baselines.report.items.lines import Manner
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.records import write_jsonl
+from quadrag.records import Question, write_jsonl
 
 SAMPLE = ("--data-dir", "sample")
 
@@ -37,6 +40,18 @@ def test_texts_are_cut_alike_in_a_terminal_and_whole_elsewhere(cli, monkeypatch,
     assert "at last\n" in cli(*one, "--verbose").out
     quadrag.result("long").show(wrong=True, metric="rejection_rate")
     assert "cut at 160 characters: verbose=True shows" in capsys.readouterr().out
+
+
+def test_a_passage_is_cut_around_the_gold():
+    question = Question("rgb", "c", "s", "1", "?", ["May 6"], "en")
+    manner, find = Manner(longest=80), partial(place_gold, question)
+    far, near = "An early word. " * 30, "A late word. " * 30
+    shown = manner.line(f"{far}It came on May 6. {near}", find)
+    assert "It came on May 6." in shown and shown[0] == shown[-1] == "…" and len(shown) == 80 and manner.cut
+    assert manner.line(f"{far}It came on May 6.", find).endswith("It came on May 6.")
+    for text in (f"On May 6. {near}", near):
+        assert manner.line(text, find) == text[:79] + "…"
+    assert Manner().line(f"{far}May 6", find) == f"{far}May 6"
 
 
 def test_ids_alone_are_for_scripts(cli):

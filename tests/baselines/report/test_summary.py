@@ -233,6 +233,8 @@ def test_what_the_other_profile_says_is_told_where_it_is_far_away(never_declines
     assert "按修正口径：rejection_rate 0.0。--verbose 显示两种口径。" in cli("report", "never", "--labels", "zh").out
     swapped = repr(quadrag.result("never", profile="corrected"))
     assert "By the official profile: rejection_rate 66.7." in swapped
+    why = "\nOfficial rejection_rate counts correct answers as rejections too.\n"
+    assert why in swapped and why in repr(never_declines)
     capsys.readouterr()
     quadrag.result("never", profile="corrected").show(wrong=True, limit=1)
     assert "rejection_rate: 0 (official: 1)\n  unsupported_correct: 1\n" in capsys.readouterr().out

@@ -78,6 +78,7 @@ def test_the_example_stands_in_where_nothing_else_is_there(tmp_path: Path) -> No
         assert builders.splits(builder) == ["public"]
         assert [row["id"] for row in builders.rows(builder, "public")] == ["id-1", "id-3"]
     held = f"{tmp_path} lacks rows of validation in dev_data.jsonl.bz2 (it holds public), which crag qa needs"
+    held += "; try --split public"
     with pytest.raises(QuadragError, match=re.escape(held)):
         builders.open_builder("crag", "qa", str(tmp_path), split="validation")
     with pytest.raises(QuadragError, match=rf"lacks {PARTS['v5'][0]}, .*, which crag task_3 needs"):
@@ -103,7 +104,9 @@ def test_a_split_without_a_row_is_left_out_and_named(tmp_path: Path) -> None:
     put(tmp_path, bz2.compress(lines(record(0), record(2))))
     builder, _ = builders.open_builder("crag", "task_1_2", str(tmp_path))
     assert builders.splits(builder) == ["validation"]
-    with pytest.raises(QuadragError, match=r"lacks rows of public in .* \(it holds validation\), which crag task_1_2"):
+    with pytest.raises(
+        QuadragError, match=r"lacks rows of public in .* \(it holds validation\), .*; try --split validation"
+    ):
         rows("task_1_2", "public", tmp_path)
 
 
