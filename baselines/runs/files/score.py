@@ -12,7 +12,6 @@ from pathlib import Path
 
 from quadrag import __version__
 from quadrag.errors import QuadragError
-from quadrag.reading import parse_json
 from quadrag.records import Answer, Key, Question, jsonl_text, write_text
 from quadrag.run_files import sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
@@ -35,7 +34,7 @@ from ..pipeline import Session
 from ..request import RunRequest, make_task
 from .answers import named_split
 from .answers import read as read_file
-from .lines import lines
+from .lines import lines, read_conditions
 from .makers import find_maker, name_task
 
 _COMMAND = ["quadrag", "score"]  # how the commands begin whose folders are scores
@@ -239,14 +238,10 @@ def _check_conditions(path: Path, one: Task) -> bool:
     Raises:
         QuadragError: the log says others.
     """
-    said = next((row.get("conditions") for _, row in lines(path)), None)
-    if not isinstance(said, str):
+    logged = read_conditions(path)
+    if logged is None:
         return False
-    try:
-        logged = parse_json(said, path)
-        retriever, options = str(logged["retriever"]), dict(logged["options"])
-    except (QuadragError, ValueError, TypeError, KeyError):
-        raise QuadragError(f"{path}: conditions are {said!r:.60}; expected those that a quadrag task logged") from None
+    retriever, options = logged
     for name, value in options.items():
         if one.options.get(name) != value:
             raise QuadragError(f"{path} was made with the option {name}={value}; give --option {name}={value}")

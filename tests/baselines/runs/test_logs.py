@@ -249,9 +249,9 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
         for task in TASKS:
             lm_eval_log(f"out/{model}", *task, time=f"2026-01-01T00-00-00.{1 + at}")
     ran = cli("score", "out", "--data-dir", "sample")
-    head = next(line for line in ran.out.splitlines() if line.startswith("config: split/metric"))
+    head = next(line for line in ran.out.splitlines() if line.startswith("split/metric"))
     assert head.split()[-4:] == ["m", "n", "difference", "verdict"]
-    rows = [line for line in ran.out.splitlines() if line.startswith("noise_robustness_en: noise_20/acc")]
+    rows = [line for line in ran.out.splitlines() if line.startswith(" noise_20/accuracy ")]
     assert sum(row.endswith(" all equal") for row in rows) == 1
     assert ran.out.count("on: revised data; bundled sample.") == 1, "what is of both is said once"
     again = lm_eval_log("out/m", *TASKS[0], time="2026-01-01T00-01-07.1")
@@ -322,7 +322,10 @@ def test_a_log_is_scored_on_the_data_that_its_harness_names(
     told = cli("score", "out").err
     assert told.startswith(f"quadrag: {log} does not say on which data it was made; name them with --data-dir, or get")
     summary(log, data_dir="sample")
-    assert "Ours on: refined data; bundled sample." in cli("score", "out").out
+    assert "Ours on: revised data; bundled sample." in cli("score", "out").out
+    summary(log, data_dir="sample", profile="corrected")
+    assert "Percent; corrected profile." in cli("score", "out").out
+    assert "Percent; official profile." in cli("score", "out", "--profile", "official").out
     summary(log, data_dir="gone")
     assert cli("score", "out").err.endswith("was made on the data in gone, which is no folder here; give --data-dir\n")
     log.write_text(log.read_text("utf-8").replace('"?"', '"Who won in other data?"'), "utf-8")
