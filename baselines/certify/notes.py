@@ -7,6 +7,7 @@ from typing import Any
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES, Result
+from ..scoring.validity import is_invalid
 from ..scoring.verdicts import TO_CHECK, count_held
 from ..tables.cells import ALIKE, join_bounds
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line

@@ -81,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.report.facts import tell_verdicts
     from quadrag.baselines.report.summary import show_tasks
     from quadrag.baselines.report.systems import gather_systems
+    from quadrag.baselines.runs.files.makers import find_maker
 
     refuse_same(arguments.answers)
     files = _list_files(arguments)
@@ -106,6 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
             tell(arguments, *f"{kept}.".splitlines())
         print_results(arguments, stdout, out, results, grids)
         print_calls(arguments, results)
+        if not arguments.judge and any(maker.graded for maker in filter(None, map(find_maker, files))):
+            tell(arguments, "The grader's verdicts in the log are not read: --judge asks again")
         if not out and arguments.format == "table":
             tell(arguments, "Nothing was saved: --out DIR keeps it for `quadrag show`")
         if out:

@@ -397,3 +397,35 @@ def test_lighteval_s_folder_names_the_model(tmp_path: Path) -> None:
     )
     assert find_maker(file) == ("org/m", "2026-01-01T00-00-00.1", None)
     assert find_maker(tmp_path / "mine.jsonl") is None
+
+
+def test_a_log_that_lacks_lines_is_refused_and_show_sends_to_score(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = lm_eval_log("out/m", *TASKS[2])
+    asked = {"n-samples": {"quadrag_rgb_negative_rejection_en": {"effective": 12}}}
+    said = {"results": {}, "configs": {}, "n-shot": {}, "model_name": "m", **asked}
+    log.with_name("results_2026-01-01T00-00-00.1.json").write_text(json.dumps(said), "utf-8")
+    assert f"{log} is cut: 7 of 12 lines are missing" in cli("score", "out", "--data-dir", "sample").err
+    shown = cli("show", "out/m")
+    assert shown.code == 2 and "score them first: quadrag score out/m --out DIR" in shown.err
+
+
+def test_an_empty_reply_is_right_by_no_metric_whatever_judge_or_rule_say_of_it(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    asked = cli("questions", "crag", "qa", "--data-dir", "sample", "--split", "public").out
+    said = {"benchmark": "crag", "config": "qa", "conditions": '{"retriever": "none", "options": {}}'}
+    docs = [{**said, "split": "public", "id": json.loads(line)["id"]} for line in asked.splitlines()]
+    rows = [(doc, "" if at % 3 == 0 else "I don't know") for at, doc in enumerate(docs)]
+    write_jsonl(Path("log.jsonl"), [{"doc": doc, "resps": [[text]], "filtered_resps": [text]} for doc, text in rows])
+    with ChatServer(models=["j"], text='{"score": 1}') as server:
+        ran = cli("score", "log.jsonl", "--data-dir", "sample", "--judge", f"{server.url}#j", "--out", "scores")
+    assert (
+        ran.code == 3 and "5 of 15 replies of the model are empty, more than --max-failed 0.2: truthfulness" in ran.out
+    )
+    assert re.search(r"\ntruthfulness +– +– +10 of 15\n", ran.out) and "judge not certified" not in ran.out
+    assert "answer    (empty)" in cli("show", "scores", "--unscored").out + cli("show", "scores").out
