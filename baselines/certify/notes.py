@@ -7,6 +7,7 @@ from typing import Any
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES, Result
+from ..scoring.validity import is_invalid
 from ..scoring.verdicts import TO_CHECK, count_held
 from ..tables.cells import ALIKE, join_bounds
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line
@@ -54,6 +55,7 @@ def _judge_line(one: Certificate) -> Line:
 
 def _note_run(result: Result, profile: str) -> Iterator[str]:
     rows = [row for row in select_whole(result.scores) if row["profile"] == profile and _is_judged(row)]
+    rows = [row for row in rows if not is_invalid(row)]  # on a judge nothing rests where there is no value
     unknown: dict[str, dict[str, None]] = {}
     known: dict[tuple[str, str, bool], list[Mapping[str, Any]]] = {}
     certificates: Sequence[Certificate] = result.certificates

@@ -17,6 +17,7 @@ from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.validity import mark_invalid
 from .asked import QUESTIONS, read_asked
+from .files.makers import find_logs
 from .folder import ANSWERING, STAGES, is_as_written
 
 
@@ -49,6 +50,10 @@ def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
         if not results:
             if unfinished:
                 raise QuadragError(tell_unfinished(Path(unfinished[0])))
+            if find_logs(folder):
+                raise QuadragError(
+                    f"{folder} holds logs of a harness; score them first: quadrag score {folder} --out DIR"
+                )
             raise QuadragError(f"{folder} holds no run.json; expected the folder of a run")
         if unfinished:
             print(spell(f"not finished and left out: {', '.join(unfinished)}"), file=sys.stderr)

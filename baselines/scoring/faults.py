@@ -42,7 +42,7 @@ class Fault(NamedTuple):
     Attributes:
         places: config, split, metric and key of each.
         failed: how many items failed.
-        total: of how many that the metrics apply to, and no rule decided.
+        total: of how many that the metrics apply to, and no rule decided; of empty replies alone, of all replies.
         reasons: how many failed, by reason.
         counts: how those that failed count where a value is shown.
     """
@@ -121,12 +121,11 @@ def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fau
         if row.get("slice", ALL) != ALL or row["profile"] != "corrected" or "not_run" in row:
             continue
         reasons = {name: count for name, count in (row.get("unscored") or {}).items() if name in FAILED}
-        if empty := run.empty.get(f"{row['config']}/{row['split']}"):
+        if empty := run.empty.get(f"{row['config']}/{row['split']}", 0):
             reasons[_EMPTY] = empty
-        # An item that has no such value by its answer was tried too, and those that failed were among all. What a rule
-        # decided could not fail.
-        by_answer = metric_record(row["metric"]).key(row["key"]).among
-        total = row["n_total"] - (0 if by_answer else row.get("n_not_applicable", 0)) - row.get("n_ruled", 0)
+        # What a rule decided could not fail, but for an empty reply, which a rule may have called missing.
+        ruled = 0 if [*reasons] == [_EMPTY] else max(row.get("n_ruled", 0) - empty, 0)
+        total = count_tried(row) - ruled
         failed = min(sum(reasons.values()), total)
         if failed:
             filled, read = official.get(place_of(row), (0, 0))
@@ -135,6 +134,12 @@ def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fau
             before = found[alike].places if alike in found else ()
             found[alike] = Fault((*before, place_of(row)), failed, total, reasons, counts)
     return list(found.values())
+
+
+def count_tried(row: Mapping[str, Any]) -> int:
+    """Count the items that a metric was tried on: those that have no such value by their answer are among them."""
+    by_answer = metric_record(row["metric"]).key(row["key"]).among
+    return int(row["n_total"]) - (0 if by_answer else row.get("n_not_applicable", 0))
 
 
 def tell_faults(faults: Sequence[Fault], run: RunRecord) -> list[str]:

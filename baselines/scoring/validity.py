@@ -19,7 +19,7 @@ from quadrag.stats.items import choose_fill, counted
 
 from ..core.benchmark import NO_JUDGE
 from ..core.result import PROFILES, Result
-from .faults import FAILED, JUDGE, Place, find_cure, find_faults, list_keys, place_of, tell_faults
+from .faults import FAILED, JUDGE, Place, count_tried, find_cure, find_faults, list_keys, place_of, tell_faults
 from .probe import FIRST
 from .rows import ALL, items_of, reason_of
 
@@ -51,6 +51,7 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     told = {place: fault for fault in found for place in fault.places}
     # What can be read is what `corrected` reads.
     read = {(place_of(row), row.get("slice")): row for row in scores if row["profile"] == "corrected"}
+    tried = {place_of(row): count_tried(row) for row in scores if row.get("slice", ALL) == ALL}
     told_of = (*run.constant_verdicts.values(), *run.doubtful_verdicts.values())
     alike = {name for names in told_of for name in names}
     marked = []
@@ -60,9 +61,9 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
             discredit(shown)
         if fault := by_place.get(place_of(row)):
             own = read.get((place_of(row), row.get("slice")), {})
-            n = min(own.get("n_scored", 0), fault.total - fault.failed + own.get("n_ruled", 0))
+            n = min(own.get("n_scored", 0), tried[place_of(row)] - fault.failed)
             shown |= {"value": None, "interval": None, "n_scored": n, "n_filled": 0, "invalid": True}
-            shown["n_ruled"] = own.get("n_ruled", 0)
+            shown["n_ruled"] = min(own.get("n_ruled", 0), n)
             shown["unscored"] = own.get("unscored") or (fault.reasons if row.get("slice", ALL) == ALL else {})
             shown["why"] = fault.tell_shortly() + fault.tell_judge(run)
         elif _is_unjudged(row, run):

@@ -33,12 +33,13 @@ def note_beside(runs: Sequence[RunRecord]) -> list[str]:
     Where one does, say of answers from a file that nobody knows how the model was asked.
     """
     notes = []
-    if any(run.inputs.retriever == UNKNOWN and not find_beside(run) for run in runs):
+    real = [run for run in runs if SAMPLE_SOURCE not in run.source]  # of the sample another line says it
+    if any(run.inputs.retriever == UNKNOWN and not find_beside(run) for run in real):
         notes.append(
             "The paper's rows vary how passages are found, so none stands beside: name yours with --retriever."
         )
-    unsaid = [run for run in runs if run.command[1:2] == ["score"] and not run.log]
-    if any(SAMPLE_SOURCE not in run.source and find_beside(run) for run in unsaid):
+    unsaid = [run for run in real if run.command[1:2] == ["score"] and not run.log]
+    if any(find_beside(run) for run in unsaid):
         notes.append("With which prompts these answers were made is not known; the published ones are by the paper's.")
     return notes
 

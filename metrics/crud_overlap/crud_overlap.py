@@ -47,8 +47,8 @@ _KWARGS_DESCRIPTION = document(
         "length": "characters of an answer.",
         "bertscore": "with embed only; in [-1, 1].",
         "<key>_over_scored": 'with "corrected" only; over the items with an answer.',
-        "n_total, n_scored, unscored": """items, items with a value, and the others counted by reason ("empty" besides
-        the states).""",
+        "n_total, n_scored, unscored": """items, items with a value, and the others counted by reason ("empty" and
+        "no gold answer" besides the states).""",
     },
     code="""
     >>> metric = evaluate.load("crud_overlap")
@@ -99,7 +99,7 @@ class CrudOverlap(Shared, evaluate.Metric):
                     item["bleu"] = item["bleu_bp"]
                 pairs.append((item, (answer, gold)))
             else:
-                item = dict.fromkeys(keys, 0.0 if corrected else "empty")
+                item = dict.fromkeys(keys, 0.0 if corrected else "empty" if gold else "no gold answer")
             items.append(item)
         if options.embed:
             for (item, _), value in zip(pairs, cosines([texts for _, texts in pairs], options.embed), strict=True):

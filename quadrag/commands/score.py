@@ -5,7 +5,7 @@ FILE is JSON Lines with `id` and `answer` (null for a call that failed), as
 too; or what RGB's or CRUD-RAG's own code wrote; or a log of a harness that ran
 quadrag's tasks, or a folder of its logs. A part of the questions is scored as a
 part, and said to be one. Options that the answers were made with are to be
-given again.
+given again, but of a log, which says them.
 
 Several files are compared with the first, as `quadrag report` does. Logs of one
 model on several tasks stand below each other.
@@ -90,15 +90,16 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.report.facts import tell_verdicts
     from quadrag.baselines.report.summary import show_tasks
     from quadrag.baselines.report.systems import gather_systems
+    from quadrag.baselines.runs.files.makers import find_maker
 
     refuse_same(arguments.answers)
     files = _list_files(arguments)
     if arguments.estimate:
         return _estimate(arguments, files)
-    profiles, out = options.profiles(arguments), Path(arguments.out) if arguments.out else None
+    profiles, out = options.profiles(arguments, _own_profile(files)), Path(arguments.out) if arguments.out else None
     certificates = read_certificates(arguments.certificate)
     with results_alone(arguments.format) as stdout:
-        scored = _score_files(arguments, files, out)
+        scored = _score_files(arguments, files, out, profiles[0])
         results = [result for _, result in scored]
         lay_beside(results, certificates)
         systems = gather_systems(scored)
@@ -115,6 +116,8 @@ def run(arguments: argparse.Namespace) -> int:
             tell(arguments, *f"{kept}.".splitlines())
         print_results(arguments, stdout, out, results, grids)
         print_calls(arguments, results)
+        if not arguments.judge and any(maker.graded for maker in filter(None, map(find_maker, files))):
+            tell(arguments, "The grader's verdicts in the log are not read: --judge asks again")
         if not out and arguments.format == "table":
             tell(arguments, "Nothing was saved: --out DIR keeps it for `quadrag show`")
         if out:
@@ -161,13 +164,17 @@ def _estimate(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
 
     estimate = start_estimate(arguments)
     with results_alone(arguments.format) as stdout:
-        _score_files(arguments, files, None, estimate)
+        _score_files(arguments, files, None, estimate=estimate)
         print_estimate(arguments, estimate, stdout)
     return 0
 
 
 def _score_files(
-    arguments: argparse.Namespace, files: Sequence[Path], out: Path | None, estimate: Any = None
+    arguments: argparse.Namespace,
+    files: Sequence[Path],
+    out: Path | None,
+    profile: str | None = None,
+    estimate: Any = None,
 ) -> list[tuple[Path, Any]]:
     """Score files one after the other; once a judge is dead none is asked, nor of a task that has no use for it."""
     from dataclasses import replace
@@ -187,6 +194,7 @@ def _score_files(
             f"the files answer {' and '.join(sorted(names))}; score each benchmark's by themselves{among}"
         )
     calls, scored, dead = call_request(arguments, estimate), [], None
+    calls = replace(calls, profile=profile or calls.profile)
     tasks = {request.config: make_task(request) for request in requests}
     idle = [config for config, one in tasks.items() if not asks_judge([(load(one.benchmark), one)])]
     unasked = idle if calls.all_judges and len(idle) < len(tasks) else []
@@ -219,9 +227,36 @@ def _request(arguments: argparse.Namespace, file: Path) -> Any:
         raise QuadragError(f"{file} does not say what it answers; name it with {' and '.join(lacking)}")
     if arguments.data_dir is None:
         named["data_dir"] = _find_data(file, named["benchmark"], named["config"])
+    named |= _read_log(arguments, file, named["benchmark"])
     if arguments.ratings:
-        named["option"] = [*arguments.option, f"ratings={arguments.ratings}"]
+        named["option"] = [*named["option"], f"ratings={arguments.ratings}"]
     return run_request(argparse.Namespace(**{**vars(arguments), **named}))
+
+
+def _read_log(arguments: argparse.Namespace, file: Path, benchmark: str) -> dict[str, Any]:
+    """Return options and retriever as the user names them, and what is not named as a log says it.
+
+    A retriever that was searched with is left out: the log does not say its settings.
+    """
+    from quadrag.baselines.core.benchmark import load
+    from quadrag.baselines.core.settings import NONE
+    from quadrag.baselines.runs.files.lines import read_conditions
+    from quadrag.catalogue import benchmark_name
+    from quadrag.records import dumps
+
+    retriever, logged = read_conditions(file) or (None, {})
+    given = {pair.partition("=")[0] for pair in arguments.option}
+    named = [*arguments.option, *(f"{name}={dumps(value)}" for name, value in logged.items() if name not in given)]
+    plain = (NONE, load(benchmark_name(benchmark)).supplied)
+    return {"option": named, "retriever": arguments.retriever or (retriever if retriever in plain else None)}
+
+
+def _own_profile(files: Sequence[Path]) -> str | None:
+    """Return the profile that all files are logs of tasks under; None where they are not of one."""
+    from quadrag.baselines.runs.files.makers import find_maker
+
+    found = {(maker.settings or {}).get("profile") if (maker := find_maker(file)) else None for file in files}
+    return found.pop() if len(found) == 1 else None
 
 
 def _find_data(file: Path, benchmark: str, config: str) -> str | None:

@@ -5,7 +5,8 @@ stands in that harness's own folder. What varies is given by settings:
 
 - ``data_dir``: folder of upstream files, or ``sample``; without it what `quadrag prepare` built, else a download;
 - ``split``, ``profile`` (``official``, ``corrected``), ``prompts`` (a file), ``retriever`` (what comes with the
-  questions, as RGB's own and CRAG's snippets, or none) and every option of the benchmark, as RGB's ``noise_ratio``;
+  questions, as RGB's own and CRAG's snippets, or none) and every option of the benchmark, as RGB's ``noise_ratio``,
+  for which ``noise`` is short;
 - ``retrieved``: a ``retrieved.jsonl`` whose passages are shown, of any benchmark. Nothing is searched for here.
 
 Judged metrics are not computed: `quadrag score` does that on what a harness logged.
@@ -35,6 +36,7 @@ from quadrag.run_record import read_run
 from quadrag.stats import NOT_APPLICABLE
 
 SETTINGS = ("data_dir", "split", "profile", "prompts", "retriever", "retrieved")
+_SHORT = {"noise": "noise_ratio"}
 
 
 class Examination:
@@ -56,7 +58,7 @@ class Examination:
         split: str | None,
         given: Mapping[str, Any],
         where: str = "the settings",
-        strict: bool = True,
+        typed: Collection[str] | None = None,
     ) -> None:
         """Load the questions and find their passages.
 
@@ -66,15 +68,21 @@ class Examination:
             split: the split that is meant where the settings name none; None for the config's default.
             given: settings, see above; a None is as if left out.
             where: what the user calls the settings, for errors.
-            strict: whether an unknown setting is refused; else only one that is nearly a known one.
+            typed: the settings that are known to be the user's; of the others an unknown one is refused only where it
+                is nearly a known one. None: all are.
 
         Raises:
-            QuadragError: a setting is unknown or cannot be had, or data are lacking.
+            QuadragError: a setting is unknown, given twice or cannot be had, or data are lacking.
         """
         given = {name: value for name, value in given.items() if value is not None}
         self.benchmark = load(benchmark)
         known = [*options_of(catalogue.config(benchmark, config)), *self.benchmark.options]
-        _check(given, [*SETTINGS, *known], where, strict)
+        for short, long in _SHORT.items():
+            if long in known and short in given:
+                if long in given:
+                    raise QuadragError(f"{where} has both {short} and {long}, which are one setting; leave one out")
+                given[long] = given.pop(short)
+        _check(given, [*SETTINGS, *known], where, typed)
         self.profile = str(given.get("profile", "official"))
         if self.profile not in PROFILES:
             raise unknown_name("profile", self.profile, PROFILES)
@@ -222,9 +230,11 @@ def one_line(data_dir: str = "--data-dir") -> Iterator[None]:
     raise SystemExit(2)
 
 
-def _check(given: Mapping[str, Any], known: Collection[str], where: str, strict: bool) -> None:
+def _check(given: Mapping[str, Any], known: Collection[str], where: str, typed: Collection[str] | None) -> None:
     for name, value in given.items():
-        if name not in known and (strict or difflib.get_close_matches(name, known, n=1, cutoff=0.8)):
+        if name not in known and (
+            typed is None or name in typed or difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+        ):
             raise unknown_name(f"setting in {where}", name, known)
         if name in SETTINGS and (not isinstance(value, str) or not value.strip()):
             # YAML and JSON read a folder called 2024 as a number.

@@ -133,7 +133,9 @@ def write_item(sides: Sequence[tuple[str, ShownItem]], manner: Manner, brief: bo
     for side, one in zip(heads, items, strict=True):
         if one.answer is not None:
             none = manner.spell(": ".join(filter(None, (one.answer.state, one.failure))))
-            yield f"{head('answer', side)}{line(none if one.answer.answer is None else one.answer.answer)}"
+            text = one.answer.answer
+            said = none if text is None else line(text) if text.strip() else manner.spell("(empty)")
+            yield f"{head('answer', side)}{said}"
         if one.scored:
             yield f"{head('scored', side)}{line(one.scored)}"
     yield f"{head('gold')}{line('; '.join(spell_gold(question.references)))}"

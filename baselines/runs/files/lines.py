@@ -51,6 +51,22 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, {"id": result["id"], "prediction": log["generated_text"] if valid else None}
 
 
+def read_conditions(path: Path) -> tuple[str, dict[str, Any]] | None:
+    """Return the retriever and the options that the answers of a harness's log were made with; None of other files.
+
+    Raises:
+        QuadragError: the log says something else there.
+    """
+    said = next((row.get("conditions") for _, row in lines(path)), None)
+    if not isinstance(said, str):
+        return None
+    try:
+        logged = parse_json(said, path)
+        return str(logged["retriever"]), dict(logged["options"])
+    except (QuadragError, ValueError, TypeError, KeyError):
+        raise QuadragError(f"{path}: conditions are {said!r:.60}; expected those that a quadrag task logged") from None
+
+
 def _convert(path: Path, reader: str) -> str:
     """Return what makes JSON Lines of a table."""
     encoding = "UTF-8" if reader == "read_excel" else guess_encoding(path) or "UTF-8"

@@ -26,11 +26,15 @@ class Maker(NamedTuple):
         model: as the harness names it.
         time: all logs of one run of lm-eval or lighteval share it.
         settings: what the task was given, as ``data_dir``; None where that is not known.
+        asked: how many questions the harness says it asked; None where it does not.
+        graded: whether a grader of Inspect's was asked, whose verdicts are not read.
     """
 
     model: str
     time: str
     settings: Mapping[str, Any] | None = None
+    asked: int | None = None
+    graded: bool = False
 
     @property
     def data_dir(self) -> str | None:
@@ -50,10 +54,14 @@ def list_logs(folder: Path) -> list[Path]:
     Raises:
         QuadragError: there are none.
     """
-    found = sorted(path for path in folder.rglob("*") if _LOG.fullmatch(path.name) or path.suffix == ".eval")
-    if not found:
-        raise _without_logs(folder)
-    return found
+    if found := find_logs(folder):
+        return found
+    raise _without_logs(folder)
+
+
+def find_logs(folder: Path) -> list[Path]:
+    """Return the logs that lie in a folder, or below it; [] where there are none."""
+    return sorted(path for path in folder.rglob("*") if _LOG.fullmatch(path.name) or path.suffix == ".eval")
 
 
 def _without_logs(folder: Path) -> QuadragError:
@@ -88,7 +96,7 @@ def find_maker(path: Path) -> Maker | None:
     """
     if reader_of(path) is read_inspect_log:
         made = open_inspect_log(path, header_only=True).eval
-        return Maker(made.model, made.created, made.task_args)
+        return Maker(made.model, made.created, made.task_args, graded="grader" in (made.model_roles or {}))
     match = _LOG.fullmatch(path.name)
     if match is None:
         return None
@@ -101,7 +109,8 @@ def find_maker(path: Path) -> Maker | None:
     if not isinstance(said, dict):
         return Maker(folders[-1], match[2])
     settings = (said.get("configs") or {}).get(match[1], {}).get("metadata")
-    return Maker(said.get("model_name") or folders[-1], match[2], settings)
+    asked = (said.get("n-samples") or {}).get(match[1], {}).get("effective")
+    return Maker(said.get("model_name") or folders[-1], match[2], settings, asked)
 
 
 def name_task(path: Path) -> str | None:

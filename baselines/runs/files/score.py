@@ -12,7 +12,6 @@ from pathlib import Path
 
 from quadrag import __version__
 from quadrag.errors import QuadragError
-from quadrag.reading import parse_json
 from quadrag.records import Answer, Key, Question, jsonl_text, write_text
 from quadrag.run_files import sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
@@ -35,7 +34,7 @@ from ..pipeline import Session
 from ..request import RunRequest, make_task
 from .answers import named_split
 from .answers import read as read_file
-from .lines import lines
+from .lines import lines, read_conditions
 from .makers import find_maker, name_task
 
 _COMMAND = ["quadrag", "score"]  # how the commands begin whose folders are scores
@@ -73,7 +72,13 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     answers = sorted(read.answers, key=lambda answer: (order[answer.key], answer.sample))
     if not answers:
         raise QuadragError(f"{path} holds no answer to any of {len(asked)} questions")
+    maker = find_maker(path)
     answered = {answer.key for answer in answers}
+    if maker and maker.asked and len(answered) < maker.asked:
+        raise QuadragError(
+            f"{path} is cut: {maker.asked - len(answered)} of {maker.asked} lines are missing; expected as many as "
+            f"results_{maker.time}.json says; without that file the rest is scored as a part"
+        )
     questions = [question for question in asked if question.key in answered]
     if session.fresh:
         session.reuse.since = session.reuse.began
@@ -91,7 +96,6 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         check_judges(benchmark, one, session.parties)
         refuse_idle_metrics(session, [(benchmark, one)])
         scored = score_answers(session, benchmark, questions, answers, one)
-    maker = find_maker(path)
     inputs = Inputs(
         quadrag=__version__,
         benchmark=one.benchmark,
@@ -239,14 +243,10 @@ def _check_conditions(path: Path, one: Task) -> bool:
     Raises:
         QuadragError: the log says others.
     """
-    said = next((row.get("conditions") for _, row in lines(path)), None)
-    if not isinstance(said, str):
+    logged = read_conditions(path)
+    if logged is None:
         return False
-    try:
-        logged = parse_json(said, path)
-        retriever, options = str(logged["retriever"]), dict(logged["options"])
-    except (QuadragError, ValueError, TypeError, KeyError):
-        raise QuadragError(f"{path}: conditions are {said!r:.60}; expected those that a quadrag task logged") from None
+    retriever, options = logged
     for name, value in options.items():
         if one.options.get(name) != value:
             raise QuadragError(f"{path} was made with the option {name}={value}; give --option {name}={value}")

@@ -36,7 +36,6 @@ from quadrag.harnesses.inspect.samples import chat_message
 
 GRADER = "grader"  # the role that Inspect's own scorers ask
 _VERDICT = {"temperature": 0.0, "max_tokens": 1024}  # as `quadrag run` asks a judge
-_SHORT = {"noise": "noise_ratio"}
 
 
 def open_marking(benchmark: str, config: str, settings: Mapping[str, Any]) -> Marking:
@@ -45,11 +44,7 @@ def open_marking(benchmark: str, config: str, settings: Mapping[str, Any]) -> Ma
     Raises:
         QuadragError: a setting is unknown, given twice or cannot be had, or data are lacking.
     """
-    for short, long in _SHORT.items():
-        if settings.get(short) is not None and settings.get(long) is not None:
-            raise QuadragError(f"-T has both {short} and {long}, which are one setting; leave one of them out")
-    given = {_SHORT.get(name, name): value for name, value in settings.items()}
-    return _load_marking(benchmark, config, json.dumps(given, sort_keys=True, default=str))
+    return _load_marking(benchmark, config, json.dumps(dict(settings), sort_keys=True, default=str))
 
 
 @cache

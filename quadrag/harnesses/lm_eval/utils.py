@@ -9,11 +9,13 @@ run at a call that fails in spite of its retries, so there is no answer to leave
 content (`quadrag.baselines.runs.files.logs.lm_eval_answer`).
 """
 
+import argparse
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import datasets
+from lm_eval._cli.utils import MergeDictAction  # type: ignore[import-not-found]
 from lm_eval.api.metrics import mean  # type: ignore[import-not-found]  # the types are checked without it
 from lm_eval.api.task import ConfigurableTask  # type: ignore[import-not-found]
 
@@ -43,10 +45,10 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
             self._load()
 
     def _load(self) -> None:
-        # lm-eval lays the model's arguments among the metadata, so unknown names cannot all be refused.
+        # lm-eval lays the model's arguments among the metadata; which are the user's is known of a command alone.
         given = self.config.metadata or {}
         place = (self.config.dataset_path, self.config.dataset_name, self.config.test_split)
-        self._examination = Examination(*place, given, where="--metadata", strict=False)
+        self._examination = Examination(*place, given, where="--metadata", typed=_typed())
         questions = self._examination.questions
         name, meant, asked = self.config.task, self.config.test_split, questions[0].split
         if asked != meant and name.endswith(f"_{meant}"):
@@ -132,6 +134,16 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         """Say it of every metric for which it can be said."""
         better = {name: higher_is_better(name) for name in self._examination.metrics}
         return {name: more for name, more in better.items() if more is not None}
+
+
+def _typed() -> Collection[str]:
+    """Return the names that the command line gives as ``--metadata``; none where there is no such command."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("--metadata", default={}, nargs="+", action=MergeDictAction)
+    try:
+        return dict(parser.parse_known_args()[0].metadata)
+    except argparse.ArgumentError:  # of another program
+        return ()
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -270,9 +270,16 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path):
     ("options", "retriever", "given", "said"),
     [
         ({}, "own", (), ""),
-        ({"noise_ratio": 0.6}, "own", (), "was made with the option noise_ratio=0.6; give --option noise_ratio=0.6"),
+        ({"noise_ratio": 0.6}, "own", (), ""),
+        (
+            {"noise_ratio": 0.6},
+            "own",
+            ("--option", "noise_ratio=0.4"),
+            "was made with the option noise_ratio=0.6; give --option noise_ratio=0.6",
+        ),
         ({"passage_num": 4}, "own", ("--option", "passage_num=4"), ""),
-        ({}, "none", (), "was made with the retriever none; give --retriever none"),
+        ({}, "none", (), ""),
+        ({}, "none", ("--retriever", "own"), "was made with the retriever none; give --retriever none"),
         ({}, "none", ("--retriever", "none"), ""),
     ],
 )
@@ -290,6 +297,7 @@ def test_a_harness_log_is_scored_under_its_own_conditions(options, retriever, gi
     place = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")
     ran = cli("score", tmp_path / "samples.jsonl", *place, *given)
     assert (ran.code, said in ran.err) == (2 if said else 0, True), ran.err
+    assert ("no documents" in ran.out) == (retriever == "none" and not said)
 
 
 def test_scores_that_could_not_be_written_leave_no_folder_that_is_refused(cli, tmp_path, monkeypatch):

@@ -249,9 +249,9 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
         for task in TASKS:
             lm_eval_log(f"out/{model}", *task, time=f"2026-01-01T00-00-00.{1 + at}")
     ran = cli("score", "out", "--data-dir", "sample")
-    head = next(line for line in ran.out.splitlines() if line.startswith("config: split/metric"))
+    head = next(line for line in ran.out.splitlines() if line.startswith("split/metric"))
     assert head.split()[-4:] == ["m", "n", "difference", "verdict"]
-    rows = [line for line in ran.out.splitlines() if line.startswith("noise_robustness_en: noise_20/acc")]
+    rows = [line for line in ran.out.splitlines() if line.startswith(" noise_20/accuracy ")]
     assert sum(row.endswith(" all equal") for row in rows) == 1
     assert ran.out.count("on: revised data; bundled sample.") == 1, "what is of both is said once"
     again = lm_eval_log("out/m", *TASKS[0], time="2026-01-01T00-01-07.1")
@@ -322,7 +322,10 @@ def test_a_log_is_scored_on_the_data_that_its_harness_names(
     told = cli("score", "out").err
     assert told.startswith(f"quadrag: {log} does not say on which data it was made; name them with --data-dir, or get")
     summary(log, data_dir="sample")
-    assert "Ours on: refined data; bundled sample." in cli("score", "out").out
+    assert "Ours on: revised data; bundled sample." in cli("score", "out").out
+    summary(log, data_dir="sample", profile="corrected")
+    assert "Percent; corrected profile." in cli("score", "out").out
+    assert "Percent; official profile." in cli("score", "out", "--profile", "official").out
     summary(log, data_dir="gone")
     assert cli("score", "out").err.endswith("was made on the data in gone, which is no folder here; give --data-dir\n")
     log.write_text(log.read_text("utf-8").replace('"?"', '"Who won in other data?"'), "utf-8")
@@ -394,3 +397,35 @@ def test_lighteval_s_folder_names_the_model(tmp_path: Path) -> None:
     )
     assert find_maker(file) == ("org/m", "2026-01-01T00-00-00.1", None)
     assert find_maker(tmp_path / "mine.jsonl") is None
+
+
+def test_a_log_that_lacks_lines_is_refused_and_show_sends_to_score(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = lm_eval_log("out/m", *TASKS[2])
+    asked = {"n-samples": {"quadrag_rgb_negative_rejection_en": {"effective": 12}}}
+    said = {"results": {}, "configs": {}, "n-shot": {}, "model_name": "m", **asked}
+    log.with_name("results_2026-01-01T00-00-00.1.json").write_text(json.dumps(said), "utf-8")
+    assert f"{log} is cut: 7 of 12 lines are missing" in cli("score", "out", "--data-dir", "sample").err
+    shown = cli("show", "out/m")
+    assert shown.code == 2 and "score them first: quadrag score out/m --out DIR" in shown.err
+
+
+def test_an_empty_reply_is_right_by_no_metric_whatever_judge_or_rule_say_of_it(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    asked = cli("questions", "crag", "qa", "--data-dir", "sample", "--split", "public").out
+    said = {"benchmark": "crag", "config": "qa", "conditions": '{"retriever": "none", "options": {}}'}
+    docs = [{**said, "split": "public", "id": json.loads(line)["id"]} for line in asked.splitlines()]
+    rows = [(doc, "" if at % 3 == 0 else "I don't know") for at, doc in enumerate(docs)]
+    write_jsonl(Path("log.jsonl"), [{"doc": doc, "resps": [[text]], "filtered_resps": [text]} for doc, text in rows])
+    with ChatServer(models=["j"], text='{"score": 1}') as server:
+        ran = cli("score", "log.jsonl", "--data-dir", "sample", "--judge", f"{server.url}#j", "--out", "scores")
+    assert (
+        ran.code == 3 and "5 of 15 replies of the model are empty, more than --max-failed 0.2: truthfulness" in ran.out
+    )
+    assert re.search(r"\ntruthfulness +– +– +10 of 15\n", ran.out) and "judge not certified" not in ran.out
+    assert "answer    (empty)" in cli("show", "scores", "--unscored").out + cli("show", "scores").out

@@ -306,7 +306,7 @@ def test_passages_of_a_run_are_shown_as_the_run_shows_them(
 @pytest.mark.parametrize("value", [2024, True, ["sample"], ""])
 def test_a_setting_that_is_no_text_is_refused(name: str, value: Any) -> None:
     with pytest.raises(QuadragError, match=re.escape(f"{name} in --metadata is {value!r}; expected words or a path")):
-        Examination("rgb", "noise_robustness_en", "noise_0", {"data_dir": "sample", name: value}, "--metadata", False)
+        Examination("rgb", "noise_robustness_en", "noise_0", {"data_dir": "sample", name: value}, "--metadata", ())
 
 
 def test_passages_of_another_split_are_refused_and_nobody_is_told_to_remove_them(tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ def test_passages_of_another_split_are_refused_and_nobody_is_told_to_remove_them
 @needs_lm_eval
 def test_noise_and_passages_come_by_metadata(lm_eval: Callable[..., Any]) -> None:
     setting = {"noise_ratio": 0.5, "passage_num": 4}
-    done, out, _ = lm_eval(["quadrag_rgb_noise_robustness_en"], setting)
+    done, out, _ = lm_eval(["quadrag_rgb_noise_robustness_en"], {"noise": 0.5, "passage_num": 4})
     assert done.returncode == 0, done.stderr[-3000:]
     task = Task("rgb", "noise_robustness_en", None, "sample", options=setting)
     questions = {question.id: question for question in load_questions(task, load("rgb"))[0]}
@@ -351,6 +351,12 @@ def test_requests_kept_by_lm_eval_are_never_those_of_other_settings(lm_eval: Cal
     ("name", "setting", "said"),
     [
         ("rgb_noise_robustness_en", {"noise_ration": 0.4}, "unknown setting in --metadata 'noise_ration'; nearest"),
+        (
+            "rgb_noise_robustness_en",
+            {"xyzzy": 3},
+            "unknown setting in --metadata 'xyzzy'; known: data_dir, split, profile",
+        ),
+        ("rgb_noise_robustness_en", {"noise": 0.2, "noise_ratio": 0.4}, "--metadata has both noise and noise_ratio"),
         ("crag_task_1_2", {"retriever": "pages"}, "retriever pages is not run within a harness; give its retrieved"),
         (
             "rgb",
