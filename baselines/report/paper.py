@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
-from ..tables.grid import Grid, leave_out_printed
+from ..tables.grid import Alarm, Grid
 from ..tables.notes import note_profiles
 from ..tables.paper import load_tables
 from ..tables.replicas import head_replaced, mark_rows, note_replicas
-from ..tables.run_notes import note_none_beside, note_sample
+from ..tables.run_notes import note_sample
 from ..tables.slices import select_whole
 from .run import tabulate_run, tabulate_scores, title_of
 from .samples import tabulate_samples
@@ -29,7 +29,8 @@ def show_paper(
     """
     grids = tabulate_paper(benchmark, results, profiles)
     names = [result.folder.name if result.folder else result.run.inputs.config for result in results]
-    grids[0].notes[:0] = note_none_beside(results, names)
+    made_up = note_sample(results, names)
+    grids[0].notes[:0] = [Alarm(f"{line} The papers' rows are of their own data.") for line in made_up]
     said = {note for grid in grids for note in grid.notes}
     own = [grid for result in results if verbose for grid in tabulate_scores(result, profiles, labels)]
     return grids + [replace(grid, notes=[note for note in grid.notes if note not in said]) for grid in own]
@@ -51,8 +52,6 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
     for head in dict.fromkeys(head_replaced(result.run) for result in results):
         group = [result for result in results if head_replaced(result.run) == head]
         made = [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
-        # What made-up data measure is nothing that a paper measured.
-        made = [leave_out_printed(grid) for grid in made] if note_sample(group) else made
         made = [mark_rows(grid, group, profiles[0]) for grid in made]
         made[0].notes += [*note_profiles(line for grid in made for line in grid.lines)]
         made[0].notes += note_replicas(group, profiles[0])

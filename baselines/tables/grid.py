@@ -30,14 +30,6 @@ class Verdict(str):
     """A note that says in words what a chart shows: it stands above the chart."""
 
 
-class Printed(str):
-    """A note on the published rows of a table."""
-
-
-class PrintedDetail(Printed, Detail):
-    """One that a specialist needs."""
-
-
 class Figure(NamedTuple):
     """The number behind a cell, in the unit in which it is shown, as a chart takes it.
 
@@ -95,12 +87,6 @@ class Grid:
     form: Form = ""
     dots: Sequence[tuple[float, float, int]] = ()
     names: Sequence[str] = ()
-
-
-def leave_out_printed(grid: Grid) -> Grid:
-    """Return a table without its published rows, and what is said of them."""
-    lines = [line for line in grid.lines if line.kind != "published"]
-    return replace(grid, lines=lines, notes=[note for note in grid.notes if not isinstance(note, Printed)])
 
 
 def print_grids(grids: Sequence[Grid], file: IO[str] | None = None, verbose: bool = False) -> None:

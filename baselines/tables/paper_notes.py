@@ -7,7 +7,7 @@ from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
 from ..core.settings import UNKNOWN
-from .grid import Printed, PrintedDetail
+from .grid import Detail
 from .paper import load_tables
 from .published import Published, find_beside
 
@@ -17,10 +17,10 @@ def note_paper(benchmark: str, rows: Sequence[Published]) -> list[str]:
     tables = ", ".join(dict.fromkeys(row.table for row in rows))
     conditions = "; ".join(dict.fromkeys(part for row in rows for part in row.conditions.split("; ")))
     return [
-        Printed(f"Published: {load(benchmark).paper}, table {tables}."),
-        PrintedDetail(f"Published under: {conditions}."),
+        f"Published: {load(benchmark).paper}, table {tables}.",
+        Detail(f"Published under: {conditions}."),
         *(
-            Printed(f"? {row.model} {row.language or row.key} {row.printed}: {row.note.removeprefix('suspect: ')}.")
+            f"? {row.model} {row.language or row.key} {row.printed}: {row.note.removeprefix('suspect: ')}."
             for row in rows
             if row.doubtful
         ),

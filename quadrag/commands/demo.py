@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     tell(
         arguments,
         "\nOne metric a task, in percent, of its first set of questions; n: how many were\n"
-        f"scored. {len(results)} runs took {time.monotonic() - started:.1f} s. All tables:",
+        f"scored. {len(results)} runs took {time.monotonic() - started:.1f} s. All tables, beside the papers' numbers:",
         f"  open {out / 'report.html'}",
         "Next, your own model, a function in Python, or a file of answers:",
     )

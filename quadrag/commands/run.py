@@ -60,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--llm",
         metavar="SPEC",
+        action=options.Once,
         help=f"{options.MODELS} (default: extractive); crag: challenge:FILE.py#Class, a model file of the challenge",
     )
     how.add_argument(

@@ -52,9 +52,9 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
         return f"the judge{' of each' * all(constant)} says the same of every answer"
     if _answer_alike(first, second):
         mine, theirs = ({_key(row): row for row in one.items} for one in (first, second))
-        differ = any(mine[key].get(name) != theirs[key].get(name) for key in mine.keys() & theirs.keys())
-        return "the answers are the same; only the verdicts differ" if differ else ""
-    if _name_judges(first, second):
+        if any(mine[key].get(name) != theirs[key].get(name) for key in mine.keys() & theirs.keys()):
+            return "the answers are the same; only the verdicts differ"
+    elif _name_judges(first, second):
         return "the judges are not the same"
     if any(verdict in chain(*one.run.doubtful_verdicts.values()) for one in (first, second)):
         return "a judge's verdicts are far from what words say"

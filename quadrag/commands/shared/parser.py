@@ -36,24 +36,11 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         return wrap(text, width)
 
 
-class _Once(argparse._StoreAction):
-    """Takes an option's value, and refuses a second one, which would else take the first one's place in silence."""
-
-    given: Any = None
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
-        if option and self.given not in (None, values):
-            parser.error(f"{option} is given twice, as {self.given} and {values}")
-        self.given = values
-        super().__call__(parser, namespace, values, option)
-
-
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, like every other error here, and whose help is in the language in use."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**{"formatter_class": _Formatter, **more})
-        self.register("action", None, _Once)
 
     def format_help(self) -> str:
         if _say("options") == "options":

@@ -14,13 +14,10 @@ from exported import copy_sample
 
 from quadrag import catalogue
 from quadrag.baselines.crud_rag.tables import tabulate
-from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.runs.recipe import plan_runs, recipes_of_table, select_settings
 from quadrag.baselines.runs.request import RunRequest
-from quadrag.baselines.tables.grid import print_grids
 from quadrag.baselines.tables.language import speak_line
-from quadrag.data.files import UPSTREAM_SOURCE
 
 
 def table(out: str, title: str) -> list[str]:
@@ -78,16 +75,9 @@ def test_runs_that_differ_stand_in_the_table_that_varies_what_they_vary(sweep_of
     assert any("retriever bm25" in note for note in grid.notes)
 
 
-def test_one_run_under_a_printed_rows_settings_stands_beside_it(cli, capsys):
+def test_one_run_under_a_printed_rows_settings_stands_beside_it(cli):
     code, out, err = cli("run", "--recipe", "crud_rag-table5-bm25", "--data-dir", "sample", "--llm", "extractive")
     assert (code, err) == (0, "")
-    assert "25.19" not in out, "not beside a sample"
-    assert max(map(len, out.splitlines())) <= 80
-    ((_, results),) = read_runs(["runs/crud_rag-table5-bm25"])
-    for result in results:
-        result.run.source = UPSTREAM_SOURCE
-    print_grids(tabulate_paper("crud_rag", results))
-    out = capsys.readouterr().out
     lines = table(out, "crud_rag, extractive")
     for task, bleu in (
         ("summary", "25.19"),

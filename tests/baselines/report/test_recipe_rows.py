@@ -63,11 +63,12 @@ def test_what_keeps_a_run_from_its_row_is_one_line_with_all_reasons(run, cli):
     out = run(ZH, "--out", "r", model="#m")
     said = (
         "Recipe rgb-table7-chatgpt-zh: published row chatgpt-zh (gpt-3.5-turbo); asked: m; prompts: ours. "
+        "~: the published row of the recipe, which is not replicated. "
         "Not replicated: another model (m, the row is by gpt-3.5-turbo); the bundled sample, which is made up; "
         "1 of 100 questions."
     )
     for shown in (out, " ".join(cli("report", "r").out.split())):
-        assert said in shown and "chatgpt-zh~" not in shown, "no published row stands beside a sample"
+        assert said in shown and "chatgpt-zh~ " in shown and "chatgpt-zh<" not in shown
     assert said.rpartition("Not")[2] in " ".join(cli("report", "r/counterfactual_robustness_zh").out.split())
 
 
