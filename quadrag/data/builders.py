@@ -70,7 +70,7 @@ def open_builder(
     found, lacking = files.locate_files(benchmark, builder.config, folder, split)
     if all(lacking.values()):
         others = files.locate_files(benchmark, builder.config, folder)[1] if split else {}
-        there = next((f"; try --split {name}" for name, missing in others.items() if not missing), "")
+        there = next((f"; the split {name} is there" for name, missing in others.items() if not missing), "")
         what = ", ".join(files.list_once(lacking))
         raise QuadragError(f"{folder} lacks {what}, which {benchmark} {config} needs{there}")
     point_to(builder, Path(folder).expanduser(), split)

@@ -75,7 +75,7 @@ def tell_apart(names: Sequence[str]) -> list[str]:
     else:
         found = ["/".join(path) for path in _drop_shared(paths)]
     own = ["-".join(words) for words in _drop_shared([one.split("-") for one in found])]
-    if max(map(len, found)) > _LONG or all(one[:1].isalpha() for one in own):
+    if max(map(len, found), default=0) > _LONG or all(one[:1].isalpha() for one in own):
         found = own
     return [keep_name(_clip(one, _LONG)) for one in found]
 
@@ -93,7 +93,7 @@ def _drop_shared(names: Sequence[list[str]]) -> list[list[str]]:
     """Drop the first parts that all names share, and the last ones; of each at least one is left."""
     left = list(names)
     for _ in ("from the front", "from the back"):
-        while min(map(len, left)) > 1 and len({one[0] for one in left}) == 1:
+        while left and min(map(len, left)) > 1 and len({one[0] for one in left}) == 1:
             left = [one[1:] for one in left]
         left = [one[::-1] for one in left]
     return left

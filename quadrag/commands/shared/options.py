@@ -21,6 +21,7 @@ class Once(argparse._StoreAction):
     given: Any = None
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
+        """Take the value of an option; see `argparse.Action`."""
         if option and self.given not in (None, values):
             parser.error(f"{option} is given twice, as {self.given} and {values}")
         self.given = values

@@ -40,12 +40,12 @@ def told(grid):
 
 def test_the_best_run_stands_first_and_p_counts_every_pair_of_runs(make):
     grid = glance_several(make(one=0, two=7, three=12))
-    assert [line.label for line in grid.lines] == ["C three", "B two", "A one"]
+    assert [line.label for line in grid.lines] == ["three", "two", "one"]
     assert [line.cells[0].text for line in grid.lines] == ["100.0", "58.3", "0.0"]
     # By mid-p five questions lost have 0.031, which times three pairs of runs decides nothing.
-    assert [line.cells[3].text for line in grid.lines] == ["leads", "not decided", "C is better"]
+    assert [line.cells[3].text for line in grid.lines] == ["leads", "not decided", "three is better"]
     assert told(grid) == [
-        "C three leads on accuracy with 100.0 over all 5 splits: better than A; not decided against B."
+        "three leads on accuracy with 100.0 over all 5 splits: better than one; not decided against two."
     ]
     assert [bar.count("<circle") for bar in draw_bars(grid)] == [1, 1, 1]
 
@@ -53,11 +53,11 @@ def test_the_best_run_stands_first_and_p_counts_every_pair_of_runs(make):
 def test_nobody_is_called_the_best_by_chance_alone_and_one_who_is_better_than_all_is(make):
     [chance] = told(glance_several(make(a=5, b=6, c=6)))
     assert chance == (
-        "Not decided which run is best: B b leads on accuracy with 50.0 over all 5 splits; "
-        "equal to C on all questions; not decided against A."
+        "Not decided which run is best: b leads on accuracy with 50.0 over all 5 splits; "
+        "equal to c on all questions; not decided against a."
     )
     [best] = told(glance_several(make(a=12, b=0, c=1)))
-    assert best == "A a is best on accuracy with 100.0 over all 5 splits: better than B, C."
+    assert best == "a is best on accuracy with 100.0 over all 5 splits: better than b, c."
 
 
 def test_runs_that_have_no_valid_metric_in_common_have_no_leader(make):

@@ -139,7 +139,7 @@ def test_of_three_runs_and_more_a_terminal_has_one_table_the_best_first_without_
     assert not any("missing" in line.label for line in grid.lines)
     many = [(f"s{at}", graded([1] * at + [-1] * (20 - at))) for at in range(20)]
     (grid,) = tabulate_several(many, every=False)
-    assert grid.notes[0] == "Compared with s0 on accuracy: better 11 runs; not decided 8 runs."
+    assert grid.notes[0] == "Compared with s0 on accuracy: better 12 runs; not decided 7 runs."
     assert len(grid.lines) <= 60
     assert sum(note.startswith("s19 minus s0") for note in grid.notes) == 0, "the table has it"
     long = [(f"the-{name}-of-a-system", one) for name, one in many[:4]]

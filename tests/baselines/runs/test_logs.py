@@ -395,7 +395,8 @@ def test_lighteval_s_folder_names_the_model(tmp_path: Path) -> None:
         / "2026-01-01T00-00-00.1"
         / "details_quadrag_rgb_x|0_2026-01-01T00-00-00.1.parquet"
     )
-    assert find_maker(file) == ("org/m", "2026-01-01T00-00-00.1", None)
+    maker = find_maker(file)
+    assert maker is not None and maker[:3] == ("org/m", "2026-01-01T00-00-00.1", None)
     assert find_maker(tmp_path / "mine.jsonl") is None
 
 

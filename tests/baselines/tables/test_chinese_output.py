@@ -39,19 +39,19 @@ class Shown(html.parser.HTMLParser):
 
     def __init__(self, page):
         super().__init__()
-        self.texts, self._hidden = [], False
+        self.texts, self._hidden, self._typed = [], False, False
         self.feed(Path(page).read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
-        self._hidden = tag in ("script", "style")
+        self._hidden, self._typed = tag in ("script", "style"), tag == "code"
         self.texts += [value for name, value in attributes if name in ("aria-label", "title") and value]
 
     def handle_endtag(self, tag):
-        self._hidden = False
+        self._hidden = self._typed = False
 
     def handle_data(self, data):
         if not self._hidden and data.strip():
-            self.texts.append(data.strip())
+            self.texts.append(f"`{data}`" if self._typed else data.strip())
 
 
 def left_in_english(lines):

@@ -78,7 +78,7 @@ def test_the_example_stands_in_where_nothing_else_is_there(tmp_path: Path) -> No
         assert builders.splits(builder) == ["public"]
         assert [row["id"] for row in builders.rows(builder, "public")] == ["id-1", "id-3"]
     held = f"{tmp_path} lacks rows of validation in dev_data.jsonl.bz2 (it holds public), which crag qa needs"
-    held += "; try --split public"
+    held += "; the split public is there"
     with pytest.raises(QuadragError, match=re.escape(held)):
         builders.open_builder("crag", "qa", str(tmp_path), split="validation")
     with pytest.raises(QuadragError, match=rf"lacks {PARTS['v5'][0]}, .*, which crag task_3 needs"):
@@ -105,7 +105,7 @@ def test_a_split_without_a_row_is_left_out_and_named(tmp_path: Path) -> None:
     builder, _ = builders.open_builder("crag", "task_1_2", str(tmp_path))
     assert builders.splits(builder) == ["validation"]
     with pytest.raises(
-        QuadragError, match=r"lacks rows of public in .* \(it holds validation\), .*; try --split validation"
+        QuadragError, match=r"lacks rows of public in .* \(it holds validation\), .*; the split validation is there"
     ):
         rows("task_1_2", "public", tmp_path)
 
@@ -115,7 +115,8 @@ def test_the_private_split_says_that_it_is_withheld(tmp_path: Path, monkeypatch:
     for config in catalogue.configs("crag"):
         with pytest.raises(QuadragError) as caught:
             rows(config, "private")
-        assert str(caught.value) == f"{files.sample_dir('crag')} lacks {WITHHELD}, which crag {config} needs"
+        lacking = f"{files.sample_dir('crag')} lacks {WITHHELD}, which crag {config} needs"
+        assert str(caught.value).startswith(lacking)
         # Before anything is fetched.
         with pytest.raises(QuadragError, match=re.escape(f"crag {config} lacks {WITHHELD}")):
             builders.open_builder("crag", config, split="private")

@@ -223,8 +223,10 @@ def test_what_a_command_writes_is_there_though_nobody_reads_what_it_prints(cli, 
     with ChatServer(models=["j"], text="Yes, the question is addressed by the documents.") as judge:
         assert cli(*RUN, "--judge", f"{judge.url}#j", "--ledger", "L")[0] == 0
     shutil.copytree("out", "other")
-    Path("l.csv").write_text("id,question,answer,gold,label\n1,Who?,Paris,Paris,right\n2,Who?,Oslo,Rome,wrong\n")
-    Path("v.csv").write_text("id,verdict\n1,right\n2,wrong\n")
+    people = ["right", "wrong", "right", "wrong", "right"]
+    labels = "".join(f"{at},Who is {at}?,Paris,Paris,{one}\n" for at, one in enumerate(people))
+    Path("l.csv").write_text(f"id,question,answer,gold,label\n{labels}")
+    Path("v.csv").write_text("id,verdict\n" + "".join(f"{at},{one}\n" for at, one in enumerate(people)))
     for written, *command in (
         ("page.html", "report", "out", "--html", "page.html"),
         ("scored/report.html", "score", "out/answers.jsonl", *SCORE, "--out", "scored"),

@@ -107,6 +107,6 @@ def test_a_comparison_says_which_run_is_on_made_up_data(real_data, capsys):
     for folder, data in ("made", "sample"), ("real", str(real_data("RGB"))), ("again", "sample"):
         assert main(["run", "rgb", "counterfactual_robustness_en", "--data-dir", data, "--out", folder]) == 0
     capsys.readouterr()
-    for others, named in (["real"], "\nmade: The"), (["real", "again"], "\nA, C: The"), (["again"], "\nThe"):
+    for others, named in (["real"], "\nmade: The"), (["real", "again"], "\nmade, again: The"), (["again"], "\nThe"):
         assert main(["report", "made", *others]) == 0
         assert f"{named} data are the bundled sample, which is made up.\n" in capsys.readouterr().out

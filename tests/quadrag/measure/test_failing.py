@@ -42,7 +42,7 @@ def test_a_time_limit_without_a_judge_is_refused():
 @pytest.mark.parametrize(
     ("system", "place", "hint"),
     [
-        (lambda question: question.question, RGB, "attribute of a question 'question'; nearest: query, "),
+        (lambda question: question.question, RGB, "attribute of a question 'question'; nearest: query_time, query, "),
         (lambda question: question["query"], RGB, "; a question has id, query, history, passages;"),
         (
             lambda question: question.passages[0].text,
