@@ -73,6 +73,7 @@ STANDS_FOR = (
     # A recipe asks for the paper's model by name, which the one server here does not list.
     (r"(run --recipe \S+)(?!.*#)", r"\1 --served-as M"),
     (r"(--entity-llm \S+)", r"\1 --entity-served-as M"),
+    (r"(#MODEL --judge \S+#JUDGE)", r"\1 --served-as M --judge-served-as j"),
 )
 # What a command needs that an environment may lack, with the module that brings it; None is had nowhere here.
 NEEDS = (
