@@ -41,7 +41,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     lines: list[Line] = []
     shown: list[Published] = []
     judged = any(result.run.inputs.judge for result in results)
-    keys = KEYS if judged else (_PROXY, *KEYS)
+    keys = KEYS if judged else (*KEYS, _PROXY)
     for name in sorted(blocks, key=[*_TASKS.values(), *blocks].index):
         lines.append(Line(name, [Cell("")] * len(keys), rule=True))
         printed = [row for row in rows if _TASKS.get((row.config, row.retriever)) == name]
