@@ -90,7 +90,7 @@ NEEDS = (
 )
 DOWNLOADS = re.compile(r"^(QUADRAG_MIRROR=\S+ )?quadrag prepare rgb$")
 SILENT = re.compile(r"^(export|mkdir|split) | > ")
-LOGS = {"logs/*": "--log-dir logs", "score out ": "--output_path out"}  # what reads a harness's logs, what writes them
+LOGS = {"logs/*": "--log-dir logs", "score out": "--output_path out"}  # what reads a harness's logs, what writes them
 RUN = ["run", "rgb", "noise_robustness_zh", "--split", "noise_40", "--data-dir", "RGB"]
 RUNS = {"a": (), "b": ("--retriever", "none"), "rgb-all": ("--llm", "{llm}#OWNER/MODEL", "--served-as", "M")}
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
