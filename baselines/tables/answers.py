@@ -10,15 +10,12 @@ from quadrag.records import Key
 from quadrag.run_record import RunRecord
 from quadrag.wrapping import is_wide
 
-from ..core.benchmark import load
 from ..core.result import Result
 from ..core.settings import NONE
-from ..scoring.served import LEAST
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
-from ..systems.rag.reply import OF_PASSAGES
-from ..systems.rag.system import NOT_GIVEN
 from .folded import fold_lines
 from .grid import Alarm, Detail
+from .passages import tell_passages
 
 _SHOWN = 40  # characters of an answer
 _FEW, _SHARE = 5, 0.05  # questions, and their share, that may have one answer by chance
@@ -64,7 +61,7 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     told = [
         (name, line)
         for name, one in zip(_name_apart(results), results, strict=True)
-        for line in (*_tell_texts(one), *_tell_refused(one), *_tell_passages(one))
+        for line in (*_tell_texts(one), *_tell_refused(one), *tell_passages(one))
     ]
     folded = fold_lines(told, len(told) > _MOST_LINES)
     return [
@@ -271,38 +268,3 @@ def _is_right(row: Mapping[str, Any]) -> bool:
             if best is not None and entry.get("official") == best:
                 return True
     return False
-
-
-def _tell_passages(result: Result) -> Iterator[str]:
-    run, gave = result.run, result.run.service or {}
-    textless = [name.removeprefix(OF_PASSAGES) for name in run.unread if name.startswith(OF_PASSAGES)]
-    unread = [name for name in run.unread if not name.startswith(OF_PASSAGES)]
-    if textless and gave.get("passages") and gave.get("by") != "id":
-        yield f"the passages have {_list_keys(textless)} not read: their texts belong under `text`"
-    if unread:
-        place = "search_results" if run.inputs.parameters.get("contract") == "openai" else "passages"
-        then = "" if gave.get("passages") or gave.get("by") else "; retrieval is not measured"
-        if load(run.inputs.benchmark).supplied is not None:
-            then = ", and here those of the question stand"
-        yield f"the answers have {_list_keys(unread)} not read: passages belong under `{place}`{then}"
-    elif gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
-        yield f"retrieval is not measured: {gave['why']}"
-    if (short := gave.get("short")) and not gave.get("gold"):
-        yield f"{short} of {gave['passages']} passages are under {LEAST} characters: too short to be known"
-    if gave.get("by") == "form":
-        strange = gave.get("strange")
-        why = f"{strange} of their ids are none of `quadrag.corpus`" if strange else "all their ids are of the corpus"
-        why = "check that their ids are those of `quadrag.corpus`" if strange is None else why
-        yield f"none of the {gave['passages']} passages is a gold document; {why}"
-    elif gave.get("by") == "text" and gave.get("gold") == 0:
-        strange = f"; {gave['strange']} of their texts are no document of `quadrag.corpus`" if gave["strange"] else ""
-        yield f"none of the {gave['passages']} passages is a gold document{strange}"
-    elif gave.get("by") == "none":
-        yield "the search found no passage for any question"
-    if gave.get("by") in ("id", "text", "form") and (bare := gave.get("bare")):
-        yield f"{bare} of {gave['questions'] + bare} answers came without passages: their search counts as 0"
-
-
-def _list_keys(names: Sequence[str]) -> str:
-    """List keys that are not read."""
-    return f"{' and '.join(f'`{name}`' for name in names)}, which {'is' if len(names) == 1 else 'are'}"

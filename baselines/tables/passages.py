@@ -1,0 +1,45 @@
+"""What is odd of the passages that a system returned with its answers."""
+
+from collections.abc import Iterator, Sequence
+
+from ..core.benchmark import load
+from ..core.result import Result
+from ..scoring.served import LEAST
+from ..systems.rag.reply import OF_PASSAGES
+from ..systems.rag.system import NOT_GIVEN
+
+
+def tell_passages(result: Result) -> Iterator[str]:
+    """Say what of a run's passages was not read, is too short, or is no gold document."""
+    run, gave = result.run, result.run.service or {}
+    textless = [name.removeprefix(OF_PASSAGES) for name in run.unread if name.startswith(OF_PASSAGES)]
+    unread = [name for name in run.unread if not name.startswith(OF_PASSAGES)]
+    if textless and gave.get("passages") and gave.get("by") != "id":
+        yield f"the passages have {_list_keys(textless)} not read: their texts belong under `text`"
+    if unread:
+        place = "search_results" if run.inputs.parameters.get("contract") == "openai" else "passages"
+        then = "" if gave.get("passages") or gave.get("by") else "; retrieval is not measured"
+        if load(run.inputs.benchmark).supplied is not None:
+            then = ", and here those of the question stand"
+        yield f"the answers have {_list_keys(unread)} not read: passages belong under `{place}`{then}"
+    elif gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
+        yield f"retrieval is not measured: {gave['why']}"
+    if (short := gave.get("short")) and not gave.get("gold"):
+        yield f"{short} of {gave['passages']} passages are under {LEAST} characters: too short to be known"
+    if gave.get("by") == "form":
+        strange = gave.get("strange")
+        why = f"{strange} of their ids are none of `quadrag.corpus`" if strange else "all their ids are of the corpus"
+        why = "check that their ids are those of `quadrag.corpus`" if strange is None else why
+        yield f"none of the {gave['passages']} passages is a gold document; {why}"
+    elif gave.get("by") == "text" and gave.get("gold") == 0:
+        strange = f"; {gave['strange']} of their texts are no document of `quadrag.corpus`" if gave["strange"] else ""
+        yield f"none of the {gave['passages']} passages is a gold document{strange}"
+    elif gave.get("by") == "none":
+        yield "the search found no passage for any question"
+    if gave.get("by") in ("id", "text", "form") and (bare := gave.get("bare")):
+        yield f"{bare} of {gave['questions'] + bare} answers came without passages: their search counts as 0"
+
+
+def _list_keys(names: Sequence[str]) -> str:
+    """List keys that are not read."""
+    return f"{' and '.join(f'`{name}`' for name in names)}, which {'is' if len(names) == 1 else 'are'}"
