@@ -121,6 +121,7 @@ class RunRecord:
         unreadable: answers whose verdict could not be read.
         max_failed: the share of a metric's items above which its value is not shown.
         profile: the one that its values are shown by where none is named: ``official`` or ``corrected``.
+        certificates: those that the user gave for its judges, as `quadrag certify-judge` wrote them.
         invalid: the metrics of which more failed, a line each.
         partly: those of which fewer failed, and how many of all did, as a share, by the line that tells it.
         latency_seconds: of each answer when it was first made, by the same place.
@@ -168,6 +169,7 @@ class RunRecord:
     unreadable: int = 0
     max_failed: float = MOST_FAILED
     profile: str = "official"
+    certificates: list[dict[str, Any]] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)
     partly: dict[str, float] = field(default_factory=dict)
     latency_seconds: dict[str, float] = field(default_factory=dict)

@@ -6,18 +6,20 @@ from quadrag.metric_record import find_verdict
 
 from ..core.result import Result
 from ..scoring.validity import discredit
-from .certificate import Certificate, find_certificate
+from .certificate import Certificate, find_certificate, unique
 
 
-def lay_beside(results: Iterable[Result], certificates: Sequence[Certificate]) -> None:
+def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> None:
     """Lay certificates beside results, for whoever shows them; mark what rests on a judge that is as good as chance.
 
     Args:
         results: of runs; those of their rows that are concerned are marked.
-        certificates: those that the user gave.
+        given: by the user now; they go before those that are kept with a run.
     """
     for result in results:
-        result.certificates = certificates
+        place = f"the certificate kept in {result.folder}"
+        kept = [Certificate.from_row(row, place) for row in result.run.certificates]
+        result.certificates = unique([*given, *kept])
         for row in result.scores:
             if is_by_chance(result, find_verdict(row["metric"], row["key"])):
                 discredit(row)

@@ -6,7 +6,7 @@ It stands for a judge where a run asked the same model with the same prompt for 
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -59,9 +59,30 @@ class Certificate:
 
     def write(self, path: Path) -> None:
         """Write the file."""
-        row = asdict(self)
-        text = json.dumps({"sum": _sum(json.loads(json.dumps(row))), **row}, ensure_ascii=False, indent=1)
-        write_text(path, text + "\n")
+        write_text(path, json.dumps(self.row, ensure_ascii=False, indent=1) + "\n")
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What the file holds: all of it, and its sum first."""
+        row = json.loads(json.dumps(asdict(self)))
+        return {"sum": _sum(row), **row}
+
+    @classmethod
+    def from_row(cls, row: Any, place: object) -> "Certificate":
+        """Make a certificate of what its file holds.
+
+        Raises:
+            QuadragError: it is none, or it was altered; `place` says where it stands.
+        """
+        names = {"sum", *(one.name for one in fields(cls))}
+        if not isinstance(row, dict) or row.get("form") != _FORM or set(row) != names:
+            raise QuadragError(f"{place} is no certificate; expected one of `quadrag certify-judge --out`")
+        given = {name: value for name, value in row.items() if name != "sum"}
+        if row["sum"] != _sum(given):
+            raise QuadragError(
+                f"{place} was altered after it was made; make it again with `quadrag certify-judge --out`"
+            )
+        return cls(**given)
 
     def fits(self, signature: str) -> bool:
         """Tell whether a row of scores with this signature was judged by this judge with this prompt."""
@@ -179,15 +200,7 @@ def read_certificate(path: Path) -> Certificate:
         row = parse_json(path.read_bytes(), path, "a certificate of `quadrag certify-judge --out`")
     except OSError as error:
         raise QuadragError(f"cannot read {path} ({error.strerror}); expected a certificate") from None
-    if (
-        not isinstance(row, dict)
-        or row.get("form") != _FORM
-        or set(row) != {"sum", *(f.name for f in fields(Certificate))}
-    ):
-        raise QuadragError(f"{path} is no certificate; expected one of `quadrag certify-judge --out`")
-    if row.pop("sum") != _sum(row):
-        raise QuadragError(f"{path} was altered after it was made; make it again with `quadrag certify-judge --out`")
-    return Certificate(**row)
+    return Certificate.from_row(row, path)
 
 
 def read_certificates(names: Sequence[str]) -> list[Certificate]:
@@ -198,6 +211,14 @@ def read_certificates(names: Sequence[str]) -> list[Certificate]:
 def find_certificate(certificates: Sequence[Certificate], signature: str) -> Certificate | None:
     """Return the first certificate that stands for the judge of a row; None where none does."""
     return next((one for one in certificates if one.fits(signature)), None)
+
+
+def unique(certificates: Iterable[Certificate]) -> list[Certificate]:
+    """Return certificates in their order, equal ones once."""
+    found: list[Certificate] = []
+    for one in certificates:
+        found += [one] * (one not in found)
+    return found
 
 
 def round_two(value: float | None) -> str:

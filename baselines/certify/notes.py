@@ -14,7 +14,7 @@ from ..tables.grid import Alarm, Cell, Figure, Grid, Line
 from ..tables.names import keep_name, keep_names
 from ..tables.slices import select_whole
 from .asking import read_signature
-from .certificate import Certificate, find_certificate, round_two, write_percent
+from .certificate import Certificate, find_certificate, round_two, unique, write_percent
 from .corrected import correct_by_certificate
 
 IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance."
@@ -30,13 +30,16 @@ def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[s
 def tabulate_judges(results: Sequence[Result]) -> list[Grid]:
     """Tabulate how far the judges of some runs agree with people, by the runs' certificates; [] without any."""
     rows = [row for result in results for row in select_whole(result.scores) if _is_judged(row)]
-    given: list[Certificate] = [one for result in results for one in result.certificates]
-    used = dict.fromkeys(id(one) for row in rows if (one := find_certificate(given, row["signature"])))
-    known = {id(one): one for one in given if "agreement" in one.figures}
-    lines = [_judge_line(one) for place, one in known.items() if place in used]
+    given = _list_given(results)
+    used = [one for row in rows if (one := find_certificate(given, row["signature"]))]
+    lines = [_judge_line(one) for one in given if one in used and "agreement" in one.figures]
     columns = ["agreement", "kappa", "AC1", "n"]
     notes = ["By the judge's certificate, with 95% intervals.", IN_PERCENT]
     return [Grid("Agreement of the judge with people", "judge", columns, lines, notes, "points")] if lines else []
+
+
+def _list_given(results: Sequence[Result]) -> list[Certificate]:
+    return unique(one for result in results for one in result.certificates)
 
 
 def _judge_line(one: Certificate) -> Line:
@@ -93,8 +96,7 @@ def _note_unused(results: Sequence[Result]) -> Iterator[str]:
     """Yield of each certificate that stands for no judge of these runs why it is not used."""
     signatures = [row["signature"] for result in results for row in result.scores if _is_judged(row)]
     judges = dict.fromkeys(read_signature(one)["judge"] for one in signatures)
-    given: list[Certificate] = [one for result in results for one in result.certificates]
-    for one in given:
+    for one in _list_given(results):
         if not any(map(one.fits, signatures)):
             why = f"the judge here is {', '.join(map(keep_names, judges))}" if judges else "nothing here is judged"
             why = "it is of another metric or prompt" if one.judge in judges else why

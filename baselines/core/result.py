@@ -43,7 +43,7 @@ class Result:
     `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
     then partial. `asked` is what is kept of the questions, by their keys; nothing in folders of before.
     `folder` is where the run lies, None where it was not kept.
-    `certificates` are those that the user gave for its judges. `texts` are the answers by their questions' keys and
+    `certificates` are those of its judges, which the user gives or gave its run. `texts` are the answers by their questions' keys and
     their samples, as far as they are known. `parts` are the records of the runs that it was put together from.
     """
 

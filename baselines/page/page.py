@@ -16,6 +16,7 @@ from quadrag.hub.record import hub_record
 from quadrag.records import write_text
 from quadrag.run_record import read_run
 
+from ..certify.beside import lay_beside
 from ..certify.notes import tabulate_judges
 from ..charts.bar import draw_bars, find_least
 from ..charts.draw import can_draw, draw_grid
@@ -126,6 +127,7 @@ def write_live(path: Path, folder: Path, live: Live, labels: str = "en", ended: 
     """
     records = [(part, read_run(part)) for part in run_folders(folder)]
     done = [read_result(part, run) for part, run in records if run.state == "finished"]
+    lay_beside(done)
     known = [Result(run, [], []) for _, run in records]
     grids = tabulate_all([(folder.name, done)], labels=labels) if done else []
     title = ("NOT FINISHED: " if ended else "RUNNING: ") + name_runs([(folder.name, known)])

@@ -23,7 +23,7 @@ from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 from quadrag.records import Answer, Key, Passage, jsonl_text
 from quadrag.run_files import read_items
-from quadrag.run_record import MOST_FAILED, Inputs
+from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
 
 from ..core.benchmark import Finder, load
 from ..core.result import PROFILES, Result
@@ -59,6 +59,7 @@ class Session:
     embed: Embed | None = None
     max_failed: float = MOST_FAILED
     profile: str = PROFILES[0]
+    certificates: Sequence[Mapping[str, Any]] = ()  # of its judges, kept with every run
     estimate: Estimate | None = None  # nobody is asked: what they would be asked is noted
     reuse: Reuse = field(default_factory=Reuse)
     served_as: Mapping[str, str] = field(default_factory=dict)
@@ -148,11 +149,13 @@ class Session:
                 raise
 
     def _show_again(self, folder: RunFolder) -> Result:
-        """Read a finished run back; how many items may fail is as the command says."""
-        run, before = folder.run, folder.run.max_failed
+        """Read a finished run back; how many items may fail, and its certificates, are as the command says."""
+        run = folder.run
+        before = run.max_failed, run.certificates
         run.max_failed = self.max_failed
+        self.keep_certificates(run)
         found = replace(read_result(folder.path, run), reused=True)
-        if run.max_failed != before and not self.estimated:
+        if (run.max_failed, run.certificates) != before and not self.estimated:
             run.write(folder.path)
         return found
 
@@ -218,6 +221,7 @@ class Session:
         run.host = platform.node()
         run.usage = self.spent_since(before)
         run.max_failed, run.profile = self.max_failed, self.profile
+        self.keep_certificates(run)
         marked = mark_invalid(scores, run)
         folder.save()
         texts = {(answer.key, answer.sample): answer.answer for answer in generated.answers}
@@ -235,6 +239,10 @@ class Session:
         scored, evidence = score_service(self, load(task.benchmark), job.questions, answers, task, passages, searched)
         run.service = asdict(evidence)
         return scored._replace(stopped=stopped or scored.stopped)
+
+    def keep_certificates(self, run: RunRecord) -> None:
+        """Enter the certificates of this command into a run; without any those of before stay."""
+        run.certificates = [dict(one) for one in self.certificates] or run.certificates
 
     def tell_spent(self) -> str:
         """Say what all models have taken so far, against the budget."""

@@ -123,6 +123,7 @@ class CallRequest:
         judges: specs, in their order.
         judge_large: the spec of the last judge of a cascade, which the others come before; None: there is none.
         cascades: what each judge of it decides, by certificates.
+        certificates: how far judges agree with people, as files of `quadrag certify-judge` say it.
         judge_format: ``text``, ``json`` or ``schema``; ``text`` when None.
         judge_max_tokens: of a verdict; 1024 when None.
         bertscore: the sentence embedding of a metric.
@@ -141,6 +142,7 @@ class CallRequest:
     judges: Sequence[str] = ()
     judge_large: str | None = None
     cascades: Sequence[Cascade] = ()
+    certificates: Sequence[Mapping[str, Any]] = ()
     judge_format: str | None = None
     judge_max_tokens: int | None = None
     bertscore: str | None = None

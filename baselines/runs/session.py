@@ -63,6 +63,7 @@ def open_session(
         embed=embed,
         max_failed=calls.max_failed,
         profile=calls.profile,
+        certificates=calls.certificates,
         reuse=reuse,
         fresh=calls.kept.fresh,
     )

@@ -146,15 +146,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     from quadrag.baselines.certify.beside import lay_beside
-    from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.commands.shared.estimating import print_estimate, shadow_folders, start_estimate
 
     _check_rag(arguments)
-    certificates = read_certificates(arguments.certificate)
     estimate = start_estimate(arguments)
     if estimate is None:
         out, campaign, alone = _ask(arguments)
-        lay_beside(campaign.results, certificates)
+        lay_beside(campaign.results)
         return _show(arguments, stdout, out, campaign, alone)
     with shadow_folders() as place:
         _, campaign, _ = _ask(arguments, estimate, place)

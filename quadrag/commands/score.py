@@ -81,7 +81,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.certify.beside import lay_beside
-    from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import tabulate_all
     from quadrag.baselines.report.compared.comparison import merge_runs
@@ -97,11 +96,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.estimate:
         return _estimate(arguments, files)
     profiles, out = options.profiles(arguments, _own_profile(files)), Path(arguments.out) if arguments.out else None
-    certificates = read_certificates(arguments.certificate)
     with results_alone(arguments.format) as stdout:
         scored = _score_files(arguments, files, out, profiles[0])
         results = [result for _, result in scored]
-        lay_beside(results, certificates)
+        lay_beside(results)
         systems = gather_systems(scored)
         if len(systems) > 1:
             named = [(name, merge_runs(parts)) for name, parts in systems]

@@ -51,6 +51,7 @@ def take_calls(
         judges=_read_judges(judge, benchmark, config),
         judge_large=judge_large,
         cascades=[one.cascade for one in certificates if one.cascade],
+        certificates=[one.row for one in certificates],
         calling=Calling(concurrency=concurrency, **fields(_CALLING)),
         kept=Kept(**fields(_KEPT)),
         judge_aliases=[Alias(service, served_as, "judge-") for service, served_as in aliases],

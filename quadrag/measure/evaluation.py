@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from quadrag.baselines.certify.beside import lay_beside
 from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
@@ -306,6 +307,7 @@ def result(folder: str | Path, profile: str | None = None, *, labels: str | None
     ((_, found),) = read_runs([str(folder)])
     if len(found) > 1:
         raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one of them")
+    lay_beside(found)
     return Evaluation(found[0], found[0].folder or Path(folder), profile or found[0].run.profile, labels_in_use())
 
 

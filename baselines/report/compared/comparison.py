@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from quadrag.run_record import RunRecord
 from quadrag.stats import Pair
 
+from ...certify.certificate import unique
 from ...core.benchmark import load
 from ...core.result import Result
 from ...core.settings import NONE
@@ -84,7 +85,7 @@ def merge_runs(results: Sequence[Result]) -> Result:
             for result in results
             for (config, split, name), one in result.asked.items()
         },
-        certificates=results[0].certificates,
+        certificates=unique(one for result in results for one in result.certificates),
         texts={
             ((config, split + how(result), name), sample): text
             for result in results

@@ -121,6 +121,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.by_ids = read.by_ids and not (made and made.asked)
     run.latency = spread(list(run.latency_seconds.values()))
     run.command, run.max_failed, run.profile = list(session.command), session.max_failed, session.profile
+    session.keep_certificates(run)
     scored.tell(run)
     run.unreadable = 0 if stopped else count_verdicts(answers, scored.items, "unparsable")
     run.usage = session.spent_since(before)

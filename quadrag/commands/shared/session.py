@@ -66,13 +66,15 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
     from quadrag.run_record import MOST_FAILED
 
     given = vars(arguments)
+    certificates = read_certificates(given.get("certificate") or ())
     # Ledger, prices and budget are opened where all is known to be of use; trust is of the run.
     names = {field.name for field in fields(Calling)} - {"ledger", "prices", "budget", "estimate"}
     called = {name: given[name] for name in names if given.get(name) is not None}
     return CallRequest(
         judges=given.get("judge", ()),
         judge_large=given.get("judge_large"),
-        cascades=[one.cascade for one in read_certificates(given.get("certificate") or ()) if one.cascade],
+        cascades=[one.cascade for one in certificates if one.cascade],
+        certificates=[one.row for one in certificates],
         judge_format=given.get("judge_format"),
         judge_max_tokens=given.get("judge_max_tokens"),
         bertscore=given.get("bertscore"),

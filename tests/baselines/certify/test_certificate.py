@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer
 
+import quadrag
 from quadrag.baselines.certify.beside import lay_beside
 from quadrag.baselines.certify.certificate import read_certificate
 from quadrag.baselines.report.compared.shared import doubt_verdicts
@@ -71,6 +72,10 @@ def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
     why = "its judge says right no more often of answers that people call right"
     assert f"Not corrected by the certificate, public accuracy: {why}." in flat(certified.out)
     assert sentence in flat(Path("runs/a/report.html").read_text(encoding="utf-8"))
+    assert sentence in flat(cli("report", "runs/a").out), "it is kept with the run"
+    cli("view", "runs/a", "--html", "page.html", "--no-browser")
+    assert sentence in flat(Path("page.html").read_text(encoding="utf-8"))
+    assert sentence in flat(str(quadrag.result("runs/a")))
     assert sentence in flat(cli("report", "runs/a", "--certificate", "c.json", "--verbose").out)
     both = flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out)
     assert sentence in both and both.index(sentence) < both.index(" accuracy_bounded ")
@@ -95,10 +100,10 @@ def test_what_a_worthless_judge_said_is_not_compared(certified):
 
 
 def test_any_other_judge_is_not_certified(cli, certified):
-    first = "to begin with, label what it judged: `quadrag label runs/a --out sheet.csv`."
+    first = "to begin with, label what it judged: `quadrag label runs/other --out sheet.csv`."
     unchecked = "nor checked by words, which find 0 of 13 answers right"
-    told = f"judge not certified: j (truthfulness, accuracy, hallucination), {unchecked}; {first}"
-    assert told in flat(cli("report", "runs/a").out)
+    told = f"judge not certified: other (truthfulness, accuracy, hallucination), {unchecked}; {first}"
+    assert told in flat(cli("report", "runs/other").out)
     unused = "The certificate of j (accuracy) is not used:"
     whys = {"other": ("other", "the judge here is other"), "own": ("j", "it is of another metric or prompt")}
     for name, (judge, why) in whys.items():
