@@ -21,7 +21,7 @@ from ..core.benchmark import Benchmark, MetricUse
 from ..core.task import Task
 from ..systems.system import Completer
 from .cascade import Cascade, ask_cascades
-from .modules import CachedJudge, Embed, Judge, ScoringInputs, compute
+from .modules import CachedJudge, Embed, Judge, ScoringInputs
 from .probe import Unread, find_unread
 from .rules import find_refused
 from .score import score
@@ -200,61 +200,46 @@ def _judge_answers(
             return Scored(*unjudged, verdict=unread.said, unread=unread.judge)
         items, scores = score(benchmark, by_key, answers, task.conditions, given)
         if retried and not ended:
-            ask_anew(lambda given: _ask_unreadable_again(benchmark, by_key, answers, items, task, given))
+            judged = Judged(benchmark, by_key, answers, items, task, given)
+            ask_anew(lambda given: _ask_unreadable_again(judged._replace(given=given)))
             items, scores = score(benchmark, by_key, answers, task.conditions, given)
-    said = _find_unreadable(benchmark, by_key, answers, items, task, given)
+    judged = Judged(benchmark, by_key, answers, items, task, given)
+    said = _find_unreadable(judged)
     often = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
     said = said or next((reply for reply, _ in often.most_common(1)), None)
     verdict = None if said is None else known_keys().line(said, _SHOWN)
-    odd = find_oddities(Judged(benchmark, by_key, answers, items, task, given))
+    odd = find_oddities(judged)
     stopped = ended[0] if ended else None
     return Scored(items, scores, stopped, verdict, decided=decided, constant=odd.constant, doubtful=odd.doubtful)
 
 
-def _ask_unreadable_again(
-    benchmark: Benchmark,
-    questions: Mapping[Key, Question],
-    answers: Sequence[Answer],
-    items: Sequence[Mapping[str, Any]],
-    task: Task,
-    given: ScoringInputs,
-) -> None:
+def _ask_unreadable_again(judged: Judged) -> None:
     """Ask the judges anew about the answers whose verdict could not be read, metric by metric."""
-    for metric, places in _list_unreadable(benchmark, items, task):
-        asked = [answer for answer in answers if answer.key in places]
-        compute(benchmark, metric, questions, asked, "corrected", task.conditions, given)
+    for metric, answers in _list_unreadable(judged):
+        judged.compute(metric, answers)
 
 
-def _list_unreadable(
-    benchmark: Benchmark, items: Sequence[Mapping[str, Any]], task: Task
-) -> Iterator[tuple[MetricUse, set[Key]]]:
+def _list_unreadable(judged: Judged) -> Iterator[tuple[MetricUse, list[Answer]]]:
     """Yield the metrics that ask a judge with the answers whose verdict could not be read, where there are any."""
-    for metric in benchmark.metrics(task.config, task.conditions):
+    for metric in judged.benchmark.metrics(judged.task.config, judged.task.conditions):
         places = {
             (row["config"], row["split"], row["id"])
-            for row in items
+            for row in judged.lines
             for name, entry in row.items()
             if name.partition(".")[0] == metric.module and "unparsable" in (entry.get("reason") or {}).values()
         }
         if metric.judged and places:
-            yield metric, places
+            yield metric, [answer for answer in judged.answers if answer.key in places]
 
 
-def _find_unreadable(
-    benchmark: Benchmark,
-    questions: Mapping[Key, Question],
-    answers: Sequence[Answer],
-    items: Sequence[Mapping[str, Any]],
-    task: Task,
-    given: ScoringInputs,
-) -> str | None:
+def _find_unreadable(judged: Judged) -> str | None:
     """Return a judge's last reply on the first answer whose verdict could not be read; None where all could."""
-    for metric, places in _list_unreadable(benchmark, items, task):
-        asking = [judge for place, judge in enumerate(given.judges) if metric.asks(place, len(given.judges))]
-        for answer, judge in product((one for one in answers if one.key in places), asking):
+    judges = judged.given.judges
+    for metric, answers in _list_unreadable(judged):
+        asking = [judge for place, judge in enumerate(judges) if metric.asks(place, len(judges))]
+        for answer, judge in product(answers, asking):
             heard = CachedJudge(judge)
-            own = replace(given, judges=[heard])
-            (row,) = compute(benchmark, metric, questions, [answer], "corrected", task.conditions, own)["per_item"]
+            (row,) = judged.ask(heard).compute(metric, [answer])
             replies = [reply for reply in heard.verdicts.values() if isinstance(reply, str)]
             if "unparsable" in row["reasons"].values() and replies:
                 return replies[-1]

@@ -7,6 +7,7 @@ held against what words say. Nobody is asked here, but where several judges on a
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from quadrag.stats import NOT_APPLICABLE
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.result import PROFILES
 from ..core.task import Task
-from .modules import ScoringInputs, compute
+from .modules import Judge, ScoringInputs, compute
 from .score import known_conditions
 
 _LEAST, _FEW, _MANY = 2, 5, 20  # verdicts: that can be the same; below, that may be chance; that can be nearly so
@@ -27,6 +28,7 @@ _FAR = 0.3  # between the mean of verdicts and of what words alone say
 APART = 0.5  # the same: beyond it nobody can believe both; where people labelled answers it is up to 0.23
 TO_CHECK, _OFTEN = 3, 0.5  # answers that words find right and a judge wrong, and their share: too many to be chance
 _ALL = 2  # the same, where words find no more of them right
+_AGAINST = 0.2  # by how much less often right is said of these than of the others: good judges on 10 answers, 1 in 1000
 _SEE = "see who is right with `quadrag label`, then `quadrag certify-judge`"
 
 Lines = Sequence[Mapping[str, Any]]  # of ``items.jsonl``
@@ -42,6 +44,17 @@ class Judged(NamedTuple):
     lines: Lines
     task: Task
     given: ScoringInputs
+
+    def ask(self, judge: Judge) -> "Judged":
+        """Return the same with one judge alone."""
+        return self._replace(given=replace(self.given, judges=[judge]))
+
+    def compute(self, metric: MetricUse, answers: Sequence[Answer]) -> Sequence[Mapping[str, Any]]:
+        """Return a metric's row of each of some answers, by `corrected`."""
+        own = self.task.conditions
+        found = compute(self.benchmark, metric, self.questions, answers, PROFILES[-1], own, self.given)
+        rows: Sequence[Mapping[str, Any]] = found["per_item"]
+        return rows
 
 
 class Oddities(NamedTuple):
@@ -87,21 +100,21 @@ def count_held(lines: Lines, name: str) -> tuple[int, int]:
     record, verdicts = _record(name), _read_lines(lines, name)
     if not record.words or _record(record.words[0]).phrase:
         return 0, 0
-    return len(_find_right(verdicts, record, lines)), len(verdicts) - verdicts.count(None)
+    held, others = _part(verdicts, record, lines)
+    return len(held), len(held) + len(others)
 
 
 def _collect(judged: Judged) -> Iterator[_Said]:
     """Yield what each judge said; of several on a panel the items hold the mean alone, so each is read by itself."""
-    benchmark, questions, answers, lines, task, given = judged
-    metrics = benchmark.metrics(task.config, known_conditions(task.conditions, given))
+    lines, task, given = judged.lines, judged.task, judged.given
+    metrics = judged.benchmark.metrics(task.config, known_conditions(task.conditions, given))
     several = len(given.judges) > 1
     for place, judge in enumerate(given.judges):
-        own = ScoringInputs([judge], given.embed, given.passages)
         for metric in (one for one in metrics if one.asks(place, len(given.judges))):
             name = given.names.get((metric.module, metric.keys), str(getattr(judge, "model", None)))
             rows: Sequence[Mapping[str, Any]] = []
             if metric.panel and several:
-                rows = compute(benchmark, metric, questions, answers, PROFILES[-1], task.conditions, own)["per_item"]
+                rows = judged.ask(judge).compute(metric, judged.answers)
             for key in metric.judged:
                 named = f"{metric.module}.{key}"
                 verdicts = [_read_row(row, named) for row in rows] if rows else _read_lines(lines, named)
@@ -158,7 +171,7 @@ def _tell_doubtful(said: Sequence[_Said], lines: Lines) -> Iterator[tuple[str, l
     """Say of verdicts that they are not what words alone say of the same answers, and name what they discredit."""
     for one in said:
         record, all_keys = _record(one.name), [f"{one.use.module}.{key}" for key in one.use.judged]
-        if told := _tell_refused(one, record, lines):
+        if told := _tell_refused(one, record, lines) or _tell_against(one, record, lines):
             yield f"The judge {one.judge} {told}: {_SEE}", all_keys
         elif far := _find_far(one, record, lines):
             yield f"The judge {one.judge} {far.told}: {_SEE}", all_keys if far.apart else []
@@ -167,7 +180,7 @@ def _tell_doubtful(said: Sequence[_Said], lines: Lines) -> Iterator[tuple[str, l
 def _tell_refused(one: _Said, record: KeyRecord, lines: Lines) -> str:
     """Say of verdicts that many are against answers that words alone find right, as an inverted judge's are."""
     wrong = record.range[0] or 0.0
-    right = _find_right(one.verdicts, record, lines)
+    right, _ = _part(one.verdicts, record, lines)
     refused = right.count(wrong)
     if refused < max(_ALL if refused == len(right) else TO_CHECK, _OFTEN * len(right)):
         return ""
@@ -175,13 +188,25 @@ def _tell_refused(one: _Said, record: KeyRecord, lines: Lines) -> str:
     return f"gives {_show(one.name)} {_write(wrong)} to {refused} of {len(right)} answers that hold {held}"
 
 
-def _find_right(verdicts: Verdicts, record: KeyRecord, lines: Lines) -> list[float | str]:
-    """Return the verdicts on answers that words alone find right."""
-    return [
-        verdict
-        for line, verdict in zip(lines, verdicts, strict=True)
-        if verdict is not None and any(line.get(name, {}).get(PROFILES[0]) == 1 for name in record.words)
-    ]
+def _tell_against(one: _Said, record: KeyRecord, lines: Lines) -> str:
+    """Say of verdicts that fewer find an answer right where words alone do than where these do not."""
+    parts = _part(one.verdicts, record, lines)
+    if "right" not in record.grades or min(map(len, parts)) < TO_CHECK:
+        return ""
+    (said, n), (others, m) = ((part.count(record.grades["right"] or 1.0), len(part)) for part in parts)
+    if others / m - said / n < _AGAINST:
+        return ""
+    return f"calls {said} of {n} answers right that hold an accepted answer word for word, and {others} of {m} others"
+
+
+def _part(verdicts: Verdicts, record: KeyRecord, lines: Lines) -> tuple[list[float | str], list[float | str]]:
+    """Part the verdicts on answers that words alone find right from the others."""
+    parts: tuple[list[float | str], list[float | str]] = ([], [])
+    for line, verdict in zip(lines, verdicts, strict=True):
+        if verdict is not None:
+            held = any(line.get(name, {}).get(PROFILES[0]) == 1 for name in record.words)
+            parts[not held].append(verdict)
+    return parts
 
 
 def _find_far(one: _Said, record: KeyRecord, lines: Lines) -> _Far | None:

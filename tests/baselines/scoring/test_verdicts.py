@@ -117,6 +117,7 @@ def test_of_a_panel_each_judge_is_told_of_and_the_mean_is_marked_where_all_are_s
 
 
 HELD = "answers that hold an accepted answer word for word"
+RIGHT = "answers right that hold an accepted answer word for word"
 
 
 @pytest.mark.parametrize(
@@ -150,20 +151,21 @@ def test_what_is_nearly_always_the_same_or_far_from_words_is_held_against_them(n
 @pytest.mark.parametrize(
     ("contained", "refused", "told"),
     [
-        (5, 5, True),
-        (3, 3, True),
-        (6, 3, True),
-        (7, 3, False),
-        (2, 2, True),
-        (2, 1, False),
-        (1, 1, False),
-        (30, 14, False),
+        (5, 5, f"gives accuracy 0 to 5 of 5 {HELD}"),
+        (3, 3, f"gives accuracy 0 to 3 of 3 {HELD}"),
+        (6, 3, f"gives accuracy 0 to 3 of 6 {HELD}"),
+        (7, 3, f"calls 4 of 7 {RIGHT}, and 3 of 3 others"),
+        (7, 1, None),
+        (2, 2, f"gives accuracy 0 to 2 of 2 {HELD}"),
+        (2, 1, None),
+        (1, 1, None),
+        (30, 14, f"calls 16 of 30 {RIGHT}, and 3 of 3 others"),
     ],
 )
 def test_verdicts_against_what_words_alone_find_right_are_told_of(contained, refused, told):
     pairs = [(f"city {at:02} {'gold' if at < contained else 'lead'}", ["gold"]) for at in range(contained + 3)]
     odd = measure(pairs, Judge(lambda text: int(not any(f"city {at:02}" in text for at in range(refused)))))[2]
-    assert [f"gives accuracy 0 to {refused} of {contained} {HELD}:" in line for line in odd.doubtful] == [True] * told
+    assert [line.partition(": see")[0] for line in odd.doubtful] == [f"The judge j {told}"] * (told is not None)
     assert all(odd.doubtful.values()), "which discredits the values"
 
 

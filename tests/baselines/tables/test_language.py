@@ -162,6 +162,11 @@ def test_a_comparison_is_in_chinese(cli):
             "`quadrag certify-judge` 看谁对；依据这些判断的数值后标有 !。",
         ),
         (
+            "The judge j calls 4 of 7 answers right that hold an accepted answer word for word, and 3 of 3 others: see "
+            "who is right with `quadrag label`, then `quadrag certify-judge`; ! marks what rests on them.",
+            None,
+        ),
+        (
             "The judge j gives rejection_rate_judged 0 to 5 of 6 answers that hold the phrase asked for: see who is "
             "right with `quadrag label`, then `quadrag certify-judge`; ! marks what rests on them.",
             None,
