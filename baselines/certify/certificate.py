@@ -111,15 +111,22 @@ class Certificate:
         return self._may_be_chance and self.figures["kappa"] <= _NO_KAPPA
 
     @property
+    def is_worse(self) -> bool:
+        """Whether a rule that costs nothing agrees with people more often than the judge."""
+        return bool((self.figures.get("free") or {}).get("better"))
+
+    @property
     def _may_be_chance(self) -> bool:
         kappa, between = self.figures["kappa"], self.figures["kappa_interval"]
         return kappa is not None and (between[0] if between else kappa) <= 0
 
     @property
     def _beside_free(self) -> str:
-        """Say how often people agree with what costs nothing, and whether the judge is worth its price."""
+        """Say how often people agree with what costs nothing, and whether the judge is worth its price, or worse."""
         if not (free := self.figures.get("free")):
             return ""
+        if self.is_worse:
+            return f"; {free['name']} agrees more often, {write_percent(free['agreement'])}%, so do not use the judge"
         then = ", so the judge adds little" if self.figures["agreement"] < free["agreement"] + _LITTLE else ""
         then = then or ("" if free["beaten"] else ", and these labels cannot tell the two apart")
         return f"; {free['name']} agrees {write_percent(free['agreement'])}%{then}"

@@ -12,11 +12,19 @@ _CHANCE = 0.05  # mid-p of a paired test
 
 
 class Free(NamedTuple):
-    """The best of what costs nothing: its name in a sentence, how often it is right, if a judge is so more often."""
+    """The best of what costs nothing.
+
+    Attributes:
+        name: in a sentence.
+        agreement: how often it is right.
+        beaten: whether the judge is right more often.
+        better: whether it is a rule that is right more often than the judge.
+    """
 
     name: str
     agreement: float
     beaten: bool
+    better: bool
 
 
 def find_free(labels: LabelSet, judge: Verdicts) -> Free:
@@ -30,5 +38,5 @@ def find_free(labels: LabelSet, judge: Verdicts) -> Free:
             count = sum(said.given[item.id] == item.label for item in items)
             best = max(best, (f"the free rule {name.removeprefix(RULE)}", count, said), key=lambda one: one[1])
     against = compare(labels, judge, best[2])
-    beaten = against.first_only > against.second_only and against.test.mid_p < _CHANCE
-    return Free(best[0], best[1] / len(items), beaten)
+    apart, gain = against.test.mid_p < _CHANCE, against.first_only - against.second_only
+    return Free(best[0], best[1] / len(items), apart and gain > 0, apart and gain < 0 and best[2].judge.startswith(RULE))

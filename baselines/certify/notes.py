@@ -19,6 +19,7 @@ from .corrected import correct_by_certificate
 
 IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance."
 _NONE = "none"
+_ANYTHING = 0.9  # the width of an interval that says nothing
 
 
 def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[str]:
@@ -60,7 +61,7 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
     rows = [row for row in select_whole(result.scores) if row["profile"] == profile and _is_judged(row)]
     rows = [row for row in rows if not is_invalid(row)]  # on a judge nothing rests where there is no value
     unknown: dict[str, dict[str, None]] = {}
-    known: dict[tuple[str, str, bool], list[Mapping[str, Any]]] = {}
+    known: dict[tuple[str, str, bool, bool], list[Mapping[str, Any]]] = {}
     certificates: Sequence[Certificate] = result.certificates
     for row in rows:
         judge = read_signature(row["signature"])["judge"]
@@ -68,11 +69,12 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
         if certificate is None:
             unknown.setdefault(judge, {})[show_key(row["metric"], row["key"])] = None
         else:
-            known.setdefault((judge, certificate.sentence, certificate.is_chance), []).append(row)
-    for (judge, sentence, chance), found in known.items():
+            said = judge, certificate.sentence, certificate.is_chance, certificate.is_worse
+            known.setdefault(said, []).append(row)
+    for (judge, sentence, chance, worse), found in known.items():
         keys = dict.fromkeys(show_key(one["metric"], one["key"]) for one in found)
         line = f"Judge {keep_names(judge)} {sentence} ({', '.join(keys)})"
-        yield Alarm(f"{line}; {ALIKE} marks what rests on them.") if chance else f"{line}."
+        yield Alarm(f"{line}; {ALIKE} marks what rests on them.") if chance else Alarm(f"{line}.") if worse else f"{line}."
         for one in found:
             yield from _note_corrected(one, find_certificate(certificates, one["signature"]))
     yield from _note_cascade(result)
@@ -131,6 +133,10 @@ def _note_corrected(row: Mapping[str, Any], certificate: Certificate | None) -> 
         yield f"Not corrected by the certificate, {row['split']} {row['key']}: {why}."
         return
     low, high = (f"{100 * bound:.1f}" for bound in found.interval)
+    if found.interval.high - found.interval.low > _ANYTHING:
+        why = f"its judge errs so often that anything from {low} to {high} may be so"
+        yield f"Not corrected by the certificate, {row['split']} {row['key']}: {why}."
+        return
     yield (
         f"Corrected by the certificate alone (Rogan\u2013Gladen), {row['split']} {row['key']}: {100 * found.value:.1f} "
         f"({low}\u2013{high}), if the judge errs here as often as on {certificate.labels['name']}. Labels of this "
