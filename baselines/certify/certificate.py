@@ -94,6 +94,8 @@ class Certificate:
     def sentence(self) -> str:
         """What a reader of a score is told."""
         found, name = self.figures, self.labels["name"]
+        if (n := self.labels["n"]) < (whole := self.labels.get("of", n)):
+            name = f"{n} of {whole} labels of {name}"
         if "spearman" in found:
             return f"agrees with people on {name} by a rank correlation of {found['spearman']:.2f}"
         between = found["agreement_interval"]
@@ -160,6 +162,7 @@ def certify(found: Figures, choice: Choice | None = None) -> Certificate:
         "source": labels.source,
         "sha256": labels.files,
         "n": len(labels.items),
+        "of": len(labels.items) + len(labels.left),
         "notes": labels.notes,
     }
     figures: dict[str, Any] = {"groups": found.groups, "grouped_by": labels.groups, "unreadable": found.unreadable}

@@ -39,4 +39,5 @@ def find_free(labels: LabelSet, judge: Verdicts) -> Free:
             best = max(best, (f"the free rule {name.removeprefix(RULE)}", count, said), key=lambda one: one[1])
     against = compare(labels, judge, best[2])
     apart, gain = against.test.mid_p < _CHANCE, against.first_only - against.second_only
-    return Free(best[0], best[1] / len(items), apart and gain > 0, apart and gain < 0 and best[2].judge.startswith(RULE))
+    is_rule = best[2].judge.startswith(RULE)
+    return Free(best[0], best[1] / len(items), apart and gain > 0, apart and gain < 0 and is_rule)

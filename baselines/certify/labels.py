@@ -6,10 +6,11 @@ Whatever is wrong with a sheet is told in one line that names the place. No judg
 import csv
 import io
 import json
+import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from quadrag.errors import QuadragError
@@ -19,6 +20,7 @@ from quadrag.records import write_text
 from .grades import PAIRS, Graded
 from .sheets import ANNOTATOR, Line, Sheet, join_annotators, read_sheet
 
+_SEED = "certify-judge"
 _PERSON = re.compile(rf"{ANNOTATOR}[ _]?\d+")
 
 
@@ -68,6 +70,7 @@ class LabelSet:
         ranked: labels are numbers, and agreement is a correlation of ranks.
         split: what people said of items that were left out since no answer has the most.
         groups: what a group is, as ``question``.
+        left: the ids of items that are not looked at, of a first look.
     """
 
     name: str
@@ -82,6 +85,21 @@ class LabelSet:
     ranked: bool = False
     split: list[tuple[str | None, ...]] = field(default_factory=list)
     groups: str = "group"
+    left: frozenset[str] = frozenset()
+
+    def draw(self, n: int) -> "LabelSet":
+        """Return n of the items, drawn by a fixed seed, in their order; those of a larger n hold those of a smaller."""
+        ids = sorted(item.id for item in self.items)
+        random.Random(_SEED).shuffle(ids)
+        left = frozenset(ids[n:])
+        notes = [*self.notes, f"A first look: {n} of {len(ids)} labels, drawn at random."] if left else self.notes
+        return replace(self, items=[item for item in self.items if item.id not in left], left=left, notes=notes)
+
+    @property
+    def size(self) -> str:
+        """How many labels, and of how many where this is a first look."""
+        n = len(self.items)
+        return f"{n} of {n + len(self.left)}" if self.left else str(n)
 
     @property
     def grades(self) -> Mapping[str, float | None]:

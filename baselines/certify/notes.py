@@ -74,7 +74,8 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
     for (judge, sentence, chance, worse), found in known.items():
         keys = dict.fromkeys(show_key(one["metric"], one["key"]) for one in found)
         line = f"Judge {keep_names(judge)} {sentence} ({', '.join(keys)})"
-        yield Alarm(f"{line}; {ALIKE} marks what rests on them.") if chance else Alarm(f"{line}.") if worse else f"{line}."
+        line += f"; {ALIKE} marks what rests on them." if chance else "."
+        yield Alarm(line) if chance or worse else line
         for one in found:
             yield from _note_corrected(one, find_certificate(certificates, one["signature"]))
     yield from _note_cascade(result)

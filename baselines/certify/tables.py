@@ -61,7 +61,7 @@ def describe_labels(labels: LabelSet) -> str:
     """Say in a line what the labels are."""
     counts = [sum(item.label == one for item in labels.items) for one in labels.classes]
     said = ", ".join(f"{one} {count}" for one, count in zip(labels.classes, counts, strict=True))
-    return f"{labels.name}: {len(labels.items)} labels ({'ranked' if labels.ranked else said})"
+    return f"{labels.name}: {labels.size} labels ({'ranked' if labels.ranked else said})"
 
 
 def say_against(found: Against, first: str, second: str) -> str:

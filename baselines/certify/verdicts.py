@@ -133,6 +133,8 @@ def _read_file(
         name, text = line.row["id"].strip(), line.row["verdict"].strip()
         if name in found:
             raise QuadragError(f"{line.place}: item {name!r} has two verdicts; expected one in a file")
+        if name in labels.left:
+            continue
         if name not in items:
             unknown.setdefault(name, line.place)
             continue

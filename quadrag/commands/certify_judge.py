@@ -46,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else truthfulness)")
     parser.add_argument("--repeats", metavar="N", type=options.whole(1), default=1, help="ask a live judge N times")
     parser.add_argument("--data-dir", metavar="DIR", help="folder with the files of a known set (default: fetched)")
+    parser.add_argument(
+        "--limit", metavar="N", type=options.whole(1), help="a first look: N of the labels, drawn by a fixed seed"
+    )
     parser.add_argument("--items", metavar="FILE", help="write the items as CSV, for a judge that is asked elsewhere")
     parser.add_argument("--out", metavar="FILE", help="write the certificate here")
     options.calls(parser)
@@ -82,6 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     _check(arguments)
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
+    if arguments.limit:
+        labels = labels.draw(arguments.limit)
     if arguments.items:
         write_items(labels, Path(arguments.items))
         if not (arguments.judge or arguments.verdicts):
@@ -104,9 +109,10 @@ def run(arguments: argparse.Namespace) -> int:
     if len(found) == 1 or arguments.against:
         _tell_worth(arguments, f"{keep_name(certificate.judge)} ", certificate)
     tell(arguments, describe_labels(labels))
-    print_grids(speak_grids(tabulate(found[:1] if arguments.against else found), arguments.labels))
+    grids = tabulate(found)
+    grids += tabulate(found[:1])[len(grids) :] if arguments.against else []
+    print_grids(speak_grids(grids, arguments.labels))
     if arguments.against:
-        print_grids(speak_grids(tabulate(found)[:1], arguments.labels))
         names = [keep_name(one.verdicts.judge) for one in found]
         tell(arguments, say_against(compare(labels, *(one.verdicts for one in found)), *names))
     return _end(arguments)
@@ -132,7 +138,7 @@ def _inject(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.run_record import MOST_FAILED
 
-    others = ("list", "verdicts", "against", "items", "data_dir", "out", "judge_large", "keep_agreement")
+    others = ("list", "verdicts", "against", "limit", "items", "data_dir", "out", "judge_large", "keep_agreement")
     given = [f"--{name.replace('_', '-')}" for name in others if getattr(arguments, name) not in (None, [], False)]
     given += ["LABELS"] * bool(arguments.people) + ["--repeats"] * (arguments.repeats > 1)
     if given:
@@ -214,7 +220,7 @@ def _refuse_idle(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.certify.verdicts import is_known
 
     live = not all(map(is_known, arguments.judge))
-    for name in ("bertscore", *["fresh"] * (not live), "retry"):
+    for name in ("bertscore", *["fresh"] * (not live), *["limit"] * (not live and not arguments.items), "retry"):
         if getattr(arguments, name):
             raise QuadragError(f"--{name} does nothing here; leave it out")
 

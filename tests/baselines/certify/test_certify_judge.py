@@ -101,6 +101,25 @@ def test_rules_need_no_judge(cli, tmp_path):
     ]
 
 
+def test_a_first_look_asks_about_some_labels_and_says_so(cli, tmp_path):
+    (tmp_path / "labels.csv").write_text(FREE_LABELS.replace("?,x", "?,It is x"), encoding="utf-8")
+    (tmp_path / "other.csv").write_text("id,verdict\n" + "".join(f"{n},wrong\n" for n in range(60)))
+    with ChatServer(models=["j"], text='{"score": 1}') as server:
+        spec = ("labels.csv", "--judge", f"{server.url}#j", "--ledger", "ledger", "--out", "c.json")
+        done = cli("certify-judge", *spec, "--limit", "20", "--against", "other.csv")
+        assert done.code == 0 and sum(server.calls.values()) == 20, done.err
+        wider = cli("certify-judge", *spec, "--limit", "30")
+        assert sum(server.calls.values()) == 30 and "20 replies from the ledger" in wider.out, wider.err
+        assert "j agrees" in cli("certify-judge", *spec).out and sum(server.calls.values()) == 60
+        assert "first look" not in cli("certify-judge", *spec, "--limit", "60").out, "that is all of them"
+    shown = " ".join(done.out.split())
+    assert "on 20 of 60 labels of labels, kappa" in shown and "labels: 20 of 60 labels (right" in shown
+    assert "A first look: 20 of 60 labels, drawn at random." in shown
+    assert done.out.count("Agreement with people") == 1, "of both judges at once"
+    refused = cli("certify-judge", "labels.csv", "--verdicts", "other.csv", "--limit", "20")
+    assert refused.code == 2 and "--limit does nothing here" in refused.err
+
+
 def test_a_live_judge_is_asked_as_a_run_asks_it(cli, tmp_path):
     (tmp_path / "labels.csv").write_text(LABELS, encoding="utf-8")
     with ChatServer(models=["j"], text='{"score": 1}') as server:
