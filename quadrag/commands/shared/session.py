@@ -206,8 +206,7 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path,
     verdicts = sum(result.run.failed_verdicts for _, result in results)
     if verdicts and not stopped:
         tell(arguments, f"{_tell_failed(verdicts, 'verdict')}; run again to ask again")
-    asked = not any(result.run.unread_judge for _, result in results)  # else the line about that says all
-    if asked and (kinds := _kinds_to_retry([result for _, result in results])):
+    if kinds := _kinds_to_retry([result for _, result in results]):
         tell(arguments, f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")
     if stopped:
         tell_bad(stopped[0])
@@ -224,7 +223,7 @@ def _tell_failed(count: int, what: str) -> str:
 
 
 def _kinds_to_retry(results: Sequence[Any]) -> list[str]:
-    """Name the kinds of kept replies that may go better another time."""
+    """Name the kinds of kept replies that may go better another time, but those that a line on what is invalid names."""
     judged = [result for result in results if result.run.inputs.judge is not None]
     reasons = {reason for result in judged for row in result.scores for reason in row.get("unscored") or ()}
     found = {
@@ -232,7 +231,8 @@ def _kinds_to_retry(results: Sequence[Any]) -> list[str]:
         "cut": "truncated" in reasons or any(result.run.cut for result in results),
         "empty": any(result.run.empty and "llm" in result.run.usage for result in results),
     }
-    return [kind for kind, there in found.items() if there]
+    told = " ".join(line for result in results for line in result.run.invalid)
+    return [kind for kind, there in found.items() if there and f"--retry {kind}" not in told]
 
 
 def _without_secrets(typed: Sequence[str]) -> list[str]:
