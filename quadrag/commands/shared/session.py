@@ -223,7 +223,7 @@ def _tell_failed(count: int, what: str) -> str:
 
 
 def _kinds_to_retry(results: Sequence[Any]) -> list[str]:
-    """Name the kinds of kept replies that may go better another time, but those that a line on what is invalid names."""
+    """Name the kinds of kept replies that may go better another time, less what lines on invalid metrics name."""
     judged = [result for result in results if result.run.inputs.judge is not None]
     reasons = {reason for result in judged for row in result.scores for reason in row.get("unscored") or ()}
     found = {
