@@ -233,7 +233,7 @@ def test_logs_of_one_model_are_one_system_and_name_what_they_answer(
     text = " ".join(ran.out.split())
     assert all(f"{start}0.0 0.0–43.4 5 of 5" in text for start in starts) and "negative_rejection_en: " in ran.out
     assert ran.out.count("Ours on: revised data; bundled sample.") == 1 and "– " not in ran.out
-    assert "negative_rejection_en: Of unsupported_correct lower is better." in ran.out
+    assert "\nOf unsupported_correct lower is better." in ran.out and "\n\nnoise_robustness_en noise_20" not in ran.out
     assert "next: quadrag report scores ANOTHER" in ran.out
     assert cli("score", *sorted(files), "--data-dir", "sample").out.startswith(ran.out.split("\n\nscores/")[0])
     one = cli("score", "out", "--config", "negative_rejection_en", "--data-dir", "sample")
