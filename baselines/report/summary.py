@@ -31,7 +31,7 @@ from ..tables.cells import (
     unit_of,
     value_cell,
 )
-from ..tables.folded import fold_lines, fold_names
+from ..tables.folded import fold_names, fold_notes
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_ruled, note_unscored
 from ..tables.paper import load_tables
@@ -241,13 +241,12 @@ def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
 def _note_tasks(grids: Mapping[str, Grid]) -> list[str]:
     """List what the summaries of tasks say, once each: what is of all of them, then what is of some."""
     tasks = [*grids]
-    notes: list[tuple[str, list[str]]] = []
-    for kind in (Alarm, Detail, str):
-        said = [(task, note) for task, grid in grids.items() for note in grid.notes if type(note) is kind]
-        notes += [(kind(note), of) for note, of in fold_lines(said, numbers=kind is str).items()]
-    told = []
-    for note, of in sorted(notes, key=lambda one: one[1] != tasks):
-        keys, others = ({line.label for task in found for line in grids[task].lines} for found in (of, {*tasks} - {*of}))
+    said = [(task, note) for task, grid in grids.items() for note in grid.notes]
+    told: list[str] = []
+    for note, of in sorted(fold_notes(said), key=lambda one: one[1] != tasks):
+        keys, others = (
+            {line.label for task in found for line in grids[task].lines} for found in (of, {*tasks} - {*of})
+        )
         known = [*(keys - others), *[task.partition(" ")[0] for task in of if len(of) == 1]]
         if of == tasks:
             told.append(_name_each(note))

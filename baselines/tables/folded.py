@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
+from typing import TypeVar
 
 # A quoted text is no number: an answer stays as it is.
+Text = TypeVar("Text", bound=str)
 _JOINT = re.compile("[_ ]")  # between words of a name
 _PARTS = re.compile(r"('[^']*')|(\d+(?:\.\d+)?)")
 
@@ -34,8 +36,18 @@ def _span(numbers: Iterable[str]) -> str:
     return rising[0] if len(rising) == 1 else f"{rising[0]}–{rising[-1]}"
 
 
+def fold_notes(told: Iterable[tuple[str, Text]]) -> list[tuple[Text, list[str]]]:
+    """Return notes of runs as `fold_lines` does, each still of its kind; those without a kind less their numbers."""
+    kinds: dict[type[Text], list[tuple[str, Text]]] = {}
+    for name, note in told:
+        kinds.setdefault(type(note), []).append((name, note))
+    return [
+        (kind(line), of) for kind, said in kinds.items() for line, of in fold_lines(said, numbers=kind is str).items()
+    ]
+
+
 def fold_names(some: Sequence[str], names: Sequence[str]) -> str:
-    """List some of the names, as `rgb_en_* (5)` where all that begin so are among them, or those left out if shorter."""
+    """List some names, as ``rgb_en_* (5)`` where all that begin so are among them, or those left out where shorter."""
     listed = ", ".join(_fold(some, names))
     others = [name for name in names if name not in some]
     left_out = f"all but {', '.join(_fold(others, names))}"

@@ -209,11 +209,14 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path,
         tell(arguments, f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")
     if stopped:
         tell_bad(stopped[0])
-    invalid = [line for _, result in results if not result.run.dead_judge for line in result.run.invalid]
+    runs = [result.run for _, result in results]
+    invalid = [(run.inputs.llm, line) for run in runs if not run.dead_judge for line in run.invalid]
     said = [note for grid in grids for note in grid.notes] if arguments.format == "table" else []
-    if unsaid := [line for line in invalid if not any(line in note for note in said)]:
+    if unsaid := [(model, line) for model, line in invalid if not any(line in note for note in said)]:
+        model, line = unsaid[0]
+        whose = f"{model}: " if len({run.inputs.llm for run in runs}) > 1 else ""
         more = f" (and {len(unsaid) - 1} more)" if len(unsaid) > 1 else ""
-        tell_bad(f"INVALID, {unsaid[0]}{more}")
+        tell_bad(f"{whose}INVALID, {line}{more}")
     return 2 if stopped else 3 if invalid else 0
 
 
