@@ -180,17 +180,23 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
     tell_next(arguments, f"quadrag {f'show {place} {then}' if one else f'report {place} ANOTHER'}")
 
 
-def print_next_of_two(arguments: argparse.Namespace, results: Sequence[Any], profile: str) -> None:
-    """Print the command that shows, under a profile, what became worse, or else better, between two runs."""
+def print_next_of_several(arguments: argparse.Namespace, systems: Sequence[Sequence[Any]], profile: str) -> None:
+    """Print the command that shows, under a profile, what became worse, or else better, between two systems' runs.
+
+    It is of the first task that shows any, from the first system to the second or, if there is none, to the next.
+    """
     from quadrag.baselines.core.result import own_profile
     from quadrag.baselines.report.compared.changes import offer_changes
 
-    one, other = results[:2]
-    if not (which := offer_changes(one, other, profile)):
-        return
-    named = "" if own_profile([one, other]) == profile else f" --profile {profile}"
-    folders = " ".join(shlex.quote(str(each.folder)) for each in (one, other))
-    tell_next(arguments, f"quadrag show {folders} {which}{named}")
+    first, *others = systems
+    for one, other in ((one, other) for parts in others for one in first for other in parts):
+        alone = len(systems) == 2 and len(first) == len(others[0]) == 1
+        alike = (one.run.inputs.config, one.run.inputs.splits) == (other.run.inputs.config, other.run.inputs.splits)
+        if (alone or alike) and (which := offer_changes(one, other, profile)):
+            named = "" if own_profile([one, other]) == profile else f" --profile {profile}"
+            folders = " ".join(shlex.quote(str(each.folder)) for each in (one, other))
+            tell_next(arguments, f"quadrag show {folders} {which}{named}")
+            return
 
 
 def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path, Any]], grids: Sequence[Any]) -> int:
