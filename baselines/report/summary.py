@@ -45,6 +45,7 @@ from .run import name_run, rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
 
 MOST = 5  # headlines of a split
+_HERE = "\1"  # stands where a note names the place of its task
 _NAMES = re.compile(r"[\w@]+")
 _FAR = 0.1  # between a value by the two profiles: beyond it the other one is told
 Text = TypeVar("Text", bound=str)
@@ -234,23 +235,31 @@ def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
             cells = [*line.cells, *[Cell("")] * (len(columns) - len(line.cells))]
             lines.append(replace(line, label=f"{task}: {line.label}", cells=cells, rule=apart and place == 0))
     run = results[0].run
-    notes = _note_tasks(dict(zip(tasks, grids, strict=True)))
+    places = [" ".join((result.run.inputs.config, *result.run.inputs.splits)) for result in results]
+    notes = _note_tasks(dict(zip(tasks, grids, strict=True)), places)
     return Grid(f"{run.inputs.benchmark}, {name_run(run)}", "task: metric", columns, lines, notes)
 
 
-def _note_tasks(grids: Mapping[str, Grid]) -> list[str]:
-    """List what the summaries of tasks say, once each: what is of all of them, then what is of some."""
+def _note_tasks(grids: Mapping[str, Grid], places: Sequence[str]) -> list[str]:
+    """List what the summaries of tasks say, once each: what is of all of them, then what is of some.
+
+    Where a note names the place of its task, as what is invalid does, those that it is of stand there, else before it.
+    """
     tasks = [*grids]
-    said = [(task, note) for task, grid in grids.items() for note in grid.notes]
+    said = [
+        (task, type(note)(f" {note}".replace(f" {place}: ", f" {_HERE}: ")[1:]))
+        for (task, grid), place in zip(grids.items(), places, strict=True)
+        for note in grid.notes
+    ]
     told: list[str] = []
-    for note, of in sorted(fold_notes(said), key=lambda one: one[1] != tasks):
-        keys, others = (
-            {line.label for task in found for line in grids[task].lines} for found in (of, {*tasks} - {*of})
-        )
-        known = [*(keys - others), *[task.partition(" ")[0] for task in of if len(of) == 1]]
-        if of == tasks:
+    for note, of in sorted(fold_notes(said, numbers=True), key=lambda one: one[1] != tasks):
+        names = places[tasks.index(of[0])] if len(of) == 1 else fold_names(of, tasks)
+        keys, others = ({line.label for task in some for line in grids[task].lines} for some in (of, {*tasks} - {*of}))
+        if _HERE in note:
+            told.append(type(note)(note.replace(_HERE, names)))
+        elif of == tasks:
             told.append(_name_each(note))
-        elif {*known}.isdisjoint(_NAMES.findall(note)):  # else it tells by itself which tasks it is of
+        elif (keys - others).isdisjoint(_NAMES.findall(note)):  # else it tells by itself which tasks it is of
             told.append(type(note)(f"{fold_names(of, tasks)}: {note}"))
         else:
             told.append(note)

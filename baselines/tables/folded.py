@@ -36,14 +36,12 @@ def _span(numbers: Iterable[str]) -> str:
     return rising[0] if len(rising) == 1 else f"{rising[0]}–{rising[-1]}"
 
 
-def fold_notes(told: Iterable[tuple[str, Text]]) -> list[tuple[Text, list[str]]]:
-    """Return notes of runs as `fold_lines` does, each still of its kind; those without a kind less their numbers."""
+def fold_notes(told: Iterable[tuple[str, Text]], numbers: bool) -> list[tuple[Text, list[str]]]:
+    """Return notes of runs as `fold_lines` does, each still of its kind."""
     kinds: dict[type[Text], list[tuple[str, Text]]] = {}
     for name, note in told:
         kinds.setdefault(type(note), []).append((name, note))
-    return [
-        (kind(line), of) for kind, said in kinds.items() for line, of in fold_lines(said, numbers=kind is str).items()
-    ]
+    return [(kind(line), of) for kind, said in kinds.items() for line, of in fold_lines(said, numbers).items()]
 
 
 def fold_names(some: Sequence[str], names: Sequence[str]) -> str:
@@ -55,16 +53,20 @@ def fold_names(some: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _fold(some: Sequence[str], names: Sequence[str]) -> list[str]:
-    found: dict[str, None] = {}
+    found: list[str] = []
+    last = ""
     for name in some:
+        config, blank, split = name.partition(" ")
         begun = [name[: joint.end()] for joint in _JOINT.finditer(name)]
         alike = {begin: [one for one in names if one.startswith(begin)] for begin in begun}
         whole = [begin for begin, all_of_it in alike.items() if len(all_of_it) > 1 and {*all_of_it} <= {*some}]
-        if not whole:
-            found[name] = None
-            continue
-        count = len(alike[whole[0]])
-        longest = [begin for begin in whole if len(alike[begin]) == count][-1]
-        config, blank, _ = longest.partition(" ")  # a config and all its splits
-        found[f"{config if blank else f'{longest}*'} ({count})"] = None
-    return [*found]
+        told = split if blank and config == last else name
+        last = config
+        if whole:
+            count = len(alike[whole[0]])
+            longest = [begin for begin in whole if len(alike[begin]) == count][-1]
+            told = f"{config if ' ' in longest else f'{longest}*'} ({count})"  # a config with all its splits
+            last = ""
+        if not (whole and told in found):
+            found.append(told)
+    return found

@@ -184,6 +184,7 @@ def _score_files(
     from quadrag.baselines.runs.request import make_task
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.baselines.scoring.judging import asks_judge
+    from quadrag.baselines.tables.folded import fold_names
 
     if same := refuse_copies(files):
         path, first = same[0]
@@ -203,7 +204,7 @@ def _score_files(
     idle = [config for config, one in tasks.items() if not asks_judge([(load(one.benchmark), one)])]
     unasked = idle if calls.all_judges and len(idle) < len(tasks) else []
     if unasked:
-        tell(arguments, f"No metric of {', '.join(unasked)} asks a judge: scored without")
+        tell(arguments, f"No metric of {fold_names(unasked, [*tasks])} asks a judge: scored without")
     for named in filter(None, folders):
         refuse_full(named, calls.command)
     budget = open_budget(calls)

@@ -218,7 +218,9 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path,
     runs = [result.run for _, result in results]
     invalid = [(run.inputs.llm, line) for run in runs if not run.dead_judge for line in run.invalid]
     said = [note for grid in grids for note in grid.notes] if arguments.format == "table" else []
-    if unsaid := [(model, line) for model, line in invalid if not any(line in note for note in said)]:
+    # Where a table says it of several tasks at once, numbers and names are others.
+    heard = [note for note in said if "INVALID" in note]
+    if unsaid := [one for one in invalid if not any(one[1].rpartition(": ")[2] in note for note in heard)]:
         model, line = unsaid[0]
         whose = f"{model}: " if len({run.inputs.llm for run in runs}) > 1 else ""
         more = f" (and {len(unsaid) - 1} more)" if len(unsaid) > 1 else ""

@@ -24,6 +24,7 @@ def test_names_that_begin_alike_are_one_where_none_is_left_out():
     names += ["rejection_en", "rejection_zh", "facts_en", "facts_zh"]
     assert fold_names(names[2:4], names) == "noise_zh (2)", "a config with all its splits"
     assert fold_names(names[1:4], names) == "noise_en noise_20, noise_zh (2)"
+    assert fold_names(["a x", "a y", "b y"], ["a x", "a y", "a z", "b y", "b z"]) == "a x, y, b y"
     assert fold_names(names[:6], names) == "all but facts_* (2)"
     assert fold_names(names[:4], names) == "noise_* (4)"
     assert fold_names(["qa"], ["qa", "counterfactual_en"]) == "qa"
