@@ -1,6 +1,6 @@
 """Results for programs: one object of all that runs came to, and for logs a line for each metric."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ from quadrag.data.files import SAMPLE_SOURCE
 from ..core.result import Result
 from ..scoring.validity import is_invalid
 from ..tables.cells import NOTHING, count_items, format_value, interval_cell, unit_of
+from ..tables.folded import fold_notes
 from ..tables.grid import Alarm
 from ..tables.replicas import count_questions, list_reasons, note_replicas
 from ..tables.run_notes import note_invalid, note_partial
@@ -26,24 +27,26 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
 
     Returns:
         ``benchmark``, ``config`` and ``name`` (what answered), null where runs differ; ``folder``; ``valid``, and why
-        not (``invalid``); ``notes``, what stands above a table; what is partial (``stopped``, ``coverage``: of the
-        bundled sample too, ``12 of 100``); the ``recipe``, null where runs differ, and what keeps them from its row
-        (``not_replicated``); and ``rows``, one for every metric over all questions of a split. A row that could not be
-        computed says why (``not_run``), one of several samples says how far they lie apart (``samples``).
+        not (``invalid``); ``notes``, what stands above a table, each after the runs that it is of, unless it is of all;
+        what is partial (``stopped``, ``coverage``: of the bundled sample too, ``12 of 100``); the ``recipe``, null
+        where runs differ, and what keeps them from its row (``not_replicated``); and ``rows``, one for every metric
+        over all questions of a split. A row that could not be computed says why (``not_run``), one of several samples
+        says how far they lie apart (``samples``).
     """
     runs = [result.run for result in results]
 
     def shared(values: Sequence[str | None]) -> str | None:
         return values[0] if len(set(values)) == 1 else None
 
+    several = shared([run.inputs.llm for run in runs]) is None
     return {
         "benchmark": runs[0].inputs.benchmark,
         "config": shared([run.inputs.config for run in runs]),
         "name": shared([run.inputs.llm for run in runs]),
         "folder": None if folder is None else str(folder),
         "valid": not any(run.invalid for run in runs),
-        "invalid": [line for run in runs for line in run.invalid],
-        "notes": note_partial(results),
+        "invalid": [f"{run.inputs.llm}: {line}" if several else line for run in runs for line in run.invalid],
+        "notes": _note_each(results, note_partial),
         "stopped": next((result.stopped for result in results if result.stopped), None),
         "coverage": _cover_sample(results) or next((run.coverage for run in runs if run.coverage), None),
         "recipe": shared([run.row.get("recipe") for run in runs]),
@@ -76,9 +79,24 @@ def list_warnings(results: Sequence[Result], profile: str) -> Iterator[str]:
 
     What is invalid the command's last line says.
     """
-    invalid = note_invalid(results)
-    yield from (note for note in note_partial(results) if isinstance(note, Alarm) and note not in invalid)
+    yield from _note_each(results, _list_alarms)
     yield from note_replicas(results, profile)
+
+
+def _note_each(results: Sequence[Result], tell: Callable[[Sequence[Result]], Sequence[str]]) -> list[str]:
+    """List what is told of each of some runs, after the names of those that it is of, unless it is of all."""
+    inputs = [result.run.inputs for result in results]
+    said = [[one.llm for one in inputs], [one.config for one in inputs], [" ".join(one.splits) for one in inputs]]
+    differ = [names for names in said if len({*names}) > 1]
+    runs = [" ".join(names) for names in zip(*differ, strict=True)] or [""] * len(results)
+    said_of = ((run, note) for run, result in zip(runs, results, strict=True) for note in tell([result]))
+    told = fold_notes(said_of, numbers=False)
+    return [note if {*of} == {*runs} else f"{', '.join(dict.fromkeys(of))}: {note}" for note, of in told]
+
+
+def _list_alarms(results: Sequence[Result]) -> list[str]:
+    invalid = note_invalid(results)
+    return [note for note in note_partial(results) if isinstance(note, Alarm) and note not in invalid]
 
 
 def _cover_sample(results: Sequence[Result]) -> str | None:

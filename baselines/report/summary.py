@@ -4,6 +4,7 @@ One choice of headlines serves the terminal, the demo, comparisons and notebooks
 its tables (`run.py`).
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -30,6 +31,7 @@ from ..tables.cells import (
     unit_of,
     value_cell,
 )
+from ..tables.folded import fold_names, fold_notes
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_ruled, note_unscored
 from ..tables.paper import load_tables
@@ -43,6 +45,8 @@ from .run import name_run, rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
 
 MOST = 5  # headlines of a split
+_HERE = "\1"  # stands where a note names the place of its task
+_NAMES = re.compile(r"[\w@]+")
 _FAR = 0.1  # between a value by the two profiles: beyond it the other one is told
 Text = TypeVar("Text", bound=str)
 _Beside = tuple[Published | None, bool]  # a printed number, and whether ours is on a part of the questions
@@ -186,9 +190,9 @@ def summarise_run(result: Result, profile: str) -> Grid:
     grid.notes[:0] = note_none_beside([result])
     tables = load_tables(run.inputs.benchmark)
     hidden = any(row["interval"] and (count_items(row) or 0) < FEW for row in rows)
-    few = f" No interval for fewer than {FEW} questions." if hidden else ""
     grid.notes += [
-        f"{name_units(rows)}; {profile} profile.{few}",
+        f"{name_units(rows)}; {profile} profile.",
+        *[f"No interval for fewer than {FEW} questions."] * hidden,
         *note_runs([run]),
         *note_beside([run]),
         *note_not_run(tables, [row for row in select_whole(result.scores) if row["profile"] == profile]),
@@ -223,28 +227,49 @@ def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
     grids = [summarise_run(result, profile) for result in results]
     columns = max((grid.columns for grid in grids), key=len)
     lines: list[Line] = []
-    notes: dict[str, list[str]] = {}
+    long = False
     for task, grid in zip(tasks, grids, strict=True):
+        apart = bool(lines) and (long or len(grid.lines) > 1)  # tasks of one line each stand together
+        long = len(grid.lines) > 1
         for place, line in enumerate(grid.lines):
             cells = [*line.cells, *[Cell("")] * (len(columns) - len(line.cells))]
-            lines.append(replace(line, label=f"{task}: {line.label}", cells=cells, rule=bool(lines) and place == 0))
-        for note in grid.notes:
-            notes.setdefault(note, []).append(task)
-    told = [_name_each(note) if of == tasks else _name_tasks(note, of) for note, of in notes.items()]
+            lines.append(replace(line, label=f"{task}: {line.label}", cells=cells, rule=apart and place == 0))
     run = results[0].run
-    return Grid(f"{run.inputs.benchmark}, {name_run(run)}", "task: metric", columns, lines, told)
+    places = [" ".join((result.run.inputs.config, *result.run.inputs.splits)) for result in results]
+    notes = _note_tasks(dict(zip(tasks, grids, strict=True)), places)
+    return Grid(f"{run.inputs.benchmark}, {name_run(run)}", "task: metric", columns, lines, notes)
+
+
+def _note_tasks(grids: Mapping[str, Grid], places: Sequence[str]) -> list[str]:
+    """List what the summaries of tasks say, once each: what is of all of them, then what is of some.
+
+    Where a note names the place of its task, as what is invalid does, those that it is of stand there, else before it.
+    """
+    tasks = [*grids]
+    said = [
+        (task, type(note)(f" {note}".replace(f" {place}: ", f" {_HERE}: ")[1:]))
+        for (task, grid), place in zip(grids.items(), places, strict=True)
+        for note in grid.notes
+    ]
+    told: list[str] = []
+    for note, of in sorted(fold_notes(said, numbers=True), key=lambda one: one[1] != tasks):
+        names = places[tasks.index(of[0])] if len(of) == 1 else fold_names(of, tasks)
+        keys, others = ({line.label for task in some for line in grids[task].lines} for some in (of, {*tasks} - {*of}))
+        if _HERE in note:
+            told.append(type(note)(note.replace(_HERE, names)))
+        elif of == tasks:
+            told.append(_name_each(note))
+        elif (keys - others).isdisjoint(_NAMES.findall(note)):  # else it tells by itself which tasks it is of
+            told.append(type(note)(f"{fold_names(of, tasks)}: {note}"))
+        else:
+            told.append(note)
+    return told
 
 
 def _name_each(note: Text) -> Text:
     """Put before a count that all tasks have alike that it is of each."""
     counts = isinstance(note, Alarm) and any(map(str.isdigit, note))
     return type(note)(f"Each task: {note}") if counts else note
-
-
-def _name_tasks(note: Text, tasks: Sequence[str]) -> Text:
-    """Put before a note the tasks that it is of, unless it names the only one itself."""
-    named = len(tasks) == 1 and f" {tasks[0].partition(' ')[0]} " in f" {note}"
-    return note if named else type(note)(f"{', '.join(tasks)}: {note}")
 
 
 def _find_best(printed: Iterable[Published], row: Row) -> Published | None:

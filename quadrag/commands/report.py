@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_next_of_two, tell
+from quadrag.commands.shared.session import print_next_of_several, tell
 
 EXAMPLES = (
     "quadrag report runs/a",
@@ -78,5 +78,4 @@ def run(arguments: argparse.Namespace) -> None:
     if len(runs) > 1 and not arguments.without:
         if not arguments.html:
             tell(arguments, "", "All answers side by side: --html FILE")
-        if all(len(parts) == 1 for _, parts in runs[:2]):
-            print_next_of_two(arguments, results, profiles[0])
+        print_next_of_several(arguments, [parts for _, parts in runs], profiles[0])

@@ -22,7 +22,7 @@ from quadrag.commands.shared.session import (
     call_request,
     print_calls,
     print_next,
-    print_next_of_two,
+    print_next_of_several,
     print_results,
     report_failures,
     results_alone,
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
     from quadrag.baselines.report.facts import tell_verdicts
     from quadrag.baselines.report.summary import show_tasks
-    from quadrag.baselines.report.systems import gather_systems
+    from quadrag.baselines.report.systems import gather_systems, tell_again
     from quadrag.baselines.runs.files.makers import find_maker
 
     refuse_same(arguments.answers)
@@ -101,6 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
         results = [result for _, result in scored]
         lay_beside(results)
         systems = gather_systems(scored)
+        tell(arguments, *tell_again(scored))
         if len(systems) > 1:
             named = [(name, merge_runs(parts)) for name, parts in systems]
             grids, page = (tabulate_several(named, profiles[0], every) for every in (arguments.verbose, True))
@@ -122,8 +123,8 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"\n{out / 'report.html'}")
             if len(systems) == 1:
                 print_next(arguments, out, results)
-            elif len(systems) == len(results):
-                print_next_of_two(arguments, results, profiles[0])
+            else:
+                print_next_of_several(arguments, [parts for _, parts in systems], profiles[0])
         return report_failures(arguments, scored, grids)
 
 
@@ -131,10 +132,10 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
     """List the files that are named: of a folder the logs in it, those of the benchmark and config that are named.
 
     Raises:
-        QuadragError: a folder holds none, one is a copy of another, or ratings are given of several files.
+        QuadragError: a folder holds none, or ratings are given of several files.
     """
     from quadrag.baselines.runs.files.answers import read_place
-    from quadrag.baselines.runs.files.makers import list_logs, refuse_copies
+    from quadrag.baselines.runs.files.makers import list_logs
     from quadrag.catalogue import benchmark_name
 
     named = {"config": arguments.config} if arguments.config else {}
@@ -151,9 +152,7 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
         files += found
     if arguments.ratings and len(files) > 1:
         raise QuadragError("--ratings are of the answers of one file; score each by itself, then compare them")
-    files = [*dict.fromkeys(files)]
-    refuse_copies(files)
-    return files
+    return [*dict.fromkeys(files)]
 
 
 def _estimate(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
@@ -178,11 +177,17 @@ def _score_files(
     from dataclasses import replace
 
     from quadrag.baselines.core.benchmark import load
+    from quadrag.baselines.runs.files.makers import refuse_copies
     from quadrag.baselines.runs.files.score import name_folders, refuse_full, score_file
     from quadrag.baselines.runs.request import make_task
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.baselines.scoring.judging import asks_judge
+    from quadrag.baselines.tables.folded import fold_names
 
+    if same := refuse_copies(files):
+        path, first = same[0]
+        more = f"; so are {len(same) - 1} more" if len(same) > 1 else ""
+        tell(arguments, f"{path} is the same as {first}, byte for byte: a copy, or answers all alike{more}")
     folders: Sequence[Path | None] = name_folders(files, out) if out else [None] * len(files)
     requests = [_request(arguments, file) for file in files]
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
@@ -197,7 +202,7 @@ def _score_files(
     idle = [config for config, one in tasks.items() if not asks_judge([(load(one.benchmark), one)])]
     unasked = idle if calls.all_judges and len(idle) < len(tasks) else []
     if unasked:
-        tell(arguments, f"No metric of {', '.join(unasked)} asks a judge: scored without")
+        tell(arguments, f"No metric of {fold_names(unasked, [*tasks])} asks a judge: scored without")
     for named in filter(None, folders):
         refuse_full(named, calls.command)
     budget = open_budget(calls)

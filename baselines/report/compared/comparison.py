@@ -258,7 +258,8 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
         parts = [keep_name(name)] * (
             {keep_name(one) for one in (name, name.rstrip("/").rpartition("/")[2])}.isdisjoint(known)
         )
-        parts += [model] * (model not in (column, keep_name(Path(name).stem)) and not name.endswith(model))
+        said_so = name.endswith(model) or name.startswith(f"{model} ")  # with the time behind it
+        parts += [model] * (model not in (column, keep_name(Path(name).stem)) and not said_so)
         who = ": ".join(filter(None, (column, ", ".join(parts))))
         if told:
             joint = "; " if told[0].startswith("Ours ") else ". "

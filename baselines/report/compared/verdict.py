@@ -11,6 +11,7 @@ from quadrag.stats import Pair
 from ...core.result import PROFILES
 from ...tables.cells import ALPHA, CHARACTERS, FEW, NOTHING, format_difference
 from ...tables.grid import Cell
+from ...tables.names import keep_name
 from .names import Place, join_labels
 from .pairs import Compared, has_better, pair_cell
 
@@ -97,7 +98,7 @@ def tell_headline(
         if place != first:
             rest[find_verdict(place, other.pair)].append(labels[place])
     also = "; ".join(f"{verdict} on {_list_few(metrics)}" for verdict, metrics in rest.items() if metrics)
-    label = labels[first].replace(f"{first[1]}/", "") if one.splits else labels[first]
+    label = keep_name(labels[first].replace(f"{first[1]}/", "") if one.splits else labels[first])
     over = f" over {first[1]}" * bool(one.splits)
     said = _tell_difference(first, one.pair, over, tell_facts(one, profile, names))
     but = tell_other(first, one, profile, names)

@@ -15,8 +15,8 @@ from quadrag.run_files import sha256
 
 from .logs import TASKS, open_inspect_log, read_inspect_log, reader_of, tell_summary
 
-# A log of one of our tasks by lm-eval or lighteval: the task, then when it was made.
-_LOG = re.compile(r"(?:samples|details)_(quadrag_.+)_(\d{4}-\d\d-\d\dT[^_]+)\.(?:jsonl|parquet)")
+# A log of one of our tasks by lm-eval or lighteval: the task, when it was made, and what the name of a copy has more.
+_LOG = re.compile(r"(?:samples|details)_(quadrag_.+)_(\d{4}-\d\d-\d\dT[\d:.+-]+)[^_]*\.(?:jsonl|parquet)")
 
 
 class Maker(NamedTuple):
@@ -77,16 +77,23 @@ def _without_logs(folder: Path) -> QuadragError:
     )
 
 
-def refuse_copies(files: Iterable[Path]) -> None:
+def refuse_copies(files: Iterable[Path]) -> list[tuple[Path, Path]]:
     """Refuse two files that are the same log, as models that reply alike have not at one time.
+
+    Returns:
+        Other files that are the same, each after the first that is.
 
     Raises:
         QuadragError: one is a copy of another.
     """
-    found: dict[tuple[str, str], Path] = {}
-    for path in files:
-        if (maker := find_maker(path)) and (first := found.setdefault((maker.time, sha256(path)), path)) is not path:
+    found: dict[str, Path] = {}
+    there = [path for path in files if path.is_file()]
+    same = [(path, first) for path in there if (first := found.setdefault(sha256(path), path)) is not path]
+    for path, first in same:
+        made, before = find_maker(path), find_maker(first)
+        if made and before and made.time == before.time:
             raise QuadragError(f"{path} is a copy of {first}; leave one of them out")
+    return same
 
 
 def find_maker(path: Path) -> Maker | None:

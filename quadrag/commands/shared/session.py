@@ -182,17 +182,23 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
     tell_next(arguments, f"quadrag {f'show {place} {then}' if one else f'report {place} ANOTHER'}")
 
 
-def print_next_of_two(arguments: argparse.Namespace, results: Sequence[Any], profile: str) -> None:
-    """Print the command that shows, under a profile, what became worse, or else better, between two runs."""
+def print_next_of_several(arguments: argparse.Namespace, systems: Sequence[Sequence[Any]], profile: str) -> None:
+    """Print the command that shows, under a profile, what became worse, or else better, between two systems' runs.
+
+    It is of the first task that shows any, from the first system to the second or, if there is none, to the next.
+    """
     from quadrag.baselines.core.result import own_profile
     from quadrag.baselines.report.compared.changes import offer_changes
 
-    one, other = results[:2]
-    if not (which := offer_changes(one, other, profile)):
-        return
-    named = "" if own_profile([one, other]) == profile else f" --profile {profile}"
-    folders = " ".join(shlex.quote(str(each.folder)) for each in (one, other))
-    tell_next(arguments, f"quadrag show {folders} {which}{named}")
+    first, *others = systems
+    for one, other in ((one, other) for parts in others for one in first for other in parts):
+        alone = len(systems) == 2 and len(first) == len(others[0]) == 1
+        alike = (one.run.inputs.config, one.run.inputs.splits) == (other.run.inputs.config, other.run.inputs.splits)
+        if (alone or alike) and (which := offer_changes(one, other, profile)):
+            named = "" if own_profile([one, other]) == profile else f" --profile {profile}"
+            folders = " ".join(shlex.quote(str(each.folder)) for each in (one, other))
+            tell_next(arguments, f"quadrag show {folders} {which}{named}")
+            return
 
 
 def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path, Any]], grids: Sequence[Any]) -> int:
@@ -210,11 +216,16 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path,
         tell(arguments, f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")
     if stopped:
         tell_bad(stopped[0])
-    invalid = [line for _, result in results if not result.run.dead_judge for line in result.run.invalid]
+    runs = [result.run for _, result in results]
+    invalid = [(run.inputs.llm, line) for run in runs if not run.dead_judge for line in run.invalid]
     said = [note for grid in grids for note in grid.notes] if arguments.format == "table" else []
-    if unsaid := [line for line in invalid if not any(line in note for note in said)]:
+    # Where a table says it of several tasks at once, numbers and names are others.
+    heard = [note for note in said if "INVALID" in note]
+    if unsaid := [one for one in invalid if not any(one[1].rpartition(": ")[2] in note for note in heard)]:
+        model, line = unsaid[0]
+        whose = f"{model}: " if len({run.inputs.llm for run in runs}) > 1 else ""
         more = f" (and {len(unsaid) - 1} more)" if len(unsaid) > 1 else ""
-        tell_bad(f"INVALID, {unsaid[0]}{more}")
+        tell_bad(f"{whose}INVALID, {line}{more}")
     return 2 if stopped else 3 if invalid else 0
 
 

@@ -31,9 +31,12 @@ def mean() -> Metric:
     return metric
 
 
-@metric
+@metric(name="in")
 def by_slice() -> Metric:
-    """Return the mean of one value in every slice, as ``domain=finance``."""
+    """Return the mean of one value in every slice, which Inspect calls ``in_finance(domain)``.
+
+    What tells slices apart comes first, without a blank: Inspect cuts names at their end and breaks them at blanks.
+    """
 
     def metric(scores: list[SampleScore]) -> dict[str, float]:
         groups: dict[str, dict[str, list[Any]]] = {}
@@ -42,7 +45,7 @@ def by_slice() -> Metric:
             for name in metadata.get("slices", ()):
                 if name != _CELL:
                     groups.setdefault(name, {}).setdefault(metadata[name], []).append(score)
-        return {f"{name}={group}": _mean(groups[name][group]) for name in groups for group in sorted(groups[name])}
+        return {f"{group}({name})": _mean(groups[name][group]) for name in groups for group in sorted(groups[name])}
 
     return metric
 

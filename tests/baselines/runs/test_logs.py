@@ -233,7 +233,7 @@ def test_logs_of_one_model_are_one_system_and_name_what_they_answer(
     text = " ".join(ran.out.split())
     assert all(f"{start}0.0 0.0–43.4 5 of 5" in text for start in starts) and "negative_rejection_en: " in ran.out
     assert ran.out.count("Ours on: revised data; bundled sample.") == 1 and "– " not in ran.out
-    assert "negative_rejection_en: Of unsupported_correct lower is better." in ran.out
+    assert "\nOf unsupported_correct lower is better." in ran.out and "\n\nnoise_robustness_en noise_20" not in ran.out
     assert "next: quadrag report scores ANOTHER" in ran.out
     assert cli("score", *sorted(files), "--data-dir", "sample").out.startswith(ran.out.split("\n\nscores/")[0])
     one = cli("score", "out", "--config", "negative_rejection_en", "--data-dir", "sample")
@@ -247,16 +247,25 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
     monkeypatch.setenv("COLUMNS", "200")
     for at, model in enumerate(("m", "n")):
         for task in TASKS:
-            lm_eval_log(f"out/{model}", *task, time=f"2026-01-01T00-00-00.{1 + at}")
-    ran = cli("score", "out", "--data-dir", "sample")
+            more = at * (task == TASKS[-1])
+            log = lm_eval_log(f"out/{model}", *task, time=f"2026-01-01T00-00-00.{1 + at}", answers=5 + more)
+    log.write_text(log.read_text("utf-8").replace("Oslo", "insufficient information"), "utf-8")
+    ran = cli("score", "out", "--data-dir", "sample", "--out", "scores")
     head = next(line for line in ran.out.splitlines() if line.startswith("split/metric"))
     assert head.split()[-4:] == ["m", "n", "difference", "verdict"]
     rows = [line for line in ran.out.splitlines() if line.startswith(" noise_20/accuracy ")]
     assert sum(row.endswith(" all equal") for row in rows) == 1
     assert ran.out.count("on: revised data; bundled sample.") == 1, "what is of both is said once"
+    task = "rgb_negative_rejection_en"
+    assert ran.out.endswith(f"\nnext: quadrag show scores/m/{task} scores/n/{task} --better\n")
+    told = json.loads(cli("score", "out", "--data-dir", "sample", "--json").out)["notes"]
+    assert "n negative_rejection_en test: PARTIAL: 6 of 12 questions are answered." in told
     again = lm_eval_log("out/m", *TASKS[0], time="2026-01-01T00-01-07.1")
     ran = cli("score", "out/m", "--config", TASKS[0][0], "--data-dir", "sample")
     assert "Comparison: m 00:01:07 minus m 00:00:00" in " ".join(ran.out.split()) and again.exists()
+    assert "\nm was asked noise_robustness_en noise_0 more than once: its logs stand side by side" in ran.out
+    whole = cli("score", "out/m", "--data-dir", "sample").out
+    assert "Not compared, only m 00:01:07 has it" in whole, "the last log of each task is one system"
 
 
 def test_a_log_of_other_data_is_refused_whatever_its_ids(
@@ -361,6 +370,14 @@ def test_copies_of_logs_are_refused(cli: Any, tmp_path: Path, monkeypatch: pytes
     ran = cli("score", "out", "again", "--data-dir", "sample")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == f"quadrag: {Path('again/m') / log.name} is a copy of {log}; leave one of them out\n"
+    beside = shutil.copy(log, log.with_stem(f"{log.stem} (copy)"))
+    ran = cli("score", "out", "--data-dir", "sample")
+    assert ran.code == 2 and " is a copy of " in ran.err and "(copy)" in ran.err, "it is one by any name"
+    beside.unlink()
+    lm_eval_log("again/n", *TASKS[0], time="2026-01-02T00-00-00.1")
+    shutil.rmtree("again/m")
+    ran = cli("score", "out", "again", "--data-dir", "sample")
+    assert ran.code == 0 and f" is the same as {log}, byte for byte: a copy, or answers all alike\n" in ran.out
 
 
 def test_a_log_that_was_cut_off_is_told(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

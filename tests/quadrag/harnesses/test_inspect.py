@@ -134,7 +134,8 @@ def check(log: Any, folder: Path, profile: str) -> None:
     assert means(log) == {name: row["value"] for name, row in whole.items()}
     for score in (score for score in log.results.scores if score.scorer != "items"):
         name = f"{score.scorer}.{score.name}"
-        slices = {metric.name: metric.value for metric in score.metrics.values() if metric.group == "by_slice"}
+        named = {metric.name: metric.value for metric in score.metrics.values() if metric.group == "in"}
+        slices = {"{1}={0}".format(*name[:-1].split("(")): value for name, value in named.items()}
         theirs = {r["slice"]: r["value"] for r in scored if f"{r['metric']}.{r['key']}" == name and r["slice"] != "all"}
         if "not_run" not in whole[name]:
             assert slices == {slice_: value for slice_, value in theirs.items() if slice_ in slices}, name
