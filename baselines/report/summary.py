@@ -224,13 +224,15 @@ def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
     columns = max((grid.columns for grid in grids), key=len)
     lines: list[Line] = []
     notes: dict[str, list[str]] = {}
-    for task, grid in zip(tasks, grids, strict=True):
+    for result, task, grid in zip(results, tasks, grids, strict=True):
+        of_judges = note_judges([result], profile)
         for place, line in enumerate(grid.lines):
             cells = [*line.cells, *[Cell("")] * (len(columns) - len(line.cells))]
             lines.append(replace(line, label=f"{task}: {line.label}", cells=cells, rule=bool(lines) and place == 0))
-        for note in grid.notes:
+        for note in (note for note in grid.notes if note not in of_judges):
             notes.setdefault(note, []).append(task)
     told = [_name_each(note) if of == tasks else _name_tasks(note, of) for note, of in notes.items()]
+    told += note_judges(results, profile)
     run = results[0].run
     return Grid(f"{run.inputs.benchmark}, {name_run(run)}", "task: metric", columns, lines, told)
 

@@ -15,6 +15,7 @@ from ..core.settings import NONE
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
 from .folded import fold_lines
 from .grid import Alarm, Detail
+from .paper import load_tables
 from .passages import tell_passages
 
 _SHOWN = 40  # characters of an answer
@@ -60,7 +61,7 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     where = f" of {', '.join(dict.fromkeys(bare))} without documents" * (len(results) > 1)
     told = [
         (name, line)
-        for name, one in zip(_name_apart(results), results, strict=True)
+        for name, one in zip(name_apart(results), results, strict=True)
         for line in (*_tell_texts(one), *_tell_refused(one), *tell_passages(one))
     ]
     folded = fold_lines(told, len(told) > _MOST_LINES)
@@ -77,14 +78,22 @@ def _begin(line: str) -> str:
     return line[0].upper() + line[1:]
 
 
-def _name_apart(results: Sequence[Result]) -> list[str]:
-    """Name runs by the model and the config that they do not share, or by their folders; one alone has no name."""
-    made = [(one.run.inputs.llm, one.run.inputs.config) for one in results]
+def name_apart(results: Sequence[Result]) -> list[str]:
+    """Name runs by the model and the config that they do not share, or by their folders; one alone has no name.
+
+    A config is called as the paper calls it, where that has a name for it.
+    """
+    made = [(one.run.inputs.llm, _name_block(one.run)) for one in results]
     shared = [len(set(column)) == 1 for column in zip(*made, strict=True)]
     names = [" ".join(part for part, same in zip(one, shared, strict=True) if not same) for one in made]
     if len(results) == 1 or len(set(names)) == len(names):
         return names
     return [one.folder.name if one.folder else one.run.inputs.config for one in results]
+
+
+def _name_block(run: RunRecord) -> str:
+    config = run.inputs.config
+    return load_tables(run.inputs.benchmark).blocks.get((config, run.inputs.retriever), config)
 
 
 def note_kinds(results: Sequence[Result]) -> list[Detail]:

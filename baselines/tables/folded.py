@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from itertools import chain, zip_longest
 
-# A quoted text is no number: an answer stays as it is.
-_PARTS = re.compile(r"('[^']*')|(\d+(?:\.\d+)?)")
+# No number are a quoted text, as an answer, and what is part of a name or of a path.
+_PARTS = re.compile(r"('[^']*')|(?<![\w./-])(\d+(?:\.\d+)?)(?![\w/])")
 
 
 def fold_lines(told: Iterable[tuple[str, str]], numbers: bool) -> dict[str, list[str]]:
