@@ -14,6 +14,7 @@ from ..tables.notes import INTERVALS
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_paper
 from ..tables.published import Published, read_table
+from ..tables.replicas import find_row, place_lines
 from ..tables.run_notes import note_ours
 from .systems import tabulate_systems
 
@@ -45,12 +46,16 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     for name in _order(blocks):
         lines.append(Line(name, [Cell("")] * len(keys), rule=True))
         printed = [row for row in rows if _TASKS.get((row.config, row.retriever)) == name]
-        lines += printed_lines(printed, keys, lambda row: f" {row.model}")
+        theirs = printed_lines(printed, keys, lambda row: f" {row.model}")
+        own: list[tuple[str, list[Line]]] = []
         shown += printed
         for result in blocks[name]:
             for split in dict.fromkeys(row["split"] for row in result.scores):
                 label = f" {name_model(result.run.inputs)} (ours)" + ("" if split == "public" else f", {split}")
-                lines += our_lines(label, [row for row in result.scores if row["split"] == split], keys, profiles)
+                under = find_row([result.run], [line.label for line in theirs])
+                scores = [row for row in result.scores if row["split"] == split]
+                own.append((under, our_lines(label, scores, keys, profiles)))
+        lines += place_lines(theirs, own)
     head = note_paper(NAME, shown) if shown else ["No row of the paper was made under these settings."]
     head.append(f"Ours: percent, {profiles[0]} profile, {INTERVALS}.")
     scores = [

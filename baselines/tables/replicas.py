@@ -5,7 +5,7 @@ marked in the table, and so, by another sign, is the row of a recipe that is not
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
@@ -17,7 +17,7 @@ from quadrag.run_record import Inputs, RunRecord
 from ..core.benchmark import load
 from ..core.prompts import are_own
 from ..core.result import PROFILES, Result
-from .grid import Detail, Grid
+from .grid import Detail, Grid, Line
 from .names import keep_name
 from .said import is_same
 
@@ -48,13 +48,29 @@ def note_recipes(runs: Sequence[RunRecord]) -> list[str]:
     return [*told, *(Detail(f"Its settings beside the paper's: quadrag list --recipe {name}") for name in names)]
 
 
+def find_row(runs: Iterable[RunRecord], labels: Sequence[str]) -> str:
+    """Find the printed row, among those with labels, that a recipe of the runs is of; "" where none is."""
+    rows = [run.row for run in runs if run.row]
+    return next((label for label in labels if any(_is_row(label.strip(), row) for row in rows)), "")
+
+
+def place_lines(printed: Sequence[Line], ours: Sequence[tuple[str, Sequence[Line]]]) -> list[Line]:
+    """Put our lines right under the printed one whose label stands beside them; those without one behind all."""
+    lines: list[Line] = []
+    for one in printed:
+        lines.append(replace(one, rule=True) if lines and lines[-1].kind == "ours" else one)
+        for under in (block for label, block in ours if label == one.label):
+            lines += [replace(line, rule=False) for line in under]
+    return lines + [line for label, block in ours if not label for line in block]
+
+
 def mark_rows(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
-    """Mark the printed rows of the runs' recipes, where not all are alike; `profile` is the one shown first."""
+    """Mark the printed rows of the runs' recipes; `profile` is the one shown first."""
     recipes = _judge_recipes(results, profile).values()
     judged = [(ours[0].run.row, _ROW if why else _REPLICATED) for ours, why in recipes]
     printed = [line for line in grid.lines if line.kind == "published"]
     marks = {one.label: next((mark for row, mark in judged if _is_row(one.label.strip(), row)), "") for one in printed}
-    if len(set(marks.values())) < 2:
+    if not any(marks.values()):
         return grid
     lines = [
         replace(line, label=line.label + marks[line.label]) if line.kind == "published" else line for line in grid.lines
