@@ -15,7 +15,7 @@ from ..core.settings import NONE
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
 from .folded import fold_lines
 from .grid import Alarm, Detail
-from .paper import load_tables
+from .names import join_runs, name_apart
 from .passages import tell_passages
 
 _SHOWN = 40  # characters of an answer
@@ -67,7 +67,7 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     folded = fold_lines(told, len(told) > _MOST_LINES)
     return [
         *(
-            Alarm(f"{', '.join(dict.fromkeys(of))}: {line}." if any(of) else f"{_begin(line)}.")
+            Alarm(f"{join_runs(of, results)}: {line}." if any(of) else f"{_begin(line)}.")
             for line, of in folded.items()
         ),
         *[f"All answers{where} are empty: {NO_PASSAGES}."] * bool(bare),
@@ -76,24 +76,6 @@ def note_answers(results: Sequence[Result]) -> list[str]:
 
 def _begin(line: str) -> str:
     return line[0].upper() + line[1:]
-
-
-def name_apart(results: Sequence[Result]) -> list[str]:
-    """Name runs by the model and the config that they do not share, or by their folders; one alone has no name.
-
-    A config is called as the paper calls it, where that has a name for it.
-    """
-    made = [(one.run.inputs.llm, _name_block(one.run)) for one in results]
-    shared = [len(set(column)) == 1 for column in zip(*made, strict=True)]
-    names = [" ".join(part for part, same in zip(one, shared, strict=True) if not same) for one in made]
-    if len(results) == 1 or len(set(names)) == len(names):
-        return names
-    return [one.folder.name if one.folder else one.run.inputs.config for one in results]
-
-
-def _name_block(run: RunRecord) -> str:
-    config = run.inputs.config
-    return load_tables(run.inputs.benchmark).blocks.get((config, run.inputs.retriever), config)
 
 
 def note_kinds(results: Sequence[Result]) -> list[Detail]:

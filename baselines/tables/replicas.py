@@ -25,7 +25,7 @@ _RECIPE = re.compile(r"\w+-table\w+?-(.+)")  # whose last part is a row of the t
 _FEW = 3  # recipes each of which is told of in a line under a table
 _REPLICATED, _ROW = "<", "~"  # what stands behind a printed row
 _MARKS = {
-    _REPLICATED: f"{_REPLICATED}: the published row that the recipe replicates.",
+    _REPLICATED: f"{_REPLICATED}: the published row that is replicated, settings and data as in the paper; {{}}.",
     _ROW: f"{_ROW}: the published row of the recipe, which is not replicated.",
 }
 _ABOUT = 0.95  # of a number of questions that is no exact one, the share that is enough
@@ -40,8 +40,7 @@ def note_recipes(runs: Sequence[RunRecord]) -> list[str]:
             row = f"published row {_name_row(run.row)}{model}; " if "row" in run.row else ""
             server = run.inputs.served_as.get("llm")
             asked = f"{keep_name(run.inputs.llm)}{f', served by {keep_name(server)}' if server else ''}"
-            prompts = "the user's own" if are_own(run.inputs.benchmark, run.inputs.prompts) else "ours"
-            notes.append(f"Recipe {run.row['recipe']}: {row}asked: {asked}; prompts: {prompts}.")
+            notes.append(f"Recipe {run.row['recipe']}: {row}asked: {asked}; prompts: {_name_owner([run.inputs])}.")
     notes = list(dict.fromkeys(notes))
     told = notes if len(notes) <= _FEW else [Detail(note) for note in notes]
     names = dict.fromkeys(run.row["recipe"] for run in runs if run.row)
@@ -75,7 +74,19 @@ def mark_rows(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
     lines = [
         replace(line, label=line.label + marks[line.label]) if line.kind == "published" else line for line in grid.lines
     ]
-    return replace(grid, lines=lines, notes=[*grid.notes, *(_MARKS[mark] for mark in _MARKS if mark in marks.values())])
+    notes = [_MARKS[mark].format(_tell_rest(results)) for mark in _MARKS if mark in marks.values()]
+    return replace(grid, lines=lines, notes=[*grid.notes, *notes])
+
+
+def _tell_rest(results: Sequence[Result]) -> str:
+    """Say whose are the prompts, and the judge where one was asked: no part of a recipe."""
+    inputs = [one.run.inputs for one in results]
+    rest = "prompts and judge" if any(one.judge for one in inputs) else "prompts"
+    return f"{rest} {_name_owner(inputs)}"
+
+
+def _name_owner(inputs: Iterable[Inputs]) -> str:
+    return "the user's own" if all(are_own(one.benchmark, one.prompts) for one in inputs) else "ours"
 
 
 def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) -> list[str]:

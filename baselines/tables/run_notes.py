@@ -16,11 +16,11 @@ from ..core.prompts import are_own
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
 from ..systems.rag.system import RAG
-from .answers import name_apart, note_answers, note_kinds
+from .answers import note_answers, note_kinds
 from .cells import ALIKE, Row
 from .folded import fold_lines
 from .grid import Alarm, Detail
-from .names import keep_name, keep_names
+from .names import join_runs, keep_name, keep_names, name_apart
 from .notes import note_scores
 from .paper import load_tables
 from .paper_notes import note_beside
@@ -66,7 +66,7 @@ def note_partial(results: Sequence[Result]) -> list[str]:
         for line, marked in {**one.run.constant_verdicts, **one.run.doubtful_verdicts}.items()
     ]
     for line, names in fold_lines(doubts, numbers=False).items():
-        notes.append(Alarm(f"{', '.join(names)}: {line}" if any(names) else line))
+        notes.append(Alarm(f"{join_runs(names, results)}: {line}" if any(names) else line))
     notes += note_answers(results)
     notes += [_BY_IDS] * any(one.run.by_ids for one in results)
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
@@ -100,7 +100,8 @@ def _fold_places(results: Sequence[Result], lines_of: Callable[[RunRecord], Iter
             if name and place.startswith(f"{inputs.config} "):
                 place = name if len(inputs.splits) == 1 else name + place.removeprefix(inputs.config)
             told.append((place, rest))
-    return [f"{', '.join(of)}: {rest}" if rest else of[0] for rest, of in fold_lines(told, len(results) > 1).items()]
+    folded = fold_lines(told, len(results) > 1).items()
+    return [f"{join_runs(of, results)}: {rest}" if rest else of[0] for rest, of in folded]
 
 
 def _tell_limits(runs: Sequence[RunRecord]) -> Iterator[str]:
