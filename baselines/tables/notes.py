@@ -1,6 +1,6 @@
 """What is said under a table of its values: their units and intervals, what did not run, what could not be scored."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from quadrag.metric_record import metric_record, show_key
 
@@ -18,6 +18,8 @@ TESTS = (
     "p: McNemar's mid-p, with Bonett and Price's interval, where answers are right or wrong or all differ by as much; "
     "else 10,000 random swaps, with the bootstrap's interval."
 )
+LEFT_OUT = "Official leaves unscored items out, corrected counts them as wrong."
+_SHOWN = 0.0005  # a difference of rates that tables show
 _REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
 
 
@@ -29,10 +31,31 @@ def note_scores(benchmark: str, rows: Sequence[Row], profiles: Sequence[str]) ->
     return [*note_keys(shown), *note_not_run(tables, rows), *judged, *note_unscored(tables, shown)]
 
 
-def note_profiles(lines: Iterable[Line]) -> list[str]:
-    """Explain the second profile, where a line shows it."""
-    shown = any(line.label.strip() == PROFILES[1] for line in lines)
-    return ["corrected: what the paper defines; above it official, what the authors' code computes."] if shown else []
+def note_profiles(lines: Iterable[Line], rows: Iterable[Row]) -> list[str]:
+    """Explain the second profile, where a line shows it, and why values of rows differ between the two."""
+    if not any(line.label.strip() == PROFILES[1] for line in lines):
+        return []
+    by_place: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        if "not_run" not in row and not is_invalid(row):
+            by_place.setdefault((name_place(row), row["split"], row["metric"], row["key"]), []).append(row)
+    reasons = [why for both in by_place.values() if len(both) == len(PROFILES) for why in tell_differing(*both)]
+    told = "corrected: what the paper defines; above it official, what the authors' code computes."
+    return [told, *dict.fromkeys(reasons)]
+
+
+def tell_differing(one: Row, other: Row) -> list[str]:
+    """Say why a value differs between the two profiles, in sentences; [] where it does not or nobody knows."""
+    official, corrected = sorted((one, other), key=lambda row: PROFILES.index(row["profile"]))
+    low, high = official.get("value"), corrected.get("value")
+    if low is None or high is None or abs(high - low) < _SHOWN:
+        return []
+    known = metric_record(one["metric"]).key(one["key"])
+    chinese = "language:zh" in one["signature"] and (high > low or not known.differs)
+    reason = (chinese and known.differs_zh) or known.differs
+    plain = one["metric"] not in load_tables(one["benchmark"]).unscored
+    unscored = plain and any(list_untold(row) for row in (one, other) if row.get("unscored"))
+    return [f"{reason}."] * bool(reason) + [LEFT_OUT] * unscored
 
 
 def note_keys(rows: Iterable[Row]) -> list[str]:
@@ -155,7 +178,7 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
             alike.setdefault(f"{'' if same else f' ({profile})'}: {'; '.join(places)}.", []).append(key)
     notes = [*_note_none(rows), *(f"Unscored, {', '.join(keys)}{said}" for said, keys in alike.items())]
     if any(row["metric"] not in tables.unscored and list_untold(row) for row in lacking):
-        notes.append(Detail("Official leaves unscored items out, corrected counts them as wrong."))
+        notes.append(Detail(LEFT_OUT))
     for metric, say in tables.unscored.items():
         if own := [row for row in lacking if row["metric"] == metric]:
             notes.append(Detail(say(own)))
