@@ -25,7 +25,7 @@ _ANYTHING = 0.9  # the width of an interval that says nothing
 def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[str]:
     """Say of each judge of some runs how far it agrees with people, by the runs' certificates, or that nobody knows."""
     lines = [line for result in results for line in _note_run(result, profile)]
-    return list(dict.fromkeys([*lines, *_note_unused(results)]))
+    return list(dict.fromkeys([*lines, *_note_uncertified(results, profile), *_note_unused(results)]))
 
 
 def tabulate_judges(results: Sequence[Result]) -> list[Grid]:
@@ -58,17 +58,11 @@ def _judge_line(one: Certificate) -> Line:
 
 
 def _note_run(result: Result, profile: str) -> Iterator[str]:
-    rows = [row for row in select_whole(result.scores) if row["profile"] == profile and _is_judged(row)]
-    rows = [row for row in rows if not is_invalid(row)]  # on a judge nothing rests where there is no value
-    unknown: dict[str, dict[str, None]] = {}
     known: dict[tuple[str, str, bool, bool], list[Mapping[str, Any]]] = {}
     certificates: Sequence[Certificate] = result.certificates
-    for row in rows:
+    for row in _find_judged(result, profile):
         judge = read_signature(row["signature"])["judge"]
-        certificate = find_certificate(certificates, row["signature"])
-        if certificate is None:
-            unknown.setdefault(judge, {})[show_key(row["metric"], row["key"])] = None
-        else:
+        if certificate := find_certificate(certificates, row["signature"]):
             said = judge, certificate.sentence, certificate.is_chance, certificate.is_worse
             known.setdefault(said, []).append(row)
     for (judge, sentence, chance, worse), found in known.items():
@@ -79,20 +73,42 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
         for one in found:
             yield from _note_corrected(one, find_certificate(certificates, one["signature"]))
     yield from _note_cascade(result)
-    for judge, lacking in unknown.items():
-        first = f"quadrag label {shlex.quote(str(result.folder or 'RUN'))} --out sheet.csv"
-        told = f"judge not certified: {keep_names(judge)} ({', '.join(lacking)}){_tell_unchecked(result, rows)}"
-        yield f"{told}; to begin with, label what it judged: `{first}`."
 
 
-def _tell_unchecked(result: Result, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say that words alone cannot check a judge, where they find so few answers right; "" where they can."""
-    named = dict.fromkeys(f"{row['metric']}.{row['key']}" for row in rows)
-    for name in named:
-        held, judged = count_held(result.items, name)
-        if judged and held < TO_CHECK:
-            return f", nor checked by words, which find {held} of {judged} answers right"
-    return ""
+def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
+    """Yield of each judge without a certificate, of all its runs at once, what it judged and how to begin with it."""
+    found: dict[str, tuple[dict[str, None], list[Result]]] = {}
+    for result in results:
+        for row in _find_judged(result, profile):
+            if find_certificate(result.certificates, row["signature"]) is None:
+                keys, runs = found.setdefault(read_signature(row["signature"])["judge"], ({}, []))
+                keys[show_key(row["metric"], row["key"])] = None
+                if not runs or runs[-1] is not result:
+                    runs.append(result)
+    for judge, (keys, runs) in found.items():
+        label = f"`quadrag label {shlex.quote(str(runs[0].folder or 'RUN'))} --out sheet.csv`"
+        others = len(runs) - 1
+        label += f", and so of {others} other run{'s' * (others > 1)}" if others else ""
+        told = f"judge not certified: {keep_names(judge)} ({', '.join(keys)}){_tell_unchecked(runs, profile)}"
+        yield f"{told}; to begin with, label what it judged: {label}."
+
+
+def _find_judged(result: Result, profile: str) -> list[dict[str, Any]]:
+    """Find the rows that rest on a judge; on one nothing rests where there is no value."""
+    rows = (row for row in select_whole(result.scores) if row["profile"] == profile and _is_judged(row))
+    return [row for row in rows if not is_invalid(row)]
+
+
+def _tell_unchecked(results: Sequence[Result], profile: str) -> str:
+    """Say of which runs words alone cannot check a judge, as they find so few answers right; "" where they can."""
+    counts = []
+    for result in results:
+        named = dict.fromkeys(f"{row['metric']}.{row['key']}" for row in _find_judged(result, profile))
+        few = (count_held(result.items, name) for name in named)
+        counts += [found for found in few if found[1] and found[0] < TO_CHECK][:1]
+    held, judged = map(sum, zip(*counts, strict=True)) if counts else (0, 0)
+    where = f" in {len(counts)} of {len(results)} runs" if len(counts) < len(results) else ""
+    return f", nor checked by words, which find {held} of {judged} answers right{where}" if counts else ""
 
 
 def _note_unused(results: Sequence[Result]) -> Iterator[str]:

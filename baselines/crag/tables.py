@@ -3,7 +3,7 @@
 Table 5 has the two models that the paper discusses, Table 11 all eight: it is shown where a recipe of it was run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..core.result import Result
 from ..tables.cells import Row, break_heading
@@ -14,6 +14,7 @@ from ..tables.notes import INTERVALS
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_paper
 from ..tables.published import Published, read_table
+from ..tables.replicas import find_row, place_lines
 from ..tables.run_notes import note_ours
 from .systems import tabulate_systems
 
@@ -42,23 +43,43 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     shown: list[Published] = []
     judged = any(result.run.inputs.judge for result in results)
     keys = KEYS if judged else (*KEYS, _PROXY)
-    for name in sorted(blocks, key=[*_TASKS.values(), *blocks].index):
+    for name in _order(blocks):
         lines.append(Line(name, [Cell("")] * len(keys), rule=True))
         printed = [row for row in rows if _TASKS.get((row.config, row.retriever)) == name]
-        lines += printed_lines(printed, keys, lambda row: f" {row.model}")
+        theirs = printed_lines(printed, keys, lambda row: f" {row.model}")
+        own: list[tuple[str, list[Line]]] = []
         shown += printed
         for result in blocks[name]:
             for split in dict.fromkeys(row["split"] for row in result.scores):
                 label = f" {name_model(result.run.inputs)} (ours)" + ("" if split == "public" else f", {split}")
-                lines += our_lines(label, [row for row in result.scores if row["split"] == split], keys, profiles)
+                under = find_row([result.run], [line.label for line in theirs])
+                scores = [row for row in result.scores if row["split"] == split]
+                own.append((under, our_lines(label, scores, keys, profiles)))
+        lines += place_lines(theirs, own)
     head = note_paper(NAME, shown) if shown else ["No row of the paper was made under these settings."]
     head.append(f"Ours: percent, {profiles[0]} profile, {INTERVALS}.")
-    scores = [row for result in results for row in result.scores if row["key"] in keys]
+    scores = [
+        {**row, "of": _name_block(name, result, blocks[name])}
+        for name in _order(blocks)
+        for result in blocks[name]
+        for row in result.scores
+        if row["key"] in keys
+    ]
     notes = note_ours(results, head, scores, profiles)
     if any(row.retriever.endswith("-kg") for row in shown):
         notes += _note_entities(results)
     heads = [break_heading(key) for key in keys]
     return [Grid(f"Table {number}. Truthfulness of answers", "", heads, lines, notes, "points")]
+
+
+def _order(blocks: Iterable[str]) -> list[str]:
+    """Sort blocks as the paper has them, its own first."""
+    return sorted(blocks, key=[*_TASKS.values(), *blocks].index)
+
+
+def _name_block(name: str, result: Result, beside: Sequence[Result]) -> str:
+    """Name a run in a line under the table: by its block, and by its model where another is in it too."""
+    return name if len(beside) == 1 else f"{name} {name_model(result.run.inputs)}"
 
 
 def _note_entities(results: Sequence[Result]) -> list[str]:
@@ -83,6 +104,7 @@ def _note_unscored(rows: Sequence[Row]) -> str:
 TABLES = PaperTables(
     tabulate=tabulate,
     systems=tabulate_systems,
+    blocks=_TASKS,
     service="CRAG names no gold documents, so the service's retrieval is not measured.",
     unscored={"truthfulness": _note_unscored},
 )

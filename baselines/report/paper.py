@@ -5,6 +5,9 @@ from dataclasses import replace
 
 from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
+from ..scoring.faults import place_of
+from ..scoring.validity import find_by_phrase
+from ..tables.cells import Row
 from ..tables.grid import Alarm, Grid
 from ..tables.notes import note_profiles
 from ..tables.paper import load_tables
@@ -53,8 +56,15 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
         group = [result for result in results if head_replaced(result.run) == head]
         made = [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
         made = [mark_rows(grid, group, profiles[0]) for grid in made]
-        made[0].notes += [*note_profiles(line for grid in made for line in grid.lines)]
+        rows = [{**row, "of": str(at)} for at, result in enumerate(group) for row in _list_shown(result)]
+        made[0].notes += note_profiles((line for grid in made for line in grid.lines), rows)
         made[0].notes += note_replicas(group, profiles[0])
         made[-1].notes += note_judges(group, profiles[0])
         grids += made
     return grids + [grid for one in results for grid in tabulate_samples(one, profiles[0], title_of(one))]
+
+
+def _list_shown(result: Result) -> list[Row]:
+    """List the rows of a run that may stand beside printed ones: none of what a phrase finds in place of a judge."""
+    by_phrase = find_by_phrase(result.scores)
+    return [row for row in result.scores if place_of(row) not in by_phrase]

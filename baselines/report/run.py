@@ -59,7 +59,7 @@ def tabulate_scores(result: Result, profiles: Sequence[str], labels: str = "en",
     head = f"{name_units(scores)}, {profiles[0]} profile, {INTERVALS}."
     notes = [*note_ours([result], [head], scores, profiles), *note_judges([result], profiles[0])]
     lines = _metric_lines(select_run(scores), splits, profiles)
-    notes += [*note_profiles(lines), *note_replicas([result], profiles[0], alone=True)]
+    notes += [*note_profiles(lines, scores), *note_replicas([result], profiles[0], alone=True)]
     matrices = tabulate_matrices(result, profiles[0], labels, every)
     slices = matrices or slice_grids(result.scores, title_of(result), profiles[0])
     return [Grid(title_of(result), "metric", splits, lines, notes), *slices]

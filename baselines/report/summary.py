@@ -33,7 +33,15 @@ from ..tables.cells import (
 )
 from ..tables.folded import fold_names, fold_notes
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, align_cells
-from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_ruled, note_unscored
+from ..tables.notes import (
+    name_units,
+    note_directions,
+    note_keys,
+    note_not_run,
+    note_ruled,
+    note_unscored,
+    tell_differing,
+)
 from ..tables.paper import load_tables
 from ..tables.paper_notes import note_beside, note_corpus, note_paper
 from ..tables.published import Published
@@ -50,6 +58,7 @@ _NAMES = re.compile(r"[\w@]+")
 _FAR = 0.1  # between a value by the two profiles: beyond it the other one is told
 Text = TypeVar("Text", bound=str)
 _Beside = tuple[Published | None, bool]  # a printed number, and whether ours is on a part of the questions
+_Other = tuple[str, list[str]]  # a value by the other profile, and why it differs
 _MORE = "All metrics, both profiles, slices, settings, the papers' conditions: --verbose."
 _ON_ALL = "on all: the published value is on all questions, ours on a part of them."
 
@@ -106,7 +115,7 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     best: list[_Beside] = []
     shown: list[Row] = []
     notes: list[str] = []
-    far: dict[str, tuple[str, str]] = {}
+    far: dict[str, _Other] = {}
     several = len(names) > 1
     for result in results:
         inputs = result.run.inputs
@@ -143,24 +152,23 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     return Grid("", "", columns, lines, [*head, *dict.fromkeys(map(Detail, notes))])
 
 
-def _tell_other(result: Result, row: Row) -> tuple[str, str] | None:
+def _tell_other(result: Result, row: Row) -> _Other | None:
     """Return a rate's value by the other profile, and why it differs, where it is far from a row's; None elsewhere."""
     place = itemgetter("split", "metric", "key")
     for other in select_whole(result.scores):
         if place(other) == place(row) and other["profile"] != row["profile"] and unit_of(row) == RATE:
             mine, theirs = (None if is_invalid(one) else one.get("value") for one in (row, other))
             if mine is not None and theirs is not None and abs(mine - theirs) >= _FAR:
-                known = metric_record(row["metric"]).key(row["key"])
-                return format_value(theirs, RATE, count_items(other)), known.differs
+                return format_value(theirs, RATE, count_items(other)), tell_differing(row, other)
     return None
 
 
-def _note_other(far: Mapping[str, tuple[str, str]], profile: str, more: str = "") -> list[str]:
+def _note_other(far: Mapping[str, _Other], profile: str, more: str = "") -> list[str]:
     """Say which headlines are far from their values by the other profile, where one sees `more`, and why they are."""
     other = next(name for name in PROFILES if name != profile)
     values = [f"{label} {value}" for label, (value, _) in far.items()]
-    reasons = dict.fromkeys(why for _, why in far.values() if why)
-    return [f"By the {other} profile: {shorten_list(values)}.{more}", *(f"{why}." for why in reasons)] if far else []
+    reasons = dict.fromkeys(why for _, told in far.values() for why in told)
+    return [f"By the {other} profile: {shorten_list(values)}.{more}", *reasons] if far else []
 
 
 def headline_cells(row: Row) -> list[Cell]:
@@ -236,7 +244,10 @@ def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
             lines.append(replace(line, label=f"{task}: {line.label}", cells=cells, rule=apart and place == 0))
     run = results[0].run
     places = [" ".join((result.run.inputs.config, *result.run.inputs.splits)) for result in results]
-    notes = _note_tasks(dict(zip(tasks, grids, strict=True)), places)
+    for result, grid in zip(results, grids, strict=True):
+        of_judges = note_judges([result], profile)
+        grid.notes = [note for note in grid.notes if note not in of_judges]
+    notes = _note_tasks(dict(zip(tasks, grids, strict=True)), places) + note_judges(results, profile)
     return Grid(f"{run.inputs.benchmark}, {name_run(run)}", "task: metric", columns, lines, notes)
 
 

@@ -21,6 +21,7 @@ from ..tables.notes import INTERVALS, note_not_run, note_unscored
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_beside, note_paper
 from ..tables.published import Published, read_table
+from ..tables.replicas import find_row, place_lines
 from ..tables.run_notes import note_partial, note_runs
 
 NAME = "rgb"
@@ -51,11 +52,12 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         english, chinese = (find_columns(number, language) for language in _LANGUAGES)
         rows = {"-zh": chinese, "-en": english} if number == _BY_ROW else {"": [*english, *chinese]}
         lines = _printed_lines(printed, rows)
+        own: list[tuple[str, list[Line]]] = []
         shown: list[Row] = []
         for name, ours in by_model.items():
             places = [(profile, place) for profile in profiles for place in (*english, *chinese)]
             found = [scores[name][place] for place in places if place in scores[name]]
-            lines += _our_lines(name_model(ours[0].run.inputs), found, rows, profiles)
+            own += _our_lines(ours, [line.label for line in lines], found, rows, profiles)
             shown += found
         if not shown:
             continue
@@ -72,7 +74,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         if number != _BY_ROW:
             columns = [f"{name * (at == 0)}\n{head}" for name in _LANGUAGES.values() for at, head in enumerate(heads)]
         form: Form = "curves" if "noise ratio" in title else "points"
-        grids.append(Grid(f"Table {number}. {title}", "", columns, lines, notes, form))
+        grids.append(Grid(f"Table {number}. {title}", "", columns, place_lines(lines, own), notes, form))
     return grids
 
 
@@ -113,17 +115,25 @@ def _printed_lines(printed: Sequence[Published], rows: dict[str, list[Place]]) -
     return lines
 
 
-def _our_lines(model: str, ours: Sequence[Row], rows: dict[str, list[Place]], profiles: Sequence[str]) -> list[Line]:
+def _our_lines(
+    results: Sequence[Result],
+    printed: Sequence[str],
+    ours: Sequence[Row],
+    rows: dict[str, list[Place]],
+    profiles: Sequence[str],
+) -> list[tuple[str, list[Line]]]:
+    """Make one model's lines of each language's row, or of both, beside the label of the printed one that is theirs."""
     by_phrase, lacking = find_by_phrase(ours), {"not_run": "no judge", "interval": None}
     shown = [{**row, **lacking} if place_of(row) in by_phrase else row for row in ours]
-    lines: list[Line] = []
+    found = []
     for suffix, columns in rows.items():
         if any(row["place"] in columns for row in ours if row["profile"] == profiles[0]):
+            theirs = find_row((one.run for one in results), [label for label in printed if label.endswith(suffix)])
+            label = " " * bool(theirs) + name_model(results[0].run.inputs) + suffix
             place = itemgetter("place")
-            lines += our_lines(
-                model + suffix, shown, columns, profiles, place, rule=True, bounds=True, lacking="no judge"
-            )
-    return lines
+            lines = our_lines(label, shown, columns, profiles, place, rule=True, bounds=True, lacking="no judge")
+            found.append((theirs, lines))
+    return found
 
 
 def _place(row: Published) -> Place:

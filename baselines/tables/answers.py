@@ -15,6 +15,7 @@ from ..core.settings import NONE
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
 from .folded import fold_lines
 from .grid import Alarm, Detail
+from .names import join_runs, name_apart
 from .passages import tell_passages
 
 _SHOWN = 40  # characters of an answer
@@ -60,13 +61,13 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     where = f" of {', '.join(dict.fromkeys(bare))} without documents" * (len(results) > 1)
     told = [
         (name, line)
-        for name, one in zip(_name_apart(results), results, strict=True)
+        for name, one in zip(name_apart(results), results, strict=True)
         for line in (*_tell_texts(one), *_tell_refused(one), *tell_passages(one))
     ]
     folded = fold_lines(told, len(told) > _MOST_LINES)
     return [
         *(
-            Alarm(f"{', '.join(dict.fromkeys(of))}: {line}." if any(of) else f"{_begin(line)}.")
+            Alarm(f"{join_runs(of, results)}: {line}." if any(of) else f"{_begin(line)}.")
             for line, of in folded.items()
         ),
         *[f"All answers{where} are empty: {NO_PASSAGES}."] * bool(bare),
@@ -75,16 +76,6 @@ def note_answers(results: Sequence[Result]) -> list[str]:
 
 def _begin(line: str) -> str:
     return line[0].upper() + line[1:]
-
-
-def _name_apart(results: Sequence[Result]) -> list[str]:
-    """Name runs by the model and the config that they do not share, or by their folders; one alone has no name."""
-    made = [(one.run.inputs.llm, one.run.inputs.config) for one in results]
-    shared = [len(set(column)) == 1 for column in zip(*made, strict=True)]
-    names = [" ".join(part for part, same in zip(one, shared, strict=True) if not same) for one in made]
-    if len(results) == 1 or len(set(names)) == len(names):
-        return names
-    return [one.folder.name if one.folder else one.run.inputs.config for one in results]
 
 
 def note_kinds(results: Sequence[Result]) -> list[Detail]:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
 from typing import TypeVar
 
-# A quoted text is no number: an answer stays as it is.
 Text = TypeVar("Text", bound=str)
 _JOINT = re.compile("[_ ]")  # between words of a name
-_PARTS = re.compile(r"('[^']*')|(\d+(?:\.\d+)?)")
+# No number are a quoted text, as an answer, and what is part of a name or of a path.
+_PARTS = re.compile(r"('[^']*')|(?<![\w./-])(\d+(?:\.\d+)?)(?![\w/])")
 
 
 def fold_lines(told: Iterable[tuple[str, str]], numbers: bool) -> dict[str, list[str]]:

@@ -37,6 +37,7 @@ _AMID = re.compile(r" \w")  # what follows a slot within words
 _COLUMN = re.compile("([A-Z](?:, [A-Z])*): (.+)")  # of which runs of a comparison something is said
 _PAIR = re.compile("([A-Z]) minus ([A-Z]): (.+)")  # of which two
 _COUNT = re.compile(r"(\d+) of (\d+)")
+_SUM = re.compile(r"(\d+ \+ \d+) of (\d+)")
 _END = re.compile(r"(?<!\.)\.$")
 _NAMES = re.compile(r"\S+(?:, \S+)*|quadrag [\w-]+")  # or a command
 _EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
@@ -173,6 +174,8 @@ def _look_up(text: str) -> str:
         return text
     if found := _COUNT.fullmatch(plain):
         return f"{begin}{found[1]}/{found[2]}"
+    if found := _SUM.fullmatch(plain):
+        return f"{begin}{found[2]} 题中 {found[1]}"
     if found := _RANGE.fullmatch(plain):
         return f"{begin}{found[1]} 至 {found[2]}"
     if _EITHER.fullmatch(plain):

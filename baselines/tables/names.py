@@ -1,8 +1,14 @@
-"""What a run's model is called in tables, and in whatever says a name among words of ours."""
+"""What runs and their models are called in tables and under them, and whatever is a name among words of ours."""
 
-from quadrag.run_record import Inputs
+from collections.abc import Sequence
 
+from quadrag.run_record import Inputs, RunRecord
+
+from ..core.result import Result
 from .language import MARKS, is_ours
+from .paper import load_tables
+
+_FEW = 3  # runs that are named one by one, whatever they share
 
 
 def name_model(inputs: Inputs) -> str:
@@ -27,3 +33,37 @@ def keep_name(name: str) -> str:
 def keep_names(names: str) -> str:
     """Return several names, as of a run's judges, as texts say them."""
     return "; ".join(map(keep_name, names.split("; ")))
+
+
+def name_apart(results: Sequence[Result]) -> list[str]:
+    """Name runs by the model and the config that they do not share, or by their folders; one alone has no name.
+
+    A config is called as the paper calls it, where that has a name for it.
+    """
+    made = [(one.run.inputs.llm, _name_block(one.run)) for one in results]
+    shared = [len(set(column)) == 1 for column in zip(*made, strict=True)]
+    names = [" ".join(part for part, same in zip(one, shared, strict=True) if not same) for one in made]
+    if len(results) == 1 or len(set(names)) == len(names):
+        return names
+    return [one.folder.name if one.folder else one.run.inputs.config for one in results]
+
+
+def join_runs(names: Sequence[str], results: Sequence[Result]) -> str:
+    """Name those of some results that have these names, by what they share where they are many."""
+    every = name_apart(results)
+    named = list(dict.fromkeys(names))
+    if len(named) <= _FEW or not set(named) <= set(every):
+        return ", ".join(named)
+    if len(named) == len(every):
+        return f"all {len(every)} runs"
+    blocks: dict[str, set[str]] = {}  # the names of all runs of a config
+    for name, one in zip(every, results, strict=True):
+        blocks.setdefault(_name_block(one.run), set()).add(name)
+    whole = [block for block, here in blocks.items() if here <= set(named)]
+    several = set().union(*(blocks[block] for block in whole)) == set(named) and len(whole) < len(named)
+    return f"{', '.join(whole)} of every model" if several else ", ".join(named)
+
+
+def _name_block(run: RunRecord) -> str:
+    config = run.inputs.config
+    return load_tables(run.inputs.benchmark).blocks.get((config, run.inputs.retriever), config)

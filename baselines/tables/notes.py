@@ -1,6 +1,6 @@
 """What is said under a table of its values: their units and intervals, what did not run, what could not be scored."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from quadrag.metric_record import metric_record, show_key
 
@@ -18,6 +18,8 @@ TESTS = (
     "p: McNemar's mid-p, with Bonett and Price's interval, where answers are right or wrong or all differ by as much; "
     "else 10,000 random swaps, with the bootstrap's interval."
 )
+LEFT_OUT = "Official leaves unscored items out, corrected counts them as wrong."
+_SHOWN = 0.0005  # a difference of rates that tables show
 _REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
 
 
@@ -29,10 +31,31 @@ def note_scores(benchmark: str, rows: Sequence[Row], profiles: Sequence[str]) ->
     return [*note_keys(shown), *note_not_run(tables, rows), *judged, *note_unscored(tables, shown)]
 
 
-def note_profiles(lines: Iterable[Line]) -> list[str]:
-    """Explain the second profile, where a line shows it."""
-    shown = any(line.label.strip() == PROFILES[1] for line in lines)
-    return ["corrected: what the paper defines; above it official, what the authors' code computes."] if shown else []
+def note_profiles(lines: Iterable[Line], rows: Iterable[Row]) -> list[str]:
+    """Explain the second profile, where a line shows it, and why values of rows differ between the two."""
+    if not any(line.label.strip() == PROFILES[1] for line in lines):
+        return []
+    by_place: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        if "not_run" not in row and not is_invalid(row):
+            by_place.setdefault((name_place(row), row["split"], row["metric"], row["key"]), []).append(row)
+    reasons = [why for both in by_place.values() if len(both) == len(PROFILES) for why in tell_differing(*both)]
+    told = "corrected: what the paper defines; above it official, what the authors' code computes."
+    return [told, *dict.fromkeys(reasons)]
+
+
+def tell_differing(one: Row, other: Row) -> list[str]:
+    """Say why a value differs between the two profiles, in sentences; [] where it does not or nobody knows."""
+    official, corrected = sorted((one, other), key=lambda row: PROFILES.index(row["profile"]))
+    low, high = official.get("value"), corrected.get("value")
+    if low is None or high is None or abs(high - low) < _SHOWN:
+        return []
+    known = metric_record(one["metric"]).key(one["key"])
+    chinese = "language:zh" in one["signature"] and (high > low or not known.differs)
+    reason = (chinese and known.differs_zh) or known.differs
+    plain = one["metric"] not in load_tables(one["benchmark"]).unscored
+    unscored = plain and any(list_untold(row) for row in (one, other) if row.get("unscored"))
+    return [f"{reason}."] * bool(reason) + [LEFT_OUT] * unscored
 
 
 def note_keys(rows: Iterable[Row]) -> list[str]:
@@ -81,36 +104,60 @@ def _join(labels: Iterable[str]) -> str:
 
 def note_ruled(rows: Iterable[Row]) -> list[str]:
     """Say of judged metrics of which rules decide a part how many items were judged, and what the rules are."""
-    ruled = [row for row in rows if row.get("n_ruled")]
+    rows = list(rows)
+    metrics = {row["metric"] for row in rows if row.get("n_ruled")}
+    ruled = [row for row in rows if row["metric"] in metrics]
     told = dict.fromkeys(metric_record(row["metric"]).ruled for row in ruled)
     return [*note_judged(ruled), *(Detail(f"{rules}.") for rules in told if rules)]
 
 
 def note_judged(rows: Iterable[Row]) -> list[str]:
-    """Say of every judged metric that ran how many items were scored, or judged, by profile where these differ."""
-    counts: dict[tuple[str, str], dict[str, list[str]]] = {}  # of a split and a key, of each count the profiles
+    """Say of every judged metric that ran how many items were scored, or judged: one line for metrics counted alike.
+
+    Where the counts differ, each has its places, and after those of the first profile those of the other.
+    """
+    counts: dict[tuple[str, str], dict[str, dict[str, tuple[int, int, int]]]] = {}  # by place, by profile
     for row in rows:
         if "n_scored" in row and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge":
-            place = f"{row['config']} {row['split']}", show_key(row["metric"], row["key"])
-            counts.setdefault(place, {}).setdefault(_count_judged(row), []).append(row["profile"])
-    alike: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}  # of a count the splits and the keys
-    for (where, key), found in counts.items():
-        for count, profiles in found.items():
-            places, keys = alike.setdefault((count, f" ({profiles[0]})" if len(found) > 1 else ""), ({}, {}))
-            places[where] = keys[key] = None
-    several = len(alike) > 1 and len({where for where, _ in counts}) > 1
-    return [
-        f"{said.format(where=''.join(f', {where}' for where in places if several), by=by)}: {', '.join(keys)}."
-        for (said, by), (places, keys) in alike.items()
-    ]
+            here = counts.setdefault((row["metric"], row["key"]), {}).setdefault(name_place(row), {})
+            here[row["profile"]] = row["n_scored"], row["n_total"], row.get("n_ruled", 0)
+    said: dict[str, dict[str, None]] = {}
+    for metric_key, by_place in counts.items():
+        said.setdefault(_tell_counts(by_place), {})[show_key(*metric_key)] = None
+    return [line.replace("\0", ", ".join(keys)) for line, keys in said.items()]
 
 
-def _count_judged(row: Row) -> str:
-    """Say how many items were scored or, where rules decided some, judged, with slots for split and profile."""
-    scored, total, ruled = row["n_scored"], row["n_total"], row.get("n_ruled", 0)
-    if ruled:
-        return f"{scored - ruled} of {total}{{by}} judged{{where}}, {ruled} decided by rule"
-    return f"Judged{{where}}, scored {scored} of {total}{{by}}"
+def _tell_counts(by_place: Mapping[str, Mapping[str, tuple[int, int, int]]]) -> str:
+    """Say how many items of each place were scored or, where rules decided some, judged; the keys' slot is NUL."""
+    every = [count for by_profile in by_place.values() for count in by_profile.values()]
+    by_rule = any(ruled for *_, ruled in every)
+    if len(set(every)) == 1:
+        scored, total, ruled = every[0]
+        if by_rule:
+            return f"{scored - ruled} of {total} judged, {ruled} decided by rule: \0."
+        return f"Judged, scored {scored} of {total}: \0."
+    alike: dict[str, list[str]] = {}
+    for place, by_profile in by_place.items():
+        told = {name: (scored - ruled, ruled, total) for name, (scored, total, ruled) in by_profile.items()}
+        (_, first), *others = told.items()
+        parts = [f"{_add(first, by_rule)} of {first[2]}"]
+        parts += [f"{name} {_add(other, by_rule)}" for name, other in others if other != first]
+        alike.setdefault(", ".join(parts), []).append(place)
+    if len(by_place) == 1:
+        listed = next(iter(alike))
+    else:
+        listed = "; ".join(f"{', '.join(places)} ({count})" for count, places in alike.items())
+    return f"{'Judged + decided by rule' if by_rule else 'Judged and scored'}, \0: {listed}."
+
+
+def _add(count: tuple[int, int, int], by_rule: bool) -> str:
+    judged, ruled, _ = count
+    return f"{judged} + {ruled}" if by_rule else str(judged)
+
+
+def name_place(row: Row) -> str:
+    """Name what a row's values are of, as its table does; else its config and split."""
+    return row.get("of") or f"{row['config']} {row['split']}"
 
 
 def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
@@ -122,7 +169,7 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
     lacking = [row for row in rows if row.get("unscored") and not is_invalid(row)]  # of those a line on top says it
     for row in filter(list_untold, lacking):
         counts = ", ".join(f"{reason} {count}" for reason, count in list_untold(row).items())
-        place = f"{row['config']} {row['split']}: {counts}"
+        place = f"{name_place(row)}: {counts}"
         found.setdefault(show_key(row["metric"], row["key"]), {}).setdefault(row["profile"], []).append(place)
     alike: dict[str, list[str]] = {}  # what is said once for all the keys that it is true of
     for key, profiles in found.items():
@@ -131,7 +178,7 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
             alike.setdefault(f"{'' if same else f' ({profile})'}: {'; '.join(places)}.", []).append(key)
     notes = [*_note_none(rows), *(f"Unscored, {', '.join(keys)}{said}" for said, keys in alike.items())]
     if any(row["metric"] not in tables.unscored and list_untold(row) for row in lacking):
-        notes.append(Detail("Official leaves unscored items out, corrected counts them as wrong."))
+        notes.append(Detail(LEFT_OUT))
     for metric, say in tables.unscored.items():
         if own := [row for row in lacking if row["metric"] == metric]:
             notes.append(Detail(say(own)))
@@ -141,10 +188,10 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
 def _note_none(rows: Sequence[Row]) -> list[str]:
     """Say why metrics apply to none of the items of a split."""
     notes = []
-    several = len({(row["config"], row["split"]) for row in rows}) > 1
+    several = len({name_place(row) for row in rows}) > 1
     for row in rows:
         if row["n_total"] and row["n_total"] == row.get("n_not_applicable"):
             why = metric_record(row["metric"]).key(row["key"]).none or "it applies to none of the questions"
-            where = f" of {row['config']} {row['split']}" * several
+            where = f" of {name_place(row)}" * several
             notes.append(f"{show_key(row['metric'], row['key'])}{where} has no value: {why}.")
     return list(dict.fromkeys(notes))

@@ -26,6 +26,7 @@ class PaperTables:
             arguments: its title, the profile, ``en`` or ``zh`` labels, whether for every metric or the main one alone.
         systems: makes the tables of one run as a whole system, rated by people or timed; [] where it was neither. A
             further argument: the profiles.
+        blocks: what the paper calls runs of a config and a retriever, in its order.
         mixing: whether the options mix the documents, so that beside such a run printed rows would say nothing.
         corpus_options: the options that put documents into the corpus which the printed rows lack.
         service: what a RAG service cannot be asked, or not measured by.
@@ -36,6 +37,7 @@ class PaperTables:
     tabulate: Callable[[Sequence[Result], Sequence[str]], list[Grid]] | None = None
     matrices: Callable[[Sequence[Row], str, str, str, bool], list[Grid]] | None = None
     systems: Callable[[Result, Sequence[str]], list[Grid]] | None = None
+    blocks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     mixing: bool = False
     corpus_options: tuple[str, ...] = ()
     service: str = ""

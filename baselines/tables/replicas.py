@@ -5,7 +5,7 @@ marked in the table, and so, by another sign, is the row of a recipe that is not
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
@@ -17,7 +17,7 @@ from quadrag.run_record import Inputs, RunRecord
 from ..core.benchmark import load
 from ..core.prompts import are_own
 from ..core.result import PROFILES, Result
-from .grid import Detail, Grid
+from .grid import Detail, Grid, Line
 from .names import keep_name
 from .said import is_same
 
@@ -25,7 +25,7 @@ _RECIPE = re.compile(r"\w+-table\w+?-(.+)")  # whose last part is a row of the t
 _FEW = 3  # recipes each of which is told of in a line under a table
 _REPLICATED, _ROW = "<", "~"  # what stands behind a printed row
 _MARKS = {
-    _REPLICATED: f"{_REPLICATED}: the published row that the recipe replicates.",
+    _REPLICATED: f"{_REPLICATED}: the published row that is replicated, settings and data as in the paper; {{}}.",
     _ROW: f"{_ROW}: the published row of the recipe, which is not replicated.",
 }
 _ABOUT = 0.95  # of a number of questions that is no exact one, the share that is enough
@@ -40,26 +40,53 @@ def note_recipes(runs: Sequence[RunRecord]) -> list[str]:
             row = f"published row {_name_row(run.row)}{model}; " if "row" in run.row else ""
             server = run.inputs.served_as.get("llm")
             asked = f"{keep_name(run.inputs.llm)}{f', served by {keep_name(server)}' if server else ''}"
-            prompts = "the user's own" if are_own(run.inputs.benchmark, run.inputs.prompts) else "ours"
-            notes.append(f"Recipe {run.row['recipe']}: {row}asked: {asked}; prompts: {prompts}.")
+            notes.append(f"Recipe {run.row['recipe']}: {row}asked: {asked}; prompts: {_name_owner([run.inputs])}.")
     notes = list(dict.fromkeys(notes))
     told = notes if len(notes) <= _FEW else [Detail(note) for note in notes]
     names = dict.fromkeys(run.row["recipe"] for run in runs if run.row)
     return [*told, *(Detail(f"Its settings beside the paper's: quadrag list --recipe {name}") for name in names)]
 
 
+def find_row(runs: Iterable[RunRecord], labels: Sequence[str]) -> str:
+    """Find the printed row, among those with labels, that a recipe of the runs is of; "" where none is."""
+    rows = [run.row for run in runs if run.row]
+    return next((label for label in labels if any(_is_row(label.strip(), row) for row in rows)), "")
+
+
+def place_lines(printed: Sequence[Line], ours: Sequence[tuple[str, Sequence[Line]]]) -> list[Line]:
+    """Put our lines right under the printed one whose label stands beside them; those without one behind all."""
+    lines: list[Line] = []
+    for one in printed:
+        lines.append(replace(one, rule=True) if lines and lines[-1].kind == "ours" else one)
+        for under in (block for label, block in ours if label == one.label):
+            lines += [replace(line, rule=False) for line in under]
+    return lines + [line for label, block in ours if not label for line in block]
+
+
 def mark_rows(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
-    """Mark the printed rows of the runs' recipes, where not all are alike; `profile` is the one shown first."""
+    """Mark the printed rows of the runs' recipes; `profile` is the one shown first."""
     recipes = _judge_recipes(results, profile).values()
     judged = [(ours[0].run.row, _ROW if why else _REPLICATED) for ours, why in recipes]
     printed = [line for line in grid.lines if line.kind == "published"]
     marks = {one.label: next((mark for row, mark in judged if _is_row(one.label.strip(), row)), "") for one in printed}
-    if len(set(marks.values())) < 2:
+    if not any(marks.values()):
         return grid
     lines = [
         replace(line, label=line.label + marks[line.label]) if line.kind == "published" else line for line in grid.lines
     ]
-    return replace(grid, lines=lines, notes=[*grid.notes, *(_MARKS[mark] for mark in _MARKS if mark in marks.values())])
+    notes = [_MARKS[mark].format(_tell_rest(results)) for mark in _MARKS if mark in marks.values()]
+    return replace(grid, lines=lines, notes=[*grid.notes, *notes])
+
+
+def _tell_rest(results: Sequence[Result]) -> str:
+    """Say whose are the prompts, and the judge where one was asked: no part of a recipe."""
+    inputs = [one.run.inputs for one in results]
+    rest = "prompts and judge" if any(one.judge for one in inputs) else "prompts"
+    return f"{rest} {_name_owner(inputs)}"
+
+
+def _name_owner(inputs: Iterable[Inputs]) -> str:
+    return "the user's own" if all(are_own(one.benchmark, one.prompts) for one in inputs) else "ours"
 
 
 def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) -> list[str]:

@@ -5,7 +5,7 @@ A table without these lines would be read as saying more than was measured.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress
 
 from quadrag.catalogue import configs
@@ -18,8 +18,9 @@ from ..core.settings import UNKNOWN, WHOLE
 from ..systems.rag.system import RAG
 from .answers import note_answers, note_kinds
 from .cells import ALIKE, Row
+from .folded import fold_lines
 from .grid import Alarm, Detail
-from .names import keep_name, keep_names
+from .names import join_runs, keep_name, keep_names, name_apart
 from .notes import note_scores
 from .paper import load_tables
 from .paper_notes import note_beside
@@ -59,9 +60,13 @@ def note_partial(results: Sequence[Result]) -> list[str]:
         before = partial.pop().removesuffix(".") + "; " if partial else "PARTIAL: "
         partial.append(f"{before}the files that were read hold {'; '.join(held)}.")
     notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results)]
-    for one in results:
-        for line, names in {**one.run.constant_verdicts, **one.run.doubtful_verdicts}.items():
-            notes.append(Alarm(f"{line}; {ALIKE} marks what rests on them." if names else f"{line}."))
+    doubts = [
+        (name, f"{line}; {ALIKE} marks what rests on them." if marked else f"{line}.")
+        for name, one in zip(name_apart(results), results, strict=True)
+        for line, marked in {**one.run.constant_verdicts, **one.run.doubtful_verdicts}.items()
+    ]
+    for line, names in fold_lines(doubts, numbers=False).items():
+        notes.append(Alarm(f"{join_runs(names, results)}: {line}" if any(names) else line))
     notes += note_answers(results)
     notes += [_BY_IDS] * any(one.run.by_ids for one in results)
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
@@ -74,14 +79,29 @@ def is_part(run: RunRecord) -> bool:
 
 def note_invalid(results: Sequence[Result]) -> list[str]:
     """Say which metrics of runs are invalid, and why; and which are shown though too many items failed."""
-    invalid = [Alarm(f"INVALID, {line}.") for one in results for line in one.run.invalid]
-    partly = [(line, share) for one in results for line, share in one.run.partly.items()]
-    return [*invalid, *(Alarm(f"NOT RELIABLE, {line}.") for line, share in partly if share > MOST_FAILED)]
+    invalid = _fold_places(results, lambda run: run.invalid)
+    partly = _fold_places(results, lambda run: [line for line, share in run.partly.items() if share > MOST_FAILED])
+    return [*(Alarm(f"INVALID, {line}.") for line in invalid), *(Alarm(f"NOT RELIABLE, {line}.") for line in partly)]
 
 
 def note_failed(results: Sequence[Result]) -> list[str]:
     """Say of values of which a few items failed how these count."""
-    return [f"{line}." for one in results for line, share in one.run.partly.items() if share <= MOST_FAILED]
+    partly = _fold_places(results, lambda run: [line for line, share in run.partly.items() if share <= MOST_FAILED])
+    return [f"{line}." for line in partly]
+
+
+def _fold_places(results: Sequence[Result], lines_of: Callable[[RunRecord], Iterable[str]]) -> list[str]:
+    """Make one of the lines of several runs that are alike but for their place, with which they begin, and numbers."""
+    told = []
+    for name, one in zip(name_apart(results), results, strict=True):
+        inputs = one.run.inputs
+        for line in lines_of(one.run):
+            place, _, rest = line.partition(": ")
+            if name and place.startswith(f"{inputs.config} "):
+                place = name if len(inputs.splits) == 1 else name + place.removeprefix(inputs.config)
+            told.append((place, rest))
+    folded = fold_lines(told, len(results) > 1).items()
+    return [f"{join_runs(of, results)}: {rest}" if rest else of[0] for rest, of in folded]
 
 
 def _tell_limits(runs: Sequence[RunRecord]) -> Iterator[str]:

@@ -204,3 +204,11 @@ def test_neither_python_nor_show_nor_the_page_names_a_winner(judged, cli, tmp_pa
 def test_the_lines_are_said_in_chinese() -> None:
     assert speak(TOLD, "zh").startswith("两次由不同的裁判评判（m; m2）")
     assert "更好" not in speak("Not compared, the answers are the same; only the verdicts differ: acc.", "zh")
+
+
+def test_a_judge_without_certificate_is_told_of_once_for_all_its_runs() -> None:
+    signed = {"signature": "x|judge:j|prompt:p"}
+    runs = [run(0.1), run(0.9)]
+    told = note_judges([replace(one, scores=[row | signed for row in one.scores]) for one in runs])
+    assert [note.count("not certified") for note in told] == [1]
+    assert told[0].endswith("`quadrag label RUN --out sheet.csv`, and so of 1 other run.")

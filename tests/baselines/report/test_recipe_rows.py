@@ -56,7 +56,7 @@ def test_the_row_is_marked_where_all_that_the_recipe_fixes_holds(run, recipe, ma
     run(recipe, "--out", "r")
     text, labels = show(read_as_whole("r"))
     assert labels == [marked] and "not replicated" not in text.lower()
-    assert "<: the published row that the recipe replicates." in text
+    assert "<: the published row that is replicated, settings and data as in the paper; prompts ours." in text
 
 
 def test_what_keeps_a_run_from_its_row_is_one_line_with_all_reasons(run, cli):
@@ -152,7 +152,7 @@ def test_a_setting_of_the_search_that_the_recipe_leaves_to_the_benchmark_is_name
     assert plan_runs(recipe)[0].row["changed"].startswith("chunk_size 99 (recipe ")
 
 
-def test_of_a_sweep_rows_are_marked_where_not_all_are_replicated(run):
+def test_of_a_sweep_each_row_is_marked_with_ours_right_under_it(run):
     run("rgb-table1-vicuna-7b-v1.3", "--out", "r")
     labels = [one.label for one in tabulate_paper("rgb", read_as_whole("r"))[0].lines if one.kind == "published"]
     results = []
@@ -163,7 +163,9 @@ def test_of_a_sweep_rows_are_marked_where_not_all_are_replicated(run):
             other.run.row["recipe"] = f"rgb-table1-{other.run.inputs.llm}"
             results.append(other)
     text, marked = show(results)
-    assert marked == [] and "Not replicated" not in text
+    assert marked == [f"{label.rstrip('<')}<" for label in labels] and "Not replicated" not in text
+    lines = [one for one in tabulate_paper("rgb", results)[0].lines if not one.label.startswith("  ")]
+    assert [one.kind for one in lines] == ["published", "ours"] * len(labels)
     results[0].items.pop()
     text, marked = show(results)
     assert len(marked) == len(labels) > 2 and [one for one in marked if one.endswith("~")] == ["chatgpt~"]
@@ -234,6 +236,5 @@ def test_what_is_odd_of_answers_is_said_once_at_the_table_of_their_config(cli, t
     with ChatServer(models=["m"], text="Same.") as server:
         out = " ".join(cli(*asked, "--llm", server.url).out.split())
     *tables, last = out.split("Table ")[1:]
-    runs = [f"counterfactual_robustness_{language}{way}" for way in ("", "-none") for language in ("en", "zh")]
-    assert f"{', '.join(runs)}: all 3 answers are the same text, 'Same.'." in last
+    assert "all 4 runs: all 3 answers are the same text, 'Same.'." in last
     assert [one.count("are the same text") for one in (*tables, last)] == [1, 1, 1, 1]

@@ -1,6 +1,7 @@
 """Lines of several runs that are told once."""
 
 from quadrag.baselines.tables.folded import fold_lines, fold_names
+from quadrag.baselines.tables.notes import note_judged, note_ruled
 
 
 def test_lines_alike_but_for_their_numbers_are_one_with_the_least_and_the_greatest():
@@ -28,3 +29,21 @@ def test_names_that_begin_alike_are_one_where_none_is_left_out():
     assert fold_names(names[:6], names) == "all but facts_* (2)"
     assert fold_names(names[:4], names) == "noise_* (4)"
     assert fold_names(["qa"], ["qa", "counterfactual_en"]) == "qa"
+
+
+def test_what_is_part_of_a_name_or_a_path_is_no_number():
+    told = [("A", "1 of 2: bleu_1."), ("B", "2 of 2: bleu_2."), ("C", "1 of 2: bleu_2.")]
+    assert fold_lines(told, numbers=True) == {"1 of 2: bleu_1.": ["A"], "1–2 of 2: bleu_2.": ["B", "C"]}
+
+
+def test_counts_of_a_judge_are_one_line_with_the_rows_that_they_are_of():
+    def row(of, profile, scored, ruled, key="accuracy"):
+        named = {"config": "task_1_2", "split": "public", "of": of, "metric": "truthfulness", "key": key}
+        return {**named, "profile": profile, "n_total": 15, "n_scored": scored, "n_ruled": ruled}
+
+    rows = [row("LLM only", "official", 15, 11), row("LLM only", "corrected", 15, 14), row("Task 1", "official", 13, 0)]
+    told = "Judged + decided by rule, accuracy: LLM only (4 + 11 of 15, corrected 1 + 14); Task 1 (13 + 0 of 15)."
+    assert note_judged(rows) == [told]
+    assert note_ruled(rows)[0] == told
+    rows += [row(of, "official", 15, 11, "hallucination") for of in ("LLM only", "Task 1")]
+    assert note_judged(rows) == [told, "4 of 15 judged, 11 decided by rule: hallucination."]

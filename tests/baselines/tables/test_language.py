@@ -136,7 +136,13 @@ def test_a_comparison_is_in_chinese(cli):
             "13 of 15 (official) judged, 2 decided by rule: truthfulness.",
             "15（官方）题中 13 题由裁判判断，2 题按规则决定：truthfulness。",
         ),
-        ("13 of 15 judged, task_1_2 public, 2 decided by rule: truthfulness, accuracy.", None),
+        (
+            "Judged + decided by rule, truthfulness, accuracy: LLM only (4 + 11 of 15, corrected 1 + 14); Task 3 (2 + "
+            "0 of 2).",
+            "裁判判断 + 按规则决定，truthfulness, accuracy：仅用模型（15 题中 4 + 11，修正 1 + 14）；"
+            "任务 3（2 题中 2 + 0）。",
+        ),
+        ("Judged and scored, RAGQuestEval recall: summary test, qa_1doc test (2 of 8); qa_2doc test (1 of 8).", None),
         *((f"{metric_record(name).ruled}.", None) for name in metrics() if metric_record(name).ruled),
         (
             "The 3 verdicts of the judge j are the same, acc 1, nac not applicable: too few to tell whether it says so "
@@ -184,6 +190,11 @@ def test_a_comparison_is_in_chinese(cli):
         ),
         (
             "judge not certified: j (acc, hal); to begin with, label what it judged: `quadrag label a --out s.csv`.",
+            None,
+        ),
+        (
+            "judge not certified: j (acc, hal), nor checked by words, which find 1 of 8 answers right in 3 of 4 runs; "
+            "to begin with, label what it judged: `quadrag label a --out s.csv`, and so of 3 other runs.",
             None,
         ),
         (
