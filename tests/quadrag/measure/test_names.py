@@ -122,7 +122,11 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     assert re.split(r" {2,}", head) == ["metric", "first", "every", "difference", "95% interval", "verdict", "p"]
     assert re.split(r" {2,}", line)[1:4] == [low, high, "+100.0"] and line.endswith(" better  < 0.001")
     page = pairs._repr_html_()
-    assert page.index(f"<b>{html.escape(headline)}</b>") < page.index(f"<td>{low}</td><td>{high}</td>") < page.index("</table>")
+    assert (
+        page.index(f"<b>{html.escape(headline)}</b>")
+        < page.index(f"<td>{low}</td><td>{high}</td>")
+        < page.index("</table>")
+    )
     assert "Better or worse: p below 0.05." in notes
     assert page.index("</table>") < page.index("<p>Better or worse: p below 0.05. ") and page.count("<b>") == 4
     fewer = measure(first, "fewer", split="noise_80", limit=6)
