@@ -91,7 +91,6 @@ class Comparisons(Sides):
                 )
         return score_frame(rows).astype(dict.fromkeys(("n", *_DIFFERENCE), "float64"))
 
-    @property
-    def _grid(self) -> Grid:
+    def _tabulate(self, room: int) -> Grid:
         (grid,) = tabulate_several(self._runs, self.profile, every=False)
         return self._mark(replace(grid, notes=[note for note in grid.notes if note not in tell_under(grid)]))

@@ -16,12 +16,11 @@ from ...tables.grid import Cell, Grid, Line, Verdict
 from ...tables.slices import select_whole
 from ..pooled import pool_metrics
 from ..summary import pick_headlines
-from .names import Place, join_labels, name_columns, name_places, tell_apart
+from .names import FEW_RUNS, Place, join_labels, name_columns, name_places, tell_apart
 from .overall import pool_splits
 from .pairs import compare_each, has_better, list_places, pick_places, place_of
 from .verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict, verdict_cells
 
-FEW_RUNS = 3  # of which each is told of in words
 _MOST = 60  # lines of a terminal
 _NAMED = 6  # runs that a sentence names of one verdict
 _APART = "not compared"
