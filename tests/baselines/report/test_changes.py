@@ -164,6 +164,8 @@ def test_a_comparison_ends_with_what_to_look_at_next(two, cli):
     assert out.endswith("All answers side by side: --html FILE\nnext: quadrag show a b --worse\n")
     out = cli("report", "a", "b", "--html", "page.html").out
     assert out.endswith("\npage.html\nnext: quadrag show a b --worse\n")
+    out = cli("report", Path("a").resolve(), Path("b").resolve()).out
+    assert out.endswith("\nnext: quadrag show a b --worse\n"), "as short as it can be"
     assert "information_integration_en, mine (a, b), " in Path("page.html").read_text(encoding="utf-8")
     for name in "ab":
         shutil.copy(f"{name}/answers.jsonl", f"{name}.jsonl")
