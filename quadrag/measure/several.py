@@ -87,7 +87,7 @@ class Comparisons(Sides):
                 rows.append(
                     {"score": name, "system": system, **spell_place(name, place)}
                     | dict(zip(("value", "low", "high", "n", *_DIFFERENCE), (*own, *beside), strict=True))
-                    | {"verdict": find_verdict(place, pair) if pair else None}
+                    | {"verdict": find_verdict(place, pair) if pair else ""}
                 )
         return score_frame(rows).astype(dict.fromkeys(("n", *_DIFFERENCE), "float64"))
 

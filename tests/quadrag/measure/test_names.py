@@ -128,7 +128,7 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
         < page.index("</table>")
     )
     assert "Better or worse: p below 0.05." in notes
-    assert page.index("</table>") < page.index("<p>Better or worse: p below 0.05. ") and page.count("<b>") == 4
+    assert page.index("</table>") < page.index("<p>Better or worse: p below 0.05.<br>") and page.count("<b>") == 4
     fewer = measure(first, "fewer", split="noise_80", limit=6)
     uneven = repr(quadrag.compare(before, fewer))
     assert "on the 6 questions that both scored" in " ".join(uneven.split()) and "scored)" not in repr(pairs)
@@ -155,7 +155,7 @@ def test_what_was_not_run_is_said_and_commands_are_code():
             "no judge"
         }
     page = table_html(Grid("", "", [], [], ["see `quadrag <x>`", "more"]))
-    assert page.endswith("<p>see <code>quadrag &lt;x&gt;</code> more</p></div>")
+    assert page.endswith("<p>see <code>quadrag &lt;x&gt;</code><br>more</p></div>")
 
 
 def test_an_alarm_stands_above_the_table_in_bold():

@@ -48,7 +48,9 @@ def test_what_is_printed_is_what_the_report_prints(three, capsys):
         ["first", "0.0", "–"],
     ]
     assert max(map(len, lines)) <= 80 and "Under each value" not in repr(found)
-    assert "<td>every</td><td>100.0</td><td>+100.0</td>" in found._repr_html_()
+    page = found._repr_html_()
+    assert '<td style="text-align:left">every</td><td>100.0</td><td>+100.0</td>' in page
+    assert page.count("<svg") == 3 and "--s2" not in page, "a bar for each value, and no difference on its scale"
     chinese = quadrag.compare("first", "odd", "every", labels="zh")
     assert repr(chinese).startswith("odd 在 accuracy 上更好：+50.0 个百分点")
 
