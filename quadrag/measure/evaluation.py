@@ -30,7 +30,7 @@ PAGE = "report.html"  # of a run, in its folder
 
 
 class Evaluation(Scores):
-    """The scores of a system, ``result["rouge_l"].value``, and how they are shown: as text, in a notebook, as a page."""
+    """The scores of a system, ``result["rouge_l"].value``, and how they are shown: as text or a page."""
 
     @entrance
     def show(

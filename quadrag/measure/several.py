@@ -89,7 +89,7 @@ class Comparisons(Sides):
                     | dict(zip(("value", "low", "high", "n", *_DIFFERENCE), (*own, *beside), strict=True))
                     | {"verdict": find_verdict(place, pair) if pair else ""}
                 )
-        return score_frame(rows).astype(dict.fromkeys(("n", *_DIFFERENCE), "float64"))
+        return score_frame(rows)
 
     def _tabulate(self, room: int) -> Grid:
         (grid,) = tabulate_several(self._runs, self.profile, every=False)

@@ -68,7 +68,9 @@ def test_a_row_holds_a_metric_of_a_run_with_its_difference_from_the_first(three)
     ps = [rows[name, "accuracy"]["p_holm"] for name in ("odd", "every")]
     assert ps == [rows["odd", "accuracy"]["p"], 2 * rows["every", "accuracy"]["p"]], "the two are adjusted together"
     assert frame["difference"].isna().tolist() == [True, False, False] * 2
-    assert {frame[name].dtype.kind for name in list(frame)[5:-1]} == {"f"}
+    counts = {"n", "difference_n"}
+    assert {name for name in list(frame)[5:-1] if str(frame[name].dtype) != "float64"} == counts
+    assert {str(frame[name].dtype) for name in counts} == {"Int64"}, "whole, also where one is lacking"
 
 
 def test_over_several_splits_the_metric_over_all_of_them_comes_first():
