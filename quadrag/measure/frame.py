@@ -34,7 +34,7 @@ def spell_place(name: str, place: Place) -> dict[str, str]:
 
 
 def score_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Make a `pandas.DataFrame` with a row for each score; a None of `_NUMBERS` or `_COUNTS` is one that is not there."""
+    """Make a `pandas.DataFrame` with a row a score; a None of `_NUMBERS` or `_COUNTS` is one that is not there."""
     import pandas  # type: ignore[import-untyped]
 
     frame = pandas.DataFrame(rows)
