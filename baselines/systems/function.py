@@ -4,6 +4,7 @@ Of a benchmark that brings its passages with the questions the function is hande
 itself, and is measured as a RAG service is. What it answered is kept at once (`kept_answers`).
 """
 
+import asyncio
 import inspect
 import math
 import sys
@@ -210,7 +211,7 @@ class Function(System):
             return self._read(batch, given, time.perf_counter() - started)
         except WrongBatch:
             raise
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:  # one that cancels itself: of its batch alone
             return [read_failure(error, batch)] * len(batch)
 
     def _read(self, batch: Sequence[OpenQuestion], given: Any, seconds: float) -> list[Reply | Failure]:

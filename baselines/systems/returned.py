@@ -68,7 +68,7 @@ def refuse_failing(replies: Sequence[Reply | Failure], calls: int) -> None:
         )
 
 
-def read_failure(error: Exception, batch: Sequence[Any]) -> Failure:
+def read_failure(error: BaseException, batch: Sequence[Any]) -> Failure:
     """Read an exception, with the last line of the user's own file that led to it, and what the questions have.
 
     Args:
@@ -78,10 +78,11 @@ def read_failure(error: Exception, batch: Sequence[Any]) -> Failure:
     frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith(_OURS)]
     own = [one for one in frames if one.filename == frames[0].filename]
     place = f" ({own[-1].name}, {Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    return Failure("raised", one_line(f"{type(error).__name__}: {error}{place}{_hint(error, batch)}"))
+    said = ": ".join(filter(None, (type(error).__name__, str(error))))
+    return Failure("raised", one_line(f"{said}{place}{_hint(error, batch)}"))
 
 
-def _hint(error: Exception, batch: Sequence[Any]) -> str:
+def _hint(error: BaseException, batch: Sequence[Any]) -> str:
     """Say what a function gets where it took it for something else, or that its client is of another event loop."""
     if any(words in str(one) for one in causes(error) for words in _OTHER_LOOP):
         return "; the client was made in another event loop; make it inside the function, at the first call"

@@ -141,6 +141,7 @@ def difference_cell(pair: Pair, unit: str = RATE, better: bool = True) -> Cell:
     if pair.n < FEW:
         return Cell(text)
     bounds = " to ".join(write_number(end * scale, decimals) for end in pair.interval)
+    bounds *= bool(pair.difference or any(pair.interval))  # where nothing differs one without width tells nothing
     figure = better and figure_of(pair.difference, pair.interval, pair.n, unit)
     said = "characters" if unit == CHARACTERS else "percent points"
     return Cell(text, bounds, figure._replace(sure=pair.decisive < ALPHA, unit=said) if figure else None)

@@ -7,7 +7,6 @@ or a recipe, the runs are shown one after the other.
 """
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import tell, tell_next
+from quadrag.commands.shared.session import shell_path, tell, tell_next
 from quadrag.errors import QuadragError
 from quadrag.wrapping import GLANCE, fit
 
@@ -92,7 +91,7 @@ def run(arguments: argparse.Namespace) -> None:
         told = f"{sides[0][0]} holds {len(shown)} runs: show all with --wrong or --unscored, or one of them:"
         tell(arguments, told)
         for one, *_ in shown:
-            tell_next(arguments, f"quadrag show {shlex.quote(str(one.folder))}", "  ")
+            tell_next(arguments, f"quadrag show {shell_path(one.folder)}", "  ")
         return
     few = None if arguments.ids else _FEW if len(shown) > 1 else _MOST
     longest = GLANCE if sys.stdout.isatty() and not arguments.verbose else None

@@ -38,15 +38,16 @@ def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
     return call
 
 
-def check_names(**named: object) -> None:
-    """Refuse what is no text where a name is expected.
+def check_names(*, split: object = None, **named: object) -> None:
+    """Refuse what is no text where a name is expected; a split that is None stands for all.
 
     Raises:
         QuadragError: it is none.
     """
-    for name, value in named.items():
+    for name, value in {**named, "split": "" if split is None else split}.items():
         if not isinstance(value, str):
-            raise QuadragError(f"{name} is {value!r}, a {type(value).__name__}; expected one name as a text")
+            none = ", or None for all splits" * (name == "split")
+            raise QuadragError(f"{name} is {value!r}, a {type(value).__name__}; expected one name as a text{none}")
 
 
 def check_count(name: str, value: object, *, may_lack: bool = False) -> None:

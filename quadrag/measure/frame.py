@@ -13,7 +13,8 @@ from quadrag.records import Key
 _QUESTION = ["config", "split", "id"]
 _BOTH = ("query", "gold")  # what two runs have alike of a question
 _ROWS = ("question", "metric")
-_NUMBERS = {"value", "low", "high", "before", "after", "difference", "better", "worse", "equal", "p", "p_holm"}
+_NUMBERS = {"value", "low", "high", "before", "after", "difference", "difference_low", "difference_high", "p", "p_holm"}
+_COUNTS = {"n", "n_total", "difference_n", "better", "worse", "equal"}
 
 
 def check_rows(by: str) -> None:
@@ -33,11 +34,12 @@ def spell_place(name: str, place: Place) -> dict[str, str]:
 
 
 def score_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Make a `pandas.DataFrame` with a row for each score; of `_NUMBERS` a None is one that is not there."""
+    """Make a `pandas.DataFrame` with a row a score; a None of `_NUMBERS` or `_COUNTS` is one that is not there."""
     import pandas  # type: ignore[import-untyped]
 
     frame = pandas.DataFrame(rows)
-    return frame.astype({name: "float64" for name in frame if name in _NUMBERS})
+    kinds = dict.fromkeys(_NUMBERS, "float64") | dict.fromkeys(_COUNTS, "Int64")
+    return frame.astype({name: kinds[name] for name in frame if name in kinds})
 
 
 def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:

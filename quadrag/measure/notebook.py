@@ -5,27 +5,37 @@ from urllib.parse import quote
 
 from quadrag.baselines.charts.bar import draw_bars
 from quadrag.baselines.page.code import mark_code
-from quadrag.baselines.tables.grid import Alarm, Grid, Verdict, align_cells
+from quadrag.baselines.tables.grid import Alarm, Detail, Grid, Verdict, align_cells
+
+_LEFT = 'style="text-align:left"'  # a notebook puts all to the right
 
 
 def table_html(grid: Grid, file: str = "") -> str:
-    """Write a table as HTML: verdicts, title and alarms stand above it, other notes under it in one paragraph.
+    """Write a table as HTML: verdicts, title and alarms stand above it, other notes for everyone under it, a line each.
 
     A note that ends with the name of a `file` is a link to it.
     """
     bars = draw_bars(grid)
+    drawn = any(bars)
     rows = []
     for line, cells, bar in zip(grid.lines, align_cells(grid, "\u2007"), bars, strict=True):
-        texts = [html.escape(text) for text in (line.label, *(cell.text for cell in cells))]
-        rows.append("".join(f"<td>{text}</td>" for text in [*texts, *([bar] if any(bars) else [])]))
-    head = "".join(
-        f"<th>{html.escape(name)}</th>" for name in (grid.corner, *grid.columns, *([""] if any(bars) else []))
-    )
+        label, texts = html.escape(line.label), [html.escape(cell.text) for cell in cells]
+        if any(texts):
+            rest = "".join(f"<td>{text}</td>" for text in [*texts, *[bar] * drawn])
+            rows.append(f"<td {_LEFT}>{label}</td>{rest}")
+        else:  # it stands above a group of lines
+            rows.append(f'<th {_LEFT} colspan="{1 + len(texts) + drawn}">{label}</th>')
+    head = f"<th {_LEFT}>{html.escape(grid.corner)}</th>"
+    head += "".join(f"<th>{html.escape(name)}</th>" for name in (*grid.columns, *[""] * drawn))
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     said = "".join(f"<p><b>{mark_code(note)}</b></p>" for note in grid.notes if isinstance(note, Verdict))
     alarms = "".join(f"<p><b>{mark_code(note)}</b></p>" for note in grid.notes if isinstance(note, Alarm))
-    below = [_link(mark_code(note), html.escape(file)) for note in grid.notes if not isinstance(note, Alarm | Verdict)]
-    notes = f"<p>{' '.join(below)}</p>" if below else ""
+    below = [
+        _link(mark_code(note), html.escape(file))
+        for note in grid.notes
+        if not isinstance(note, Alarm | Detail | Verdict)
+    ]
+    notes = f"<p>{'<br>'.join(below)}</p>" if below else ""
     table = f'<div style="overflow-x:auto"><table><tr>{head}</tr>{body}</table></div>'
     return f"<div>{said}<b>{html.escape(grid.title)}</b>{alarms}{table}{notes}</div>"
 

@@ -39,7 +39,7 @@ def questions(
     Raises:
         QuadragError: a name or an option is unknown, or files are missing.
     """
-    check_names(benchmark=benchmark, config=config)
+    check_names(benchmark=benchmark, config=config, split=split)
     refuse_unknown(questions, options, known_options(load(benchmark), config))
     work, found, _ = take_questions(benchmark, config, split, data_dir, limit, options)
     return [pose(work, question, question.passages) for question in found]

@@ -87,11 +87,10 @@ class Comparisons(Sides):
                 rows.append(
                     {"score": name, "system": system, **spell_place(name, place)}
                     | dict(zip(("value", "low", "high", "n", *_DIFFERENCE), (*own, *beside), strict=True))
-                    | {"verdict": find_verdict(place, pair) if pair else None}
+                    | {"verdict": find_verdict(place, pair) if pair else ""}
                 )
-        return score_frame(rows).astype(dict.fromkeys(("n", *_DIFFERENCE), "float64"))
+        return score_frame(rows)
 
-    @property
-    def _grid(self) -> Grid:
+    def _tabulate(self, room: int) -> Grid:
         (grid,) = tabulate_several(self._runs, self.profile, every=False)
         return self._mark(replace(grid, notes=[note for note in grid.notes if note not in tell_under(grid)]))

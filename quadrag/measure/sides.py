@@ -7,7 +7,7 @@ from pathlib import Path
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.compared.names import name_columns
+from quadrag.baselines.report.compared.names import PAGE, PLAIN, name_columns
 from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.tables.cells import FEW
 from quadrag.baselines.tables.grid import Alarm, Grid, write_plainly
@@ -72,20 +72,19 @@ class Sides(ABC):
         kept = [Alarm(f"{name}: {told}.") for name, one in self._sides if (told := tell_answers(one.result))]
         return spell_notes(replace(grid, notes=[*kept, *grid.notes]))
 
-    @property
     @abstractmethod
-    def _grid(self) -> Grid:
-        """The table that is printed, as a cell of a notebook shows it."""
+    def _tabulate(self, room: int) -> Grid:
+        """Make the table that is printed, with as many columns for labels and names; and for a cell of a notebook."""
 
     @entrance
     def __repr__(self) -> str:
         """Say which is better, and show the differences of the headlines, a line each."""
-        return "\n".join(write_plainly(self._grid))
+        return "\n".join(write_plainly(self._tabulate(PLAIN)))
 
     @entrance
     def _repr_html_(self) -> str:
         """Show a notebook the same as a table."""
-        return table_html(self._grid)
+        return table_html(self._tabulate(PAGE))
 
 
 def tell_invalid(name: str, one: Evaluation) -> list[str]:

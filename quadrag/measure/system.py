@@ -90,7 +90,7 @@ def evaluate(
     """
     named = [certificate] if isinstance(certificate, str | Path) else certificate
     certificates = read_certificates([str(one) for one in named])
-    check_names(benchmark=benchmark, config=config, **({} if name is None else {"name": name}))
+    check_names(benchmark=benchmark, config=config, split=split, **({} if name is None else {"name": name}))
     check_profile(profile)
     taken = take_calls(benchmark, config, judge, concurrency, options, judge_large, certificates)
     calls = replace(taken, profile=profile)
@@ -149,15 +149,13 @@ def _one_line_each() -> Iterator[None]:
 
 def _tell_invalid(measured: Evaluation) -> list[str]:
     """Say in a few words which scores are not valid, and why; the table says the rest."""
-    heads = [*measured.headlines.values()]
     found: dict[str, list[str]] = {}
-    for name in dict.fromkeys([*heads, *measured.scores]):
+    for name in dict.fromkeys([*measured.headlines.values(), *measured.scores]):
         if not (one := measured.scores[name]).valid:
             found.setdefault(one.reason, []).append(name)
     told = []
     for why, names in found.items():
-        shown = [name for name in names if name in heads] or names
-        told.append(f"{shorten_list(shown, len(names))}: {why}; result.invalid says more")
+        told.append(f"{shorten_list(names)}: {why}; result.invalid says more")
     return told or measured.invalid
 
 

@@ -26,6 +26,8 @@ from .errors import tell_errors
 from .family import adjust
 from .names import (
     CORNER,
+    FEW_RUNS,
+    TERMINAL,
     Place,
     head_two,
     label_place,
@@ -41,8 +43,6 @@ from .shared import tell_judges
 from .slices import tell_slices
 from .verdict import tell_headline, verdict_cells
 from .words import tell_beside, tell_changes, tell_length, tell_missing, tell_over, tell_rule, tell_same
-
-_FEW = 3  # runs whose columns are headed by their names
 
 
 class _Rows(NamedTuple):
@@ -131,7 +131,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     shown = [row for at in found.places for table in found.tables if (row := table.get(at))]
     names = [name for name, _ in runs]
     known = {*name_columns(names), *(name for name in names if f"= {keep_name(name)}" in grid.title)}
-    known |= {*tell_apart(names)} if len(names) > 2 and (len(names) <= _FEW or not every) else set()
+    known |= {*tell_apart(names)} if len(names) > 2 and (len(names) <= FEW_RUNS or not every) else set()
     grid.notes += [*_tell_runs(runs, every, known), f"{name_units(shown)}, {profile} profile, {INTERVALS}."]
     grid.notes += note_keys(shown)
     grid.notes += _tell_lacking(results[0], found) if len(runs) != 2 else []
@@ -139,10 +139,12 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     return grid
 
 
-def compare_two(runs: Sequence[tuple[str, Result]], profile: str = "official", every: bool = False) -> Grid:
+def compare_two(
+    runs: Sequence[tuple[str, Result]], profile: str = "official", every: bool = False, room: int = TERMINAL
+) -> Grid:
     """Compare two named runs: a line that says which is better, the differences, what these cannot say.
 
-    Arguments as of `compare_runs`.
+    Arguments as of `compare_runs`; `room` as of `head_two`.
     """
     names = [name for name, _ in runs]
     columns = name_columns(names)
@@ -185,7 +187,7 @@ def compare_two(runs: Sequence[tuple[str, Result]], profile: str = "official", e
     notes += [one for one in missing if one not in invalid]
     notes += [*note_directions(shown), *_tell_shared({place: one.pair for place, one in compared.items()})]
     notes += [*tell_changes(first, second, found.heads, profile, columns), *_tell_lacking(first, found)]
-    heads, legend = head_two(names, labels.values())
+    heads, legend = head_two(names, labels.values(), room)
     title = f"Comparison: {name_difference(columns)}{legend}"
     return Grid(title, CORNER, [*heads, "difference", "verdict"], lines, notes, "forest", names=laid.names)
 
@@ -195,9 +197,9 @@ def _tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[Alarm]:
     runs = list(runs)
     made_up = map(Alarm, note_sample([result for _, result in runs], [name for name, _ in runs]))
     said = ((name, note) for name, result in runs for note in note_partial([result]))
-    told = fold_lines(said, len(runs) > _FEW).items()
+    told = fold_lines(said, len(runs) > FEW_RUNS).items()
     every = (note for note, where in told if len(where) == len(runs))
-    whole = {note for note in every if len(runs) > _FEW or note.startswith("PARTIAL")}
+    whole = {note for note in every if len(runs) > FEW_RUNS or note.startswith("PARTIAL")}
     return [*made_up, *(Alarm(note if note in whole else f"{', '.join(where)}: {note}") for note, where in told)]
 
 
@@ -236,7 +238,7 @@ def _lay_out(runs: Sequence[tuple[str, Result]], found: _Rows) -> Grid:
         lines.append(Line(f"{label_place(place)}{over}", cells, rule=last not in (None, place[0])))
         last = place[0]
     names = name_lines([name for name, _ in runs])
-    heads = [name.replace(" ", "\n", 1) for name in names] if len(runs) <= _FEW else list(columns)
+    heads = [name.replace(" ", "\n", 1) for name in names] if len(runs) <= FEW_RUNS else list(columns)
     notes = _tell_alarms(zip(columns, (result for _, result in runs), strict=True))
     return Grid("Comparison", CORNER, heads, lines, [*notes], "runs", names=names)
 

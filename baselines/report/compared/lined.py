@@ -16,12 +16,11 @@ from ...tables.grid import Cell, Grid, Line, Verdict
 from ...tables.slices import select_whole
 from ..pooled import pool_metrics
 from ..summary import pick_headlines
-from .names import Place, join_labels, name_columns, name_places, tell_apart
+from .names import FEW_RUNS, Place, join_labels, name_columns, name_places, tell_apart
 from .overall import pool_splits
 from .pairs import compare_each, has_better, list_places, pick_places, place_of
 from .verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict, verdict_cells
 
-FEW_RUNS = 3  # of which each is told of in words
 _MOST = 60  # lines of a terminal
 _NAMED = 6  # runs that a sentence names of one verdict
 _APART = "not compared"
@@ -44,7 +43,7 @@ def difference_cells(place: Place, pair: Pair | None) -> list[Cell]:
     if pair is None:
         return [Cell(NOTHING)] * 5
     difference, verdict = verdict_cells(place, pair)
-    texts = [difference.sub, str(pair.n), verdict.sub.removeprefix("p ") or NOTHING, verdict.text]
+    texts = [difference.sub or NOTHING, str(pair.n), verdict.sub.removeprefix("p ") or NOTHING, verdict.text]
     return [Cell(difference.text, figure=difference.figure), *map(Cell, texts)]
 
 
@@ -72,7 +71,10 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
         here = [
             Line(
                 " " * (len(left) > 1) + called[at],
-                [sides[at].shown, *difference_cells(place, sides[at].pair)],
+                [
+                    _draw_share(place, sides[at].shown),
+                    *(Cell(one.text) for one in difference_cells(place, sides[at].pair)),
+                ],
             )
             for at in order
             if _is_shown(sides[at])
@@ -125,6 +127,11 @@ def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> 
             cell = cell if len(results) <= FEW_RUNS else replace(cell, sub="")
             found[place].append(Side(row["value"] if row else None, cell, pair and pair.pair))
     return found
+
+
+def _draw_share(place: Place, cell: Cell) -> Cell:
+    """Leave a figure, which a notebook draws as a bar to 100, to shares alone."""
+    return cell if metric_record(place[2]).key(place[3]).range == (0, 1) else replace(cell, figure=None)
 
 
 def _is_shown(side: Side) -> bool:

@@ -12,22 +12,34 @@ from ...tables.names import keep_name
 Place = tuple[str, str, str, str]  # config, split, metric, key
 CORNER = "config: split/metric"  # what the lines of a comparison are called by
 _LONG, _LONGEST = 20, 60  # characters of a name, and of one that is explained
+FEW_RUNS = 3  # whose names stand wherever the runs do
 _SHORT = 12  # characters of a name that says which of many runs is meant, as a letter does
 _CUT = "…"  # where a name is cut
 _NUMBER = 5  # columns of a number
-_HEADS = 36  # columns of a plain table for labels and two heads; difference, interval, p and verdict have the rest
+# Columns for labels and two heads: difference and verdict have the rest of a terminal, with interval and p under them
+# or, in a plain table, beside them. A page is as wide as it takes.
+TERMINAL, PLAIN, PAGE = 50, 36, 1000
 
 
 def name_columns(names: Sequence[str]) -> list[str]:
     """Name runs wherever they stand side by side: by what tells their names apart, or by letters.
 
-    Letters stand for names that are cut or alike or, of three runs and more, where one is long or a mere number.
+    Letters stand for names that are cut or alike; of three runs and more also where one is a mere number, of many where
+    one is long.
     """
     own = tell_apart(names)
-    short = len(names) == 2 or all(len(one) <= _SHORT and not one[:1].isdigit() for one in own)
+    longest = _LONG if len(names) <= FEW_RUNS else _SHORT
+    short = len(names) == 2 or all(len(one) <= longest and not one[:1].isdigit() for one in own)
     if short and len({*own}) == len(names) > 1 and not any(one.startswith(_CUT) for one in own):
         return own
-    return [chr(ord("A") + rank) if len(names) <= 26 else str(rank) for rank in range(len(names))]
+    return _letter(names) if len(names) <= 26 else [str(rank) for rank in range(len(names))]
+
+
+def _letter(names: Sequence[str]) -> list[str]:
+    """Return a letter for each run; of two it is none that either name begins with, as "A good" does."""
+    begun = {name.rstrip("/").rpartition("/")[2][:1].upper() for name in names}
+    first = "X" if len(names) == 2 and begun & {"A", "B"} and names[0] != names[1] else "A"
+    return [chr(ord(first) + rank) for rank in range(len(names))]
 
 
 def name_lines(names: Sequence[str]) -> list[str]:
@@ -47,15 +59,15 @@ def name_difference(columns: Sequence[str]) -> str:
     return f"{columns[1]} minus {columns[0]}"
 
 
-def head_two(names: Sequence[str], labels: Iterable[str]) -> tuple[list[str], str]:
-    """Return the heads of two runs' columns beside labels, letters where names are too wide, and what letters mean."""
+def head_two(names: Sequence[str], labels: Iterable[str], room: int = TERMINAL) -> tuple[list[str], str]:
+    """Return the heads of two runs' columns beside labels, letters where there is no room, and what letters mean."""
     from rich.cells import cell_len
 
     heads = columns = name_columns(names)
     widths = [cell_len(name) for name in columns]
     # Of names no wider than numbers letters would not be narrower.
-    if max(widths) > _NUMBER and max(map(cell_len, labels), default=0) + sum(2 + width for width in widths) > _HEADS:
-        heads = ["A", "B"]
+    if max(widths) > _NUMBER and max(map(cell_len, labels), default=0) + sum(2 + width for width in widths) > room:
+        heads = _letter(columns)
     whole = names if heads == columns else columns
     told = (f"{letter} = {keep_name(_clip(name, _LONGEST))}" for letter, name in zip(heads, whole, strict=True))
     last = [keep_name(name.rstrip("/").rpartition("/")[2]) for name in names]

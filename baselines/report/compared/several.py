@@ -17,9 +17,9 @@ from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.notes import TESTS, note_directions
 from .comparison import compare_runs
 from .errors import tell_errors
-from .lined import FEW_RUNS, difference_cells, line_up
+from .lined import difference_cells, line_up
 from .matrix_change import tabulate_changes
-from .names import CORNER, label_place, name_columns, name_difference, name_places, tell_under
+from .names import CORNER, FEW_RUNS, label_place, name_columns, name_difference, name_places, tell_under
 from .overall import pool_splits
 from .pairs import compare_each, list_places, pick_places
 from .rankings import tell_rankings

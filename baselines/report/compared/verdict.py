@@ -100,9 +100,13 @@ def tell_headline(
     also = "; ".join(f"{verdict} on {_list_few(metrics)}" for verdict, metrics in rest.items() if metrics)
     label = keep_name(labels[first].replace(f"{first[1]}/", "") if one.splits else labels[first])
     over = f" over {first[1]}" * bool(one.splits)
-    said = _tell_difference(first, one.pair, over, tell_facts(one, profile, names))
+    facts = tell_facts(one, profile, names)
+    if find_verdict(first, one.pair) == EQUAL:
+        said = f"No difference on any question by {label}{over}{_tell_sureness(first, one.pair, facts)}"
+    else:
+        said = f"{_tell_verdict(first, one.pair, names)} on {label}: {_tell_difference(first, one.pair, over, facts)}"
     but = tell_other(first, one, profile, names)
-    sentences = [f"{_tell_verdict(first, one.pair, names)} on {label}: {said}"]
+    sentences = [said]
     sentences += [f"But {but}"] if but else []
     sentences += [f"The rest: {also}"] if also else []
     return [" ".join(f"{one}." for one in sentences)]
@@ -165,16 +169,22 @@ def _list_few(labels: Sequence[str]) -> str:
 
 def _tell_verdict(place: Place, pair: Pair, names: Sequence[str]) -> str:
     verdict = find_verdict(place, pair)
-    if verdict == EQUAL:
-        return "No difference seen"
     return "Not decided" if verdict == UNDECIDED else f"{names[1]} is {verdict}"
 
 
 def _tell_difference(place: Place, pair: Pair, over: str = "", facts: Sequence[str] = ()) -> str:
-    """Say a difference with its interval, and that it may be chance."""
+    """Say a difference with its interval and its p, and that it may be chance."""
     chance = ", which may be chance" * (find_verdict(place, pair) == UNDECIDED)
-    between = "; ".join([f"95% {pair_cell(pair, place).sub}", *facts])
-    return f"{_format(place, pair)} points{over}{chance} ({between})"
+    return f"{_format(place, pair)} points{over}{chance}{_tell_sureness(place, pair, facts)}"
+
+
+def _tell_sureness(place: Place, pair: Pair, facts: Sequence[str] = ()) -> str:
+    """Say in brackets the interval and p, which no question differing leaves out, and other facts; "" without any."""
+    interval = pair_cell(pair, place).sub
+    parts = [f"95% {interval}"] * bool(interval)
+    parts += [_format_p(pair.decisive)] * (find_verdict(place, pair) != EQUAL)
+    between = "; ".join([*parts, *facts])
+    return f" ({between})" * bool(between)
 
 
 def _tell_interval(place: Place, pair: Pair) -> str:

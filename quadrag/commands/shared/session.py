@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import re
 import shlex
 import sys
@@ -15,6 +16,7 @@ from quadrag.errors import one_line
 from quadrag.labels import usual_labels
 from quadrag.progress import spell
 
+_WIDTH = 80  # columns of a usual terminal
 _SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "stop", "seed")
 
 
@@ -131,9 +133,15 @@ def tell(arguments: argparse.Namespace, *lines: str, to: IO[str] | None = None) 
 
 
 def tell_next(arguments: argparse.Namespace, command: str, head: str = "next: ") -> None:
-    """Print a command that may follow, which speaks the language of this one."""
+    """Print a command that may follow, which speaks the language of this one; a long one has a line of its own."""
     labels = "" if arguments.labels == usual_labels() else f" --labels {arguments.labels}"
-    tell(arguments, f"{head}{command}{labels}")
+    line = f"{head}{command}{labels}"
+    tell(arguments, *([line] if len(line) <= _WIDTH or not head.strip() else [head.rstrip(), f"  {command}{labels}"]))
+
+
+def shell_path(folder: object) -> str:
+    """Name a folder in a command, as shortly as it is found from here."""
+    return shlex.quote(min(str(folder), os.path.relpath(str(folder)), key=len))
 
 
 def tell_bad(line: str) -> None:
@@ -170,9 +178,9 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
 
     if any(result.stopped for result in results):
         return
-    place, then = shlex.quote(str(folder)), "--wrong"
+    place, then = shell_path(folder), "--wrong"
     if invalid := [result for result in results if result.run.invalid]:
-        place = shlex.quote(str(invalid[0].folder))
+        place = shell_path(invalid[0].folder)
         then = "--wrong" if invalid[0].run.unread_judge else "--unscored"
     elif len(results) == 1 and has_unscored(results[0].scores):
         then = "--unscored"
@@ -196,7 +204,7 @@ def print_next_of_several(arguments: argparse.Namespace, systems: Sequence[Seque
         alike = (one.run.inputs.config, one.run.inputs.splits) == (other.run.inputs.config, other.run.inputs.splits)
         if (alone or alike) and (which := offer_changes(one, other, profile)):
             named = "" if own_profile([one, other]) == profile else f" --profile {profile}"
-            folders = " ".join(shlex.quote(str(each.folder)) for each in (one, other))
+            folders = " ".join(shell_path(each.folder) for each in (one, other))
             tell_next(arguments, f"quadrag show {folders} {which}{named}")
             return
 

@@ -164,6 +164,8 @@ def test_a_comparison_ends_with_what_to_look_at_next(two, cli):
     assert out.endswith("All answers side by side: --html FILE\nnext: quadrag show a b --worse\n")
     out = cli("report", "a", "b", "--html", "page.html").out
     assert out.endswith("\npage.html\nnext: quadrag show a b --worse\n")
+    out = cli("report", Path("a").resolve(), Path("b").resolve()).out
+    assert out.endswith("\nnext: quadrag show a b --worse\n"), "as short as it can be"
     assert "information_integration_en, mine (a, b), " in Path("page.html").read_text(encoding="utf-8")
     for name in "ab":
         shutil.copy(f"{name}/answers.jsonl", f"{name}.jsonl")
@@ -258,18 +260,19 @@ def test_what_cannot_be_compared_is_one_line(two, cli):
 def test_runs_are_called_by_what_they_do_not_share(names, wanted):
     assert tell_apart(names) == wanted
     if len(names) == 2:
-        assert name_columns(names) == (["A", "B"] if wanted[0] == wanted[1] or "…" in wanted[1] else wanted)
+        letters = ["X", "Y"] if "…" in wanted[1] else ["A", "B"] if wanted[0] == wanted[1] else None
+        assert name_columns(names) == (letters or wanted)
 
 
 def test_of_names_too_long_for_heads_letters_stand_there_and_labels_are_not_broken(two, capsys):
-    names = ["first_of_the_two", "another_of_the_same"]
+    names = ["first_of_the_two_now", "another_of_the_same"]
     capsys.readouterr()
     runs = [(name, one.result) for name, one in zip(names, two, strict=True)]
     print_grids([lift_place(compare_runs(runs, every=False))])
     shown = capsys.readouterr().out.splitlines()
     at = next(at for at, line in enumerate(shown) if line.startswith("───"))
-    assert shown[at - 1].split() == ["metric", "A", "B", "difference", "verdict"]
-    assert "(A = first_of_the_two, B = another_of_the_same)" in " ".join(shown)
+    assert shown[at - 1].split() == ["metric", "X", "Y", "difference", "verdict"]
+    assert "(X = first_of_the_two_now, Y = another_of_the_same)" in " ".join(shown)
     assert shown[at + 1].startswith("accuracy  ") and max(map(len, shown)) <= 80
 
 

@@ -49,7 +49,9 @@ def run(value: float, text: str = "A", judge: str | None = "m", prompt: str = ""
 
 def test_between_runs_of_different_judges_no_judged_metric_has_a_winner() -> None:
     grid = compare_runs([("A", run(0.1)), ("B", run(0.9, "B", "m2"))])
-    assert grid.notes[:2] == ["B is better on rouge_l: +80.0 points (95% 68.8 to 80.0).", TOLD], "no judge is behind it"
+    assert grid.notes[:2] == ["B is better on rouge_l: +80.0 points (95% 68.8 to 80.0; p < 0.001).", TOLD], (
+        "no judge is behind it"
+    )
     assert "Not compared, the judges are not the same: RAGQuestEval precision." in grid.notes
     assert [note for note in grid.notes if "better" in note and "precision" in note] == []
     cells = {line.label.split()[-1].split("/")[-1]: [cell.text for cell in line.cells] for line in grid.lines}

@@ -190,8 +190,8 @@ def test_of_three_runs_each_is_compared_with_the_first():
     grid, differences = tabulate_several(runs)
     assert len(grid.columns) == len(grid.lines[0].cells) == 3
     assert [[cell.text for cell in line.cells] for line in differences.lines] == [
-        ["b", "+50.0", "", "2", "–", "too few questions"],
-        ["c", "-100.0", "", "1", "–", "too few questions"],
+        ["b", "+50.0", "–", "2", "–", "too few questions"],
+        ["c", "-100.0", "–", "1", "–", "too few questions"],
     ], "of a few questions no interval"
     assert len(tabulate_several(runs[:2])) == 1
 

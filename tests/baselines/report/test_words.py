@@ -60,7 +60,7 @@ def test_what_is_undecided_is_told_with_what_would_decide_it() -> None:
 
 def test_what_is_the_same_is_said_to_be_the_same() -> None:
     first = np.random.RandomState(0).random_sample(100)
-    assert words(run(first), run(first))[0] == "No difference seen on rouge_l: 0.0 points (95% 0.0 to 0.0)."
+    assert words(run(first), run(first))[0] == "No difference on any question by rouge_l."
     swapped = [*first[1::2], *first[::2]]
     swapped[::2], swapped[1::2] = first[1::2], first[::2]
     said = span(run(first), run(swapped))
@@ -72,7 +72,7 @@ def test_what_is_the_same_is_said_to_be_the_same() -> None:
 def test_the_same_on_a_part_says_on_which_part_and_what_failed() -> None:
     first = np.random.RandomState(0).random_sample(20)
     asked: Any = {"asked": ask(20, ["x"])}
-    same = "No difference seen on rouge_l: 0.0 points (95% 0.0 to 0.0; on the 15 questions that both scored"
+    same = "No difference on any question by rouge_l (on the 15 questions that both scored"
     failed = fail(run([*first[:15], *[None] * 5], **asked))
     assert words(run(first, **asked), failed)[0] == f"{same}; 5 failed in B)."
     part = run(first[:15], asked=ask(15, ["x"]))
@@ -124,8 +124,8 @@ def test_of_few_questions_it_is_said_that_they_are_few() -> None:
 @pytest.mark.parametrize(
     ("n", "gained", "lost", "said"),
     [
-        (6, 4, 0, ["Not decided on accuracy: +66.7 points, which may be chance (95% 1.0 to 99.0)."]),
-        (46, 12, 4, ["B is better on accuracy: +17.4 points (95% 0.0 to 33.3)."]),
+        (6, 4, 0, ["Not decided on accuracy: +66.7 points, which may be chance (95% 1.0 to 99.0; p 0.062)."]),
+        (46, 12, 4, ["B is better on accuracy: +17.4 points (95% 0.0 to 33.3; p 0.049)."]),
     ],
 )  # fmt: skip
 def test_where_interval_and_test_disagree_the_test_decides(n: int, gained: int, lost: int, said: list[str]) -> None:

@@ -52,7 +52,7 @@ def test_what_another_profile_says_follows_what_the_shown_one_says():
     mine, other = PAIRS[3]._replace(n=34), pair(-0.15, 0.01, -0.268, -0.018)
     [line] = tell_headline({ACCURACY: Compared(mine, other, 40, (0, 6))}, "official", NAMES, name_places([ACCURACY]))
     assert speak_line(line, "zh") == (
-        "accuracy 上未分高下：0.0 个百分点，可能出于偶然（95% 区间 -10.0 至 10.0；在两次都有分的 34 题上；"
+        "accuracy 上未分高下：0.0 个百分点，可能出于偶然（95% 区间 -10.0 至 10.0；p 1.000；在两次都有分的 34 题上；"
         "my_rag v2 有 6 题失败）。但另一口径（修正）分出高下：my_rag v2 更差，-15.0 个百分点"
-        "（95% 区间 -26.8 至 -1.8）。"
+        "（95% 区间 -26.8 至 -1.8；p 0.010）。"
     )

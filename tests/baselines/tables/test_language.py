@@ -79,16 +79,16 @@ def test_a_comparison_is_in_chinese(cli):
             "逐题比较 B 与 A：f1 更好 0，更差 0，相同 60；em 更好 5，更差 0，相同 55。",
         ),
         (
-            "Not decided on f1: +2.1 points over all 5 splits, which may be chance (95% -0.6 to 3.1; on the 6 "
+            "Not decided on f1: +2.1 points over all 5 splits, which may be chance (95% -0.6 to 3.1; p 0.034; on the 6 "
             "questions that both scored). The rest: better on em, acc; worse on hal.",
-            "f1 上未分高下：全部 5 个划分合计 +2.1 个百分点，可能出于偶然（95% 区间 -0.6 至 3.1；"
+            "f1 上未分高下：全部 5 个划分合计 +2.1 个百分点，可能出于偶然（95% 区间 -0.6 至 3.1；p 0.034；"
             "在两次都有分的 6 题上）。其余：em, acc 更好；hal 更差。",
         ),
         (
-            "v2 is worse on em: -2.1 points (95% -3.1 to -0.6). But corrected, the other profile, says the opposite: "
-            "v2 is better, +3.0 points (95% 1.0 to 4.0).",
-            "v2 在 em 上更差：-2.1 个百分点（95% 区间 -3.1 至 -0.6）。但另一口径（修正）的结论相反：v2 更好，"
-            "+3.0 个百分点（95% 区间 1.0 至 4.0）。",
+            "v2 is worse on em: -2.1 points (95% -3.1 to -0.6; p < 0.001). But corrected, the other profile, says the "
+            "opposite: v2 is better, +3.0 points (95% 1.0 to 4.0; p 0.002).",
+            "v2 在 em 上更差：-2.1 个百分点（95% 区间 -3.1 至 -0.6；p < 0.001）。但另一口径（修正）的结论相反："
+            "v2 更好，+3.0 个百分点（95% 区间 1.0 至 4.0；p 0.002）。",
         ),
         (
             "To show a difference of this size would probably take: f1 about 980 more questions, of which the split "
@@ -100,7 +100,8 @@ def test_a_comparison_is_in_chinese(cli):
             "按 noise_0/f1 与 A 比较：更差 20 次；未分高下 v1, v2, bm25。",
         ),
         (
-            "em: corrected, the other profile, does not decide: -2.0 points, which may be chance (95% -3.1 to 1.1).",
+            "em: corrected, the other profile, does not decide: -2.0 points, which may be chance (95% -3.1 to 1.1; p "
+            "0.213).",
             None,
         ),
         (

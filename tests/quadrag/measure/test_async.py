@@ -140,6 +140,25 @@ def test_a_forked_child_has_a_loop_of_its_own():
     assert child.exitcode == 0
 
 
+def test_a_call_that_cancels_itself_is_unscored_alone():
+    def here(question):
+        if question.id == "3":
+            raise asyncio.CancelledError
+        return question.query
+
+    async def beside(question):
+        if question.id == "3":
+            asyncio.current_task().cancel()
+            await asyncio.sleep(1)
+        return question.query
+
+    for system, at in ((here, "here"), (beside, "beside")):
+        found = measure(system, *RGB, split="noise_0", name=at)
+        assert found["accuracy"].unscored == {"raised": 1}
+        (why,) = found.result.run.failures.values()
+        assert why.startswith(f"CancelledError ({at}, test_async.py:")
+
+
 def test_who_brings_a_client_of_another_loop_is_told_where_to_make_it():
     async def notebook():
         gate = asyncio.Lock()

@@ -19,7 +19,7 @@ RGB = ("rgb", "noise_robustness_en")
 
 def test_what_a_summary_begins_with_is_named_first_where_scores_are_invalid():
     count = iter(range(9))
-    with pytest.warns(UserWarning, match=r"^INVALID, rouge_l, bleu, length and 5 more: 4 of 8 items failed"):
+    with pytest.warns(UserWarning, match=r"^INVALID, rouge_l, bleu, length, .* and 4 more: 4 of 8 items failed"):
         found = measure(lambda question: question.query if next(count) % 2 else 1 / 0)
     assert "), more than max_failed=0.2: rouge_l, bleu, length and 5 more; " in found.invalid[0]
 
@@ -283,8 +283,13 @@ def test_a_few_failures_are_told_with_the_first_and_with_what_shows_them(capsys)
 
 @pytest.mark.parametrize("use", [quadrag.evaluate, quadrag.questions])
 def test_a_list_where_one_name_is_expected_is_one_line(use):
+    system = [str] * (use is quadrag.evaluate)
+    with pytest.raises(quadrag.QuadragError) as told:
+        use(*RGB, *system, split=["noise_0", "noise_20"])
+    line = "split is ['noise_0', 'noise_20'], a list; expected one name as a text, or None for all splits"
+    assert str(told.value) == line and "（所有划分）" in speak_line(line, "zh")
     with pytest.raises(quadrag.QuadragError, match=r"^config is \['a'\], a list; expected one name as a text$"):
-        use("rgb", ["a"], *[str] * (use is quadrag.evaluate))
+        use("rgb", ["a"], *system)
 
 
 def test_a_metric_of_those_alone_that_another_one_found_is_as_valid_as_the_answers(tmp_path, monkeypatch):

@@ -34,7 +34,7 @@ def test_a_result_and_a_comparison_are_in_chinese(capsys):
     assert any(
         line.startswith("失败的回答：1 个（第一个，noise_robustness_en/noise_80/3/0：“Timeout") for line in lines
     )
-    assert "<th>指标</th><th>数值</th>" in before._repr_html_()
+    assert ">指标</th><th>数值</th>" in before._repr_html_()
     both = quadrag.compare(before, "b")
     assert repr(both).startswith("every 在 accuracy 上更好：+100.0 个百分点（95% 区间")
     assert (

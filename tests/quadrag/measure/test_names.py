@@ -1,5 +1,6 @@
 """Scores and differences by the names that a user tries, and a comparison in a notebook."""
 
+import html
 import re
 
 import pytest
@@ -121,9 +122,13 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     assert re.split(r" {2,}", head) == ["metric", "first", "every", "difference", "95% interval", "verdict", "p"]
     assert re.split(r" {2,}", line)[1:4] == [low, high, "+100.0"] and line.endswith(" better  < 0.001")
     page = pairs._repr_html_()
-    assert page.index(f"<b>{headline}</b>") < page.index(f"<td>{low}</td><td>{high}</td>") < page.index("</table>")
+    assert (
+        page.index(f"<b>{html.escape(headline)}</b>")
+        < page.index(f"<td>{low}</td><td>{high}</td>")
+        < page.index("</table>")
+    )
     assert "Better or worse: p below 0.05." in notes
-    assert page.index("</table>") < page.index("<p>Better or worse: p below 0.05. ") and page.count("<b>") == 4
+    assert page.index("</table>") < page.index("<p>Better or worse: p below 0.05.<br>") and page.count("<b>") == 4
     fewer = measure(first, "fewer", split="noise_80", limit=6)
     uneven = repr(quadrag.compare(before, fewer))
     assert "on the 6 questions that both scored" in " ".join(uneven.split()) and "scored)" not in repr(pairs)
@@ -150,7 +155,7 @@ def test_what_was_not_run_is_said_and_commands_are_code():
             "no judge"
         }
     page = table_html(Grid("", "", [], [], ["see `quadrag <x>`", "more"]))
-    assert page.endswith("<p>see <code>quadrag &lt;x&gt;</code> more</p></div>")
+    assert page.endswith("<p>see <code>quadrag &lt;x&gt;</code><br>more</p></div>")
 
 
 def test_an_alarm_stands_above_the_table_in_bold():

@@ -48,7 +48,9 @@ def test_what_is_printed_is_what_the_report_prints(three, capsys):
         ["first", "0.0", "–"],
     ]
     assert max(map(len, lines)) <= 80 and "Under each value" not in repr(found)
-    assert "<td>every</td><td>100.0</td><td>+100.0</td>" in found._repr_html_()
+    page = found._repr_html_()
+    assert '<td style="text-align:left">every</td><td>100.0</td><td>+100.0</td>' in page
+    assert page.count("<svg") == 3 and "--s2" not in page, "a bar for each value, and no difference on its scale"
     chinese = quadrag.compare("first", "odd", "every", labels="zh")
     assert repr(chinese).startswith("odd 在 accuracy 上更好：+50.0 个百分点")
 
@@ -66,7 +68,9 @@ def test_a_row_holds_a_metric_of_a_run_with_its_difference_from_the_first(three)
     ps = [rows[name, "accuracy"]["p_holm"] for name in ("odd", "every")]
     assert ps == [rows["odd", "accuracy"]["p"], 2 * rows["every", "accuracy"]["p"]], "the two are adjusted together"
     assert frame["difference"].isna().tolist() == [True, False, False] * 2
-    assert {frame[name].dtype.kind for name in list(frame)[5:-1]} == {"f"}
+    counts = {"n", "difference_n"}
+    assert {name for name in list(frame)[5:-1] if str(frame[name].dtype) != "float64"} == counts
+    assert {str(frame[name].dtype) for name in counts} == {"Int64"}, "whole, also where one is lacking"
 
 
 def test_over_several_splits_the_metric_over_all_of_them_comes_first():

@@ -74,8 +74,9 @@ def words(first: Result, second: Result, **more: Any) -> list[str]:
 
 
 def span(first: Result, second: Result) -> str:
-    """The interval of a difference as it is said, of the second run less the first."""
+    """The interval and the p of a difference as they are said, of the second run less the first."""
     pair = pair_results(first, second, ROUGE)
     assert pair is not None
     low, high = pair.interval
-    return f"95% {100 * low:.1f} to {100 * high:.1f}"
+    told = f"p {pair.p:.3f}" if pair.p >= 0.0005 else "p < 0.001"
+    return f"95% {100 * low:.1f} to {100 * high:.1f}; {told}"

@@ -1,0 +1,172 @@
+"""The scores of one run by name, by their places, and as tables of pandas."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from quadrag.baselines.core.result import Result
+from quadrag.baselines.report.compared.names import Place
+from quadrag.baselines.report.compared.pairs import place_of
+from quadrag.baselines.report.items.reader import RunReader
+from quadrag.baselines.report.pooled import pool_lines, pool_metrics
+from quadrag.baselines.report.summary import headline_grid, pick_headlines
+from quadrag.baselines.scoring.validity import is_invalid
+from quadrag.baselines.tables.cells import FEW, count_items
+from quadrag.baselines.tables.run_notes import note_partial
+from quadrag.baselines.tables.slices import select_whole
+from quadrag.labels import LANGUAGES
+from quadrag.measure.arguments import entrance
+from quadrag.measure.frame import check_rows, item_frame, score_frame, spell_place
+from quadrag.measure.score import Score, find_name
+from quadrag.measure.words import in_python
+
+
+class Scores(Mapping[str, Score]):
+    """The scores of a system, by metric: ``result["rouge_l"].value``.
+
+    Where a config has several splits a name has the split before it: ``result["noise_40/accuracy"]``. A headline has
+    a score over all of them, ``result["all 5 splits/accuracy"]``, which ``result["accuracy"]`` finds, too. A score is
+    also found by the name of its column in `to_pandas`, as ``rgb_accuracy.accuracy``.
+    """
+
+    def __init__(self, result: Result, folder: Path, profile: str, labels: str = LANGUAGES[0]) -> None:
+        """Take a run's result.
+
+        Args:
+            result: of the run.
+            folder: where its files lie.
+            profile: ``official`` or ``corrected``.
+            labels: ``en`` or ``zh``, the language in which it is shown.
+        """
+        self.result = result
+        self.folder = folder
+        self.profile = profile
+        self.labels = labels
+
+    @cached_property
+    @entrance
+    def scores(self) -> dict[str, Score]:
+        """The scores by name: first those over all splits, last those included that could not be computed."""
+        rows = self._rows
+        many = len({row["split"] for row in rows}) > 1
+        keys = Counter(key for _, key in {(row["metric"], row["key"]) for row in rows})
+
+        def name(split: str, metric: str, key: str) -> str:
+            own = key if keys[key] == 1 else f"{metric}.{key}"  # two metrics may have a key of one name
+            return f"{split}/{own}" if many else own
+
+        heads = pick_headlines(self.result.scores, self.profile)
+        found = {}
+        for (_, split, metric, key), one in pool_metrics(self.result, heads, self.profile).items():
+            counts = one.interval, one.n, one.n_total, dict(one.unscored)
+            found[name(split, metric, key)] = Score(one.value, *counts, metric, key, split, one.signature)
+        for row in rows:
+            found[name(row["split"], row["metric"], row["key"])] = Score(
+                value=row["value"],
+                interval=tuple(row["interval"]) if row.get("interval") and (count_items(row) or 0) >= FEW else None,
+                n=count_items(row) or 0,
+                n_total=row["n_total"],
+                unscored=dict(row.get("unscored", {})),
+                metric=row["metric"],
+                key=row["key"],
+                split=row["split"],
+                signature=row["signature"],
+                valid=not is_invalid(row),
+                reason=in_python(row.get("why") or row.get("not_run", "")),
+            )
+        return found
+
+    @cached_property
+    def places(self) -> dict[str, Place]:
+        """The config, split, metric and key of each score, by its name."""
+        config = self.result.run.inputs.config
+        return {name: (config, one.split, one.metric, one.key) for name, one in self.scores.items()}
+
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [row for row in select_whole(self.result.scores) if row["profile"] == self.profile]
+
+    @entrance
+    def __getitem__(self, name: str) -> Score:
+        """Return a score.
+
+        Raises:
+            KeyError: none has this name, or several have; the message lists those there are.
+        """
+        return self.scores[find_name(name, self.places)]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the scores."""
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        """Return the number of scores."""
+        return len(self.scores)
+
+    @property
+    def name(self) -> str:
+        """What was measured."""
+        return str(self.result.run.inputs.llm)
+
+    @property
+    @entrance
+    def invalid(self) -> list[str]:
+        """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
+        run = self.result.run
+        stopped = [self.result.stopped] if self.result.stopped and not run.dead_judge else []
+        return [in_python(line) for line in (*stopped, *run.invalid)]
+
+    @property
+    @entrance
+    def notes(self) -> list[str]:
+        """What is to be known before the scores are believed, a line each: what is partial, invalid, failed or odd."""
+        return [in_python(line) for line in note_partial([self.result])]
+
+    @property
+    def valid(self) -> bool:
+        """Whether the run came to its end, and no metric lost more than a fifth of its items to failures."""
+        return not self.invalid
+
+    @entrance
+    def to_pandas(self, texts: bool = True, *, by: str = "question") -> Any:
+        """Return a `pandas.DataFrame` with a row for each question or, `by` ``"metric"``, for each score.
+
+        Of questions its columns are ``config``, ``split``, ``id`` and ``sample``; ``query``, ``answer`` and ``gold``;
+        the values that they count as in the scores, each named as ``rgb_accuracy.accuracy``; and ``unscored``, why one
+        has none of its own: ``corrected`` counts what failed as wrong. Of scores they are ``score``, its name;
+        ``system``, ``config``, ``split`` and ``metric``; ``value``, the interval's ``low`` and ``high``, ``n``,
+        ``n_total`` and ``valid``; and ``reason``, why there is no value.
+
+        Args:
+            texts: with query, answer and gold, read from the folder and from the benchmark's data.
+            by: ``question`` or ``metric``.
+
+        Raises:
+            QuadragError: `texts`, and the data are not those any more; or `by` is neither.
+        """
+        check_rows(by)
+        if by == "metric":
+            names = ("value", "low", "high", "n", "n_total", "valid", "reason")
+            rows = []
+            for name, one in self.scores.items():
+                told = one.value, *(one.interval or (None, None)), one.n, one.n_total, one.valid, one.reason
+                place = {"score": name, "system": self.name, **spell_place(name, self.places[name])}
+                rows.append(place | dict(zip(names, told, strict=True)))
+            return score_frame(rows)
+        return item_frame(self.result, self.profile, self._reader if texts else None)
+
+    @cached_property
+    def headlines(self) -> dict[str, str]:
+        """The names of the scores that a summary shows, the most telling first, by what they are called there."""
+        rows = pick_headlines(self.result.scores, self.profile)
+        names = {place: name for name, place in self.places.items()}
+        pooled = pool_metrics(self.result, rows, self.profile)
+        lines = [*pool_lines(self.result, rows, self.profile), *headline_grid(self.result, self.profile).lines]
+        found = [names[place] for place in (*pooled, *map(place_of, rows))]
+        return dict(zip((line.label for line in lines), found, strict=True))
+
+    @cached_property
+    def _reader(self) -> RunReader:
+        return RunReader(self.folder, self.result)
