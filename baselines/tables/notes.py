@@ -140,11 +140,11 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
 
 def _note_none(rows: Sequence[Row]) -> list[str]:
     """Say why metrics apply to none of the items of a split."""
-    notes = []
+    found: dict[str, list[str]] = {}
     several = len({(row["config"], row["split"]) for row in rows}) > 1
     for row in rows:
         if row["n_total"] and row["n_total"] == row.get("n_not_applicable"):
             why = metric_record(row["metric"]).key(row["key"]).none or "it applies to none of the questions"
             where = f" of {row['config']} {row['split']}" * several
-            notes.append(f"{show_key(row['metric'], row['key'])}{where} has no value: {why}.")
-    return list(dict.fromkeys(notes))
+            found.setdefault(f"{where} has no value: {why}.", []).append(show_key(row["metric"], row["key"]))
+    return [f"{', '.join(dict.fromkeys(keys))}{said}" for said, keys in found.items()]

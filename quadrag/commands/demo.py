@@ -85,6 +85,7 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     from quadrag.baselines.report.summary import headline_cells, pick_headlines
     from quadrag.baselines.systems.extractive import NO_PASSAGES
     from quadrag.baselines.tables.grid import Cell, Grid, Line
+    from quadrag.baselines.tables.names import keep_name
     from quadrag.baselines.tables.notes import note_keys
     from quadrag.metric_record import show_key
 
@@ -92,7 +93,7 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     keys = [show_key(row["metric"], row["key"]) for row in rows]
     width = max(map(len, keys))
     lines = [
-        Line(folder.name, [Cell(f"{key:<{width}}"), *headline_cells(row)])
+        Line(keep_name(folder.name), [Cell(f"{key:<{width}}"), *headline_cells(row)])
         for (folder, _), key, row in zip(runs, keys, rows, strict=True)
     ]
     columns = [f"{'metric':<{width}}", "value", "95% interval", "n"]

@@ -105,7 +105,7 @@ def test_a_comparison_is_in_chinese(cli):
         ),
         (
             "calls: 15 made, 0 kept replies used; judge 2 made (1 tried again), 3 kept replies used",
-            "调用：发出 15 次，用了 0 条已存回复；裁判：发出 2 次（重试 1 次），用了 3 条已存回复",
+            "请求：发出 15 次，用了 0 条已存回复；裁判：发出 2 次（重试 1 次），用了 3 条已存回复",
         ),
         (
             "A: a, m; on: bundled sample. The system gave 64 passages, to 8 questions. Settings of its own: judge j.",
@@ -189,7 +189,7 @@ def test_a_comparison_is_in_chinese(cli):
         ),
         (
             "INVALID, a b: 4 of 12 items failed (4 api_error), more than --max-failed 0.2: acc, hal; calls failed.",
-            "无效（INVALID）：a b：12 题中有 4 题失败（调用失败 4），超过 --max-failed 0.2：acc, hal；调用失败。",
+            "无效（INVALID）：a b：12 题中有 4 题失败（请求失败 4），超过 --max-failed 0.2：acc, hal；调用失败。",
         ),
     ],
 )
