@@ -16,7 +16,7 @@ from quadrag.hub.record import hub_record
 from quadrag.records import write_text
 from quadrag.run_record import read_run
 
-from ..certify.notes import tabulate_judges
+from ..certify.notes import note_judges, tabulate_judges
 from ..charts.bar import draw_bars, find_least
 from ..charts.draw import can_draw, draw_grid
 from ..core.result import PROFILES, Result, own_profile
@@ -75,16 +75,21 @@ def write_page(
     answers = collect_answers(runs, ledger, profile=profile, labels=labels)
     alone = len(runs) == 1
     warned = list(_warn(results, grids))
-    if _are_samples(results):  # which is said there
-        said = tuple(note_none_beside(results))
-        grids = [replace(grid, notes=[note for note in grid.notes if not note.startswith(said)]) for grid in grids]
-    told = [note for grid in grids for note in grid.notes if isinstance(note, Alarm)]
-    lead = [*warned, *dict.fromkeys(note_partial(results) if alone else told), *answers.told]
-    lead.sort(key=lambda line: (not isinstance(line, Alarm), not _LOUD.search(line)))
-    mark = min((found[1] for line in lead if (found := _LOUD.search(line))), default="")  # INVALID before the other
-    title = f"{mark}: " * bool(mark) + name_runs(runs)
     shown = profile or own_profile(results) or PROFILES[0]
     headline = _glance_folder(results, shown) if alone else _glance(runs, shown)
+    judged = [note for note in note_judges(results, shown) if not isinstance(note, Alarm)] if len(results) == 1 else []
+    if headline:  # who judged stands by the numbers
+        headline = replace(headline, notes=[*headline.notes, *judged])
+    said = tuple(note_none_beside(results)) if _are_samples(results) else ()  # which is said there
+    grids = [
+        replace(grid, notes=[note for note in grid.notes if note not in judged and not note.startswith(said)])
+        for grid in grids
+    ]
+    told = [note for grid in grids for note in grid.notes if isinstance(note, Alarm)]
+    lead = [*warned, *dict.fromkeys(note_partial(results) if alone else told), *answers.told]
+    lead.sort(key=lambda line: (not _LOUD.search(line), line not in warned, not isinstance(line, Alarm)))
+    mark = min((found[1] for line in lead if (found := _LOUD.search(line))), default="")  # INVALID before the other
+    title = f"{mark}: " * bool(mark) + name_runs(runs)
     blocks = pack_answers(answers)
     columns = name_columns([name for name, _ in runs])
     own = []  # what the page alone has
@@ -297,6 +302,7 @@ def _warn(results: Sequence[Result], grids: Sequence[Grid]) -> Iterator[str]:
     if _are_samples(results):
         printed = any(line.kind == "published" for grid in grids for line in grid.lines)
         beside = "The papers' values are there for orientation." if printed else "So no published value stands beside."
-        yield f"These numbers measure nothing: the questions are made-up samples{f', and {answers}' * extractive}. {beside}"
+        made = f"the questions are made-up samples{f', and {answers}' * extractive}"
+        yield f"These numbers measure nothing: {made}. {beside}"
     elif extractive:
         yield Alarm(f"The extractive baseline answered: {answers}.")

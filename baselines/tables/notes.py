@@ -1,6 +1,7 @@
 """What is said under a table of its values: their units and intervals, what did not run, what could not be scored."""
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 from quadrag.metric_record import metric_record, show_key
 
@@ -142,8 +143,10 @@ def _note_none(rows: Sequence[Row]) -> list[str]:
     """Say why metrics apply to none of the items of a split."""
     found: dict[str, list[str]] = {}
     several = len({(row["config"], row["split"]) for row in rows}) > 1
+    place = itemgetter("config", "split", "metric")
+    invalid = {place(row) for row in rows if is_invalid(row)}  # what could not be read might have been such items
     for row in rows:
-        if row["n_total"] and row["n_total"] == row.get("n_not_applicable"):
+        if place(row) not in invalid and row["n_total"] and row["n_total"] == row.get("n_not_applicable"):
             why = metric_record(row["metric"]).key(row["key"]).none or "it applies to none of the questions"
             where = f" of {row['config']} {row['split']}" * several
             found.setdefault(f"{where} has no value: {why}.", []).append(show_key(row["metric"], row["key"]))

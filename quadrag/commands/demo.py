@@ -63,7 +63,11 @@ def run(arguments: argparse.Namespace) -> None:
         matrices = tabulate_matrices(ours[0], labels=arguments.labels) if len(ours) == 1 else []
         made = [*tabulate_paper(name, ours), *matrices]
         known_as = read_card(name)[0]["pretty_name"]
-        tables += [replace(grid, title=f"{known_as}: {grid.title.removeprefix(name).lstrip(', ')}") for grid in made]
+        titles = [grid.title.removeprefix(f"{name},").lstrip() for grid in made]
+        tables += [
+            grid if title.startswith(f"{name} ") else replace(grid, title=f"{known_as}: {title}")
+            for grid, title in zip(made, titles, strict=True)
+        ]
     write_page(out / "report.html", [("demo", results)], tables, arguments.labels)
     tell(
         arguments,

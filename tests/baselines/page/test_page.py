@@ -17,6 +17,7 @@ import pytest
 from chat_server import ChatServer, asked_of
 from exported import copy_sample
 
+import quadrag
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.packed import ONE, TWO, pack_all, pack_answers
 from quadrag.baselines.page.page import _group_lines, _shorten, name_runs, render_page
@@ -184,6 +185,22 @@ def test_a_page_begins_with_a_few_numbers(campaign, cli):
     assert cli(*RUN, "--limit", "3", "--out", "few").code == 0
     page = Path("few/report.html").read_text(encoding="utf-8")
     assert page.count("PARTIAL: the first 3 questions of each split, 15 of 60.") == 1, "once, before all else"
+
+
+def test_the_page_of_a_folder_of_systems_begins_with_the_one_that_leads(cli):
+    config = ("rgb", "information_integration_zh")
+    for count in (1, 2, 5):
+
+        def join(question, count=count):
+            return " ".join(passage.text for passage in question.passages[:count])
+
+        quadrag.evaluate(*config, join, split="noise_40", data_dir="sample", name=f"of {count}", out=f"many/of_{count}")
+    assert cli("report", "many", "--html", "many.html").code == 0
+    page = Path("many.html").read_text(encoding="utf-8")
+    assert re.findall('<p class="verdict-note">(.*?)</p>', page)[:1] == [
+        "of_5 is best on accuracy with 91.7: better than of_1, of_2."
+    ]
+    assert [label for label, _ in cards(page)] == ["of_5", "of_2", "of_1"]
 
 
 def test_the_page_of_several_benchmarks_begins_with_a_number_of_each(campaign, cli):
