@@ -200,7 +200,7 @@ def test_the_page_of_a_folder_of_systems_begins_with_the_one_that_leads(cli):
     assert re.findall('<p class="verdict-note">(.*?)</p>', page)[:1] == [
         "of_5 is best on accuracy with 91.7: better than of_1, of_2."
     ]
-    assert [label for label, _ in cards(page)] == ["of_5", "of_2", "of_1"]
+    assert [label for label, _ in cards(page)] == ["of_5", "of_1", "of_2"]
 
 
 def test_the_page_of_several_benchmarks_begins_with_a_number_of_each(campaign, cli):
