@@ -45,7 +45,8 @@ def tabulate_estimate(
     title = "What it will take; no model was asked"
     notes = ["calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies."]
     for how in dict.fromkeys(estimate.how.values()):
-        notes.append(f"Tokens of {', '.join(keep_name(one) for one in estimate.how if estimate.how[one] == how)}: {how}.")
+        models = ", ".join(keep_name(one) for one in estimate.how if estimate.how[one] == how)
+        notes.append(f"Tokens of {models}: {how}.")
     asked = {one.name for one in stages if one.sizes}
     if lengths is not None:
         notes += lengths if asked else []

@@ -201,6 +201,10 @@ def test_sentences_of_runs_are_in_chinese(english, chinese):
     ("english", "chinese"),
     [
         (
+            "Official and corrected rank 3 runs otherwise. rouge_l: almost the same (Spearman 0.87, Kendall 0.82).",
+            "两种口径（官方与修正）对 3 次运行的排序不同。rouge_l：几乎相同（Spearman 0.87，Kendall 0.82）。",
+        ),
+        (
             "PARTIAL: all: the first 5 questions of each split, 5 of 20.",
             "不完整：all：每个划分只问了前 5 题，共 20 题中的 5 题。",
         ),
