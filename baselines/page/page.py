@@ -17,7 +17,7 @@ from quadrag.records import write_text
 from quadrag.run_record import read_run
 
 from ..certify.beside import lay_beside
-from ..certify.notes import tabulate_judges
+from ..certify.notes import note_judges, tabulate_judges
 from ..charts.bar import draw_bars, find_least
 from ..charts.draw import can_draw, draw_grid
 from ..core.result import PROFILES, Result, own_profile
@@ -75,17 +75,22 @@ def write_page(
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, ledger, profile=profile, labels=labels)
     alone = len(runs) == 1
-    warned = list(_warn(results))
-    if _are_samples(results):  # which is said there
-        said = note_none_beside(results)
-        grids = [replace(grid, notes=[note for note in grid.notes if note not in said]) for grid in grids]
+    warned = list(_warn(results, grids))
+    shown = profile or own_profile(results) or PROFILES[0]
+    headline = _glance_folder(results, shown) if alone else _glance(runs, shown)
+    judged = [note for note in note_judges(results, shown) if not isinstance(note, Alarm)] if len(results) == 1 else []
+    if headline:  # who judged stands by the numbers
+        headline = replace(headline, notes=[*headline.notes, *judged])
+    said = tuple(note_none_beside(results)) if _are_samples(results) else ()  # which is said there
+    grids = [
+        replace(grid, notes=[note for note in grid.notes if note not in judged and not note.startswith(said)])
+        for grid in grids
+    ]
     told = [note for grid in grids for note in grid.notes if isinstance(note, Alarm)]
     lead = [*warned, *dict.fromkeys(note_partial(results) if alone else told), *answers.told]
-    lead.sort(key=lambda line: (not isinstance(line, Alarm), not _LOUD.search(line)))
+    lead.sort(key=lambda line: (not _LOUD.search(line), line not in warned, not isinstance(line, Alarm)))
     mark = min((found[1] for line in lead if (found := _LOUD.search(line))), default="")  # INVALID before the other
     title = f"{mark}: " * bool(mark) + name_runs(runs)
-    shown = profile or own_profile(results) or PROFILES[0]
-    headline = headline_all(results, shown) if alone else _glance(runs, shown)
     blocks = pack_answers(answers)
     columns = name_columns([name for name, _ in runs])
     own = []  # what the page alone has
@@ -108,6 +113,14 @@ def write_page(
         asked=_tell_asked(results),
     )
     write_text(path, page)
+
+
+def _glance_folder(results: Sequence[Result], profile: str) -> Grid:
+    """Make the headline of one folder: of three or more runs of the same questions, which leads; else what each has."""
+    asked = {(one.run.inputs.benchmark, one.run.inputs.config, tuple(one.run.inputs.splits)) for one in results}
+    named = [(str(one.folder), one) for one in results if one.folder]
+    several = glance_several(named, profile) if len(asked) == 1 and len(named) == len(results) > 2 else None
+    return several or headline_all(results, profile)
 
 
 def _glance(runs: Runs, profile: str) -> Grid | None:
@@ -191,6 +204,7 @@ def make_environment() -> "Environment":
     environment.filters["short"] = _shorten
     environment.filters["cards"] = _pick_cards
     environment.filters["least"] = find_least
+    environment.globals["few"] = CARDS
     environment.filters["grouped"] = _group_lines
     environment.tests["detail"] = lambda note: isinstance(note, Detail)
     environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
@@ -271,27 +285,26 @@ def _group_lines(grid: Grid) -> Grid:
 def _pick_cards(headline: Grid) -> list[tuple[Line, str]]:
     """Return the lines that stand as cards, each with its bar.
 
-    These are all where they are few, or those with which a rule begins another group.
+    These are all where they are few, or those with which a rule begins another group, or else the first ones.
     """
     every = list(zip(headline.lines, draw_bars(headline), strict=True))
-    if headline.form == "runs":
-        return every[:LINES]
     groups = [(line, bar) for line, bar in every if line.rule]
-    return next((cards for cards in (every, groups) if len(cards) <= CARDS), [])
+    few = (cards for cards in (every, groups) if 0 < len(cards) <= CARDS)
+    return every[:LINES] if headline.form == "runs" else next(few, every[:LINES])
 
 
 def _are_samples(results: Sequence[Result]) -> bool:
     return all(result.run.source == SAMPLE_SOURCE for result in results)
 
 
-def _warn(results: Sequence[Result]) -> Iterator[Alarm]:
-    """Say what nobody may overlook: bundled samples, the baseline without a model."""
+def _warn(results: Sequence[Result], grids: Sequence[Grid]) -> Iterator[str]:
+    """Say what numbers are worth that a system did not earn: of bundled samples, of the baseline without a model."""
     extractive = all(result.run.inputs.llm == EXTRACTIVE for result in results)
     answers = "each answer is the sentence most like its question, found without a model"
     if _are_samples(results):
-        yield Alarm(
-            f"These numbers measure nothing: the questions are made-up samples{f', and {answers}' * extractive}. "
-            "So no published value stands beside."
-        )
+        printed = any(line.kind == "published" for grid in grids for line in grid.lines)
+        beside = "The papers' values are there for orientation." if printed else "So no published value stands beside."
+        made = f"the questions are made-up samples{f', and {answers}' * extractive}"
+        yield f"These numbers measure nothing: {made}. {beside}"
     elif extractive:
         yield Alarm(f"The extractive baseline answered: {answers}.")

@@ -9,6 +9,7 @@ from quadrag.chat.estimate import Estimate, Stage
 from ..systems.estimated import ANSWERS, ENTITIES
 from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
+from ..tables.names import keep_name
 
 _LENGTHS = (
     "Answers are taken to be as long as the accepted ones, verdicts as a usual one; a model that writes more, or "
@@ -38,13 +39,14 @@ def tabulate_estimate(
     """
     stages = estimate.stages
     columns = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency else [])]
-    lines = [Line(f"{one.name}, {one.model}", _estimate_cells([one], bool(currency))) for one in stages]
+    lines = [Line(f"{one.name}, {keep_name(one.model)}", _estimate_cells([one], bool(currency))) for one in stages]
     if len(stages) > 1:
         lines.append(Line("all", _estimate_cells(stages, bool(currency)), rule=True))
     title = "What it will take; no model was asked"
     notes = ["calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies."]
     for how in dict.fromkeys(estimate.how.values()):
-        notes.append(f"Tokens of {', '.join(one for one in estimate.how if estimate.how[one] == how)}: {how}.")
+        models = ", ".join(keep_name(one) for one in estimate.how if estimate.how[one] == how)
+        notes.append(f"Tokens of {models}: {how}.")
     asked = {one.name for one in stages if one.sizes}
     if lengths is not None:
         notes += lengths if asked else []

@@ -36,6 +36,7 @@ _ENCLOSED = re.compile(r"(.+) \(([^()]+)\)")  # what is said in brackets at the 
 _AMID = re.compile(r" \w")  # what follows a slot within words
 _COLUMN = re.compile("([A-Z](?:, [A-Z])*): (.+)")  # of which runs of a comparison something is said
 _PAIR = re.compile("([A-Z]) minus ([A-Z]): (.+)")  # of which two
+_ALONE = "all"  # is ours where it stands alone; among other words it is what a config is called
 _COUNT = re.compile(r"(\d+) of (\d+)")
 _SUM = re.compile(r"(\d+ \+ \d+) of (\d+)")
 _END = re.compile(r"(?<!\.)\.$")
@@ -197,7 +198,7 @@ def _look_up(text: str) -> str:
         return f"{begin}“{plain}”"
     for mark, joint in _JOINTS.items():  # a list, or several sentences
         parts = mark.split(plain, 1)
-        spoken = [_translate(part) for part in parts] if len(parts) > 1 else parts
+        spoken = [part if part == _ALONE else _translate(part) for part in parts] if len(parts) > 1 else parts
         if spoken != parts:
             if joint == " ":
                 spoken[0] = _END.sub("。", spoken[0])  # a sentence among Chinese ones, as of names alone

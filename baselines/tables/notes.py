@@ -187,11 +187,15 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
 
 def _note_none(rows: Sequence[Row]) -> list[str]:
     """Say why metrics apply to none of the items of a split."""
-    notes = []
+    found: dict[str, list[str]] = {}
     several = len({name_place(row) for row in rows}) > 1
+    # What could not be read might have been such items.
+    invalid = {(name_place(row), row["metric"]) for row in rows if is_invalid(row)}
     for row in rows:
-        if row["n_total"] and row["n_total"] == row.get("n_not_applicable"):
+        place = name_place(row)
+        read = (place, row["metric"]) not in invalid
+        if read and row["n_total"] and row["n_total"] == row.get("n_not_applicable"):
             why = metric_record(row["metric"]).key(row["key"]).none or "it applies to none of the questions"
-            where = f" of {name_place(row)}" * several
-            notes.append(f"{show_key(row['metric'], row['key'])}{where} has no value: {why}.")
-    return list(dict.fromkeys(notes))
+            where = f" of {place}" * several
+            found.setdefault(f"{where} has no value: {why}.", []).append(show_key(row["metric"], row["key"]))
+    return [f"{', '.join(dict.fromkeys(keys))}{said}" for said, keys in found.items()]

@@ -63,7 +63,11 @@ def run(arguments: argparse.Namespace) -> None:
         matrices = tabulate_matrices(ours[0], labels=arguments.labels) if len(ours) == 1 else []
         made = [*tabulate_paper(name, ours), *matrices]
         known_as = read_card(name)[0]["pretty_name"]
-        tables += [replace(grid, title=f"{known_as}: {grid.title.removeprefix(name).lstrip(', ')}") for grid in made]
+        titles = [grid.title.removeprefix(f"{name},").lstrip() for grid in made]
+        tables += [
+            grid if title.startswith(f"{name} ") else replace(grid, title=f"{known_as}: {title}")
+            for grid, title in zip(made, titles, strict=True)
+        ]
     write_page(out / "report.html", [("demo", results)], tables, arguments.labels)
     tell(
         arguments,
@@ -85,6 +89,7 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     from quadrag.baselines.report.summary import headline_cells, pick_headlines
     from quadrag.baselines.systems.extractive import NO_PASSAGES
     from quadrag.baselines.tables.grid import Cell, Grid, Line
+    from quadrag.baselines.tables.names import keep_name
     from quadrag.baselines.tables.notes import note_keys
     from quadrag.metric_record import show_key
 
@@ -92,7 +97,7 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     keys = [show_key(row["metric"], row["key"]) for row in rows]
     width = max(map(len, keys))
     lines = [
-        Line(folder.name, [Cell(f"{key:<{width}}"), *headline_cells(row)])
+        Line(keep_name(folder.name), [Cell(f"{key:<{width}}"), *headline_cells(row)])
         for (folder, _), key, row in zip(runs, keys, rows, strict=True)
     ]
     columns = [f"{'metric':<{width}}", "value", "95% interval", "n"]

@@ -106,7 +106,7 @@ def test_a_comparison_is_in_chinese(cli):
         ),
         (
             "calls: 15 made, 0 kept replies used; judge 2 made (1 tried again), 3 kept replies used",
-            "调用：发出 15 次，用了 0 条已存回复；裁判：发出 2 次（重试 1 次），用了 3 条已存回复",
+            "请求：发出 15 次，用了 0 条已存回复；裁判：发出 2 次（重试 1 次），用了 3 条已存回复",
         ),
         (
             "A: a, m; on: bundled sample. The system gave 64 passages, to 8 questions. Settings of its own: judge j.",
@@ -206,7 +206,7 @@ def test_a_comparison_is_in_chinese(cli):
         ),
         (
             "INVALID, a b: 4 of 12 items failed (4 api_error), more than --max-failed 0.2: acc, hal; calls failed.",
-            "无效（INVALID）：a b：12 题中有 4 题失败（调用失败 4），超过 --max-failed 0.2：acc, hal；调用失败。",
+            "无效（INVALID）：a b：12 题中有 4 题失败（请求失败 4），超过 --max-failed 0.2：acc, hal；请求失败。",
         ),
     ],
 )
@@ -217,6 +217,14 @@ def test_sentences_of_runs_are_in_chinese(english, chinese):
 @pytest.mark.parametrize(
     ("english", "chinese"),
     [
+        (
+            "Official and corrected rank 3 runs otherwise. rouge_l: almost the same (Spearman 0.87, Kendall 0.82).",
+            "两种口径（官方与修正）对 3 次运行的排序不同。rouge_l：几乎相同（Spearman 0.87，Kendall 0.82）。",
+        ),
+        (
+            "PARTIAL: all: the first 5 questions of each split, 5 of 20.",
+            "不完整：all：每个划分只问了前 5 题，共 20 题中的 5 题。",
+        ),
         (
             "PARTIAL: the first 60 of 200 questions; the files that were read hold 200 of 300 questions.",
             "不完整：只问了 200 题中的前 60 题；所读文件只有 300 题中的 200 题。",
@@ -234,7 +242,7 @@ def test_sentences_of_runs_are_in_chinese(english, chinese):
             "Ours on: /d (split_merged.json: not the authors' own file); corpus: /d (36 of 48 files, lacking "
             "documents_12_part_1 to documents_17_part_3, documents_2 and 3 more; the authors' own files).",
             "本次数据：/d（split_merged.json：不是作者发布的原文件）；语料：/d（48 个文件中只有 36 个，缺少 "
-            "documents_12_part_1 至 documents_17_part_3，documents_2 等（另 3 项）；作者发布的原文件）。",
+            "documents_12_part_1 至 documents_17_part_3，documents_2 及另外 3 项；作者发布的原文件）。",
         ),
     ],
 )

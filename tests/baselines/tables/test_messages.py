@@ -201,7 +201,7 @@ def test_a_dead_server_is_told_in_chinese():
         (
             "INVALID, acc: 3 of 3 items failed (3 null): the judge's verdict could not be read; "
             "result.invalid says more",
-            "无效（INVALID）：acc：3 题中有 3 题失败（3 题的回答为 null）：裁判的判断无法读取；详见 `result.invalid`",
+            "无效（INVALID）：acc：3 题中有 3 题失败（3 题的回答为 null）：裁判的判断读不懂；详见 `result.invalid`",
         ),
         (
             "INVALID, a b: 4 of 4 items failed (4 unparsable): acc, hal; returned a list of 1 results; "
@@ -234,7 +234,7 @@ def test_a_dead_server_is_told_in_chinese():
         ),
         ("nothing to compare: A is rgb a b; B is crag c, d", "没有可比较的：A 为 rgb a b；B 为 crag c, d"),
         ("lacking qa in d/s.json (it holds summary)", "缺少 d/s.json 中的 qa（其中有 summary）"),
-        ("unparsable: the judge's verdict could not be read", "格式不符：裁判的判断无法读取"),
+        ("unparsable: the judge's verdict could not be read", "格式不符：裁判的判断读不懂"),
         ("http://h answered 500: 错误 (after 5 retries)", "http://h 返回 500：“错误”（重试 5 次后）"),
         ("unknown argument of f 'profil'; nearest: profile", "f 没有名为 'profil' 的参数；最接近的：profile"),
         ("corrected profile", "修正口径"),
@@ -269,7 +269,7 @@ def test_names_in_a_message_are_kept():
     line = "judge/run has no id; found the keys judge, run, data"
     assert speak_line(line, "zh") == "judge/run 没有 id；找到的键是 judge, run, data"
     line = "3 kept replies are of 2 other servers and not used; --service 'http://h:2/v1' uses 2 of them"
-    ours = "保留的回复中有 3 条来自另外 2 台服务器，没有使用；--service 'http://h:2/v1' 使用其中 2 条"
+    ours = "已存的回复中有 3 条来自另外 2 台服务器，没有使用；--service 'http://h:2/v1' 使用其中 2 条"
     assert speak_line(line, "zh") == ours
     assert speak_line("qa: answers: 3 of 9, 50 tokens, 0.1 of 2 USD", "zh") == (
         "qa 的回答：3/9，50 token，预算 2 USD 中的 0.1"
