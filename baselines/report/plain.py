@@ -8,12 +8,13 @@ from quadrag.data.files import SAMPLE_SOURCE
 
 from ..core.result import Result
 from ..scoring.validity import is_invalid
-from ..tables.cells import NOTHING, count_items, format_value, interval_cell, unit_of
+from ..tables.cells import NOTHING, Row, count_items, format_value, interval_cell, unit_of
 from ..tables.folded import fold_notes
 from ..tables.grid import Alarm
 from ..tables.replicas import count_questions, list_reasons, note_replicas
 from ..tables.run_notes import note_invalid, note_partial
 from ..tables.slices import select_whole
+from .pooled import pool_profiles
 from .samples import spread_samples
 
 
@@ -30,8 +31,8 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         not (``invalid``); ``notes``, what stands above a table, each after the runs that it is of, unless it is of all;
         what is partial (``stopped``, ``coverage``: of the bundled sample too, ``12 of 100``); the ``recipe``, null
         where runs differ, and what keeps them from its row (``not_replicated``); and ``rows``, one for every metric
-        over all questions of a split. A row that could not be computed says why (``not_run``), one of several samples
-        says how far they lie apart (``samples``).
+        over all questions of a split, before them those over all splits (``all 5 splits``). A row that could not be
+        computed says why (``not_run``), one of several samples says how far they lie apart (``samples``).
     """
     runs = [result.run for result in results]
 
@@ -64,8 +65,8 @@ def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
     names = [(one.config, one.splits, one.retriever, one.llm, recipe) for one, recipe in runs]
     for number, (result, name) in enumerate(zip(results, names, strict=True), 1):
         which = str(result.folder or f"#{number}") if names.count(name) > 1 else None
-        for row in select_whole(result.scores):
-            if row["profile"] != profile or "not_run" in row:
+        for row in _select(result, [profile]):
+            if "not_run" in row:
                 continue
             unit, n = unit_of(row), count_items(row) or 0
             shown = "INVALID" if is_invalid(row) else format_value(row["value"], unit, n)
@@ -109,18 +110,23 @@ def _cover_sample(results: Sequence[Result]) -> str | None:
 
 def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
     inputs = result.run.inputs
-    for row in select_whole(result.scores):
-        if row["profile"] in profiles:
-            spread = spread_samples(result, row)
-            yield {
-                "name": inputs.llm,
-                "recipe": result.run.row.get("recipe"),
-                "retriever": inputs.retriever,
-                **{name: row[name] for name in ("config", "split", "metric", "key", "profile", "value", "interval")},
-                "n": count_items(row) or 0,
-                "n_total": row["n_total"],
-                "signature": row["signature"],
-                **({"samples": spread._asdict()} if spread else {}),
-                "valid": not is_invalid(row),
-                **({"not_run": row["not_run"]} if "not_run" in row else {}),
-            }
+    for row in _select(result, profiles):
+        spread = spread_samples(result, row)
+        yield {
+            "name": inputs.llm,
+            "recipe": result.run.row.get("recipe"),
+            "retriever": inputs.retriever,
+            **{name: row[name] for name in ("config", "split", "metric", "key", "profile", "value", "interval")},
+            "n": count_items(row) or 0,
+            "n_total": row["n_total"],
+            "signature": row["signature"],
+            **({"samples": spread._asdict()} if spread else {}),
+            "valid": not is_invalid(row),
+            **({"not_run": row["not_run"]} if "not_run" in row else {}),
+        }
+
+
+def _select(result: Result, profiles: Sequence[str]) -> list[Row]:
+    """Select the rows over all questions, first those over all splits of a config."""
+    rows = [row for row in select_whole(result.scores) if row["profile"] in profiles]
+    return [*pool_profiles(result, rows), *rows]

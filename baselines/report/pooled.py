@@ -6,43 +6,19 @@ Two runs are compared so, too (`compared/overall.py`).
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
-from quadrag.metric_record import metric_record, show_key
+from quadrag.metric_record import metric_record
 from quadrag.records import Key
 from quadrag.stats import NOT_APPLICABLE, Item, summarise
 from quadrag.stats.items import choose_fill, counted
 
 from ..core.result import Asked, Result
 from ..scoring.rows import items_of
-from ..scoring.validity import is_alike, is_invalid
-from ..tables.cells import FEW, NOTHING, Row, interval_cell, mark_cell
-from ..tables.grid import Cell, Line
-from .compared.names import Place
+from ..scoring.validity import is_alike, is_invalid, is_unreliable
+from ..tables.cells import Row
 
 WEIGHTED = "_weighted"  # at the end of a key whose questions do not count alike
-
-
-class Pooled(NamedTuple):
-    """A metric over all splits of a config.
-
-    Attributes:
-        value: in the metric's own unit.
-        cells: of value, interval and count of questions.
-        interval: of the value; None where there is none, as of too few questions.
-        n: the questions that the value is over.
-        n_total: all questions.
-        unscored: how many have a value in no split, by their first reason.
-        signature: how it was computed.
-    """
-
-    value: float | None
-    cells: list[Cell]
-    interval: tuple[float, float] | None = None
-    n: int = 0
-    n_total: int = 0
-    unscored: Mapping[str, int] = {}
-    signature: str = ""
 
 
 def name_whole(splits: int) -> str:
@@ -69,21 +45,16 @@ def average_samples(items: Iterable[Item], fill: float | None) -> dict[Any, floa
     return {question: fmean(one) for question, one in values.items()}
 
 
-def pool_lines(result: Result, rows: Sequence[Row], profile: str) -> list[Line]:
-    """Make lines of what `pool_metrics` finds."""
-    return [
-        Line(f"{split}/{show_key(metric, key)}", one.cells)
-        for (_, split, metric, key), one in pool_metrics(result, rows, profile).items()
-    ]
-
-
-def pool_metrics(result: Result, rows: Sequence[Row], profile: str) -> dict[Place, Pooled]:
-    """Take the metrics that all splits of a config have over all of them; of a config of one split there are none.
+def pool_rows(result: Result, rows: Sequence[Row], profile: str) -> list[dict[str, Any]]:
+    """Make rows, like those of ``scores.json``, of the metrics that all splits of a config have over all of them.
 
     Args:
         result: of a run.
-        rows: its headlines.
+        rows: of its splits.
         profile: ``official`` or ``corrected``.
+
+    Returns:
+        [] of a config of one split. What is of no split is counted once, by its first reason.
     """
     splits: dict[str, set[str]] = {}
     metrics: dict[tuple[str, str, str], list[Row]] = {}
@@ -91,14 +62,24 @@ def pool_metrics(result: Result, rows: Sequence[Row], profile: str) -> dict[Plac
         splits.setdefault(row["config"], set()).add(row["split"])
         if not (is_invalid(row) or is_alike(row) or row["key"].endswith(WEIGHTED) or row["value"] is None):
             metrics.setdefault((row["config"], row["metric"], row["key"]), []).append(row)
-    return {
-        (config, name_whole(len(here)), metric, key): _pool(result, here, profile)
+    return [
+        _pool(result, here, profile)
         for (config, metric, key), here in metrics.items()
         if 1 < len(splits[config]) == len(here) and metric_record(metric).key(key).direction != "none"
-    }
+    ]
 
 
-def _pool(result: Result, rows: Sequence[Row], profile: str) -> Pooled:
+def pool_profiles(result: Result, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Make such rows of the rows of any profiles."""
+    profiles = dict.fromkeys(row["profile"] for row in rows)
+    return [
+        whole
+        for profile in profiles
+        for whole in pool_rows(result, [row for row in rows if row["profile"] == profile], profile)
+    ]
+
+
+def _pool(result: Result, rows: Sequence[Row], profile: str) -> dict[str, Any]:
     config, metric, key = (rows[0][name] for name in ("config", "metric", "key"))
     record = metric_record(metric).key(key)
     items = items_of([row for row in result.items if row["config"] == config], f"{metric}.{key}", profile)
@@ -107,22 +88,20 @@ def _pool(result: Result, rows: Sequence[Row], profile: str) -> Pooled:
         counting.setdefault(name_question(result.asked, place), []).append(value)
     means = [Item(question, fmean(values)) for question, values in counting.items()]
     found = summarise(means, profile=profile, worst=record.worst, ends=record.range)
-    cell = interval_cell(found.value, found.interval, len(means), record.unit)
     asked: dict[Any, list[str | None]] = {}
     for item in items:
         at: Any = item.question
         asked.setdefault(name_question(result.asked, at), []).append(item.reason)
-    unscored = Counter(why[0] or "" for why in asked.values() if all(why))
-    del unscored[NOT_APPLICABLE]
-    share = record.range == (0, 1)
-    n, total = len(means), len(asked)
-    shown = mark_cell(Cell(cell.text, figure=cell.figure if share else None), *rows)
-    return Pooled(
-        found.value,
-        [shown, Cell(cell.sub or NOTHING), Cell(f"{n} of {total}")],
-        (found.interval.low, found.interval.high) if found.interval and n >= FEW else None,
-        n,
-        total,
-        unscored,
-        "; ".join(dict.fromkeys(row["signature"] for row in rows)),
-    )
+    whys = [[why for why in reasons if why != NOT_APPLICABLE] for reasons in asked.values() if all(reasons)]
+    return {
+        **{name: rows[0][name] for name in ("benchmark", "config", "slice", "metric", "key", "profile")},
+        "split": name_whole(len(rows)),
+        "value": found.value,
+        "interval": found.interval and [found.interval.low, found.interval.high],
+        "n_total": len(asked),
+        "n_scored": len(means),
+        "n_not_applicable": whys.count([]),
+        "unscored": Counter(why[0] for why in whys if why),
+        "signature": "; ".join(dict.fromkeys(row["signature"] for row in rows)),
+        **({"unreliable": True} if any(map(is_unreliable, rows)) else {}),
+    }

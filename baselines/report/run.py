@@ -22,6 +22,7 @@ from ..tables.published import Published, find_beside
 from ..tables.replicas import head_replaced, note_replicas
 from ..tables.run_notes import note_ours, note_sample
 from ..tables.slices import select_run, select_whole, slice_grids
+from .pooled import is_whole, pool_profiles
 from .samples import tabulate_samples
 
 
@@ -45,24 +46,27 @@ def tabulate_run(
     grid, *parts = tabulate_scores(result, profiles, labels, every)
     grids = [grid, *tabulate_samples(result, profiles[0], title_of(result)), *parts]
     marked = {(row["split"], row["metric"], row["key"]) for row in result.scores if is_alike(row)}
-    rows = [row for row in rows_beside(result) if row.split in grid.columns]
+    splits = [name for name in grid.columns if not is_whole(name)]
+    rows = [row for row in rows_beside(result) if row.split in splits]
     rows = [row for row in rows if (row.split, row.module, row.key) not in marked]
     if rows:
-        grids.append(_tabulate_beside(result.run, select_whole(result.scores), grid.columns, rows))
+        grids.append(_tabulate_beside(result.run, select_whole(result.scores), splits, rows))
     return grids + tabulate_systems(result, profiles)
 
 
 def tabulate_scores(result: Result, profiles: Sequence[str], labels: str = "en", every: bool = False) -> list[Grid]:
     """Make the table of all metrics of a run, and those of its slices or matrices; arguments as of `tabulate_run`."""
     scores = select_whole(result.scores)
+    pooled = pool_profiles(result, [row for row in scores if row["profile"] in profiles])
     splits = list(dict.fromkeys(row["split"] for row in scores)) or result.run.inputs.splits
     head = f"{name_units(scores)}, {profiles[0]} profile, {INTERVALS}."
     notes = [*note_ours([result], [head], scores, profiles), *note_judges([result], profiles[0])]
-    lines = _metric_lines(select_run(scores), splits, profiles)
+    columns = [*dict.fromkeys(row["split"] for row in pooled), *splits]
+    lines = _metric_lines(select_run([*pooled, *scores]), columns, profiles)
     notes += [*note_profiles(lines, scores), *note_replicas([result], profiles[0], alone=True)]
     matrices = tabulate_matrices(result, profiles[0], labels, every)
     slices = matrices or slice_grids(result.scores, title_of(result), profiles[0])
-    return [Grid(title_of(result), "metric", splits, lines, notes), *slices]
+    return [Grid(title_of(result), "metric", columns, lines, notes), *slices]
 
 
 def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:

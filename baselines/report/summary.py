@@ -48,7 +48,7 @@ from ..tables.published import Published
 from ..tables.replicas import note_replicas
 from ..tables.run_notes import is_part, note_none_beside, note_partial, note_runs
 from ..tables.slices import select_whole
-from .pooled import pool_lines
+from .pooled import pool_rows
 from .run import name_run, rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
 
@@ -176,6 +176,15 @@ def headline_cells(row: Row) -> list[Cell]:
     cell = value_cell(row)
     share = metric_record(row["metric"]).key(row["key"]).range == (0, 1)
     return [Cell(cell.text, figure=cell.figure if share else None), Cell(cell.sub or NOTHING), Cell(items_of(row))]
+
+
+def pool_lines(result: Result, rows: Sequence[Row], profile: str) -> list[Line]:
+    """Make lines of the headlines that a run of several splits has over all of them."""
+    lines = []
+    for row in pool_rows(result, rows, profile):
+        value, *rest = headline_cells(row)
+        lines.append(Line(f"{row['split']}/{show_key(row['metric'], row['key'])}", [mark_cell(value, row), *rest]))
+    return lines
 
 
 def summarise_run(result: Result, profile: str) -> Grid:

@@ -10,10 +10,9 @@ from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.facts import tell_kept, tell_reused, tell_verdicts
 from quadrag.baselines.report.items.lines import Manner, write_items
 from quadrag.baselines.report.items.reader import Which
-from quadrag.baselines.report.pooled import pool_lines
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
-from quadrag.baselines.report.summary import headline_grid, pick_headlines, summarise_run
+from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines, summarise_run
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
 from quadrag.baselines.tables.notes import name_units, note_directions, note_not_run

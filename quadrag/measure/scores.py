@@ -10,8 +10,8 @@ from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.compared.pairs import place_of
 from quadrag.baselines.report.items.reader import RunReader
-from quadrag.baselines.report.pooled import pool_lines, pool_metrics
-from quadrag.baselines.report.summary import headline_grid, pick_headlines
+from quadrag.baselines.report.pooled import pool_rows
+from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines
 from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_items
 from quadrag.baselines.tables.run_notes import note_partial
@@ -59,10 +59,7 @@ class Scores(Mapping[str, Score]):
 
         heads = pick_headlines(self.result.scores, self.profile)
         found = {}
-        for (_, split, metric, key), one in pool_metrics(self.result, heads, self.profile).items():
-            counts = one.interval, one.n, one.n_total, dict(one.unscored)
-            found[name(split, metric, key)] = Score(one.value, *counts, metric, key, split, one.signature)
-        for row in rows:
+        for row in (*pool_rows(self.result, heads, self.profile), *rows):
             found[name(row["split"], row["metric"], row["key"])] = Score(
                 value=row["value"],
                 interval=tuple(row["interval"]) if row.get("interval") and (count_items(row) or 0) >= FEW else None,
@@ -162,9 +159,9 @@ class Scores(Mapping[str, Score]):
         """The names of the scores that a summary shows, the most telling first, by what they are called there."""
         rows = pick_headlines(self.result.scores, self.profile)
         names = {place: name for name, place in self.places.items()}
-        pooled = pool_metrics(self.result, rows, self.profile)
+        pooled = pool_rows(self.result, rows, self.profile)
         lines = [*pool_lines(self.result, rows, self.profile), *headline_grid(self.result, self.profile).lines]
-        found = [names[place] for place in (*pooled, *map(place_of, rows))]
+        found = [names[place] for place in map(place_of, (*pooled, *rows))]
         return dict(zip((line.label for line in lines), found, strict=True))
 
     @cached_property

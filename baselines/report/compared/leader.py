@@ -13,7 +13,7 @@ from ...scoring.validity import is_alike
 from ...tables.cells import NOTHING, Row, mark_cell, value_cell
 from ...tables.grid import Cell, Grid, Line, Verdict
 from ...tables.notes import name_units, note_directions
-from ..pooled import Pooled, pool_metrics
+from ..pooled import pool_rows
 from ..summary import headline_cells, pick_headlines
 from .names import Place, name_columns, name_lines
 from .overall import pool_splits
@@ -36,7 +36,7 @@ _BESIDE = {
     "": "not compared",
 }  # at the other run
 
-Values = Mapping[int, Pooled]  # of runs, by their ranks
+Values = Mapping[int, Row]  # of runs, by their ranks
 
 
 class _Lead(NamedTuple):
@@ -75,12 +75,12 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
             difference = pair_cell(pairs[at], place)
             told = f"{difference.text} ({difference.sub})" if difference.sub else difference.text
             verdict = Cell(_BESIDE.get(verdicts[at], verdicts[at]).format(columns[first]), told)
-        lines.append(Line(names[at], [*(values[at].cells if at in values else [Cell(NOTHING)] * 3), verdict]))
+        lines.append(Line(names[at], [*(_cells(values[at]) if at in values else [Cell(NOTHING)] * 3), verdict]))
     rows = [row for row in runs[first][1].scores if (row["metric"], row["key"]) == place[2:]]
     splits = {row["split"] for row in rows}
     pooled = place[1] not in splits
     label = f"{place[1]}/" * (not pooled and len(splits) > 1) + show_key(*place[2:])
-    what = f"on {label} with {values[first].cells[0].text}{f' over {place[1]}' * pooled}"
+    what = f"on {label} with {_cells(values[first])[0].text}{f' over {place[1]}' * pooled}"
     notes: list[str] = [
         Verdict(_tell(names[first], what, {columns[at]: verdict for at, verdict in verdicts.items()})),
         f"{name_units(rows)}; {profile} profile.",
@@ -103,13 +103,13 @@ def _tell(leader: str, what: str, verdicts: Mapping[str, str]) -> str:
 
 def _find_lead(results: Sequence[Result], profile: str) -> _Lead | None:
     """Find the first metric by which the best run and any other one are compared."""
-    tables: list[dict[Place, Pooled]] = []
+    tables: list[Mapping[Place, Row]] = []
     wholes: dict[Place, None] = {}
     parts: dict[Place, None] = {}
     for result in results:
         rows = pick_headlines(result.scores, profile)
-        whole = pool_metrics(result, rows, profile)
-        single = {place_of(row): _take(row) for row in rows}
+        whole = {place_of(row): row for row in pool_rows(result, rows, profile)}
+        single = {place_of(row): row for row in rows}
         tables.append(whole | single)
         wholes |= dict.fromkeys(whole)
         parts |= dict.fromkeys(single)
@@ -124,15 +124,14 @@ def _find_lead(results: Sequence[Result], profile: str) -> _Lead | None:
     return None
 
 
-def _take(row: Row) -> Pooled:
-    cell = replace(value_cell(row), sub="")
-    return Pooled(None if is_alike(row) else row["value"], [mark_cell(cell, row), *headline_cells(row)[1:]])
+def _cells(row: Row) -> list[Cell]:
+    return [mark_cell(replace(value_cell(row), sub=""), row), *headline_cells(row)[1:]]
 
 
 def _rank(values: Values, place: Place) -> list[int]:
     """Rank the runs that have a value that tells which answers are better, the best first."""
     sign = 1 if metric_record(place[2]).key(place[3]).direction == "lower" else -1
-    known = {at: one.value for at, one in values.items() if one.value is not None}
+    known = {at: row["value"] for at, row in values.items() if row["value"] is not None and not is_alike(row)}
     return sorted(known, key=lambda at: sign * known[at])
 
 

@@ -11,10 +11,10 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair
 
 from ...core.result import Result
-from ...tables.cells import NOTHING, value_cell
+from ...tables.cells import NOTHING, Row, mark_cell, value_cell
 from ...tables.grid import Cell, Grid, Line, Verdict
 from ...tables.slices import select_whole
-from ..pooled import pool_metrics
+from ..pooled import pool_rows
 from ..summary import pick_headlines
 from .names import FEW_RUNS, Place, join_labels, name_columns, name_places, tell_apart
 from .overall import pool_splits
@@ -98,19 +98,25 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
     return Grid(f", {title}" * bool(title), "run", columns, lines, notes, names=called)
 
 
+def _take_whole(row: Row, pair: Pair | None) -> Side:
+    return Side(row["value"], mark_cell(replace(value_cell(row), sub=""), row), pair)
+
+
 def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> dict[Place, list[Side]]:
     """Find what each run came to by each headline, of several splits over all of them first; or by `every` metric."""
     first, *others = results
     heads = pick_places(results, profile)
     compared = compare_each(first, others, heads, profile)
     pooled = [pool_splits(first, other, heads, pairs, profile) for other, pairs in zip(others, compared, strict=True)]
-    whole = [pool_metrics(result, pick_headlines(result.scores, profile), profile) for result in results]
+    whole = [
+        {place_of(row): row for row in pool_rows(result, pick_headlines(result.scores, profile), profile)}
+        for result in results
+    ]
     found: dict[Place, list[Side]] = {}
     for place in dict.fromkeys(place for one in pooled for place in one):
         pairs = [None, *(one[place].compared.pair if place in one else None for one in pooled)]
         found[place] = [
-            Side(one[place].value, one[place].cells[0], pair) if place in one else _NONE
-            for one, pair in zip(whole, pairs, strict=True)
+            _take_whole(one[place], pair) if place in one else _NONE for one, pair in zip(whole, pairs, strict=True)
         ]
     if every:
         rest = [place for place in list_places(results, profile) if place not in heads]

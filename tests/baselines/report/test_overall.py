@@ -8,8 +8,9 @@ import pytest
 
 from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.report.compared.comparison import compare_runs
-from quadrag.baselines.report.pooled import pool_lines
-from quadrag.baselines.report.summary import pick_headlines, summarise_run
+from quadrag.baselines.report.plain import describe_results, list_lines
+from quadrag.baselines.report.run import tabulate_scores
+from quadrag.baselines.report.summary import pick_headlines, pool_lines, summarise_run
 from quadrag.run_record import Inputs, RunRecord
 
 SPLITS = ["noise_0", "noise_20", "noise_40"]
@@ -88,3 +89,16 @@ def test_one_run_has_the_same_row_over_all_splits() -> None:
     assert first.cells[0].text == overall.cells[0].text and first.cells[2].text == "12 of 12"
     one = run({"noise_0": [0.0, 1.0] * 4})
     assert pool_lines(one, pick_headlines(one.scores, "official"), "official") == []
+
+
+def test_all_tables_and_files_for_programs_hold_the_row_over_all_splits() -> None:
+    one = run({split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(SPLITS)})
+    whole = summarise_run(one, "official").lines[0].cells[0].text
+    assert whole == "33.3"
+    (grid,) = tabulate_scores(one, ["official", "corrected"])
+    assert grid.columns == ["all 3 splits", *SPLITS] and grid.lines[0].cells[0].text == whole
+    rows = describe_results([one], ["official", "corrected"], None)["rows"]
+    pooled = [row for row in rows if row["split"] == "all 3 splits"]
+    assert [row["profile"] for row in pooled] == ["official", "corrected"]
+    assert all(row["value"] == pytest.approx(1 / 3) and row["n"] == row["n_total"] == 12 for row in pooled)
+    assert "noise_robustness_en all 3 splits bm25 m: accuracy = 33.3 (" in next(iter(list_lines([one], "official")))

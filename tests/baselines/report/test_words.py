@@ -236,4 +236,4 @@ def test_much_longer_answers_are_told_of_where_a_metric_rises_with_them(lengths,
         one.texts = {(("qa_1doc", "test", str(n)), 0): "x" * length for n in range(20)}
     found = [note for note in compare_runs([*zip("AB", runs, strict=True)]).notes if "times as long" in note]
     assert found == ([told] if told else [])
-    assert all(speak(note, "zh").endswith("4.8 倍：文字越多，accuracy 只增不减。") for note in found)
+    assert all(speak(note, "zh").endswith("4.8 倍长：文字越多，accuracy 只增不减。") for note in found)
